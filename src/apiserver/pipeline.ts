@@ -1,0 +1,85 @@
+// What stands between a request and the store: who asks (authentication), whether they may (authorization), what
+// must be changed or refused first (admission). All of it reads memory only, so it is synchronous: a write is
+// judged against exactly the state it will be applied to.
+
+import type { KubeObject, ObjectName, Resource } from '../api/object.ts';
+import type { Kind, Subresource } from './kind.ts';
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export type Verb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection'
+  | 'impersonate'
+  | 'bind'
+  | 'escalate'
+  | 'use';
+
+/** What is asked, as authorizers see it. `path` for non-resource requests, the rest for resources. */
+export interface Attributes {
+  readonly user: User;
+  /** For non-resource requests the HTTP method in lower case. */
+  readonly verb: string;
+  readonly group?: string;
+  readonly version?: string;
+  readonly plural?: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** Of list and watch; the node authorizer limits nodes to their own pods by it. */
+  readonly fieldSelector?: string;
+  readonly path?: string;
+}
+
+export interface Decision {
+  decision: 'allow' | 'deny' | 'no-opinion';
+  reason?: string;
+}
+
+export interface Authorizer {
+  authorize(attributes: Attributes): Decision;
+}
+
+/** Reads of the committed state, for authorizers and admission. Objects are shared: never change them. */
+export interface Reader {
+  get<T extends KubeObject>(resource: Resource<T>, name: ObjectName): T | undefined;
+  list<T extends KubeObject>(resource: Resource<T>, namespace?: string): Iterable<T>;
+  /** Calls back on every committed change, in order; `before` undefined on create, `after` undefined on removal. */
+  subscribe<T extends KubeObject>(
+    resource: Resource<T>,
+    listener: (before: T | undefined, after: T | undefined) => void,
+  ): () => void;
+}
+
+export interface AdmissionRequest {
+  readonly user: User;
+  readonly operation: 'create' | 'update' | 'delete';
+  readonly kind: Kind;
+  readonly subresource: Subresource;
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** Private to the request: mutating plugins change it in place. Undefined on delete. */
+  readonly object: KubeObject | undefined;
+  readonly oldObject: KubeObject | undefined;
+  readonly dryRun: boolean;
+  /** Text for the client's `Warning` header. */
+  warn(message: string): void;
+}
+
+/** Both may throw a KubeError to refuse. All `mutate`s run before defaulting and validation, all `validate`s after. */
+export interface AdmissionPlugin {
+  readonly name: string;
+  mutate?(request: AdmissionRequest): void;
+  validate?(request: AdmissionRequest): void;
+}
