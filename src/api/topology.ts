@@ -1,0 +1,64 @@
+// Topology segments: maps of topology key to value, their one canonical text, and what they look like as node
+// affinity. No order of keys or segments ever carries meaning, so everything here is independent of it.
+
+import type { NodeSelectorTerm, TopologySelectorTerm } from './kinds.ts';
+
+export type Segment = Readonly<Record<string, string>>;
+
+/** The same text for the same segment, whatever the order of its keys. */
+export function segmentText(segment: Segment): string {
+  return Object.keys(segment)
+    .sort()
+    .map((key) => `${encodeURIComponent(key)}=${encodeURIComponent(segment[key] ?? '')}`)
+    .join(',');
+}
+
+/** Each segment once, in canonical order. */
+export function sortedSegments(segments: Iterable<Segment>): Segment[] {
+  const byText = new Map<string, Segment>();
+  for (const segment of segments) byText.set(segmentText(segment), segment);
+  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, segment]) => segment);
+}
+
+/** The segment that a node's labels give for these keys; undefined when the node lacks one of them. */
+export function segmentFromLabels(
+  keys: readonly string[],
+  labels: Record<string, string> | undefined,
+): Segment | undefined {
+  const segment: Record<string, string> = {};
+  for (const key of keys) {
+    const value = labels?.[key];
+    if (value === undefined) return undefined;
+    segment[key] = value;
+  }
+  return segment;
+}
+
+/** Whether `inner` lies within `outer`: it has every key of `outer`, with the same value. */
+export function segmentWithin(inner: Segment, outer: Segment): boolean {
+  return Object.entries(outer).every(([key, value]) => inner[key] === value);
+}
+
+/** `allowedTopologies` multiplied out: every combination of the listed values is one segment. */
+export function segmentsOfTerms(terms: readonly TopologySelectorTerm[]): Segment[] {
+  return sortedSegments(
+    terms.flatMap((term) =>
+      (term.matchLabelExpressions ?? []).reduce<Segment[]>(
+        (segments, { key, values }) =>
+          segments.flatMap((segment) => values.map((value) => ({ ...segment, [key]: value }))),
+        [{}],
+      ),
+    ),
+  ).filter((segment) => Object.keys(segment).length > 0);
+}
+
+/** Node affinity in Form 1: one term a segment, one value an expression. */
+export function nodeSelectorTermsOf(segments: readonly Segment[]): NodeSelectorTerm[] {
+  return segments
+    .filter((segment) => Object.keys(segment).length > 0)
+    .map((segment) => ({
+      matchExpressions: Object.keys(segment)
+        .sort()
+        .map((key) => ({ key, operator: 'In', values: [segment[key] ?? ''] })),
+    }));
+}

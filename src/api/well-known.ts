@@ -1,0 +1,61 @@
+// The names that Kubernetes' volume components agree on: annotations, finalizers, labels, reserved keys.
+// They are a contract with other controllers, dashboards and runbooks; where a name has an older spelling that is
+// still read or written, both stand here.
+
+// On claims
+export const ANN_STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
+export const ANN_STORAGE_PROVISIONER_BETA = 'volume.beta.kubernetes.io/storage-provisioner';
+export const ANN_SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+export const ANN_SELECTED_NODE_ALPHA = 'volume.alpha.kubernetes.io/selected-node';
+export const ANN_BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+/** On claims and volumes: the binder, not the user, chose the other side. */
+export const ANN_BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+/** Legacy spelling of `spec.storageClassName`, on claims and volumes. */
+export const ANN_STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
+
+// On volumes
+export const ANN_PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
+export const ANN_MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
+export const ANN_DELETION_SECRET_NAME = 'volume.kubernetes.io/provisioner-deletion-secret-name';
+export const ANN_DELETION_SECRET_NAMESPACE = 'volume.kubernetes.io/provisioner-deletion-secret-namespace';
+export const ANN_MODIFY_SECRET_NAME = 'volume.kubernetes.io/controller-modify-secret-name';
+export const ANN_MODIFY_SECRET_NAMESPACE = 'volume.kubernetes.io/controller-modify-secret-namespace';
+
+// On classes
+export const ANN_DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+
+// On nodes
+export const ANN_CSI_NODE_ID = 'csi.volume.kubernetes.io/nodeid';
+export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+// On pods
+/** JSON of volume name to published path, written by the node. */
+export const ANN_PUBLISHED_VOLUMES = 'csi.berth/published-volumes';
+
+// Finalizers
+export const FINALIZER_PVC_PROTECTION = 'kubernetes.io/pvc-protection';
+export const FINALIZER_PV_PROTECTION = 'kubernetes.io/pv-protection';
+/** On a volume: its backing storage has not been deleted yet. */
+export const FINALIZER_PROVISIONER = 'external-provisioner.volume.kubernetes.io/finalizer';
+/** On a claim: a volume may exist for it that no PersistentVolume records yet. */
+export const FINALIZER_PROVISIONING = 'csi.berth/provisioning';
+export const FINALIZER_CLONE_PROTECTION = 'provisioner.storage.kubernetes.io/cloning-protection';
+export const FINALIZER_SNAPSHOT_SOURCE_PROTECTION =
+  'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection';
+
+/** The attacher's finalizer, on VolumeAttachments and on volumes: one per driver. */
+export function attacherFinalizer(driver: string): string {
+  return `external-attacher/${driver.replace(/[^a-zA-Z0-9-]/g, '-').replace(/-$/, '-X')}`;
+}
+
+// Keys in CSI parameters and contexts
+/** StorageClass parameters under this prefix are for the sidecars and never reach the driver. */
+export const RESERVED_PARAMETER_PREFIX = 'csi.storage.k8s.io/';
+export const KEY_FSTYPE = 'csi.storage.k8s.io/fstype';
+export const KEY_EPHEMERAL = 'csi.storage.k8s.io/ephemeral';
+export const KEY_PVC_NAME = 'csi.storage.k8s.io/pvc/name';
+export const KEY_PVC_NAMESPACE = 'csi.storage.k8s.io/pvc/namespace';
+export const KEY_PV_NAME = 'csi.storage.k8s.io/pv/name';
+export const KEY_SERVICE_ACCOUNT_TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
+/** Today's prefix and the pod-information design's: the same keys are sent under both. */
+export const POD_INFO_PREFIXES = ['csi.storage.k8s.io/', 'csi.kubernetes.io/'] as const;
