@@ -1,0 +1,12 @@
+// The commands of `berth`, in the order in which help lists them. A row names the file's loader, so that starting one
+// command never costs the import of another.
+import type { Command } from './command.ts';
+
+export interface CommandRow {
+  readonly group: string;
+  readonly load: () => Promise<{ command: Command }>;
+}
+
+export const commands: Readonly<Record<string, CommandRow>> = {
+  version: { group: 'About', load: () => import('./version.ts') },
+};

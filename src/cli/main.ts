@@ -1,0 +1,37 @@
+// The process: signals in, one exit code out. The first SIGINT or SIGTERM aborts the command's signal, so that it
+// cleans up; a second one ends the process at once.
+import { ExitCode } from './command.ts';
+import { commands } from './commands.ts';
+import { runCommand } from './run-command.ts';
+
+export async function main(argv: readonly string[]): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (stop.signal.aborted) process.exit(ExitCode.interrupted);
+    stop.abort(new DOMException(`received ${name}`, 'AbortError'));
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  // A reader that went away (`berth … | head`) is no failure of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(ExitCode.ok);
+    throw error;
+  });
+  const code = await runCommand({
+    argv,
+    commands,
+    signal: stop.signal,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    createLog: async ({ verbosity, format }) => {
+      const [{ createLog }, { realClock }] = await Promise.all([
+        import('../runtime/log.ts'),
+        import('../runtime/clock.ts'),
+      ]);
+      return createLog({ verbosity, format, clock: realClock });
+    },
+  });
+  // Not `exitCode`: a handle that a command forgot must not keep the process. Pipes are flushed first.
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+}
