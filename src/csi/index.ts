@@ -1,0 +1,20 @@
+// The public face of the CSI wire, `berth/csi`: messages and services, client, server base, the error taxonomy.
+
+export type { IncomingCall, Interceptor } from './call-pipeline.ts';
+export { CsiError, type CsiErrorInit, codeOf } from './csi-error.ts';
+export * from './generated/csi/v1/csi_pb.ts';
+export * from './generated/csiregistration/csi_registration_pb.ts';
+export * from './generated/pluginregistration/registration_pb.ts';
+export { allGrpcCodes, type GrpcCode, grpcCodes } from './grpc-code.ts';
+export { messageText } from './message-text.ts';
+export { methodPath } from './method-path.ts';
+export { type OperationMetrics, operationMetrics } from './operation-metrics.ts';
+export { type CsiServer, type ServeCsiOptions, serveCsi } from './serve-csi.ts';
+export {
+  type CallContext,
+  type Handlers,
+  implement,
+  type ServiceImplementation,
+} from './service-implementation.ts';
+export { maxSocketPathBytes, type ShortSocketPath, shortSocketPath, socketPath } from './socket-path.ts';
+export type { CsiCallOptions, CsiTransport } from './transport.ts';
