@@ -1,0 +1,24 @@
+// Where in a list of segments the volumes of a StatefulSet begin, by name alone: all members of one set share a
+// hash and are told apart by their ordinal, so that they walk over the segments evenly, and two claims of one member
+// land in the same segment.
+
+export function spreadOffset(claimName: string, prefer: 'none' | 'statefulset' | 'hash'): number | undefined {
+  if (prefer === 'none') return undefined;
+  const member = /^(?<base>.+)-(?<ordinal>0|[1-9][0-9]{0,8})$/.exec(claimName)?.groups;
+  if (member?.base !== undefined && member.ordinal !== undefined) {
+    const dash = member.base.lastIndexOf('-');
+    // `<template>-<set>-<ordinal>` is a StatefulSet's claim; `<name>-<ordinal>` only looks like one.
+    if (dash > 0 || prefer === 'hash') return fnv32(member.base.slice(dash + 1)) + Number(member.ordinal);
+  }
+  return prefer === 'hash' ? fnv32(claimName) : undefined;
+}
+
+/** FNV-1, 32 bits, over UTF-8: the hash the official provisioner uses, so that a set keeps its spread on migration. */
+function fnv32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text, 'utf8')) {
+    hash = Math.imul(hash, 0x01000193) >>> 0;
+    hash = (hash ^ byte) >>> 0;
+  }
+  return hash;
+}

@@ -1,0 +1,94 @@
+// Which topology segments the cluster has, for one driver. Fed one node at a time as informers see changes, so that
+// a CreateVolume request is made without walking all nodes: segments are counted per set of keys, and the sorted
+// list of a set is kept until a segment appears or vanishes. Holds no other state and does no I/O.
+
+import { type Segment, segmentFromLabels, segmentText, sortedSegments } from '../../../api/topology.ts';
+import type { DriverOnNode } from '../../../api/volumes.ts';
+import type { Random } from '../../../runtime/ports.ts';
+
+/** A node that runs the driver: what the driver says of it, and its labels. */
+export interface TopologyNode {
+  driver: DriverOnNode;
+  labels: Record<string, string> | undefined;
+}
+
+interface Aggregate {
+  keys: readonly string[];
+  /** By canonical text: the segment and on how many nodes it stands. */
+  counts: Map<string, { segment: Segment; nodes: number }>;
+  sorted: readonly Segment[] | undefined;
+}
+
+export class TopologyIndex {
+  readonly #nodes = new Map<string, TopologyNode>();
+  /** Names of nodes whose driver has topology keys, in no order, for drawing one at random in constant time. */
+  readonly #withKeys: string[] = [];
+  readonly #position = new Map<string, number>();
+  readonly #aggregates = new Map<string, Aggregate>();
+
+  /** The node as it is now; undefined when it is gone or no longer runs the driver. */
+  update(name: string, node: TopologyNode | undefined): void {
+    const before = this.#nodes.get(name);
+    for (const aggregate of this.#aggregates.values()) {
+      count(aggregate, before, -1);
+      count(aggregate, node, +1);
+    }
+    if (node) this.#nodes.set(name, node);
+    else this.#nodes.delete(name);
+    this.#remember(name, (node?.driver.topologyKeys.length ?? 0) > 0);
+  }
+
+  get(name: string): TopologyNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** Any node whose driver reports topology keys; undefined when there is none. */
+  randomNode(random: Random): TopologyNode | undefined {
+    const name = this.#withKeys[random.int(Math.max(1, this.#withKeys.length))];
+    return name === undefined ? undefined : this.#nodes.get(name);
+  }
+
+  /** Every segment that nodes running the driver have for these keys, each once, in canonical order. */
+  segments(keys: readonly string[]): readonly Segment[] {
+    const aggregate = this.#aggregate(keys);
+    aggregate.sorted ??= sortedSegments([...aggregate.counts.values()].map((entry) => entry.segment));
+    return aggregate.sorted;
+  }
+
+  #aggregate(keys: readonly string[]): Aggregate {
+    const text = JSON.stringify([...keys].sort());
+    let aggregate = this.#aggregates.get(text);
+    if (!aggregate) {
+      aggregate = { keys, counts: new Map(), sorted: undefined };
+      for (const node of this.#nodes.values()) count(aggregate, node, +1);
+      this.#aggregates.set(text, aggregate);
+    }
+    return aggregate;
+  }
+
+  #remember(name: string, hasKeys: boolean): void {
+    const position = this.#position.get(name);
+    if (hasKeys && position === undefined) {
+      this.#position.set(name, this.#withKeys.length);
+      this.#withKeys.push(name);
+    } else if (!hasKeys && position !== undefined) {
+      this.#position.delete(name);
+      const last = this.#withKeys.pop();
+      if (last !== undefined && last !== name) {
+        this.#withKeys[position] = last;
+        this.#position.set(last, position);
+      }
+    }
+  }
+}
+
+function count(aggregate: Aggregate, node: TopologyNode | undefined, change: 1 | -1): void {
+  const segment = node && segmentFromLabels(aggregate.keys, node.labels);
+  if (!segment) return;
+  const text = segmentText(segment);
+  const entry = aggregate.counts.get(text) ?? { segment, nodes: 0 };
+  entry.nodes += change;
+  if (entry.nodes > 0) aggregate.counts.set(text, entry);
+  else aggregate.counts.delete(text);
+  if (entry.nodes === 0 || (change === 1 && entry.nodes === 1)) aggregate.sorted = undefined;
+}
