@@ -1,0 +1,148 @@
+// The loop under every controller: takes keys from its work queue, hands them to the reconciler, and decides from how
+// that ended what happens to the key next. It alone touches the queue.
+
+import { type BackoffPolicy, backoffDelayMs } from '../backoff.ts';
+import { isConflict } from '../kube-error.ts';
+import type { Loop, Outcome, Reconcile } from '../loop.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import { type Item, WorkQueue } from './work-queue.ts';
+import { NO_WORKQUEUE_METRICS, workqueueMetrics } from './workqueue-metrics.ts';
+
+/** What the official sidecars use for a claim, a volume, an attachment. */
+export const DEFAULT_BACKOFF: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
+
+/** Runs begun before the loop lets timers and sockets have a turn; without it, runs that do no I/O would keep all. */
+const RUNS_PER_TURN = 32;
+
+export interface LoopOptions {
+  /** Names the loop in logs and as the `name` label of its metrics. */
+  name: string;
+  reconcile: Reconcile;
+  /** Keys worked on at once; 1 unless given. */
+  workers?: number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  backoff?: BackoffPolicy;
+}
+
+type Ending = Outcome | { kind: 'failed'; error: unknown };
+
+export function createLoop(options: LoopOptions): Loop {
+  const { name, reconcile, workers = 1, clock, random, backoff = DEFAULT_BACKOFF } = options;
+  const log = options.log.with({ loop: name });
+  const queue = new WorkQueue(clock, wake);
+  const metrics = options.metrics ? workqueueMetrics(options.metrics, name, queue) : NO_WORKQUEUE_METRICS;
+  /** While `run` runs. */
+  let active: { signal: AbortSignal; drained: () => void; broken: (bug: unknown) => void } | undefined;
+  let awake = false;
+  let runsThisTurn = 0;
+
+  /** Starts runs soon, never within the caller's own turn: `add` must not run a reconciler. */
+  function wake(): void {
+    if (awake || active === undefined) return;
+    awake = true;
+    if (runsThisTurn < RUNS_PER_TURN) {
+      queueMicrotask(startRuns);
+      return;
+    }
+    clock.setImmediate(() => {
+      runsThisTurn = 0;
+      startRuns();
+    });
+  }
+
+  function startRuns(): void {
+    awake = false;
+    while (active !== undefined && !active.signal.aborted && queue.running < workers) {
+      if (runsThisTurn >= RUNS_PER_TURN && queue.depth > 0) {
+        wake();
+        return;
+      }
+      const taken = queue.take();
+      if (taken === undefined) return;
+      runsThisTurn++;
+      metrics.started(taken.waitedMs);
+      runOne(taken.item, active.signal).catch(active.broken);
+    }
+  }
+
+  async function runOne(item: Item, signal: AbortSignal): Promise<void> {
+    let ending: Ending;
+    try {
+      ending = await reconcile(item.key, { signal, attempt: item.failures });
+    } catch (error) {
+      ending = { kind: 'failed', error };
+    }
+    settle(item, ending, signal);
+    metrics.ended(queue.end(item));
+    if (signal.aborted && queue.running === 0) active?.drained();
+    else wake();
+  }
+
+  function settle(item: Item, ending: Ending, signal: AbortSignal): void {
+    const { key } = item;
+    switch (ending.kind) {
+      case 'done':
+        item.failures = 0;
+        return;
+      case 'requeueAfter':
+        item.failures = 0;
+        log.v(4).info('Will look at it again', { key, delayMs: ending.delayMs, why: ending.why });
+        metrics.retried();
+        queue.addAfter(key, ending.delayMs);
+        return;
+      case 'failed': {
+        const attempt = item.failures;
+        const retryInMs = backoffDelayMs(backoff, attempt, random);
+        item.failures++;
+        metrics.retried();
+        queue.addAfter(key, retryInMs);
+        const fields = { key, attempt, retryInMs: Math.round(retryInMs) };
+        if (signal.aborted) log.v(4).info('Stopped in the middle', { ...fields, err: ending.error });
+        // Someone else wrote first: the ordinary course of things, and the next run reads what they wrote.
+        else if (isConflict(ending.error))
+          log.v(3).info('Conflict, will retry', { ...fields, err: ending.error });
+        else log.error('Failed, will retry', ending.error, fields);
+        return;
+      }
+      default:
+        ending satisfies never;
+    }
+  }
+
+  return {
+    name,
+    add(key) {
+      if (queue.add(key)) metrics.added();
+    },
+    addAfter(key, delayMs) {
+      queue.addAfter(key, delayMs);
+    },
+    forget: (key) => queue.forget(key),
+    get depth() {
+      return queue.depth;
+    },
+    async run(signal) {
+      if (active !== undefined) throw new Error(`loop ${name} is already running`);
+      if (signal.aborted) return;
+      const { promise: drained, resolve, reject } = Promise.withResolvers<void>();
+      active = { signal, drained: resolve, broken: reject };
+      const onAbort = () => {
+        if (queue.running === 0) resolve();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      queue.startTimer();
+      wake();
+      try {
+        await drained;
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        queue.stopTimer();
+        active = undefined;
+      }
+    },
+  };
+}

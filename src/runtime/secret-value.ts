@@ -1,0 +1,47 @@
+// A value that does not show: as text, as JSON, in `util.inspect`, in a template or a concatenation it is
+// `[redacted]`. The content lives in a private field, out of reach of everything but `reveal`.
+
+import { inspect } from 'node:util';
+import type { SecretValue } from './ports.ts';
+
+export const REDACTED = '[redacted]';
+
+class HiddenValue<T> implements SecretValue<T> {
+  readonly #content: T;
+
+  constructor(content: T) {
+    this.#content = content;
+  }
+
+  reveal(): T {
+    return this.#content;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  [Symbol.toPrimitive](): string {
+    return REDACTED;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return REDACTED;
+  }
+
+  [inspect.custom](): string {
+    return REDACTED;
+  }
+}
+
+export function secretValue<T>(content: T): SecretValue<T> {
+  return new HiddenValue(content);
+}
+
+export function isSecretValue(value: unknown): value is SecretValue<unknown> {
+  return value instanceof HiddenValue;
+}

@@ -1,0 +1,196 @@
+// Time that moves only when told to. Timers fire in order of time, then of insertion; after each one, everything it
+// set in motion (promise chains of any depth, virtual immediates) comes to rest before the next.
+//
+// How it comes to rest: each step runs in a real macrotask of its own, and the engine drains all microtasks between
+// two macrotasks. As long as the code under it does no real I/O, a run is therefore exactly repeatable.
+
+import type { Clock, Timer } from './ports.ts';
+import { sleepOn } from './sleep-on.ts';
+import { type HeapEntry, TimerHeap } from './timer-heap.ts';
+
+/** Real immediates queued at a time: all run in one turn of the event loop, which saves a poll for I/O each. */
+const STEPS_PER_TURN = 32;
+
+/** A promise is awaited that nothing can settle any more: no timer is left, nothing is queued. */
+export class VirtualDeadlockError extends Error {
+  override readonly name = 'VirtualDeadlockError';
+}
+
+/** What was awaited did not happen within the virtual time allowed. */
+export class VirtualTimeLimitError extends Error {
+  override readonly name = 'VirtualTimeLimitError';
+}
+
+interface VirtualTimer extends HeapEntry {
+  readonly callback: () => void;
+}
+
+/** Says after each step whether to go on, and up to which instant. */
+type Judge = () => { stop: true } | { stop: false; untilMs: number };
+
+export class VirtualClock implements Clock {
+  readonly #timers = new TimerHeap<VirtualTimer>();
+  #immediates: { callback: (() => void) | undefined }[] = [];
+  #nextImmediate = 0;
+  #monotonicMs = 0;
+  #wallOffsetMs: number;
+  #driving = false;
+
+  constructor(options: { startMs?: number } = {}) {
+    this.#wallOffsetMs = options.startMs ?? Date.UTC(2026, 0, 1);
+  }
+
+  now(): number {
+    return this.#wallOffsetMs + this.#monotonicMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  setTimeout(callback: () => void, delayMs: number): Timer {
+    const dueMs = this.#monotonicMs + (delayMs > 0 ? delayMs : 0);
+    const timer: VirtualTimer = { dueMs, sequence: 0, index: -1, callback };
+    this.#timers.push(timer);
+    return { cancel: () => this.#timers.remove(timer) };
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, delayMs, signal);
+  }
+
+  setImmediate(callback: () => void): Timer {
+    const immediate: { callback: (() => void) | undefined } = { callback };
+    this.#immediates.push(immediate);
+    return {
+      cancel: () => {
+        immediate.callback = undefined;
+      },
+    };
+  }
+
+  /** Timers that are set and neither fired nor cancelled. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** Makes the wall clock jump, as when an operator or NTP sets it; timers and `monotonicMs` do not notice. */
+  wallJump(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  /** Fires everything due within the next `ms`, then stands at exactly that instant. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#monotonicMs + ms;
+    await this.#drive(() => ({ stop: false, untilMs }));
+    this.#monotonicMs = untilMs;
+  }
+
+  /** Lets everything come to rest without moving time. */
+  async settle(): Promise<void> {
+    await this.advance(0);
+  }
+
+  /** Fires timers until none is left within `limitMs`; says how far it went. Periodic timers never end by themselves. */
+  async runUntilIdle(limitMs: number): Promise<{ idle: boolean }> {
+    const untilMs = this.#monotonicMs + limitMs;
+    await this.#drive(() => ({ stop: false, untilMs }));
+    return { idle: this.#timers.size === 0 };
+  }
+
+  /**
+   * Moves time until the promise settles (and gives its value or throws its error), or until the predicate, asked
+   * after each step, holds. Throws VirtualTimeLimitError after `limitMs`, and VirtualDeadlockError as soon as
+   * nothing is left that could bring it about.
+   */
+  async runUntil<T>(awaited: PromiseLike<T> | (() => boolean), limitMs: number): Promise<T | undefined> {
+    const startedAtMs = this.#monotonicMs;
+    const untilMs = startedAtMs + limitMs;
+    let settled: { value: T } | { error: unknown } | undefined;
+    if (typeof awaited !== 'function') {
+      awaited.then(
+        (value) => {
+          settled = { value };
+        },
+        (error: unknown) => {
+          settled = { error };
+        },
+      );
+    }
+    const reached = typeof awaited === 'function' ? awaited : () => settled !== undefined;
+    let happened = false;
+    await this.#drive(() => {
+      happened = reached();
+      return happened ? { stop: true } : { stop: false, untilMs };
+    });
+    if (!happened) {
+      const passedMs = this.#monotonicMs - startedAtMs;
+      if (this.#timers.size === 0) {
+        throw new VirtualDeadlockError(
+          `nothing can happen any more after ${passedMs} ms of virtual time: no timer is set, and what is awaited is still pending`,
+        );
+      }
+      this.#monotonicMs = untilMs;
+      throw new VirtualTimeLimitError(`what is awaited did not happen within ${limitMs} ms of virtual time`);
+    }
+    if (settled === undefined) return undefined;
+    if ('error' in settled) throw settled.error;
+    return settled.value;
+  }
+
+  /** One step a macrotask until the judge stops it or nothing is left up to its instant. */
+  #drive(judge: Judge): Promise<void> {
+    if (this.#driving) {
+      throw new Error('the virtual clock is already being moved: await the earlier call first');
+    }
+    this.#driving = true;
+    return new Promise<void>((resolve, reject) => {
+      let queued: NodeJS.Immediate[] = [];
+      let next = 0;
+      const end = (settle: () => void) => {
+        this.#driving = false;
+        for (const immediate of queued.slice(next)) clearImmediate(immediate);
+        settle();
+      };
+      const turn = () => {
+        next++;
+        let moved: boolean;
+        try {
+          const verdict = judge();
+          moved = !verdict.stop && this.#step(verdict.untilMs);
+        } catch (error) {
+          end(() => reject(error));
+          return;
+        }
+        if (!moved) end(resolve);
+        else if (next === queued.length) arm(STEPS_PER_TURN);
+      };
+      const arm = (count: number) => {
+        next = 0;
+        queued = Array.from({ length: count }, () => setImmediate(turn));
+      };
+      // The first turn is alone: many calls end with it.
+      arm(1);
+    });
+  }
+
+  /** Runs the next immediate or timer; false when there is none up to `untilMs`. */
+  #step(untilMs: number): boolean {
+    while (this.#nextImmediate < this.#immediates.length) {
+      const callback = this.#immediates[this.#nextImmediate++]?.callback;
+      if (this.#nextImmediate === this.#immediates.length) {
+        this.#immediates = [];
+        this.#nextImmediate = 0;
+      }
+      if (callback === undefined) continue;
+      callback();
+      return true;
+    }
+    const timer = this.#timers.peek();
+    if (timer === undefined || timer.dueMs > untilMs) return false;
+    this.#timers.pop();
+    if (timer.dueMs > this.#monotonicMs) this.#monotonicMs = timer.dueMs;
+    timer.callback();
+    return true;
+  }
+}
