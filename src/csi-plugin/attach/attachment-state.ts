@@ -1,0 +1,31 @@
+// What a VolumeAttachment says, as one value. The rules of the attach design in one place: a deletion timestamp
+// makes `attached` worthless, and an error counts only while the operation it belongs to has not succeeded.
+
+import type { VolumeAttachment } from '../../api/kinds.ts';
+
+export type AttachmentState =
+  | { kind: 'absent' }
+  /** The attacher has not answered yet. */
+  | { kind: 'pending' }
+  | { kind: 'attached'; publishContext: Readonly<Record<string, string>> }
+  | { kind: 'attach-failed'; message: string }
+  /** Being detached. `attached` must not be trusted, and no new object can take its place until it is gone. */
+  | { kind: 'detaching'; attached: boolean; error: string | undefined };
+
+export function attachmentState(attachment: VolumeAttachment | undefined): AttachmentState {
+  if (!attachment) return { kind: 'absent' };
+  const status = attachment.status;
+  if (attachment.metadata.deletionTimestamp) {
+    const error = status?.detachError;
+    return {
+      kind: 'detaching',
+      attached: status?.attached ?? false,
+      error: error && (error.message ?? 'the attacher gave no message'),
+    };
+  }
+  if (status?.attached) return { kind: 'attached', publishContext: status.attachmentMetadata ?? {} };
+  if (status?.attachError) {
+    return { kind: 'attach-failed', message: status.attachError.message ?? 'the attacher gave no message' };
+  }
+  return { kind: 'pending' };
+}
