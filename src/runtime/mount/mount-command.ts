@@ -94,6 +94,7 @@ const codesByMessage: [RegExp, string][] = [
   [/is not a block device/i, 'ENOTBLK'],
   [/not a directory/i, 'ENOTDIR'],
   [/wrong fs type|bad option/i, 'EINVAL'],
+  [/can't read superblock/i, 'EIO'],
   [/not connected/i, 'ENOTCONN'],
   [/stale/i, 'ESTALE'],
 ];
