@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import { matchVolume, mismatch } from './match-volume.ts';
+
+const stamp = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+
+function pv(
+  name: string,
+  change: Partial<PersistentVolume['spec']> = {},
+  phase = 'Available',
+): PersistentVolume {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { ...stamp, name, labels: { tier: name } },
+    spec: {
+      capacity: { storage: '5Gi' },
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      ...change,
+    },
+    status: { phase },
+  };
+}
+
+function pvc(change: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { ...stamp, uid: 'claim-uid', name: 'data', namespace: 'ns' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      resources: { requests: { storage: '3Gi' } },
+      ...change,
+    },
+  };
+}
+
+const inZone = (zone: string) => ({
+  nodeAffinity: {
+    required: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: [zone] }] }],
+    },
+  },
+});
+const nodeIn = (zone: string): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { ...stamp, name: 'n', labels: { zone } },
+});
+
+test('the volume a claim should have', () => {
+  const table: {
+    name: string;
+    claim?: PersistentVolumeClaim;
+    volumes: PersistentVolume[];
+    node?: Node;
+    expected: string | undefined;
+  }[] = [
+    {
+      name: 'the smallest that fits',
+      volumes: [
+        pv('big', { capacity: { storage: '9Gi' } }),
+        pv('fit', { capacity: { storage: '3Gi' } }),
+        pv('tiny', { capacity: { storage: '1Gi' } }),
+      ],
+      expected: 'fit',
+    },
+    { name: 'equal sizes: by name', volumes: [pv('b'), pv('a')], expected: 'a' },
+    {
+      name: 'reserved for this claim wins over a smaller one',
+      volumes: [
+        pv('small', { capacity: { storage: '3Gi' } }),
+        pv('mine', { claimRef: { name: 'data', namespace: 'ns' } }),
+      ],
+      expected: 'mine',
+    },
+    {
+      name: 'reserved for an earlier claim of the same name is not ours',
+      volumes: [pv('old', { claimRef: { name: 'data', namespace: 'ns', uid: 'other' } })],
+      expected: undefined,
+    },
+    {
+      name: 'reserved but on the wrong side of its affinity: no second choice',
+      volumes: [pv('mine', { claimRef: { name: 'data', namespace: 'ns' }, ...inZone('b') }), pv('free')],
+      node: nodeIn('a'),
+      expected: undefined,
+    },
+    {
+      name: 'affinity of a delayed claim',
+      volumes: [pv('a', inZone('b')), pv('z', inZone('a'))],
+      node: nodeIn('a'),
+      expected: 'z',
+    },
+    {
+      name: 'only available ones',
+      volumes: [pv('gone', {}, 'Released'), pv('new', {}, 'Pending')],
+      expected: undefined,
+    },
+    {
+      name: 'selector',
+      claim: pvc({ selector: { matchLabels: { tier: 'b' } } }),
+      volumes: [pv('a'), pv('b')],
+      expected: 'b',
+    },
+    {
+      name: 'no class is a class of its own',
+      claim: pvc({ storageClassName: '' }),
+      volumes: [pv('a')],
+      expected: undefined,
+    },
+  ];
+  for (const { name, claim, volumes, node, expected } of table) {
+    assert.equal(matchVolume(claim ?? pvc(), volumes, node)?.metadata.name, expected, name);
+  }
+});
+
+test('why a volume cannot serve a claim', () => {
+  const table: [PersistentVolume, PersistentVolumeClaim, string | undefined][] = [
+    [pv('a'), pvc(), undefined],
+    [pv('a', { capacity: { storage: '1Gi' } }), pvc(), 'requested PV is too small'],
+    [pv('a', { storageClassName: 'slow' }), pvc(), 'storageClassName does not match'],
+    [pv('a', { volumeMode: 'Block' }), pvc(), 'incompatible volumeMode'],
+    [pv('a'), pvc({ accessModes: ['ReadWriteMany'] }), 'incompatible accessMode'],
+    [pv('a', { volumeAttributesClassName: 'gold' }), pvc(), 'incompatible volumeAttributesClassName'],
+  ];
+  for (const [volume, claim, why] of table) assert.equal(mismatch(volume, claim), why);
+});
