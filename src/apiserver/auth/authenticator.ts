@@ -1,0 +1,114 @@
+// Says who asks: by client certificate, by bearer token, or nobody in particular. Credentials that are given and do
+// not hold are refused; only the absence of any makes an anonymous user.
+
+import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
+import { KubeError } from '../../runtime/kube-error.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import type { Reader, User } from '../pipeline.ts';
+import type { Pki } from './pki.ts';
+import { createServiceAccountTokens, type TokenVerdict } from './service-account-token.ts';
+import { ANONYMOUS, authenticated } from './users.ts';
+
+export interface Credentials {
+  /** As the TLS socket gives it (`getPeerCertificate()` or an X509Certificate); without `raw` there was none. */
+  peerCertificate?: { readonly raw?: Uint8Array } | undefined;
+  authorizationHeader?: string | undefined;
+}
+
+export type Authentication = { user: User } | { error: KubeError };
+
+export interface Authenticator {
+  authenticate(credentials: Credentials): Authentication;
+  /** For TokenReview: the same judgement on a bare token. */
+  checkToken(token: string, audiences?: readonly string[]): TokenVerdict;
+}
+
+const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';
+const MAX_REMEMBERED = 1024;
+
+const unauthorized = (problem: string): { error: KubeError } => ({
+  error: new KubeError({ reason: 'Unauthorized', code: 401, message: `Unauthorized: ${problem}` }),
+});
+
+const digestOf = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('base64');
+
+interface KnownCertificate {
+  user: User;
+  fromMs: number;
+  toMs: number;
+}
+
+export function createAuthenticator(ports: {
+  pki: Pick<Pki, 'caPem' | 'serviceAccountKey'>;
+  reader: Reader;
+  clock: Clock;
+  /** Token to user; `system:authenticated` is added. */
+  staticTokens?: ReadonlyMap<string, User>;
+}): Authenticator {
+  const { pki, reader, clock } = ports;
+  const tokens = createServiceAccountTokens({ signer: pki.serviceAccountKey, reader, clock });
+  // By digest, so that comparing takes as long for a near miss as for any other.
+  const staticUsers = new Map(
+    [...(ports.staticTokens ?? [])].map(([token, user]) => [digestOf(token), authenticated(user)] as const),
+  );
+  const caKey = createPublicKey(pki.caPem);
+  const knownCertificates = new Map<string, KnownCertificate>();
+
+  function readCertificate(raw: Uint8Array): KnownCertificate | undefined {
+    const certificate = new X509Certificate(raw);
+    if (!certificate.verify(caKey) || certificate.ca) return undefined;
+    if (!certificate.keyUsage?.includes(CLIENT_AUTHENTICATION)) return undefined;
+    const subject = certificate.toLegacyObject().subject as unknown as Record<string, string | string[]>;
+    const name = [subject.CN ?? []].flat()[0];
+    if (name === undefined || name === '') return undefined;
+    return {
+      user: authenticated({ name, groups: [subject.O ?? []].flat() }),
+      fromMs: Date.parse(certificate.validFrom),
+      toMs: Date.parse(certificate.validTo),
+    };
+  }
+
+  function byCertificate(raw: Uint8Array): Authentication {
+    const digest = digestOf(raw);
+    let known = knownCertificates.get(digest);
+    if (!known) {
+      try {
+        known = readCertificate(raw);
+      } catch {
+        known = undefined;
+      }
+      if (!known) return unauthorized("the client certificate is not one of this server's");
+      if (knownCertificates.size >= MAX_REMEMBERED) knownCertificates.clear();
+      knownCertificates.set(digest, known);
+    }
+    const now = clock.now();
+    if (now < known.fromMs) return unauthorized('the client certificate is not valid yet');
+    if (now > known.toMs) return unauthorized('the client certificate has expired');
+    return { user: known.user };
+  }
+
+  function checkToken(token: string, audiences?: readonly string[]): TokenVerdict {
+    const known = staticUsers.get(digestOf(token));
+    if (known) return { user: known, audiences: [...(audiences ?? [])] };
+    const verdict = tokens.check(token, audiences);
+    return 'problem' in verdict ? verdict : { ...verdict, user: authenticated(verdict.user) };
+  }
+
+  function byHeader(header: string): Authentication {
+    const token = /^bearer +([^\s]+)\s*$/i.exec(header)?.[1];
+    if (token === undefined) return unauthorized('the Authorization header is not "Bearer <token>"');
+    const verdict = checkToken(token);
+    return 'problem' in verdict ? unauthorized(verdict.problem) : { user: verdict.user };
+  }
+
+  return {
+    checkToken,
+    authenticate({ peerCertificate, authorizationHeader }) {
+      const raw = peerCertificate?.raw;
+      const certified = raw?.length ? byCertificate(raw) : undefined;
+      if (certified && 'user' in certified) return certified;
+      if (authorizationHeader) return byHeader(authorizationHeader);
+      return certified ?? { user: ANONYMOUS };
+    },
+  };
+}

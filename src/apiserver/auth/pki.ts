@@ -1,0 +1,176 @@
+// The embedded API server's own certificate authority, its serving certificate, client certificates, and the key
+// that signs service account tokens. Kept in one directory (0700, files 0600) and reused across restarts; without a
+// directory everything lives in memory. A file that cannot be read as what it should be is refused, never replaced.
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Clock } from '../../runtime/ports.ts';
+import { issueCertificate } from './certificate.ts';
+import { makePrivateDirectory, readOptionalFile, writePrivateFile } from './private-file.ts';
+import { createTokenSigner, type TokenSigner } from './token-signer.ts';
+
+export interface KeyAndCertificate {
+  keyPem: string;
+  certificatePem: string;
+}
+
+export interface Pki {
+  readonly caPem: string;
+  /** What the HTTPS door serves with. Close to its end it is issued anew, so ask again now and then. */
+  serving(): Promise<KeyAndCertificate>;
+  issueClientCertificate(request: {
+    commonName: string;
+    organizations?: readonly string[];
+    days?: number;
+  }): KeyAndCertificate;
+  readonly serviceAccountKey: TokenSigner;
+}
+
+const CA_NAME = 'berth-ca';
+const SERVING_HOSTS = [
+  'localhost',
+  '127.0.0.1',
+  '::1',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+];
+const DAY_MS = 86_400_000;
+const CA_DAYS = 3650;
+const SERVING_DAYS = 365;
+/** Renewed with this much left: longer than anyone leaves a development server unattended. */
+const CA_RENEW_DAYS = 400;
+const SERVING_RENEW_DAYS = 30;
+/** Clients whose clock runs behind must not see certificates from the future. */
+const BACKDATE_MS = 3_600_000;
+
+const generateKeyPairAsync = promisify(generateKeyPair);
+const newKey = async (): Promise<KeyObject> =>
+  (await generateKeyPairAsync('ec', { namedCurve: 'P-256' })).privateKey;
+const keyPemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+interface Entry {
+  key: KeyObject;
+  certificatePem: string;
+  expiresMs: number;
+}
+
+function parsePem(
+  path: string,
+  pem: string,
+  withCertificate: boolean,
+): { key: KeyObject; certificatePem: string } {
+  try {
+    const key = createPrivateKey(pem);
+    if (!withCertificate) return { key, certificatePem: '' };
+    const start = pem.indexOf('-----BEGIN CERTIFICATE-----');
+    if (start < 0) throw new Error('it holds no certificate');
+    const certificatePem = pem.slice(start);
+    if (!new X509Certificate(certificatePem).checkPrivateKey(key))
+      throw new Error('its key and certificate differ');
+    return { key, certificatePem };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `cannot use ${path}: ${detail}. It was left as it is; move it away to have a new one made (clients then need a new kubeconfig).`,
+      { cause: error },
+    );
+  }
+}
+
+const validToMs = (certificatePem: string): number => Date.parse(new X509Certificate(certificatePem).validTo);
+
+/** `dir` is created when missing. */
+export async function createPki(options: { dir?: string; clock: Clock }): Promise<Pki> {
+  const { dir, clock } = options;
+  if (dir !== undefined) await makePrivateDirectory(dir);
+  const fileOf = (name: string) => (dir === undefined ? undefined : join(dir, `${name}.pem`));
+  const read = async (name: string, withCertificate: boolean) => {
+    const path = fileOf(name);
+    const pem = path === undefined ? undefined : await readOptionalFile(path);
+    return path === undefined || pem === undefined ? undefined : parsePem(path, pem, withCertificate);
+  };
+  const write = async (name: string, key: KeyObject, certificatePem: string) => {
+    const path = fileOf(name);
+    if (path !== undefined) await writePrivateFile(path, keyPemOf(key) + certificatePem);
+  };
+  const needsRenewal = (expiresMs: number, days: number) => expiresMs - clock.now() < days * DAY_MS;
+
+  const [storedCa, storedServing, storedTokenKey] = await Promise.all([
+    read('ca', true),
+    read('serving', true),
+    read('service-accounts', false),
+  ]);
+  const [caKey, servingKey, tokenKey] = await Promise.all([
+    storedCa?.key ?? newKey(),
+    storedServing?.key ?? newKey(),
+    storedTokenKey?.key ?? newKey(),
+  ]);
+
+  const issue = (
+    key: KeyObject,
+    request: { commonName: string; days: number; purpose: 'ca' | 'server' | 'client' } & {
+      organizations?: readonly string[];
+      hosts?: readonly string[];
+    },
+  ): Entry => {
+    const { days, ...rest } = request;
+    const now = clock.now();
+    const expiresMs = now + days * DAY_MS;
+    const certificatePem = issueCertificate(
+      { ...rest, publicKey: createPublicKey(key), notBeforeMs: now - BACKDATE_MS, notAfterMs: expiresMs },
+      { commonName: CA_NAME, privateKey: caKey },
+    );
+    return { key, certificatePem, expiresMs };
+  };
+
+  // A renewed CA keeps its key: certificates and kubeconfigs that are out there stay good.
+  let ca: Entry;
+  if (storedCa && !needsRenewal(validToMs(storedCa.certificatePem), CA_RENEW_DAYS)) {
+    ca = { ...storedCa, expiresMs: validToMs(storedCa.certificatePem) };
+  } else {
+    ca = issue(caKey, { commonName: CA_NAME, days: CA_DAYS, purpose: 'ca' });
+    await write('ca', ca.key, ca.certificatePem);
+  }
+
+  const issueServing = async (key: KeyObject): Promise<Entry> => {
+    const entry = issue(key, {
+      commonName: 'berth-apiserver',
+      days: SERVING_DAYS,
+      purpose: 'server',
+      hosts: SERVING_HOSTS,
+    });
+    await write('serving', entry.key, entry.certificatePem);
+    return entry;
+  };
+  const stillServes = (pem: string) =>
+    new X509Certificate(pem).verify(createPublicKey(caKey)) &&
+    !needsRenewal(validToMs(pem), SERVING_RENEW_DAYS);
+  let serving =
+    storedServing && stillServes(storedServing.certificatePem)
+      ? { ...storedServing, expiresMs: validToMs(storedServing.certificatePem) }
+      : await issueServing(servingKey);
+  if (!storedTokenKey) await write('service-accounts', tokenKey, '');
+
+  return {
+    caPem: ca.certificatePem,
+    serviceAccountKey: createTokenSigner(tokenKey),
+    async serving() {
+      if (needsRenewal(serving.expiresMs, SERVING_RENEW_DAYS)) serving = await issueServing(serving.key);
+      return { keyPem: keyPemOf(serving.key), certificatePem: serving.certificatePem };
+    },
+    issueClientCertificate({ commonName, organizations = [], days = 365 }) {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const entry = issue(privateKey, { commonName, organizations, days, purpose: 'client' });
+      return { keyPem: keyPemOf(privateKey), certificatePem: entry.certificatePem };
+    },
+  };
+}
