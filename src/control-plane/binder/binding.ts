@@ -1,0 +1,98 @@
+// The two halves of a binding as they should stand when it is complete. Each function gives the object as it must be
+// written, or undefined when it is right already; a binding that a crash left half-written is thus completed by
+// asking again. Order matters and is kept by the binder: volume spec, volume phase, claim spec, claim status. Until
+// the volume names the claim, nobody else is kept from it; once it does, only this claim can have it.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import { refersToClaim } from '../../api/volumes.ts';
+import { ANN_BIND_COMPLETED, ANN_BOUND_BY_CONTROLLER } from '../../api/well-known.ts';
+
+/** The volume with a reference to this very claim. */
+export function volumeBoundTo(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): PersistentVolume | undefined {
+  const { name, namespace, uid, resourceVersion } = claim.metadata;
+  const current = volume.spec.claimRef;
+  const isReserved = refersToClaim(current, claim);
+  if (isReserved && current?.uid === uid) return undefined;
+  return {
+    ...volume,
+    // A reservation by the user is not ours to undo later; a choice of the binder is.
+    metadata: isReserved ? volume.metadata : annotated(volume.metadata, ANN_BOUND_BY_CONTROLLER),
+    spec: {
+      ...volume.spec,
+      claimRef: {
+        kind: 'PersistentVolumeClaim',
+        apiVersion: 'v1',
+        name,
+        ...(namespace !== undefined && { namespace }),
+        uid,
+        resourceVersion,
+      },
+    },
+  };
+}
+
+/** The claim with the name of this volume. */
+export function claimBoundTo(
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume,
+): PersistentVolumeClaim | undefined {
+  const chosenByUser = claim.spec.volumeName === volume.metadata.name;
+  const isComplete = claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined;
+  if (chosenByUser && isComplete) return undefined;
+  const marked = annotated(claim.metadata, ANN_BIND_COMPLETED);
+  return {
+    ...claim,
+    metadata: chosenByUser ? marked : annotated(marked, ANN_BOUND_BY_CONTROLLER),
+    spec: { ...claim.spec, volumeName: volume.metadata.name },
+  };
+}
+
+/** The claim's status once it is bound to this volume. */
+export function claimStatusBoundTo(
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume,
+): PersistentVolumeClaim | undefined {
+  const status = claim.status ?? {};
+  const accessModes = volume.spec.accessModes ?? [];
+  const storage = volume.spec.capacity?.storage;
+  // Once bound, the capacity in the status belongs to whoever expands the volume.
+  const capacity =
+    status.phase === 'Bound' && status.capacity ? status.capacity : { ...(storage && { storage }) };
+  const attributesClass = volume.spec.volumeAttributesClassName;
+  const isRight =
+    status.phase === 'Bound' &&
+    JSON.stringify(status.accessModes ?? []) === JSON.stringify(accessModes) &&
+    status.capacity !== undefined &&
+    (attributesClass === undefined || status.currentVolumeAttributesClassName !== undefined);
+  if (isRight) return undefined;
+  return {
+    ...claim,
+    status: {
+      ...status,
+      phase: 'Bound',
+      accessModes,
+      capacity,
+      ...(attributesClass !== undefined && {
+        currentVolumeAttributesClassName: status.currentVolumeAttributesClassName ?? attributesClass,
+      }),
+    },
+  };
+}
+
+/** The volume given back: what the binder wrote is taken off, what the user wrote stays. */
+export function volumeUnbound(volume: PersistentVolume): PersistentVolume {
+  const { claimRef, ...spec } = volume.spec;
+  const { [ANN_BOUND_BY_CONTROLLER]: byController, ...annotations } = volume.metadata.annotations ?? {};
+  if (byController !== undefined || claimRef === undefined) {
+    return { ...volume, metadata: { ...volume.metadata, annotations }, spec };
+  }
+  const { uid: _uid, resourceVersion: _version, ...reservation } = claimRef;
+  return { ...volume, spec: { ...spec, claimRef: reservation } };
+}
+
+function annotated<M extends { annotations?: Record<string, string> }>(metadata: M, annotation: string): M {
+  return { ...metadata, annotations: { ...metadata.annotations, [annotation]: 'yes' } };
+}

@@ -1,0 +1,60 @@
+// What to do for one volume, from a snapshot of it and of the claim it names. Pure: the binder performs the steps.
+// The binder never deletes storage: it marks a volume Released, and whoever made it (its provisioner) deletes it.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import { ANN_PROVISIONED_BY } from '../../api/well-known.ts';
+
+export interface VolumeSnapshot {
+  volume: PersistentVolume;
+  /**
+   * The claim that `claimRef` names, by name and UID. `gone` must be read from the server, not from a cache: a claim
+   * that the cache has not seen yet is not gone, and its volume must not be released under it. Not looked at where
+   * the volume names no claim by UID.
+   */
+  claim: PersistentVolumeClaim | 'gone';
+}
+
+export type VolumeStep =
+  | { do: 'set-phase'; phase: 'Available' | 'Bound' | 'Released' | 'Failed'; message?: string }
+  /** Have the claim looked at: it is the claim's side that completes a binding. */
+  | { do: 'look-at-claim' }
+  /** Take back the binder's choice (or the UID on a user's reservation): the claim has another volume. */
+  | { do: 'unbind' }
+  | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string };
+
+export function decideVolume({ volume, claim }: VolumeSnapshot): VolumeStep[] {
+  const { claimRef } = volume.spec;
+  if (!claimRef) return [{ do: 'set-phase', phase: 'Available' }];
+  // Reserved by the user for a claim that has not been bound to it: free for that claim only.
+  if (!claimRef.uid) return [{ do: 'set-phase', phase: 'Available' }, { do: 'look-at-claim' }];
+  if (claim === 'gone') return release(volume);
+  if (!claim.spec.volumeName) {
+    const modes = [volume.spec.volumeMode, claim.spec.volumeMode].map((mode) => mode ?? 'Filesystem');
+    if (modes[0] !== modes[1]) {
+      const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`;
+      return [{ do: 'event', type: 'Warning', reason: 'VolumeMismatch', message }];
+    }
+    return [{ do: 'look-at-claim' }];
+  }
+  if (claim.spec.volumeName === volume.metadata.name) return [{ do: 'set-phase', phase: 'Bound' }];
+  // The claim has another volume. One that was made for it is of no use to anyone; any other is given back.
+  const isSpare =
+    volume.metadata.annotations?.[ANN_PROVISIONED_BY] !== undefined &&
+    volume.spec.persistentVolumeReclaimPolicy === 'Delete';
+  return isSpare ? release(volume) : [{ do: 'unbind' }];
+}
+
+/** The claim is gone for good. A failure that the user should see is not painted over. */
+function release(volume: PersistentVolume): VolumeStep[] {
+  const phase = volume.status?.phase;
+  if (phase === 'Failed') return [];
+  if (volume.spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    const message =
+      'reclaim policy Recycle is not supported: the volume keeps its data and is not given to anyone';
+    return [
+      { do: 'event', type: 'Warning', reason: 'VolumeFailedRecycle', message },
+      { do: 'set-phase', phase: 'Failed', message },
+    ];
+  }
+  return phase === 'Released' ? [] : [{ do: 'set-phase', phase: 'Released' }];
+}
