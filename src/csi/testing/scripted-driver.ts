@@ -1,0 +1,262 @@
+// A driver for tests: it keeps volumes in memory and tells the truth, unless a test scripts otherwise. Every call is
+// recorded as the driver saw it, secrets included. Served over a real socket or through the loopback.
+
+import type { Message } from '@bufbuild/protobuf';
+import type { IncomingCall, Interceptor } from '../call-pipeline.ts';
+import { CsiError } from '../csi-error.ts';
+import {
+  Controller,
+  ControllerServiceCapability_RPC_Type as ControllerRpc,
+  Identity,
+  Node,
+  NodeServiceCapability_RPC_Type as NodeRpc,
+  PluginCapability_Service_Type as PluginService,
+} from '../generated/csi/v1/csi_pb.ts';
+import type { GrpcCode } from '../grpc-code.ts';
+import { implement, type ServiceImplementation } from '../service-implementation.ts';
+
+/** What happens to one call instead of the plain truth. */
+export interface Behaviour {
+  /** Waits for this first; a call whose caller gives up meanwhile goes on, as in a real driver. */
+  until?: Promise<unknown>;
+  /** Answers with this code, without having done anything. */
+  fail?: GrpcCode;
+  /** Does what was asked, then answers with this code: the answer was lost. */
+  failAfter?: GrpcCode;
+  message?: string;
+  /** Answers with this instead of what was really done (which is still done). */
+  answer?: object;
+}
+
+export interface RecordedCall {
+  /** `CreateVolume` */
+  method: string;
+  /** As it arrived: cast to the request's type. */
+  request: Message;
+}
+
+export interface ScriptedVolume {
+  id: string;
+  name: string;
+  capacityBytes: bigint;
+  parameters: Record<string, string>;
+  topology: Record<string, string>[];
+  /** Node ID to whether it is read-only. */
+  publishedOn: Map<string, boolean>;
+}
+
+export interface ScriptedDriverOptions {
+  name?: string;
+  nodeId?: string;
+  controller?: (keyof typeof ControllerRpc)[];
+  node?: (keyof typeof NodeRpc)[];
+  plugin?: (keyof typeof PluginService)[];
+  /** Of this node; volumes are made in the first preferred or requisite segment. */
+  segments?: Record<string, string>;
+  maxVolumesPerNode?: number;
+}
+
+export class ScriptedDriver {
+  readonly name: string;
+  nodeId: string;
+  readonly calls: RecordedCall[] = [];
+  readonly volumes = new Map<string, ScriptedVolume>();
+  /** `volume id -> staging path`, and `target path -> volume id`. */
+  readonly staged = new Map<string, string>();
+  readonly published = new Map<string, string>();
+  /** Most calls that were under way at once for one volume or name, by that key. */
+  readonly mostAtOnce = new Map<string, number>();
+  ready = true;
+  readonly #options: ScriptedDriverOptions;
+  readonly #script = new Map<string, Behaviour[]>();
+  readonly #standing = new Map<string, Behaviour>();
+  readonly #underWay = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: ScriptedDriverOptions = {}) {
+    this.#options = options;
+    this.name = options.name ?? 'scripted.csi.test';
+    this.nodeId = options.nodeId ?? 'scripted-node';
+  }
+
+  /** What the next calls of a method meet, one behaviour each; afterwards it tells the truth again. */
+  script(method: string, ...behaviours: Behaviour[]): void {
+    this.#script.set(method, [...(this.#script.get(method) ?? []), ...behaviours]);
+  }
+
+  /** What every call of a method meets until told otherwise; `undefined` ends it. */
+  always(method: string, behaviour: Behaviour | undefined): void {
+    if (behaviour) this.#standing.set(method, behaviour);
+    else this.#standing.delete(method);
+  }
+
+  callsOf<T = Message>(method: string): T[] {
+    return this.calls.filter((call) => call.method === method).map((call) => call.request as unknown as T);
+  }
+
+  /** Resolves as soon as `condition` holds; asked again at every call and answer. */
+  until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  /** Goes with `services` into `serveCsi` or the loopback: records calls and follows the script. */
+  readonly interceptor: Interceptor = async (call, next) => {
+    const method = call.method.name;
+    this.calls.push({ method, request: call.request });
+    const leave = this.#enter(call);
+    try {
+      const behaviour = this.#script.get(method)?.shift() ?? this.#standing.get(method) ?? {};
+      this.#look();
+      await behaviour.until;
+      const message = behaviour.message ?? 'scripted failure';
+      if (behaviour.fail) throw new CsiError({ code: behaviour.fail, message });
+      const answer = await next();
+      if (behaviour.failAfter) throw new CsiError({ code: behaviour.failAfter, message });
+      return behaviour.answer && answer ? Object.assign(answer, behaviour.answer) : answer;
+    } finally {
+      leave();
+      this.#look();
+    }
+  };
+
+  get services(): ServiceImplementation[] {
+    return [this.#identity(), this.#controller(), this.#node()];
+  }
+
+  #enter({ request }: IncomingCall): () => void {
+    const { volumeId, name } = request as { volumeId?: string; name?: string };
+    const key = volumeId || name || '';
+    const count = (this.#underWay.get(key) ?? 0) + 1;
+    this.#underWay.set(key, count);
+    this.mostAtOnce.set(key, Math.max(count, this.mostAtOnce.get(key) ?? 0));
+    return () => this.#underWay.set(key, (this.#underWay.get(key) ?? 1) - 1);
+  }
+
+  #look(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+
+  #identity(): ServiceImplementation {
+    const plugin = this.#options.plugin ?? ['CONTROLLER_SERVICE'];
+    return implement(Identity, {
+      getPluginInfo: () => ({ name: this.name, vendorVersion: '1' }),
+      probe: () => ({ ready: this.ready }),
+      getPluginCapabilities: () => ({
+        capabilities: plugin.map((type) => ({
+          type: { case: 'service' as const, value: { type: PluginService[type] } },
+        })),
+      }),
+    });
+  }
+
+  #controller(): ServiceImplementation {
+    const rpcs = this.#options.controller ?? ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'];
+    return implement(Controller, {
+      controllerGetCapabilities: () => ({
+        capabilities: rpcs.map((type) => ({
+          type: { case: 'rpc' as const, value: { type: ControllerRpc[type] } },
+        })),
+      }),
+      createVolume: (request) => {
+        const accessible = request.accessibilityRequirements;
+        const where = accessible?.preferred[0] ?? accessible?.requisite[0];
+        const known = [...this.volumes.values()].find((volume) => volume.name === request.name);
+        const volume: ScriptedVolume = known ?? {
+          id: `vol-${request.name}`,
+          name: request.name,
+          capacityBytes: request.capacityRange?.requiredBytes ?? 0n,
+          parameters: request.parameters,
+          topology: where ? [where.segments] : [],
+          publishedOn: new Map(),
+        };
+        this.volumes.set(volume.id, volume);
+        return {
+          volume: {
+            volumeId: volume.id,
+            capacityBytes: volume.capacityBytes,
+            volumeContext: { made: 'by script' },
+            accessibleTopology: volume.topology.map((segments) => ({ segments })),
+            ...(request.volumeContentSource && { contentSource: request.volumeContentSource }),
+          },
+        };
+      },
+      deleteVolume: ({ volumeId }) => {
+        const volume = this.volumes.get(volumeId);
+        if (volume && volume.publishedOn.size > 0) {
+          throw new CsiError({ code: 'FAILED_PRECONDITION', message: `${volumeId} is published` });
+        }
+        this.volumes.delete(volumeId);
+        return {};
+      },
+      controllerPublishVolume: ({ volumeId, nodeId, readonly }) => {
+        this.#volume(volumeId).publishedOn.set(nodeId, readonly);
+        return { publishContext: { device: `/dev/${volumeId}` } };
+      },
+      controllerUnpublishVolume: ({ volumeId, nodeId }) => {
+        const volume = this.volumes.get(volumeId);
+        if (nodeId === '') volume?.publishedOn.clear();
+        else volume?.publishedOn.delete(nodeId);
+        return {};
+      },
+      controllerExpandVolume: ({ volumeId, capacityRange }) => {
+        const volume = this.#volume(volumeId);
+        volume.capacityBytes = capacityRange?.requiredBytes ?? volume.capacityBytes;
+        return { capacityBytes: volume.capacityBytes, nodeExpansionRequired: true };
+      },
+      listVolumes: () => ({
+        entries: [...this.volumes.values()].map((volume) => ({
+          volume: { volumeId: volume.id, capacityBytes: volume.capacityBytes },
+          status: { publishedNodeIds: [...volume.publishedOn.keys()] },
+        })),
+      }),
+      getCapacity: () => ({ availableCapacity: 1n << 40n }),
+    });
+  }
+
+  #node(): ServiceImplementation {
+    const rpcs = this.#options.node ?? ['STAGE_UNSTAGE_VOLUME'];
+    return implement(Node, {
+      nodeGetCapabilities: () => ({
+        capabilities: rpcs.map((type) => ({
+          type: { case: 'rpc' as const, value: { type: NodeRpc[type] } },
+        })),
+      }),
+      nodeGetInfo: () => ({
+        nodeId: this.nodeId,
+        maxVolumesPerNode: BigInt(this.#options.maxVolumesPerNode ?? 0),
+        ...(this.#options.segments && { accessibleTopology: { segments: this.#options.segments } }),
+      }),
+      nodeStageVolume: ({ volumeId, stagingTargetPath }) => {
+        this.staged.set(volumeId, stagingTargetPath);
+        return {};
+      },
+      nodeUnstageVolume: ({ volumeId }) => {
+        this.staged.delete(volumeId);
+        return {};
+      },
+      nodePublishVolume: ({ volumeId, targetPath }) => {
+        this.published.set(targetPath, volumeId);
+        return {};
+      },
+      nodeUnpublishVolume: ({ targetPath }) => {
+        this.published.delete(targetPath);
+        return {};
+      },
+      nodeExpandVolume: ({ capacityRange }) => ({ capacityBytes: capacityRange?.requiredBytes ?? 0n }),
+    });
+  }
+
+  #volume(id: string): ScriptedVolume {
+    const volume = this.volumes.get(id);
+    if (!volume) throw new CsiError({ code: 'NOT_FOUND', message: `no volume ${id}` });
+    return volume;
+  }
+}
