@@ -15,6 +15,8 @@ export interface CsiErrorInit {
   timeoutMs?: number;
   /** Serialized `google.rpc.Status`, when the driver sent one. */
   details?: Uint8Array;
+  /** The code is ours, not the driver's word on what it did. */
+  uncertain?: boolean;
   cause?: unknown;
 }
 
@@ -28,6 +30,8 @@ export class CsiError extends Error {
   readonly method: string | undefined;
   readonly address: string | undefined;
   readonly details: Uint8Array | undefined;
+  /** True when the driver's answer was lost on our side: whatever the code says, the driver may have acted. */
+  readonly uncertain: boolean;
 
   constructor(init: CsiErrorInit) {
     const rawCode = typeof init.code === 'number' ? init.code : grpcCodes[init.code];
@@ -39,6 +43,7 @@ export class CsiError extends Error {
     this.method = init.method;
     this.address = init.address;
     this.details = init.details;
+    this.uncertain = init.uncertain ?? false;
   }
 }
 

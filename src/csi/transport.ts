@@ -1,7 +1,13 @@
 // The CSI port: one unary call over a connection to a driver. The gRPC client implements it over a unix socket, the
 // simulation over a link that can fail. Every failure is a CsiError with a gRPC code.
 
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
 
 export interface CsiCallOptions {
   /** Every call has a deadline. */
@@ -15,4 +21,14 @@ export interface CsiTransport {
     request: MessageInitShape<I>,
     options: CsiCallOptions,
   ): Promise<MessageShape<O>>;
+}
+
+/** What also carries calls that are answered by a stream (SnapshotMetadata). The deadline is the whole stream's. */
+export interface CsiStreamTransport extends CsiTransport {
+  /** The call begins with the first message asked for; leaving the loop early cancels it. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+    options: CsiCallOptions,
+  ): AsyncIterable<MessageShape<O>>;
 }
