@@ -1,0 +1,68 @@
+// The project's TypeScript files as syntax trees, from the compiler itself, so that checks look at code and never at
+// comments or texts that happen to resemble it. The compiler's programming interface is still called unstable: this
+// file is the only one that knows it.
+import { isAbsolute, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Node, SourceFile } from 'typescript/unstable/ast';
+import { API } from 'typescript/unstable/sync';
+
+export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+
+export interface ParsedFile {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string;
+  readonly tree: SourceFile;
+}
+
+/** Something wrong at a place in a file. */
+export interface Violation {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Parses what `<root>/tsconfig.json` includes, and hands it to `use`; the trees are valid only during that call. */
+export function withSourceFiles<R>(root: string, use: (files: readonly ParsedFile[]) => R): R {
+  const compiler = new API({ cwd: root });
+  try {
+    const snapshot = compiler.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
+    const project = snapshot.getProjects()[0];
+    if (project === undefined) throw new Error(`${root} has no tsconfig.json`);
+    const files = project.program.getSourceFileNames().flatMap((name) => {
+      const path = relative(root, name).split(sep).join('/');
+      if (path.startsWith('..') || isAbsolute(path) || path.startsWith('node_modules/')) return [];
+      const tree = project.program.getSourceFile(name);
+      return tree === undefined ? [] : [{ path, tree }];
+    });
+    return use(files.sort((a, b) => (a.path < b.path ? -1 : 1)));
+  } finally {
+    compiler.close();
+  }
+}
+
+/** Every node, parents first. */
+export function* nodesOf(tree: Node): Generator<Node> {
+  const pending: Node[] = [tree];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    yield node;
+    const children: Node[] = [];
+    node.forEachChild((child) => {
+      children.push(child);
+      return undefined;
+    });
+    pending.push(...children.reverse());
+  }
+}
+
+export function lineOf(tree: SourceFile, node: Node): number {
+  const start = node.getStart(tree);
+  return tree.text.slice(0, start).split('\n').length;
+}
+
+export const isTest = (path: string): boolean => path.endsWith('.test.ts');
+
+/** Prints the violations; true when there are none. */
+export function printViolations(violations: readonly Violation[]): boolean {
+  for (const { path, line, message } of violations) process.stdout.write(`${path}:${line}: ${message}\n`);
+  return violations.length === 0;
+}
