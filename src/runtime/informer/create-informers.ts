@@ -1,0 +1,61 @@
+// The informers of one process: the same resource with the same options is one informer, whoever asks. Owns their
+// lifetime; what they do is in shared-informer.ts.
+
+import type { KubeObject, Resource } from '../../api/object.ts';
+import type { Informer, InformerOptions, Informers } from '../informer.ts';
+import { type InformerPorts, SharedInformer } from './shared-informer.ts';
+
+interface Entry {
+  readonly trim: unknown;
+  // One map holds informers of every kind; `of` gives the type back, from the descriptor it was made for.
+  readonly informer: SharedInformer<never>;
+}
+
+export function createInformers(ports: InformerPorts): Informers {
+  const entries = new Map<string, Entry[]>();
+  let running: AbortSignal | undefined;
+
+  function all(): SharedInformer<never>[] {
+    return [...entries.values()].flat().map((entry) => entry.informer);
+  }
+
+  function of<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
+    const identity = identityOf(resource, options);
+    const same = entries.get(identity) ?? [];
+    const known = same.find((entry) => entry.trim === options.trim);
+    if (known !== undefined) return known.informer as unknown as Informer<T>;
+    const informer = new SharedInformer(resource, options, ports);
+    entries.set(identity, [
+      ...same,
+      { trim: options.trim, informer: informer as unknown as SharedInformer<never> },
+    ]);
+    if (running !== undefined) void informer.run(running);
+    return informer;
+  }
+
+  return {
+    of,
+    start(signal) {
+      if (running !== undefined) throw new Error('informers were already started');
+      running = signal;
+      for (const informer of all()) void informer.run(signal);
+    },
+    async synced(signal) {
+      await Promise.all(all().map((informer) => informer.synced(signal)));
+    },
+  };
+}
+
+/** Functions have no text that identifies them: `trim` is compared on its own, by identity. */
+function identityOf<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T>): string {
+  return JSON.stringify([
+    resource.group,
+    resource.version,
+    resource.plural,
+    options.namespace ?? null,
+    options.labelSelector ?? null,
+    options.fieldSelector ?? null,
+    options.resyncMs ?? 0,
+    options.optional ?? false,
+  ]);
+}

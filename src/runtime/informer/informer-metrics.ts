@@ -1,0 +1,43 @@
+// What an informer tells about itself: how often it listed, what it was sent, how often it lost track.
+
+import type { Resource } from '../../api/object.ts';
+import { KubeError } from '../kube-error.ts';
+import type { Metrics } from '../metrics.ts';
+
+export interface InformerMetrics {
+  listed(objects: number): void;
+  watched(type: 'ADDED' | 'MODIFIED' | 'DELETED'): void;
+  failed(error: unknown): void;
+}
+
+export function informerMetrics(metrics: Metrics, { plural: resource }: Resource): InformerMetrics {
+  const lists = metrics.counter({
+    name: 'berth_informer_lists_total',
+    help: 'Lists that informers completed.',
+    labelNames: ['resource'],
+  });
+  const objects = metrics.gauge({
+    name: 'berth_informer_listed_objects',
+    help: 'Objects in the last list.',
+    labelNames: ['resource'],
+  });
+  const events = metrics.counter({
+    name: 'berth_informer_watch_events_total',
+    help: 'Watch events that informers received.',
+    labelNames: ['resource', 'type'],
+  });
+  const failures = metrics.counter({
+    name: 'berth_informer_failures_total',
+    help: 'Lists and watches that failed, by reason.',
+    labelNames: ['resource', 'reason'],
+  });
+  return {
+    listed(count) {
+      lists.inc({ resource });
+      objects.set({ resource }, count);
+    },
+    watched: (type) => events.inc({ resource, type }),
+    failed: (error) =>
+      failures.inc({ resource, reason: error instanceof KubeError ? error.reason : 'Unknown' }),
+  };
+}

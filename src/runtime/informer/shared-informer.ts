@@ -1,0 +1,316 @@
+// One informer: performs what the machine decides, keeps the store, and tells handlers and waiters what changed.
+// It reads through the Kubernetes port and writes nothing. Handlers are called in order, after the cache shows the
+// change; what they throw is logged and goes no further.
+
+import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
+import type { Informer, InformerHandler, InformerOptions } from '../informer.ts';
+import type { KubeClient, Selection } from '../kube.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
+import { type Effect, type Input, initialState, type MachineState, transition } from './machine.ts';
+import { type Change, Store } from './store.ts';
+import { Waiters } from './waiters.ts';
+
+export interface InformerPorts {
+  kube: KubeClient;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** Tests: whoever changes a cached object gets a TypeError. */
+  freeze?: boolean;
+  /** Whether to try streaming lists first; true unless told otherwise. */
+  streams?: boolean;
+}
+
+const PAGE_SIZE = 500;
+/** As client-go: watches end after 5 to 10 minutes, so that a silent connection is noticed and load is spread. */
+const WATCH_MIN_SECONDS = 300;
+
+export class SharedInformer<T extends KubeObject> implements Informer<T> {
+  readonly resource: Resource<T>;
+  readonly #options: InformerOptions<T>;
+  readonly #ports: InformerPorts;
+  readonly #log: Log;
+  readonly #metrics: InformerMetrics | undefined;
+  readonly #store: Store<T>;
+  readonly #waiters = new Waiters<T>();
+  readonly #handlers = new Set<InformerHandler<T>>();
+  readonly #synced = Promise.withResolvers<void>();
+  #staged = new Map<string, T>();
+  #hasSynced = false;
+  #saidAbsent = false;
+  #delayMs = 0;
+
+  constructor(resource: Resource<T>, options: InformerOptions<T>, ports: InformerPorts) {
+    this.resource = resource;
+    this.#options = options;
+    this.#ports = ports;
+    this.#log = ports.log.with({ informer: resource.plural });
+    this.#metrics = ports.metrics && informerMetrics(ports.metrics, resource);
+    this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): T[] {
+    return [...this.#store.values()];
+  }
+
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void {
+    this.#store.indexes.add(name, valuesOf, this.#store.entries());
+  }
+
+  byIndex(name: string, value: string): readonly T[] {
+    return this.#store.indexes.get(name, value);
+  }
+
+  indexValues(name: string): Iterable<string> {
+    return this.#store.indexes.values(name);
+  }
+
+  subscribe(handler: InformerHandler<T>): () => void {
+    // A handler object may be given twice, and is then called twice: each subscription is its own.
+    const subscription: InformerHandler<T> = {
+      added: (object) => handler.added?.(object),
+      updated: (before, after) => handler.updated?.(before, after),
+      deleted: (last) => handler.deleted?.(last),
+    };
+    for (const object of this.list()) this.#call(subscription, { kind: 'added', key: '', object });
+    this.#handlers.add(subscription);
+    return () => this.#handlers.delete(subscription);
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    return untilAborted(this.#synced.promise, signal);
+  }
+
+  async waitFor(
+    key: string,
+    predicate: (object: T | undefined) => boolean,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    // Before the first list an empty cache says nothing about the server.
+    await this.synced(signal);
+    const object = this.get(key);
+    if (predicate(object)) return object;
+    signal?.throwIfAborted();
+    return this.#waiters.wait(key, predicate, signal);
+  }
+
+  /** Follows the server until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#resyncUntil(signal);
+    let state = initialState({
+      streams: this.#ports.streams ?? true,
+      optional: this.#options.optional ?? false,
+    });
+    while (!signal.aborted) state = await this.#perform(state, signal);
+  }
+
+  /** Carries out the phase to its end, and returns the state after it. */
+  async #perform(state: MachineState, signal: AbortSignal): Promise<MachineState> {
+    const { phase } = state;
+    switch (phase.name) {
+      case 'listing':
+        return this.#fetchPage(state, phase, signal);
+      case 'streaming':
+        return this.#follow(state, { sendInitialEvents: true }, signal);
+      case 'watching':
+        return this.#follow(state, { resourceVersion: phase.from }, signal);
+      case 'waiting': {
+        const jittered = this.#delayMs * (1 + this.#ports.random.next());
+        await this.#ports.clock.sleep(jittered, signal).catch(() => {});
+        return this.#step(state, { kind: 'waited' });
+      }
+    }
+  }
+
+  async #fetchPage(
+    state: MachineState,
+    phase: { continue?: string; whole: boolean },
+    signal: AbortSignal,
+  ): Promise<MachineState> {
+    try {
+      const page = await this.#ports.kube.list(this.resource, {
+        ...this.#selection(),
+        signal,
+        ...(phase.whole ? {} : { limit: PAGE_SIZE }),
+        ...(phase.continue === undefined ? {} : { continue: phase.continue }),
+      });
+      const { resourceVersion, continue: next } = page.metadata;
+      return this.#step(state, {
+        kind: 'page',
+        items: page.items,
+        resourceVersion,
+        ...(next ? { continue: next } : {}),
+      });
+    } catch (error) {
+      if (signal.aborted) return state;
+      return this.#step(state, { kind: 'failed', error, livedMs: 0 });
+    }
+  }
+
+  async #follow(
+    state: MachineState,
+    from: { resourceVersion?: string; sendInitialEvents?: boolean },
+    signal: AbortSignal,
+  ): Promise<MachineState> {
+    const { clock, kube, random } = this.#ports;
+    const openedMs = clock.monotonicMs();
+    let current = state;
+    try {
+      const events = kube.watch(this.resource, {
+        ...this.#selection(),
+        ...from,
+        signal,
+        allowBookmarks: true,
+        timeoutSeconds: WATCH_MIN_SECONDS + random.int(WATCH_MIN_SECONDS),
+      });
+      for await (const event of events) {
+        if (signal.aborted) return current;
+        current = this.#step(current, { kind: 'event', event });
+      }
+      if (signal.aborted) return current;
+      return this.#step(current, { kind: 'ended', livedMs: clock.monotonicMs() - openedMs });
+    } catch (error) {
+      if (signal.aborted) return current;
+      return this.#step(current, { kind: 'failed', error, livedMs: clock.monotonicMs() - openedMs });
+    }
+  }
+
+  #step(state: MachineState, input: Input<T>): MachineState {
+    const next = transition(state, input);
+    for (const effect of next.effects) this.#effect(effect);
+    return next.state;
+  }
+
+  #effect(effect: Effect<T>): void {
+    switch (effect.kind) {
+      case 'unstage':
+        this.#staged = new Map();
+        return;
+      case 'stage':
+        for (const object of effect.objects) this.#staged.set(keyOf(object), this.#prepare(object));
+        return;
+      case 'unstageOne':
+        this.#staged.delete(keyOf(effect.object));
+        return;
+      case 'swap':
+        this.#swap();
+        return;
+      case 'apply':
+        this.#metrics?.watched(effect.type);
+        this.#apply(effect.type, this.#prepare(effect.object));
+        return;
+      case 'absent':
+        if (!this.#saidAbsent) this.#log.info('the kind is not installed; looking again from time to time');
+        this.#saidAbsent = true;
+        return;
+      case 'report':
+        this.#report(effect.error, effect.then);
+        return;
+      case 'wait':
+        this.#delayMs = effect.delayMs;
+        return;
+    }
+  }
+
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+    this.#announce(type === 'DELETED' ? this.#store.remove(object) : this.#store.put(object));
+  }
+
+  #swap(): void {
+    const staged = this.#staged;
+    this.#staged = new Map();
+    this.#metrics?.listed(staged.size);
+    if (staged.size > 0) this.#saidAbsent = false;
+    this.#announce(this.#store.swap(staged));
+    if (this.#hasSynced) return;
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  #announce(changes: Change<T>[]): void {
+    if (changes.length === 0) return;
+    // Who subscribes from within a handler has just been given the cache as it now is, and must not get it twice.
+    const handlers = [...this.#handlers];
+    for (const change of changes) {
+      for (const handler of handlers) if (this.#handlers.has(handler)) this.#call(handler, change);
+    }
+    for (const { key } of changes) this.#waiters.changed(key, this.get(key));
+  }
+
+  #call(handler: InformerHandler<T>, change: Change<T>): void {
+    try {
+      if (change.kind === 'added') handler.added?.(change.object);
+      else if (change.kind === 'updated') handler.updated?.(change.before, change.after);
+      else handler.deleted?.(change.last);
+    } catch (error) {
+      this.#log.error('a handler threw', error, { change: change.kind, key: change.key });
+    }
+  }
+
+  #prepare(object: T): T {
+    let prepared = object;
+    try {
+      prepared = this.#options.trim?.(object) ?? object;
+    } catch (error) {
+      this.#log.error('trim threw; the whole object is cached', error, { key: keyOf(object) });
+    }
+    return this.#ports.freeze ? deepFreeze(prepared) : prepared;
+  }
+
+  #report(error: unknown, then: 'list' | 'watch'): void {
+    this.#metrics?.failed(error);
+    const next = then === 'list' ? 'listing again' : 'resuming the watch';
+    if (then === 'list') this.#log.warn(`lost track of the server; ${next}`, { error });
+    else this.#log.v(2).info(`the watch broke off; ${next}`, { error });
+  }
+
+  #resyncUntil(signal: AbortSignal): void {
+    const { resyncMs } = this.#options;
+    if (!resyncMs) return;
+    const { clock } = this.#ports;
+    const resync = (): void => {
+      this.#announce(
+        this.list().map((object) => ({ kind: 'updated', key: keyOf(object), before: object, after: object })),
+      );
+      timer = clock.setTimeout(resync, resyncMs);
+    };
+    let timer = clock.setTimeout(resync, resyncMs);
+    signal.addEventListener('abort', () => timer.cancel(), { once: true });
+  }
+
+  #selection(): Selection {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+}
+
+function deepFreeze<V>(value: V): V {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}
+
+function untilAborted<V>(promise: Promise<V>, signal: AbortSignal | undefined): Promise<V> {
+  if (signal === undefined) return promise;
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,29 @@
+// The metrics of the HTTP client, named as client-go's, so that existing dashboards show them.
+
+import type { Metrics } from '../metrics.ts';
+
+export interface ClientMetrics {
+  answered(observed: { verb: string; host: string; code: number; seconds: number }): void;
+}
+
+const BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+export function clientMetrics(metrics: Metrics): ClientMetrics {
+  const requests = metrics.counter({
+    name: 'rest_client_requests_total',
+    help: 'Number of HTTP requests, partitioned by status code, method, and host.',
+    labelNames: ['code', 'method', 'host'],
+  });
+  const durations = metrics.histogram({
+    name: 'rest_client_request_duration_seconds',
+    help: 'Request latency in seconds. Broken down by verb, and host.',
+    labelNames: ['verb', 'host'],
+    buckets: BUCKETS,
+  });
+  return {
+    answered({ verb, host, code, seconds }) {
+      requests.inc({ code: String(code), method: verb, host });
+      durations.observe({ verb, host }, seconds);
+    },
+  };
+}

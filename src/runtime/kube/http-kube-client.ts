@@ -1,0 +1,290 @@
+// The Kubernetes port over HTTP: each verb as one request, lists in pages, watches as streams. What happens to a
+// request on its way is in requester.ts, to a watch in open-watch.ts. Holds connections, nothing else.
+
+import {
+  apiVersionOf,
+  type Draft,
+  type KubeObject,
+  type ObjectName,
+  type Resource,
+} from '../../api/object.ts';
+import type {
+  DeleteOptions,
+  KubeClient,
+  KubeList,
+  ListOptions,
+  PatchType,
+  WatchOptions,
+  WriteOptions,
+} from '../kube.ts';
+import { isExpired, KubeError } from '../kube-error.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import { clientMetrics } from './client-metrics.ts';
+import { CredentialSource } from './credentials.ts';
+import { createHttpTransport, type TransportOptions } from './http-transport.ts';
+import type { KubeConfig } from './kube-config.ts';
+import { Limiter } from './limiter.ts';
+import { openWatch } from './open-watch.ts';
+import { collectionPath, createPath, objectPath, type Query, withQuery } from './request-path.ts';
+import { type KubeRequest, Requester } from './requester.ts';
+
+export interface HttpKubeClientOptions {
+  config: KubeConfig;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** `--kube-api-qps` and `--kube-api-burst`; without them the client adapts to the server. */
+  qps?: number;
+  burst?: number;
+  userAgent?: string;
+  timeouts?: Pick<TransportOptions, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
+}
+
+export interface HttpKubeClient extends KubeClient {
+  /** Breaks off what is under way and closes all connections. */
+  close(): Promise<void>;
+}
+
+const PAGE_SIZE = 500;
+/** A watch must end some time, or a connection that died silently would never be noticed. */
+const WATCH_MIN_SECONDS = 300;
+
+const PATCH_CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+
+export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeClient {
+  const { config, clock, random, log } = options;
+  const url = new URL(config.server);
+  const transport = createHttpTransport({ origin: url.origin, tls: config.tls, ...options.timeouts });
+  const requester = new Requester({
+    transport,
+    credentials: new CredentialSource({ config, clock }),
+    limiter: new Limiter({
+      clock,
+      ...(options.qps === undefined ? {} : { qps: options.qps }),
+      ...(options.burst === undefined ? {} : { burst: options.burst }),
+    }),
+    clock,
+    random,
+    log,
+    ...(options.metrics === undefined ? {} : { metrics: clientMetrics(options.metrics) }),
+    host: url.host,
+    source: config.source,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    userAgent: options.userAgent ?? 'berth',
+  });
+
+  async function send<T>(request: KubeRequest): Promise<T> {
+    return (await requester.send(request)) as T;
+  }
+
+  async function listPage<T extends KubeObject>(
+    resource: Resource<T>,
+    { signal, namespace, resourceVersion, resourceVersionMatch, ...query }: ListOptions,
+  ): Promise<KubeList<T>> {
+    const path = withQuery(collectionPath(resource, namespace), {
+      ...query,
+      // A continue token carries its version; servers refuse another beside it.
+      ...(query.continue ? {} : { resourceVersion, resourceVersionMatch }),
+    });
+    const list = await send<Partial<KubeList<T>>>({
+      method: 'GET',
+      path,
+      kind: 'list',
+      repeatable: true,
+      ...withSignal(signal),
+    });
+    return typed(list, resource, path);
+  }
+
+  async function listAll<T extends KubeObject>(
+    resource: Resource<T>,
+    given: ListOptions,
+  ): Promise<KubeList<T>> {
+    const items: T[] = [];
+    let page = await listPage(resource, { ...given, limit: PAGE_SIZE });
+    const { resourceVersion } = page.metadata;
+    for (;;) {
+      for (const item of page.items) items.push(item);
+      if (!page.metadata.continue) return { items, metadata: { resourceVersion } };
+      try {
+        page = await listPage(resource, { ...given, limit: PAGE_SIZE, continue: page.metadata.continue });
+      } catch (error) {
+        if (!isExpired(error)) throw error;
+        // The pages took longer than the server keeps history: everything at once cannot expire.
+        return listPage(resource, given);
+      }
+    }
+  }
+
+  return {
+    get(resource, name, { signal } = {}) {
+      const path = objectPath(resource, name);
+      return send({ method: 'GET', path, kind: 'read', repeatable: true, ...withSignal(signal) });
+    },
+
+    list(resource, given = {}) {
+      return given.limit === undefined && !given.continue
+        ? listAll(resource, given)
+        : listPage(resource, given);
+    },
+
+    watch<T extends KubeObject>(resource: Resource<T>, given: WatchOptions = {}) {
+      const timeoutSeconds = given.timeoutSeconds ?? WATCH_MIN_SECONDS + random.int(WATCH_MIN_SECONDS);
+      const path = withQuery(collectionPath(resource, given.namespace), {
+        watch: true,
+        labelSelector: given.labelSelector,
+        fieldSelector: given.fieldSelector,
+        resourceVersion: given.resourceVersion,
+        allowWatchBookmarks: given.allowBookmarks || given.sendInitialEvents,
+        sendInitialEvents: given.sendInitialEvents,
+        // Servers that do not know streaming lists refuse this rather than ignore it.
+        resourceVersionMatch: given.sendInitialEvents ? 'NotOlderThan' : undefined,
+        timeoutSeconds,
+      });
+      return openWatch<T>({
+        requester,
+        clock,
+        request: { method: 'GET', path, kind: 'list', repeatable: false, ...withSignal(given.signal) },
+        timeoutSeconds,
+        type: { apiVersion: apiVersionOf(resource), kind: resource.kind },
+      });
+    },
+
+    create(resource, object, given = {}) {
+      const path =
+        given.subresource === undefined
+          ? createPath(resource, object.metadata.namespace)
+          : objectPath(resource, nameOf(object), given.subresource);
+      return send({
+        method: 'POST',
+        path: withQuery(path, writeQuery(given)),
+        kind: 'write',
+        body: withType(resource, object),
+        repeatable: false,
+        ...withSignal(given.signal),
+      });
+    },
+
+    update(resource, object, given = {}) {
+      return send({
+        method: 'PUT',
+        path: withQuery(objectPath(resource, nameOf(object), given.subresource), writeQuery(given)),
+        kind: 'write',
+        body: withType(resource, object),
+        repeatable: true,
+        ...withSignal(given.signal),
+      });
+    },
+
+    patch(resource, name, patch, given) {
+      return send({
+        method: 'PATCH',
+        path: withQuery(objectPath(resource, name, given.subresource), {
+          ...writeQuery(given),
+          force: given.force,
+        }),
+        kind: 'write',
+        body: patch,
+        contentType: PATCH_CONTENT_TYPES[given.type],
+        repeatable: given.type === 'merge' || given.type === 'apply',
+        ...withSignal(given.signal),
+      });
+    },
+
+    async delete(resource, name, given = {}) {
+      await send({
+        method: 'DELETE',
+        path: objectPath(resource, name),
+        kind: 'write',
+        body: deleteBody(given),
+        repeatable: true,
+        ...withSignal(given.signal),
+      });
+    },
+
+    async deleteCollection(resource, { namespace, ...selection }, given = {}) {
+      await send({
+        method: 'DELETE',
+        path: withQuery(collectionPath(resource, namespace), { ...selection }),
+        kind: 'list',
+        body: deleteBody(given),
+        repeatable: true,
+        ...withSignal(given.signal),
+      });
+    },
+
+    createSubresource(resource, name, subresource, body, given = {}) {
+      return send({
+        method: 'POST',
+        path: withQuery(objectPath(resource, name, subresource), writeQuery(given)),
+        kind: 'write',
+        body,
+        repeatable: false,
+        ...withSignal(given.signal),
+      });
+    },
+
+    close: () => transport.close(),
+  };
+}
+
+function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+function nameOf<T extends KubeObject>(object: Draft<T>): ObjectName {
+  const { name = '', namespace } = object.metadata;
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function withType<T extends KubeObject>(resource: Resource<T>, object: Draft<T>): Draft<T> {
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
+function writeQuery(options: WriteOptions): Query {
+  return {
+    fieldManager: options.fieldManager,
+    dryRun: options.dryRun ? 'All' : undefined,
+    fieldValidation: options.fieldValidation,
+  };
+}
+
+function deleteBody(options: DeleteOptions): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    ...(options.preconditions === undefined ? {} : { preconditions: options.preconditions }),
+    ...(options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
+    ...(options.propagationPolicy === undefined ? {} : { propagationPolicy: options.propagationPolicy }),
+    ...(options.dryRun ? { dryRun: ['All'] } : {}),
+  };
+}
+
+/** Items of a list carry no type of their own on most servers; readers rely on it. */
+function typed<T extends KubeObject>(
+  list: Partial<KubeList<T>>,
+  resource: Resource<T>,
+  path: string,
+): KubeList<T> {
+  const { items, metadata } = list;
+  if (!Array.isArray(items) && items !== null) {
+    throw new KubeError({
+      reason: 'BadAnswer',
+      code: 200,
+      message: `GET ${path.split('?')[0]}: the answer is no list`,
+    });
+  }
+  const apiVersion = apiVersionOf(resource);
+  for (const item of items ?? []) {
+    item.apiVersion ??= apiVersion;
+    item.kind ??= resource.kind;
+  }
+  return { items: items ?? [], metadata: { ...metadata, resourceVersion: metadata?.resourceVersion ?? '' } };
+}

@@ -1,0 +1,147 @@
+// How many requests may be under way. Without settings it finds out: the limit grows while the server keeps its pace,
+// shrinks when it slows down or answers 429 (additive increase, multiplicative decrease). With `qps` and `burst` a
+// token bucket comes before it, as in client-go. Watches do not count: they are long, and cost the server little.
+
+import type { Clock } from '../ports.ts';
+
+export interface LimiterOptions {
+  clock: Clock;
+  /** Requests per second; absent: no such limit. */
+  qps?: number;
+  burst?: number;
+}
+
+/** Kinds of requests whose latency can be compared with each other; a list's depends on what it lists. */
+export type RequestKind = 'read' | 'write' | 'list';
+
+export type RequestEnd =
+  | { kind: 'answered' }
+  /** 429, or 503 that says when to come back. */
+  | { kind: 'pushedBack' }
+  /** Nothing learned: aborted, or no connection. */
+  | { kind: 'unknown' };
+
+const START = 32;
+const MIN = 4;
+const MAX = 256;
+/** Above this multiple of the best latency seen lately the server is queueing. */
+const SLOW_FACTOR = 4;
+/** Latencies below this are noise on any machine; they never count as slow. */
+const SLOW_FLOOR_MS = 100;
+/** The best latency is forgotten slowly, so that a change of the server or the road to it is learned. */
+const BASELINE_DRIFT = 1.002;
+
+export class Limiter {
+  readonly #clock: Clock;
+  readonly #qps: number;
+  readonly #burst: number;
+  readonly #waiting: { admit: () => void }[] = [];
+  #limit = START;
+  #underWay = 0;
+  readonly #baselinesMs: Record<'read' | 'write', number> = {
+    read: Number.POSITIVE_INFINITY,
+    write: Number.POSITIVE_INFINITY,
+  };
+  #lastCutMs = Number.NEGATIVE_INFINITY;
+  /** When the next token is free, in monotonic time; the bucket is full when that lies `burst` tokens back. */
+  #nextTokenMs: number;
+
+  constructor(options: LimiterOptions) {
+    this.#clock = options.clock;
+    this.#qps = options.qps && options.qps > 0 ? options.qps : Number.POSITIVE_INFINITY;
+    this.#burst = Math.max(1, options.burst ?? 10);
+    this.#nextTokenMs = Number.NEGATIVE_INFINITY;
+  }
+
+  get limit(): number {
+    return Math.floor(this.#limit);
+  }
+
+  /** Resolves when the request may go; call the result when it ended. Rejects with the signal's reason. */
+  async enter(kind: RequestKind, signal?: AbortSignal): Promise<(end: RequestEnd) => void> {
+    signal?.throwIfAborted();
+    const delayMs = this.#takeToken();
+    if (delayMs > 0) await this.#clock.sleep(delayMs, signal);
+    if (this.#underWay >= this.limit) await this.#queue(signal);
+    else this.#underWay++;
+    const startedMs = this.#clock.monotonicMs();
+    const wasFull = this.#underWay >= this.limit;
+    let left = false;
+    return (end) => {
+      if (left) return;
+      left = true;
+      this.#underWay--;
+      this.#learn(end, kind, this.#clock.monotonicMs() - startedMs, wasFull);
+      this.#admit();
+    };
+  }
+
+  /** Waits as long as the bucket asks for; 0 without qps. */
+  async pace(signal?: AbortSignal): Promise<void> {
+    const delayMs = this.#takeToken();
+    if (delayMs > 0) await this.#clock.sleep(delayMs, signal);
+  }
+
+  #takeToken(): number {
+    if (this.#qps === Number.POSITIVE_INFINITY) return 0;
+    const nowMs = this.#clock.monotonicMs();
+    const intervalMs = 1000 / this.#qps;
+    const earliestMs = nowMs - (this.#burst - 1) * intervalMs;
+    const tokenMs = Math.max(this.#nextTokenMs, earliestMs);
+    this.#nextTokenMs = tokenMs + intervalMs;
+    return tokenMs - nowMs;
+  }
+
+  #queue(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const entry = {
+        admit: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const onAbort = (): void => {
+        const index = this.#waiting.indexOf(entry);
+        if (index >= 0) this.#waiting.splice(index, 1);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(entry);
+    });
+  }
+
+  #admit(): void {
+    while (this.#underWay < this.limit) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#underWay++;
+      next.admit();
+    }
+  }
+
+  #learn(end: RequestEnd, kind: RequestKind, tookMs: number, wasFull: boolean): void {
+    if (end.kind === 'unknown') return;
+    if (end.kind === 'pushedBack') {
+      this.#cut(0.5);
+      return;
+    }
+    if (kind !== 'list') {
+      const baselineMs = Math.min(this.#baselinesMs[kind] * BASELINE_DRIFT, Math.max(tookMs, 1));
+      this.#baselinesMs[kind] = baselineMs;
+      if (tookMs > Math.max(SLOW_FLOOR_MS, baselineMs * SLOW_FACTOR)) {
+        this.#cut(0.9);
+        return;
+      }
+    }
+    // Only a limit that was reached is worth raising: otherwise nothing was learned about a higher one.
+    if (wasFull) this.#limit = Math.min(MAX, this.#limit + 1 / this.#limit);
+  }
+
+  /** At most one cut a second: what was already under way says the same thing many times. */
+  #cut(factor: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#lastCutMs < 1000) return;
+    this.#lastCutMs = nowMs;
+    this.#limit = Math.max(MIN, this.#limit * factor);
+  }
+}

@@ -1,0 +1,190 @@
+// Sends one request until it has its final answer: waits for the limiter, adds credentials, repeats what the server
+// says it did not do (429, or a push-back with Retry-After where repeating is harmless), renews credentials once on
+// 401. Every failure leaves as a KubeError; an abort as the signal's reason.
+
+import { KubeError } from '../kube-error.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import {
+  type Attempt,
+  badAnswer,
+  errorFromAnswer,
+  errorFromFailure,
+  retryAfterSeconds,
+} from './answer-error.ts';
+import type { ClientMetrics } from './client-metrics.ts';
+import type { CredentialSource } from './credentials.ts';
+import type { HttpAnswer, HttpRequest, HttpTransport, StreamSink } from './http-transport.ts';
+import { KubeConfigError } from './kube-config.ts';
+import type { Limiter, RequestEnd, RequestKind } from './limiter.ts';
+
+export interface RequesterPorts {
+  transport: HttpTransport;
+  credentials: CredentialSource;
+  limiter: Limiter;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: ClientMetrics;
+  host: string;
+  source: string;
+  basePath: string;
+  userAgent: string;
+}
+
+export interface KubeRequest {
+  readonly method: HttpRequest['method'];
+  /** With query. */
+  readonly path: string;
+  readonly kind: RequestKind;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Doing it twice leaves the same state as doing it once. */
+  readonly repeatable: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** As client-go. */
+const MAX_RETRIES = 10;
+/** A server that asks for longer is better served by the caller's own backoff, which can do other things meanwhile. */
+const MAX_RETRY_AFTER_SECONDS = 30;
+
+export class Requester {
+  readonly #ports: RequesterPorts;
+
+  constructor(ports: RequesterPorts) {
+    this.#ports = ports;
+  }
+
+  /** The parsed JSON of a 2xx answer. */
+  async send(request: KubeRequest): Promise<unknown> {
+    const { limiter } = this.#ports;
+    const attempt = this.attempt(request);
+    for (let tries = 0, renewed = false, reconnected = false; ; tries++) {
+      const leave = await limiter.enter(request.kind, request.signal);
+      let end: RequestEnd = { kind: 'unknown' };
+      let answer: HttpAnswer & { body: Buffer };
+      try {
+        answer = await this.#once(request);
+        end = { kind: isPushBack(answer) ? 'pushedBack' : 'answered' };
+      } catch (error) {
+        if (request.signal?.aborted) throw request.signal.reason;
+        // A kept connection that the server closed while the request was on its way: a fresh one will do.
+        if (request.method === 'GET' && !reconnected && isReset(error)) {
+          reconnected = true;
+          continue;
+        }
+        throw this.#failure(error, attempt);
+      } finally {
+        leave(end);
+      }
+      if (answer.status === 401 && !renewed && this.#ports.credentials.refused()) {
+        renewed = true;
+        continue;
+      }
+      const delayMs = this.#retryDelay(answer, request.repeatable, tries);
+      if (delayMs === undefined) return this.#read(answer, attempt);
+      await this.#waitToRetry(attempt, answer, delayMs, request.signal);
+    }
+  }
+
+  /** Opens a stream. Streams are not repeated here: whoever follows one decides from where to go on. */
+  async open(request: KubeRequest, sink: StreamSink): Promise<(reason: Error) => void> {
+    const { credentials, limiter, transport } = this.#ports;
+    await limiter.pace(request.signal);
+    try {
+      const { headers, tls } = await credentials.current();
+      request.signal?.throwIfAborted();
+      return transport.stream(this.#http(request, headers, tls), sink);
+    } catch (error) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      throw this.#failure(error, this.attempt(request));
+    }
+  }
+
+  attempt(request: { method: string; path: string }): Attempt {
+    const { host, source } = this.#ports;
+    return { what: `${request.method} ${request.path.split('?')[0]}`, host, source };
+  }
+
+  credentialsRefused(): void {
+    this.#ports.credentials.refused();
+  }
+
+  async #once(request: KubeRequest): Promise<HttpAnswer & { body: Buffer }> {
+    const { clock, credentials, host, metrics, transport } = this.#ports;
+    const { headers, tls } = await credentials.current();
+    const startedMs = clock.monotonicMs();
+    const answer = await transport.request(this.#http(request, headers, tls));
+    const seconds = (clock.monotonicMs() - startedMs) / 1000;
+    metrics?.answered({ verb: request.method, host, code: answer.status, seconds });
+    return answer;
+  }
+
+  #http(
+    request: KubeRequest,
+    credentials: Readonly<Record<string, string | string[]>>,
+    tls: HttpRequest['tls'],
+  ): HttpRequest {
+    const { basePath, userAgent } = this.#ports;
+    return {
+      method: request.method,
+      path: `${basePath}${request.path}`,
+      headers: {
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        ...credentials,
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      tls,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    };
+  }
+
+  #retryDelay(answer: HttpAnswer, repeatable: boolean, tries: number): number | undefined {
+    if (tries >= MAX_RETRIES || !isPushBack(answer)) return undefined;
+    // 429 means the request was not begun, so that any request may be repeated.
+    if (answer.status !== 429 && !repeatable) return undefined;
+    const seconds = retryAfterSeconds(answer.headers) ?? 0;
+    if (seconds > MAX_RETRY_AFTER_SECONDS) return undefined;
+    // Spread out, so that those who were refused together do not come back together.
+    return seconds * 1000 * (1 + 0.2 * this.#ports.random.next());
+  }
+
+  async #waitToRetry(
+    attempt: Attempt,
+    answer: HttpAnswer,
+    delayMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const fields = { request: attempt.what, status: answer.status, delayMs: Math.round(delayMs) };
+    this.#ports.log.v(3).info('the server asks to come back later', fields);
+    await this.#ports.clock.sleep(delayMs, signal);
+  }
+
+  #read(answer: HttpAnswer & { body: Buffer }, attempt: Attempt): unknown {
+    if (answer.status < 200 || answer.status > 299) throw errorFromAnswer(answer, attempt);
+    try {
+      return JSON.parse(answer.body.toString('utf8'));
+    } catch {
+      throw badAnswer(answer, attempt);
+    }
+  }
+
+  #failure(error: unknown, attempt: Attempt): Error {
+    if (error instanceof KubeConfigError) {
+      return new KubeError({ reason: 'Unauthorized', code: 0, message: `${attempt.what}: ${error.message}` });
+    }
+    return errorFromFailure(error, attempt);
+  }
+}
+
+function isPushBack(answer: HttpAnswer): boolean {
+  const refused = answer.status === 429 || (answer.status >= 500 && answer.status <= 599);
+  return refused && retryAfterSeconds(answer.headers) !== undefined;
+}
+
+function isReset(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}

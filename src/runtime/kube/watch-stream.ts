@@ -1,0 +1,82 @@
+// Turns the bytes of a watch into events: JSON objects, one a line, cut anywhere by the network. Owns the buffer of
+// one stream. Bytes are split at newlines before they are decoded, so that a character may be cut too.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { WatchEvent } from '../kube.ts';
+import { errorFromStatus, isStatus } from './answer-error.ts';
+
+const NEWLINE = 0x0a;
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+/** Splits chunks into lines. A line that spans many chunks is joined once, when its end comes. */
+export class LineSplitter {
+  #partial: Buffer[] = [];
+
+  *push(chunk: Buffer): Generator<Buffer> {
+    let start = 0;
+    for (;;) {
+      const end = chunk.indexOf(NEWLINE, start);
+      if (end < 0) break;
+      const rest = chunk.subarray(start, end);
+      start = end + 1;
+      if (this.#partial.length === 0) {
+        if (rest.length > 0) yield rest;
+        continue;
+      }
+      const line = Buffer.concat([...this.#partial, rest]);
+      this.#partial = [];
+      yield line;
+    }
+    if (start < chunk.length) this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
+  }
+
+  /** Bytes after the last newline. */
+  get remainder(): Buffer {
+    return Buffer.concat(this.#partial);
+  }
+}
+
+export type ParsedLine<T extends KubeObject> =
+  | { kind: 'event'; event: WatchEvent<T> }
+  | { kind: 'error'; error: Error }
+  | { kind: 'garbage' };
+
+/** One line. `apiVersion` and `kind` are filled in where a server leaves them out. */
+export function parseWatchLine<T extends KubeObject>(
+  line: Buffer,
+  type: { apiVersion: string; kind: string },
+): ParsedLine<T> {
+  let raw: { type?: unknown; object?: unknown };
+  try {
+    raw = JSON.parse(line.toString('utf8'));
+  } catch {
+    return { kind: 'garbage' };
+  }
+  if (typeof raw !== 'object' || raw === null) return { kind: 'garbage' };
+  const { object } = raw;
+  if (raw.type === 'ERROR') {
+    return { kind: 'error', error: errorFromStatus(isStatus(object) ? object : {}) };
+  }
+  if (!isObject(object)) return { kind: 'garbage' };
+  if (raw.type === 'BOOKMARK') {
+    const { resourceVersion, annotations } = object.metadata;
+    return {
+      kind: 'event',
+      event: {
+        type: 'BOOKMARK',
+        resourceVersion,
+        initialEventsEnd: annotations?.[INITIAL_EVENTS_END] === 'true',
+      },
+    };
+  }
+  if (raw.type !== 'ADDED' && raw.type !== 'MODIFIED' && raw.type !== 'DELETED') return { kind: 'garbage' };
+  object.apiVersion ??= type.apiVersion;
+  object.kind ??= type.kind;
+  return { kind: 'event', event: { type: raw.type, object: object as T } };
+}
+
+function isObject(value: unknown): value is KubeObject {
+  if (typeof value !== 'object' || value === null) return false;
+  const { metadata } = value as Partial<KubeObject>;
+  return typeof metadata === 'object' && metadata !== null && typeof metadata.resourceVersion === 'string';
+}
