@@ -24,6 +24,6 @@ function startTimer(callback: () => void, delayMs: number): Timer {
     handle = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : callback()), stepMs);
   };
   // Node drops fractions; a deadline must not come early.
-  arm(Math.max(0, Math.ceil(delayMs)));
+  arm(Math.max(0, Math.ceil(delayMs) || 0));
   return { cancel: () => clearTimeout(handle) };
 }

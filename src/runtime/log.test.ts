@@ -54,7 +54,7 @@ describe('createLog', () => {
         log.info('message', fields);
         log.v(5).info('message', fields);
         log.with(fields).warn('message');
-        log.error('message', fields['err'] ?? fields, fields);
+        log.error('message', fields.err ?? fields, fields);
         assert.equal(stream.text.trim().split('\n').length, 4);
         assert.ok(!stream.text.includes(SECRET), stream.text);
       });
@@ -119,7 +119,7 @@ describe('createLog', () => {
       u: undefined,
       d: new Date(Number.NaN),
     };
-    cyclic['self'] = cyclic;
+    cyclic.self = cyclic;
     const error = new Error('loop');
     error.cause = error;
     log.error('odd', error, { cyclic, list: new Array(1000).fill(1) });

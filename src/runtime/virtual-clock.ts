@@ -49,7 +49,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimeout(callback: () => void, delayMs: number): Timer {
-    const dueMs = this.#monotonicMs + (delayMs > 0 ? delayMs : 0);
+    const dueMs = this.#monotonicMs + Math.max(0, delayMs || 0);
     const timer: VirtualTimer = { dueMs, sequence: 0, index: -1, callback };
     this.#timers.push(timer);
     return { cancel: () => this.#timers.remove(timer) };
