@@ -1,0 +1,47 @@
+// Nothing is created in a namespace that is missing or going away, and the namespaces everything stands on stay.
+
+import { namespaces } from '../../api/kinds.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import type { AdmissionPlugin, AdmissionRequest, Reader } from '../pipeline.ts';
+import { isAbout, refuse } from './refuse.ts';
+
+/** Kubernetes' three, and the one without which no node can say that it lives. */
+const IMMORTAL = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
+
+export function namespaceLifecycle({ reader }: { reader: Reader }): AdmissionPlugin {
+  const check = (request: AdmissionRequest): void => {
+    const { operation, namespace } = request;
+    if (isAbout(request, namespaces)) {
+      if (operation === 'delete' && IMMORTAL.has(request.name))
+        refuse(request, 'this namespace may not be deleted');
+      return;
+    }
+    // Updates and deletions are how a namespace empties.
+    if (operation !== 'create' || !namespace) return;
+    const found = reader.get(namespaces, { name: namespace });
+    if (!found) {
+      throw new KubeError({
+        reason: 'NotFound',
+        code: 404,
+        message: `namespaces "${namespace}" not found`,
+        details: { name: namespace, kind: 'namespaces' },
+      });
+    }
+    // What only acts on an object that exists (binding, eviction, token) adds no content.
+    if (request.subresource !== '') return;
+    if (found.status?.phase === 'Terminating' || found.metadata.deletionTimestamp !== undefined) {
+      refuse(
+        request,
+        `unable to create new content in namespace ${namespace} because it is being terminated`,
+        [
+          {
+            reason: 'NamespaceTerminating',
+            message: `namespace ${namespace} is being terminated`,
+            field: 'metadata.namespace',
+          },
+        ],
+      );
+    }
+  };
+  return { name: 'NamespaceLifecycle', mutate: check };
+}

@@ -1,0 +1,27 @@
+// How admission words a refusal, and how plugins recognise what a request is about.
+
+import type { Resource } from '../../api/object.ts';
+import { KubeError, type StatusCause } from '../../runtime/kube-error.ts';
+import type { AdmissionRequest } from '../pipeline.ts';
+
+/** Throws Forbidden, in the sentence Kubernetes uses. */
+export function refuse(request: AdmissionRequest, message: string, causes?: StatusCause[]): never {
+  const { kind, name } = request;
+  const resource = kind.group ? `${kind.plural}.${kind.group}` : kind.plural;
+  throw new KubeError({
+    reason: 'Forbidden',
+    code: 403,
+    message: `${resource}${name ? ` "${name}"` : ''} is forbidden: ${message}`,
+    details: {
+      ...(name ? { name } : {}),
+      ...(kind.group ? { group: kind.group } : {}),
+      kind: kind.plural,
+      ...(causes ? { causes } : {}),
+    },
+  });
+}
+
+/** Whether the request is about this kind, in any of its versions. */
+export function isAbout(request: AdmissionRequest, resource: Resource): boolean {
+  return request.kind.plural === resource.plural && request.kind.group === resource.group;
+}
