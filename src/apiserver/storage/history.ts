@@ -1,0 +1,142 @@
+// What happened lately, for watches that start in the past and for pages of a list that must all show the same
+// moment. Bounded by count, bytes and age; what falls out makes older revisions unreadable (410 Expired).
+
+import type { Version } from './version.ts';
+
+/** One committed change of one object. */
+export interface Change {
+  readonly revision: number;
+  readonly type: string;
+  readonly key: string;
+  /** Undefined when the object was created by this change. */
+  readonly before: Version | undefined;
+  /** Undefined when the object was removed by this change. */
+  readonly after: Version | undefined;
+  /** The last state, carrying this change's revision: `after`, or what a removed object looked like. */
+  readonly last: Version;
+  readonly atMs: number;
+  /** Wire forms of this change, made once and shared by all watchers. */
+  readonly encoded: Map<string, Buffer>;
+}
+
+export interface HistoryLimits {
+  maxChanges: number;
+  maxBytes: number;
+  /** Changes older than this are dropped even when there is room. */
+  maxAgeMs: number;
+}
+
+/** Five minutes is what kube-apiserver keeps in etcd by default. */
+export const defaultHistoryLimits: HistoryLimits = {
+  maxChanges: 50_000,
+  maxBytes: 64 * 1024 * 1024,
+  maxAgeMs: 5 * 60_000,
+};
+
+export class History {
+  readonly #limits: HistoryLimits;
+  readonly #all = new Deque();
+  readonly #byType = new Map<string, Deque>();
+  #bytes = 0;
+  /** Reads and watches are possible from this revision on. */
+  compactedRevision: number;
+
+  constructor(limits: HistoryLimits, startRevision: number) {
+    this.#limits = limits;
+    this.compactedRevision = startRevision;
+  }
+
+  push(change: Change): void {
+    this.#all.push(change);
+    this.#bytes += sizeOf(change);
+    let ofType = this.#byType.get(change.type);
+    if (ofType === undefined) {
+      ofType = new Deque();
+      this.#byType.set(change.type, ofType);
+    }
+    ofType.push(change);
+    this.#compact(change.atMs);
+  }
+
+  /** Changes of a kind after `revision`, oldest first. */
+  *since(type: string, revision: number): Generator<Change> {
+    const changes = this.#byType.get(type);
+    if (changes === undefined) return;
+    for (let at = changes.firstAfter(revision); at < changes.end; at++) yield changes.at(at);
+  }
+
+  /** Drops everything up to and including `revision`. */
+  compactTo(revision: number): void {
+    while (this.#all.first !== undefined && this.#all.first.revision <= revision) this.#dropFirst();
+    this.compactedRevision = Math.max(this.compactedRevision, revision);
+  }
+
+  #compact(nowMs: number): void {
+    const { maxChanges, maxBytes, maxAgeMs } = this.#limits;
+    for (let first = this.#all.first; first !== undefined; first = this.#all.first) {
+      const fits = this.#all.size <= maxChanges && this.#bytes <= maxBytes && nowMs - first.atMs <= maxAgeMs;
+      if (fits) return;
+      this.#dropFirst();
+    }
+  }
+
+  #dropFirst(): void {
+    const change = this.#all.shift();
+    if (change === undefined) return;
+    this.#byType.get(change.type)?.shift();
+    this.#bytes -= sizeOf(change);
+    this.compactedRevision = change.revision;
+  }
+}
+
+function sizeOf(change: Change): number {
+  return change.last.bytes.length + 200;
+}
+
+/** A queue by revision: amortized constant push and shift, binary search. */
+class Deque {
+  #items: Change[] = [];
+  #start = 0;
+
+  get size(): number {
+    return this.#items.length - this.#start;
+  }
+
+  get end(): number {
+    return this.#items.length;
+  }
+
+  get first(): Change | undefined {
+    return this.#items[this.#start];
+  }
+
+  at(index: number): Change {
+    return this.#items[index] as Change;
+  }
+
+  push(change: Change): void {
+    this.#items.push(change);
+  }
+
+  shift(): Change | undefined {
+    const change = this.#items[this.#start];
+    if (change === undefined) return undefined;
+    this.#start++;
+    if (this.#start > 64 && this.#start * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#start);
+      this.#start = 0;
+    }
+    return change;
+  }
+
+  firstAfter(revision: number): number {
+    let low = this.#start;
+    let high = this.#items.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.at(middle).revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

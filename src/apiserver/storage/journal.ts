@@ -1,0 +1,38 @@
+// The durability port of the store: where committed writes go before anyone hears of them. SQLite is one
+// implementation; without a journal the store lives in memory only.
+
+/** One write. `bytes` undefined means the object is removed. */
+export interface JournalRecord {
+  readonly revision: number;
+  readonly type: string;
+  readonly key: string;
+  readonly bytes: Buffer | undefined;
+  /** Revision of the version this one replaces; 0 when there is none. */
+  readonly replaces: number;
+}
+
+export interface StoredRow {
+  readonly revision: number;
+  readonly type: string;
+  readonly key: string;
+  readonly bytes: Buffer;
+}
+
+export interface Journal {
+  /** The highest revision ever committed. */
+  readonly revision: number;
+  load(): Iterable<StoredRow>;
+  /** All of the batch or nothing: when this returns the batch is on disk; when it throws none of it is. */
+  commit(batch: readonly JournalRecord[]): void;
+  close(): void;
+}
+
+/** The data directory cannot be used as it is. Says which file, what is wrong with it, what to do. */
+export class DataDirError extends Error {
+  override readonly name = 'DataDirError';
+}
+
+/** A failed commit after which a later one may succeed (the disk was full). Anything else is for good. */
+export class RetryableCommitError extends Error {
+  override readonly name = 'RetryableCommitError';
+}

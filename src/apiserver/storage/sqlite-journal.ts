@@ -1,0 +1,169 @@
+// Keeps the store in one SQLite file: a row a live object, whose row id is the revision that wrote it, so that a
+// write appends at the end of one tree and removes its predecessor by number. WAL with synchronous=FULL: a commit
+// that returned survives power loss. The exclusive lock on the file keeps a second process out, and dies with us.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import {
+  DataDirError,
+  type Journal,
+  type JournalRecord,
+  RetryableCommitError,
+  type StoredRow,
+} from './journal.ts';
+
+const FORMAT_VERSION = 1;
+/** Marks the file as ours: the letters BRTH. */
+const APPLICATION_ID = 0x42525448;
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+
+export function openSqliteJournal(dataDir: string): Journal {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const path = join(dataDir, 'state.db');
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path);
+    // Locks at the first read and never lets go; a second process then fails here instead of corrupting anything.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    prepareFile(db, path);
+    return new SqliteJournal(db, path);
+  } catch (error) {
+    db?.close();
+    throw refusal(error, path);
+  }
+}
+
+/** Refuses a file that is not ours or newer than we are, before anything is written to it. */
+function prepareFile(db: DatabaseSync, path: string): void {
+  const applicationId = pragma(db, 'application_id');
+  const format = pragma(db, 'user_version');
+  const tables = (db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number }).n;
+  const isNew = applicationId === 0 && format === 0 && tables === 0;
+  if (!isNew && applicationId !== APPLICATION_ID) {
+    throw new DataDirError(
+      `${path} is an SQLite file of another program; choose another --data-dir (nothing was changed)`,
+    );
+  }
+  if (!isNew && format !== FORMAT_VERSION) {
+    throw new DataDirError(
+      `${path} has storage format ${format}, this version reads format ${FORMAT_VERSION}; ` +
+        'use the version of berth that wrote it, or another --data-dir (nothing was changed)',
+    );
+  }
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  if (isNew) {
+    db.exec(`
+      BEGIN IMMEDIATE;
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${FORMAT_VERSION};
+      CREATE TABLE objects (
+        revision INTEGER PRIMARY KEY, type TEXT NOT NULL, key TEXT NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL
+      );
+      CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
+      INSERT INTO position VALUES (1, 0);
+      COMMIT;
+    `);
+  } else {
+    // Takes the write lock now, so that a second process is refused even while neither writes.
+    db.exec('BEGIN IMMEDIATE; COMMIT');
+  }
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Object.values(db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0] ?? 0;
+}
+
+function refusal(error: unknown, path: string): unknown {
+  if (error instanceof DataDirError) return error;
+  const { errcode, message } = error as { errcode?: number; message?: string };
+  if (errcode !== undefined && (errcode & 0xff) === SQLITE_BUSY) {
+    return new DataDirError(`${path} is in use by another process; stop it first, or use another --data-dir`);
+  }
+  return new DataDirError(
+    `${path} cannot be read: ${message ?? String(error)}; restore it from a backup, or use another --data-dir ` +
+      '(nothing was changed)',
+    { cause: error },
+  );
+}
+
+class SqliteJournal implements Journal {
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #insert: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #position: StatementSync;
+  #revision: number;
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db;
+    this.#path = path;
+    this.#insert = db.prepare('INSERT INTO objects (revision, type, key, crc, value) VALUES (?, ?, ?, ?, ?)');
+    this.#remove = db.prepare('DELETE FROM objects WHERE revision = ?');
+    this.#position = db.prepare('UPDATE position SET revision = ? WHERE id = 1');
+    const row = db.prepare('SELECT revision FROM position WHERE id = 1').get() as
+      | { revision: number }
+      | undefined;
+    if (row === undefined) throw new Error('its position record is missing');
+    this.#revision = row.revision;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  *load(): Generator<StoredRow> {
+    const rows = this.#db
+      .prepare('SELECT revision, type, key, crc, value FROM objects ORDER BY revision')
+      .iterate() as Iterable<{ revision: number; type: string; key: string; crc: number; value: Uint8Array }>;
+    try {
+      for (const { revision, type, key, crc, value } of rows) {
+        if (crc32(value) !== crc || revision > this.#revision) {
+          throw new DataDirError(
+            `${this.#path} is damaged: ${type} ${key} (revision ${revision}) does not match its checksum; ` +
+              'restore the file from a backup, or use another --data-dir (nothing was changed)',
+          );
+        }
+        yield { revision, type, key, bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
+      }
+    } catch (error) {
+      throw refusal(error, this.#path);
+    }
+  }
+
+  commit(batch: readonly JournalRecord[]): void {
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      for (const { revision, type, key, bytes, replaces } of batch) {
+        if (replaces !== 0) this.#remove.run(replaces);
+        if (bytes !== undefined) this.#insert.run(revision, type, key, crc32(bytes), bytes);
+      }
+      this.#position.run(last.revision);
+      this.#db.exec('COMMIT');
+      this.#revision = last.revision;
+    } catch (error) {
+      this.#rollBack();
+      const { errcode = 0, message } = error as { errcode?: number; message?: string };
+      const text = `writing ${batch.length} change(s) to ${this.#path} failed: ${message ?? String(error)}`;
+      // After a failed fsync nobody knows which pages reached the disk, so only a full disk may be tried again.
+      if ((errcode & 0xff) === SQLITE_FULL) throw new RetryableCommitError(text, { cause: error });
+      throw new Error(text, { cause: error });
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+    } catch {
+      // The failure that brought us here is the one to report.
+    }
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+}

@@ -1,0 +1,25 @@
+// The store as authorizers and admission see it: committed objects, by kind and name, and each change in order.
+
+import { type KubeObject, keyOf, type ObjectName, type Resource } from '../../api/object.ts';
+import type { Reader } from '../pipeline.ts';
+import type { Store } from './store.ts';
+
+const typeOf = ({ group, plural }: Resource): string => (group === '' ? plural : `${plural}.${group}`);
+
+export function createStoreReader(store: Store): Reader {
+  return {
+    get: <T extends KubeObject>(resource: Resource<T>, name: ObjectName) =>
+      store.get(typeOf(resource), keyOf({ metadata: name }))?.object as T | undefined,
+    *list<T extends KubeObject>(resource: Resource<T>, namespace?: string) {
+      const prefix = namespace === undefined ? '' : `${namespace}/`;
+      for (const { object } of store.range(typeOf(resource), prefix)) yield object as T;
+    },
+    subscribe: <T extends KubeObject>(
+      resource: Resource<T>,
+      listener: (before: T | undefined, after: T | undefined) => void,
+    ) =>
+      store.subscribe(typeOf(resource), ({ before, after }) =>
+        listener(before?.object as T | undefined, after?.object as T | undefined),
+      ),
+  };
+}

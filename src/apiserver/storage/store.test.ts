@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { KubeObject } from '../../api/object.ts';
+import { realClock } from '../../runtime/clock.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { type Change, defaultHistoryLimits, type HistoryLimits } from './history.ts';
+import { type Journal, RetryableCommitError } from './journal.ts';
+import { openSqliteJournal } from './sqlite-journal.ts';
+import { CommitError, Store } from './store.ts';
+
+const quiet: Log = {
+  info() {},
+  warn() {},
+  error() {},
+  v: () => ({ enabled: false, info() {} }),
+  with: () => quiet,
+};
+
+function object(name: string, value: unknown = 0): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, uid: name, resourceVersion: '', creationTimestamp: '' },
+    data: value,
+  } as unknown as KubeObject;
+}
+
+function storeWith(options: { journal?: Journal; history?: Partial<HistoryLimits> } = {}): Store {
+  return new Store({
+    clock: realClock,
+    log: quiet,
+    history: { ...defaultHistoryLimits, ...options.history },
+    freeze: true,
+    ...(options.journal === undefined ? {} : { journal: options.journal }),
+  });
+}
+
+const put = (store: Store, key: string, value: unknown = 0) =>
+  store.write('configmaps', key, () => ({ kind: 'put', object: object(key, value) }));
+const remove = (store: Store, key: string) =>
+  store.write('configmaps', key, (current) => ({ kind: 'remove', object: current?.copy() as KubeObject }));
+const keys = (store: Store, prefix = '') => [...store.range('configmaps', prefix)].map(({ key }) => key);
+
+async function withDir(run: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'store-'));
+  try {
+    await run(dir);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
+
+describe('the store in memory', () => {
+  it('has committed and told a write before it returns', () => {
+    const store = storeWith();
+    const told: number[] = [];
+    store.subscribe('configmaps', ({ revision }) => told.push(revision));
+    void put(store, 'a/x');
+    assert.equal(store.get('configmaps', 'a/x')?.object.metadata.resourceVersion, '2');
+    assert.deepEqual(told, [2]);
+  });
+
+  it('tells writes of listeners after the change that caused them', () => {
+    const store = storeWith();
+    const told: string[] = [];
+    store.subscribe('configmaps', ({ key }) => {
+      if (key === 'a') void put(store, 'b');
+    });
+    store.subscribe('configmaps', ({ key }) => told.push(key));
+    void put(store, 'a');
+    assert.deepEqual(told, ['a', 'b']);
+  });
+
+  it('keeps keys in order whatever the order of writes, and shows old revisions as they were', () => {
+    const step = fc.record({ key: fc.integer({ min: 0, max: 1500 }), remove: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 400 }), fc.nat(), (steps, pick) => {
+        const store = storeWith();
+        const states = [{ revision: store.revision, keys: [] as string[] }];
+        const model = new Set<string>();
+        for (const each of steps) {
+          const key = `n/${each.key}`;
+          if (each.remove && !model.has(key)) continue;
+          if (each.remove) model.delete(key);
+          else model.add(key);
+          void (each.remove ? remove(store, key) : put(store, key));
+          states.push({ revision: store.revision, keys: [...model].sort() });
+        }
+        assert.deepEqual(keys(store), [...model].sort());
+        const then = states[pick % states.length] as (typeof states)[0];
+        const shown = [...store.rangeAt('configmaps', '', '', then.revision)].map(({ key }) => key);
+        assert.deepEqual(shown, then.keys);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('selects a namespace without its neighbours', () => {
+    const store = storeWith();
+    for (const key of ['a/1', 'a-b/1', 'ab/1', 'a/2', 'b/1']) void put(store, key);
+    assert.deepEqual(keys(store, 'a/'), ['a/1', 'a/2']);
+  });
+
+  const limits: { name: string; history: Partial<HistoryLimits> }[] = [
+    { name: 'count', history: { maxChanges: 10 } },
+    { name: 'bytes', history: { maxBytes: 4_000 } },
+  ];
+  for (const { name, history } of limits) {
+    it(`forgets old changes by ${name}`, () => {
+      const store = storeWith({ history });
+      for (let at = 0; at < 100; at++) void put(store, `n/${at}`);
+      const kept = [...store.history.since('configmaps', store.history.compactedRevision)];
+      assert.ok(kept.length > 0 && kept.length <= 20, `${kept.length} kept`);
+      assert.equal(kept[0]?.revision, store.history.compactedRevision + 1);
+      assert.equal(kept.at(-1)?.revision, store.revision);
+    });
+  }
+
+  it('refuses changes to shared objects when it freezes them', async () => {
+    const store = storeWith();
+    const { object: shared } = await put(store, 'a', { deep: [1] });
+    assert.throws(() => (shared as unknown as { data: { deep: number[] } }).data.deep.push(2), TypeError);
+  });
+});
+
+describe('the store on disk', () => {
+  it('judges a write by pending ones, and shows nothing before it is durable', async () => {
+    await withDir(async (dir) => {
+      const journal = openSqliteJournal(dir);
+      const store = storeWith({ journal });
+      const seen: (number | undefined)[] = [];
+      const first = put(store, 'a', 1);
+      const second = store.write('configmaps', 'a', (current) => {
+        seen.push(current?.revision);
+        return { kind: 'put', object: object('a', 2) };
+      });
+      const kept = store.write('configmaps', 'a', (current) => ({ kind: 'keep', version: current as never }));
+      assert.equal(store.get('configmaps', 'a'), undefined);
+      assert.equal((await first).revision, 2);
+      assert.deepEqual(seen, [2]);
+      assert.equal((await second).revision, 3);
+      assert.equal((await kept).revision, 3);
+      store.close();
+    });
+  });
+
+  it('comes back with what was acknowledged, at the same revision', async () => {
+    await withDir(async (dir) => {
+      const first = storeWith({ journal: openSqliteJournal(dir) });
+      await Promise.all(['a', 'b', 'c'].map((key) => put(first, key, { text: 'ä€' })));
+      await put(first, 'b', 2);
+      await remove(first, 'c');
+      const { revision } = first;
+      first.close();
+      const second = storeWith({ journal: openSqliteJournal(dir) });
+      assert.equal(second.revision, revision);
+      assert.equal(second.history.compactedRevision, revision);
+      assert.deepEqual(keys(second), ['a', 'b']);
+      assert.deepEqual(second.get('configmaps', 'a')?.object, first.get('configmaps', 'a')?.object);
+      second.close();
+    });
+  });
+
+  it('fails every write of a batch that cannot be committed, and takes all of it back', async () => {
+    let failing: Error | undefined = new RetryableCommitError('disk full');
+    const journal: Journal = {
+      revision: 1,
+      load: () => [],
+      commit() {
+        if (failing) throw failing;
+      },
+      close() {},
+    };
+    const store = storeWith({ journal });
+    const told: Change[] = [];
+    store.subscribe('configmaps', (change) => told.push(change));
+    const results = await Promise.allSettled([put(store, 'a'), put(store, 'b'), put(store, 'a')]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
+    assert.ok(results.every((each) => each.status === 'rejected' && each.reason instanceof CommitError));
+    assert.deepEqual(keys(store), []);
+    assert.deepEqual(told, []);
+    assert.match(store.failure?.message ?? '', /disk full/);
+
+    failing = undefined;
+    const { before } = await put(store, 'a').then(() => told[0] as Change);
+    assert.equal(before, undefined);
+    assert.equal(store.failure, undefined);
+
+    failing = new Error('fsync failed');
+    await assert.rejects(put(store, 'b'), CommitError);
+    failing = undefined;
+    await assert.rejects(put(store, 'b'), /storage has failed/);
+  });
+
+  it('is refused to a second process, and free again after the first', async () => {
+    await withDir(async (dir) => {
+      const journal = openSqliteJournal(dir);
+      assert.throws(() => openSqliteJournal(dir), {
+        name: 'DataDirError',
+        message: /in use by another process/,
+      });
+      journal.close();
+      openSqliteJournal(dir).close();
+    });
+  });
+
+  const damages: { name: string; damage: (path: string) => Promise<void>; message: RegExp }[] = [
+    {
+      name: 'a newer format',
+      damage: async (path) => withDatabase(path, 'PRAGMA user_version = 2'),
+      message: /storage format 2, this version reads format 1/,
+    },
+    {
+      name: "another program's file",
+      damage: async (path) => withDatabase(path, 'PRAGMA application_id = 7'),
+      message: /another program/,
+    },
+    {
+      name: 'no database at all',
+      damage: (path) => writeFile(path, 'x'.repeat(9000)),
+      message: /cannot be read/,
+    },
+    {
+      name: 'a changed value',
+      damage: async (path) => withDatabase(path, "UPDATE objects SET value = CAST('{}' AS BLOB)"),
+      message: /does not match its checksum/,
+    },
+    {
+      name: 'a broken page',
+      damage: async (path) => {
+        const bytes = await readFile(path);
+        bytes.fill(0xff, 4096);
+        await writeFile(path, bytes);
+      },
+      message: /cannot be read|damaged/,
+    },
+  ];
+  for (const { name, damage, message } of damages) {
+    it(`refuses ${name} and leaves the file as it is`, async () => {
+      await withDir(async (dir) => {
+        const store = storeWith({ journal: openSqliteJournal(dir) });
+        await put(store, 'a', 'value');
+        store.close();
+        const path = join(dir, 'state.db');
+        await damage(path);
+        const before = await readFile(path);
+        assert.throws(() => storeWith({ journal: openSqliteJournal(dir) }), {
+          name: 'DataDirError',
+          message,
+        });
+        assert.deepEqual(await readFile(path), before);
+      });
+    });
+  }
+});
+
+function withDatabase(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+}

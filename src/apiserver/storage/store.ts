@@ -1,0 +1,305 @@
+// The state of the API server: all objects in memory, one revision counter, and the order in which changes become
+// real. A write is judged against the newest pending state of its object, joins the batch of this turn of the event
+// loop, is made durable with it, and only then is seen by readers and watchers, in revision order.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { type Change, History, type HistoryLimits } from './history.ts';
+import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
+import { OrderedVersions } from './ordered-versions.ts';
+import { Version } from './version.ts';
+
+/** What a write decides once it has seen the current state. */
+export type Plan =
+  | { readonly kind: 'put'; readonly object: KubeObject }
+  /** `object` is the last state, as watchers will see it. */
+  | { readonly kind: 'remove'; readonly object: KubeObject }
+  /** Nothing changes; the caller gets the current version. */
+  | { readonly kind: 'keep'; readonly version: Version };
+
+export type Decide = (current: Version | undefined) => Plan;
+export type ChangeListener = (change: Change) => void;
+
+/** A commit failed: nothing of its batch happened. */
+export class CommitError extends Error {
+  override readonly name = 'CommitError';
+}
+
+export interface StoreOptions {
+  clock: Clock;
+  log: Log;
+  /** Absent: memory only, every write committed before `write` returns. */
+  journal?: Journal;
+  history: HistoryLimits;
+  /** Freezes every object deeply, so that whoever changes a shared one fails at once. For tests. */
+  freeze: boolean;
+}
+
+interface Pending {
+  readonly change: Change;
+  readonly record: JournalRecord;
+  resolve(version: Version): void;
+  reject(error: Error): void;
+}
+
+class Collection {
+  readonly versions = new Map<string, Version>();
+  readonly ordered = new OrderedVersions();
+  /** Newest uncommitted state of the keys that have one; undefined when that is "removed". */
+  readonly heads = new Map<string, { change: Change }>();
+  readonly listeners = new Set<ChangeListener>();
+}
+
+export class Store {
+  readonly #options: StoreOptions;
+  readonly #collections = new Map<string, Collection>();
+  readonly history: History;
+  #revision: number;
+  #headRevision: number;
+  #queue: Pending[] = [];
+  #flushing = false;
+  #flushScheduled = false;
+  #failure: Error | undefined;
+  #failedForGood = false;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.#revision = Math.max(1, options.journal?.revision ?? 1);
+    this.#headRevision = this.#revision;
+    for (const { type, key, revision, bytes } of options.journal?.load() ?? []) {
+      this.#apply(type, key, new Version({ key, revision, bytes, freeze: options.freeze }));
+    }
+    this.history = new History(options.history, this.#revision);
+  }
+
+  /** The newest committed revision. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Why writes fail, while they do. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get(type: string, key: string): Version | undefined {
+    return this.#collections.get(type)?.versions.get(key);
+  }
+
+  count(type: string): number {
+    return this.#collections.get(type)?.versions.size ?? 0;
+  }
+
+  types(): string[] {
+    return [...this.#collections.keys()].sort();
+  }
+
+  /** In key order, from the first key ≥ `from` that starts with `prefix`, as of now. */
+  range(type: string, prefix: string, from = prefix): Iterable<Version> {
+    return this.#collections.get(type)?.ordered.range(from, prefix) ?? [];
+  }
+
+  /** The same as of an older revision, which must not be below `history.compactedRevision`. */
+  *rangeAt(type: string, prefix: string, from: string, revision: number): Generator<Version> {
+    const then = new Map<string, Version | undefined>();
+    for (const { key, before } of this.history.since(type, revision)) {
+      if (!then.has(key) && key.startsWith(prefix) && key >= from) then.set(key, before);
+    }
+    const gone = [...then.values()].filter((version) => version !== undefined);
+    gone.sort((a, b) => (a.key < b.key ? -1 : 1));
+    let next = 0;
+    for (const version of this.range(type, prefix, from)) {
+      for (; next < gone.length && (gone[next] as Version).key < version.key; next++) {
+        yield gone[next] as Version;
+      }
+      if (then.has(version.key)) continue;
+      yield version;
+    }
+    yield* gone.slice(next);
+  }
+
+  /** Follows one kind. Listeners run in revision order, after the change can be read, and must not throw. */
+  subscribe(type: string, listener: ChangeListener): () => void {
+    const { listeners } = this.#collection(type);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  /** Resolves once the plan is durable and visible; rejects with what `decide` threw, or a CommitError. */
+  write(type: string, key: string, decide: Decide): Promise<Version> {
+    return new Promise((resolve, reject) => {
+      if (this.#failedForGood) throw new CommitError(`storage has failed: ${this.#failure?.message}`);
+      const collection = this.#collection(type);
+      const head = collection.heads.get(key);
+      const current = head === undefined ? collection.versions.get(key) : head.change.after;
+      const plan = decide(current);
+      if (plan.kind === 'keep') {
+        // Nobody may be told of a state that is not on disk yet.
+        if (head === undefined) resolve(plan.version);
+        else this.#afterFlush(head.change, () => resolve(plan.version), reject);
+        return;
+      }
+      const change = this.#changeFor(type, key, current, plan);
+      collection.heads.set(key, { change });
+      const record: JournalRecord = {
+        revision: change.revision,
+        type,
+        key,
+        bytes: change.after?.bytes,
+        replaces: current?.revision ?? 0,
+      };
+      this.#queue.push({ change, record, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** What `write` would decide on, for dry runs. */
+  head(type: string, key: string): Version | undefined {
+    const collection = this.#collections.get(type);
+    const head = collection?.heads.get(key);
+    return head === undefined ? collection?.versions.get(key) : head.change.after;
+  }
+
+  /** Writes what is queued; afterwards the journal is closed and writes fail. */
+  close(): void {
+    this.#flush();
+    this.#failedForGood = true;
+    this.#failure ??= new Error('the server is stopping');
+    this.#options.journal?.close();
+  }
+
+  #changeFor(
+    type: string,
+    key: string,
+    current: Version | undefined,
+    plan: { kind: string; object: KubeObject },
+  ): Change {
+    const revision = ++this.#headRevision;
+    plan.object.metadata.resourceVersion = String(revision);
+    const last = new Version({
+      key,
+      revision,
+      bytes: Buffer.from(JSON.stringify(plan.object)),
+      object: plan.object,
+      freeze: this.#options.freeze,
+    });
+    return {
+      revision,
+      type,
+      key,
+      before: current,
+      after: plan.kind === 'put' ? last : undefined,
+      last,
+      atMs: this.#options.clock.now(),
+      encoded: new Map(),
+    };
+  }
+
+  #schedule(): void {
+    if (this.#options.journal === undefined) {
+      this.#flush();
+    } else if (!this.#flushScheduled) {
+      this.#flushScheduled = true;
+      this.#options.clock.setImmediate(() => this.#flush());
+    }
+  }
+
+  /** Listeners may write again: those writes join the next round of the loop. */
+  #flush(): void {
+    this.#flushScheduled = false;
+    if (this.#flushing) return;
+    this.#flushing = true;
+    try {
+      while (this.#queue.length > 0) {
+        const batch = this.#queue;
+        this.#queue = [];
+        this.#commit(batch);
+      }
+    } finally {
+      this.#flushing = false;
+    }
+  }
+
+  #commit(batch: readonly Pending[]): void {
+    try {
+      this.#options.journal?.commit(batch.map(({ record }) => record));
+      this.#failure = undefined;
+    } catch (error) {
+      this.#rollBack(batch, error);
+      return;
+    }
+    for (const { change } of batch) this.#publish(change);
+    for (const { change, resolve } of batch) resolve(change.last);
+  }
+
+  #publish(change: Change): void {
+    const collection = this.#collection(change.type);
+    this.#apply(change.type, change.key, change.after);
+    if (collection.heads.get(change.key)?.change === change) collection.heads.delete(change.key);
+    this.#revision = change.revision;
+    this.history.push(change);
+    for (const listener of collection.listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#options.log.error('a listener to changes failed', error, {
+          type: change.type,
+          key: change.key,
+        });
+      }
+    }
+  }
+
+  #rollBack(batch: readonly Pending[], cause: unknown): void {
+    this.#failedForGood = !(cause instanceof RetryableCommitError);
+    this.#failure = cause instanceof Error ? cause : new Error(String(cause));
+    this.#options.log.error(
+      this.#failedForGood ? 'storage failed; no more writes are accepted' : 'storage failed; will try again',
+      cause,
+    );
+    for (const { change, reject } of batch) {
+      this.#collection(change.type).heads.delete(change.key);
+      reject(new CommitError(`${change.type} ${change.key} was not written: ${this.#failure.message}`));
+    }
+  }
+
+  #afterFlush(change: Change, resolve: () => void, reject: (error: Error) => void): void {
+    const at = this.#queue.findIndex((pending) => pending.change === change);
+    const pending = this.#queue[at];
+    if (pending === undefined) {
+      resolve();
+      return;
+    }
+    this.#queue[at] = {
+      ...pending,
+      resolve(version) {
+        pending.resolve(version);
+        resolve();
+      },
+      reject(error) {
+        pending.reject(error);
+        reject(error);
+      },
+    };
+  }
+
+  #apply(type: string, key: string, version: Version | undefined): void {
+    const collection = this.#collection(type);
+    if (version === undefined) {
+      collection.versions.delete(key);
+      collection.ordered.delete(key);
+    } else {
+      collection.versions.set(key, version);
+      collection.ordered.set(version);
+    }
+  }
+
+  #collection(type: string): Collection {
+    let collection = this.#collections.get(type);
+    if (collection === undefined) {
+      collection = new Collection();
+      this.#collections.set(type, collection);
+    }
+    return collection;
+  }
+}
