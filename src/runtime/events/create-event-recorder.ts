@@ -1,0 +1,212 @@
+// Tells users what happens to their objects, as core/v1 Events, without ever becoming the main load on the server.
+//
+// What keeps it small: repetitions become a count; a count is written at most once in 10 s for an event, then in 20,
+// and so on up to 5 min (the first occurrence is what a user waits for, and it goes out at once; the two-hundredth
+// can wait); an object gets 25 writes and then one in 5 min, as with client-go, but counts are kept meanwhile; and
+// one budget bounds all writes of the process. What does not fit is dropped and counted. Nobody ever waits for it.
+
+import { events } from '../../api/kinds.ts';
+import { startDeadline, withDeadline } from '../deadline.ts';
+import type { KubeClient } from '../kube.ts';
+import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../kube-error.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Clock, Log, Random, Timer } from '../ports.ts';
+import { createTokenBucket } from '../token-bucket.ts';
+import { type Entry, EventBook } from './event-book.ts';
+import {
+  type EventSource,
+  type EventSubject,
+  type EventType,
+  eventDraft,
+  eventName,
+  eventNamespace,
+  eventTime,
+} from './event-record.ts';
+
+/** Of all event writes of a process. The official sidecars send up to 5 requests a second of any kind by default. */
+const DEFAULT_BUDGET = { burst: 100, perSecond: 10 };
+const LONGEST_QUEUE = 1000;
+/** client-go's pace and patience when the server does not take an event. */
+const RETRY_MS = 10_000;
+const MOST_ATTEMPTS = 12;
+const WRITE_TIMEOUT_MS = 10_000;
+const FLUSH_WITHIN_MS = 2_000;
+const FLUSH_WRITERS = 8;
+
+export interface EventRecorderOptions extends EventSource {
+  kube: KubeClient;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  budget?: { burst: number; perSecond: number };
+}
+
+export interface EventRecorder {
+  /** Returns at once and never throws. The message is shown to users: no secrets, at most 1024 bytes are kept. */
+  event(subject: EventSubject, type: EventType, reason: string, message: string): void;
+  /** Writes what waits, without regard to pace; drops the rest when time is up. For the end of a process. */
+  flush(withinMs?: number): Promise<void>;
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { clock, log } = options;
+  const count = counters(options.metrics);
+  const budget = createTokenBucket({ clock, ...(options.budget ?? DEFAULT_BUDGET) });
+  const book = new EventBook({
+    clock,
+    longestQueue: LONGEST_QUEUE,
+    onForgotten: () => count.dropped('forgotten'),
+  });
+  const inFlight = new Set<Promise<void>>();
+  let stopWrites = new AbortController();
+  let timer: Timer | undefined;
+  let pumping = false;
+  let flushing = false;
+
+  async function pump(): Promise<void> {
+    if (pumping || flushing) return;
+    pumping = true;
+    try {
+      while (!flushing) {
+        const dueMs = book.nextDueMs;
+        if (dueMs === undefined) return;
+        const waitMs = Math.max(dueMs - clock.monotonicMs(), budget.waitMs());
+        if (waitMs > 0) {
+          timer = clock.setTimeout(pump, waitMs);
+          return;
+        }
+        const entry = book.take();
+        if (entry === undefined) continue;
+        budget.take();
+        await start(entry);
+      }
+    } finally {
+      pumping = false;
+    }
+  }
+
+  function start(entry: Entry): Promise<void> {
+    const writing = write(entry).finally(() => inFlight.delete(writing));
+    inFlight.add(writing);
+    return writing;
+  }
+
+  /** Never rejects. */
+  async function write(entry: Entry): Promise<void> {
+    const written = entry.count;
+    const verb = entry.name === undefined ? 'create' : 'patch';
+    try {
+      const name = await withDeadline(
+        {
+          clock,
+          delayMs: WRITE_TIMEOUT_MS,
+          reason: () => new Error(`no answer within ${WRITE_TIMEOUT_MS} ms`),
+          parent: stopWrites.signal,
+        },
+        (signal) => send(entry, signal),
+      );
+      count.wrote(verb);
+      book.written(entry, name, written);
+    } catch (error) {
+      settleFailure(entry, verb, error);
+    }
+  }
+
+  async function send(entry: Entry, signal: AbortSignal): Promise<string> {
+    const { remark, count, firstMs, lastMs } = entry;
+    const { kube, random, component, instance } = options;
+    const namespace = eventNamespace(remark.subject);
+    if (entry.name !== undefined) {
+      const patch = { count, lastTimestamp: eventTime(lastMs), message: remark.message };
+      await kube.patch(events, { namespace, name: entry.name }, patch, { type: 'merge', signal });
+      return entry.name;
+    }
+    const name = eventName(remark.subject, lastMs, random.int(1_000_000));
+    const source = { component, ...(instance !== undefined && { instance }) };
+    await kube.create(events, eventDraft({ remark, source, name, count, firstMs, lastMs }), { signal });
+    return name;
+  }
+
+  function settleFailure(entry: Entry, verb: 'create' | 'patch', error: unknown): void {
+    const { subject, reason } = entry.remark;
+    const about = { about: `${subject.kind} ${subject.metadata.name}`, reason, err: error };
+    const patient = entry.attempts < MOST_ATTEMPTS;
+    // Events live for an hour or so on the server: the one we count is gone, a new one goes on with its count.
+    if (verb === 'patch' && isNotFound(error) && patient) {
+      entry.name = undefined;
+      book.tryAgain(entry, 0);
+    } else if (isAlreadyExists(error) && patient) {
+      book.tryAgain(entry, 0);
+    } else if (!patient || flushing || isForbidden(error) || isInvalid(error) || isNotFound(error)) {
+      log.warn('Dropped an event', about);
+      count.dropped('refused');
+      book.forget(entry);
+    } else {
+      log.v(2).info('Could not write an event, will try again', { ...about, retryInMs: RETRY_MS });
+      book.tryAgain(entry, RETRY_MS);
+    }
+  }
+
+  return {
+    event(subject, type, reason, message) {
+      log.v(3).info('Event', { about: `${subject.kind} ${subject.metadata.name}`, type, reason, message });
+      const recorded = book.record({ subject, type, reason, message });
+      if (recorded === 'counted') return;
+      if (recorded !== 'due') {
+        count.dropped(recorded);
+        return;
+      }
+      timer?.cancel();
+      timer = undefined;
+      if (!pumping) queueMicrotask(pump);
+    },
+
+    async flush(withinMs = FLUSH_WITHIN_MS) {
+      flushing = true;
+      timer?.cancel();
+      const deadline = startDeadline({ clock, delayMs: withinMs, reason: () => new Error('time is up') });
+      const timeIsUp = new Promise<void>((resolve) => {
+        deadline.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      try {
+        while (!deadline.signal.aborted) {
+          while (inFlight.size < FLUSH_WRITERS) {
+            const entry = book.take(true);
+            if (entry === undefined) break;
+            void start(entry);
+          }
+          if (inFlight.size === 0) return;
+          await Promise.race([...inFlight, timeIsUp]);
+        }
+        stopWrites.abort(deadline.signal.reason);
+        stopWrites = new AbortController();
+        await Promise.all(inFlight);
+        for (let entry = book.take(true); entry !== undefined; entry = book.take(true)) {
+          count.dropped('shutdown');
+          book.forget(entry);
+        }
+      } finally {
+        deadline.cancel();
+        flushing = false;
+      }
+    },
+  };
+}
+
+function counters(metrics: Metrics | undefined) {
+  const wrote = metrics?.counter({
+    name: 'berth_event_writes_total',
+    help: 'Events created and counts patched.',
+    labelNames: ['verb'],
+  });
+  const dropped = metrics?.counter({
+    name: 'berth_events_dropped_total',
+    help: 'Events that were never written, by why.',
+    labelNames: ['why'],
+  });
+  return {
+    wrote: (verb: string) => wrote?.inc({ verb }),
+    dropped: (why: string) => dropped?.inc({ why }),
+  };
+}
