@@ -5,8 +5,8 @@ import { memoryLog } from '../log.ts';
 import { seededRandom } from '../random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { createLeaderHealth } from './leader-health.ts';
-import { type LeaseServer, type Link, leaseServer } from './lease-server.test-helper.ts';
 import { LeadershipLostError, type RunWithLeaseOptions, runWithLease } from './run-with-lease.ts';
+import { type LeaseServer, type Link, leaseServer } from './testing/lease-server.ts';
 
 interface Candidate {
   id: string;

@@ -1,11 +1,11 @@
 // For the tests of this folder: the part of an API server that Leases need, on virtual time. Versions are checked,
 // requests take time both ways, and a client can be cut off: then requests hang, whether or not they arrived.
 
-import type { Lease } from '../../api/kinds.ts';
-import type { Draft } from '../../api/object.ts';
-import type { KubeClient, WatchEvent } from '../kube.ts';
-import { KubeError } from '../kube-error.ts';
-import type { Clock } from '../ports.ts';
+import type { Lease } from '../../../api/kinds.ts';
+import type { Draft } from '../../../api/object.ts';
+import type { KubeClient, WatchEvent } from '../../kube.ts';
+import { KubeError } from '../../kube-error.ts';
+import type { Clock } from '../../ports.ts';
 
 export interface LeaseServer {
   /** What the server holds. */
