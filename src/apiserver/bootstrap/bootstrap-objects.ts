@@ -1,0 +1,129 @@
+// What a new cluster holds before anyone has asked for anything, and how an older data directory is brought up to it:
+// missing objects are made, missing rules and subjects added, nothing that someone added is taken away. Objects that
+// carry `rbac.authorization.kubernetes.io/autoupdate: "false"` are left alone. Pure: the caller writes.
+
+import type { ClusterRole, ClusterRoleBinding, Namespace, ServiceAccount } from '../../api/kinds.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  namespaces,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from '../../api/kinds.ts';
+import type { Draft, KubeObject, Resource } from '../../api/object.ts';
+import { uncoveredRules } from '../authorization/policy-rules.ts';
+import { effectiveRules } from '../authorization/role-index.ts';
+import type { Reader } from '../pipeline.ts';
+import { controllerObjects } from './controller-roles.ts';
+import { defaultClusterRoleBindings, defaultClusterRoles } from './default-roles.ts';
+
+export const BOOTSTRAP_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+/** A namespace's default account. Whoever creates a namespace creates this with it, in the same commit. */
+export function defaultServiceAccount(namespace: string): Draft<ServiceAccount> {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
+}
+
+function namespaceObject(name: string): Draft<Namespace> {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+  };
+}
+
+/** In an order in which they can be created. */
+export function bootstrapObjects(): Draft<KubeObject>[] {
+  const all: Draft<KubeObject>[] = [
+    ...BOOTSTRAP_NAMESPACES.map(namespaceObject),
+    ...BOOTSTRAP_NAMESPACES.map(defaultServiceAccount),
+    ...defaultClusterRoles(),
+    ...defaultClusterRoleBindings(),
+    ...controllerObjects(),
+  ];
+  const everyRole = all.filter((object) => object.kind === 'ClusterRole') as ClusterRole[];
+  for (const role of everyRole) {
+    if (role.aggregationRule) role.rules = [...effectiveRules(role, everyRole)];
+  }
+  return all;
+}
+
+const RESOURCES: Readonly<Record<string, Resource>> = {
+  Namespace: namespaces,
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+  Role: roles,
+  RoleBinding: roleBindings,
+};
+
+export interface BootstrapStep {
+  operation: 'create' | 'update';
+  resource: Resource;
+  object: Draft<KubeObject>;
+}
+
+/** What is to be written so that the store holds all of `wanted`. Empty on the second run. */
+export function bootstrapSteps(
+  reader: Reader,
+  wanted: readonly Draft<KubeObject>[] = bootstrapObjects(),
+): BootstrapStep[] {
+  const steps: BootstrapStep[] = [];
+  for (const object of wanted) {
+    const resource = RESOURCES[object.kind ?? ''];
+    if (!resource) throw new Error(`no rule for bringing a ${object.kind} up to date`);
+    const { name = '', namespace } = object.metadata;
+    const present = reader.get(resource, namespace === undefined ? { name } : { name, namespace });
+    if (!present) {
+      steps.push({ operation: 'create', resource, object });
+      continue;
+    }
+    const updated = broughtUpToDate(present, object);
+    if (updated) steps.push({ operation: 'update', resource, object: updated });
+  }
+  // A namespace whose default account is missing (an older directory, a deletion) gets it back.
+  const made = new Set(
+    wanted.map((object) => `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`),
+  );
+  for (const { metadata } of reader.list(namespaces)) {
+    const { name, deletionTimestamp } = metadata;
+    if (deletionTimestamp || made.has(`ServiceAccount ${name}/default`)) continue;
+    if (reader.get(serviceAccounts, { namespace: name, name: 'default' })) continue;
+    steps.push({ operation: 'create', resource: serviceAccounts, object: defaultServiceAccount(name) });
+  }
+  return steps;
+}
+
+/** The stored object with what it lacks, or undefined when it lacks nothing or wants to be left alone. */
+function broughtUpToDate(present: KubeObject, wanted: Draft<KubeObject>): Draft<KubeObject> | undefined {
+  const { labels = {}, annotations = {} } = present.metadata;
+  if (annotations['rbac.authorization.kubernetes.io/autoupdate'] !== 'true') return undefined;
+  const metadata = {
+    ...present.metadata,
+    labels: { ...wanted.metadata.labels, ...labels },
+    annotations: { ...wanted.metadata.annotations, ...annotations },
+  };
+  const sameMetadata =
+    Object.keys(metadata.labels).length === Object.keys(labels).length &&
+    Object.keys(metadata.annotations).length === Object.keys(annotations).length;
+
+  if ('roleRef' in wanted) {
+    const has = (present as ClusterRoleBinding).subjects ?? [];
+    const wants = (wanted as unknown as ClusterRoleBinding).subjects ?? [];
+    const missing = wants.filter(
+      (subject) =>
+        !has.some(
+          ({ kind, name, namespace }) =>
+            kind === subject.kind && name === subject.name && namespace === subject.namespace,
+        ),
+    );
+    if (missing.length === 0 && sameMetadata) return undefined;
+    return { ...present, metadata, subjects: [...has, ...missing] } as Draft<KubeObject>;
+  }
+  const has = (present as ClusterRole).rules ?? [];
+  const wants = (wanted as unknown as ClusterRole).rules ?? [];
+  const missing = uncoveredRules(has, wants);
+  if (missing.length === 0 && sameMetadata) return undefined;
+  return { ...present, metadata, rules: [...has, ...missing] } as Draft<KubeObject>;
+}

@@ -1,0 +1,104 @@
+// The roles that Berth publishes for its sidecars: deploy/rbac/*.yaml, the one source. Clusters apply them; the
+// embedded server runs the same components under the same accounts with the same roles, read from here.
+
+import { readFile } from 'node:fs/promises';
+import type { Draft, KubeObject } from '../../api/object.ts';
+
+export const RBAC_COMPONENTS = [
+  'provisioner',
+  'attacher',
+  'resizer',
+  'snapshotter',
+  'snapshot-controller',
+  'cluster-registrar',
+] as const;
+export type RbacComponent = (typeof RBAC_COMPONENTS)[number];
+
+/** The service account of each component; node-registrar and livenessprobe never speak to the API. */
+export const COMPONENT_ACCOUNTS: Readonly<Record<RbacComponent, string>> = {
+  provisioner: 'csi-provisioner',
+  attacher: 'csi-attacher',
+  resizer: 'csi-resizer',
+  snapshotter: 'csi-snapshotter',
+  'snapshot-controller': 'snapshot-controller',
+  'cluster-registrar': 'csi-cluster-driver-registrar',
+};
+
+/** The placeholders in the files. */
+const FILE_NAMESPACE = 'kube-system';
+const FILE_SECRETS_NAMESPACE = 'csi-secrets';
+
+export interface PublishedRbacOptions {
+  components?: readonly RbacComponent[];
+  /** Where the sidecars run. */
+  namespace?: string;
+  /** Which Secrets they may read: none, all, or those of one namespace. */
+  secrets?: 'none' | 'everywhere' | { namespace: string };
+  /** One account for all of them, as when they run in one process. */
+  serviceAccount?: string;
+  /** Added to the names of cluster-wide bindings, so that several drivers can be deployed side by side. */
+  suffix?: string;
+}
+
+interface RbacObject extends Draft<KubeObject> {
+  kind: string;
+  subjects?: { kind: string; name: string; namespace?: string }[];
+}
+
+const directory = new URL('../../../deploy/rbac/', import.meta.url);
+
+async function readObjects(file: string): Promise<RbacObject[]> {
+  const [{ parseAllDocuments }, text] = await Promise.all([
+    // Only those who deploy need it: starting the server does not.
+    import('yaml'),
+    readFile(new URL(`${file}.yaml`, directory), 'utf8'),
+  ]);
+  const documents = parseAllDocuments(text);
+  if (!Array.isArray(documents)) return [];
+  return documents
+    .map((document) => document.toJS() as RbacObject | null)
+    .filter((object) => object !== null);
+}
+
+export async function publishedRbac(options: PublishedRbacOptions = {}): Promise<Draft<KubeObject>[]> {
+  const {
+    components = RBAC_COMPONENTS,
+    namespace = FILE_NAMESPACE,
+    secrets = 'everywhere',
+    serviceAccount,
+    suffix = '',
+  } = options;
+  const secretsFile =
+    secrets === 'none' ? [] : [secrets === 'everywhere' ? 'secrets-everywhere' : 'secrets-one-namespace'];
+  const files = await Promise.all([...components, ...secretsFile].map(readObjects));
+  const accounts = new Set<string>(components.map((component) => COMPONENT_ACCOUNTS[component]));
+  const placeOf = (given: string | undefined) => {
+    if (given === FILE_NAMESPACE) return namespace;
+    return given === FILE_SECRETS_NAMESPACE && typeof secrets === 'object' ? secrets.namespace : given;
+  };
+
+  const made = new Map<string, RbacObject>();
+  for (const object of files.flat()) {
+    const { kind, metadata, subjects } = object;
+    const isAccount = kind === 'ServiceAccount';
+    const name = isAccount && serviceAccount ? serviceAccount : (metadata.name ?? '');
+    const place = placeOf(metadata.namespace);
+    const isBinding = kind === 'ClusterRoleBinding';
+    const placed: RbacObject = {
+      ...object,
+      metadata: {
+        ...metadata,
+        name: isBinding && suffix ? `${name}-${suffix}` : name,
+        ...(place === undefined ? {} : { namespace: place }),
+      },
+    };
+    if (subjects) {
+      const kept = subjects.filter((subject) => accounts.has(subject.name));
+      if (kept.length === 0) continue;
+      const moved = kept.map((subject) => ({ ...subject, name: serviceAccount ?? subject.name, namespace }));
+      placed.subjects = serviceAccount ? moved.slice(0, 1) : moved;
+    }
+    made.set(`${kind} ${place}/${placed.metadata.name}`, placed);
+  }
+  return [...made.values()];
+}
