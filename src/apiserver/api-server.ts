@@ -1,0 +1,160 @@
+// Puts the embedded API server together: store, kinds, authorization, admission, the objects every cluster has, and
+// the two doors. `berth apiserver` runs one; `berth up`, tests and the simulation have one in their own process.
+
+import { join } from 'node:path';
+import type { KubeClient } from '../runtime/kube.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
+import { createAuthenticator } from './auth/authenticator.ts';
+import { createPki, type Pki } from './auth/pki.ts';
+import { ADMIN, GROUP_MASTERS } from './auth/users.ts';
+import { createAuthorizer } from './authorization/authorizer.ts';
+import { bootstrapStore } from './bootstrap-store.ts';
+import { followCustomResources } from './custom-resources.ts';
+import type { HttpsDoor } from './http/https-door.ts';
+import { createKindRegistry } from './kind-registry.ts';
+import { builtinKinds } from './kinds/index.ts';
+import { createLocalClient } from './local-door.ts';
+import type { Reader, User } from './pipeline.ts';
+import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
+import type { Journal } from './storage/journal.ts';
+import { Store } from './storage/store.ts';
+import { createStoreReader } from './storage/store-reader.ts';
+import type { Machine } from './verbs/request.ts';
+
+export interface ApiServerOptions {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Where state and certificates are kept; without it everything lives in memory only. */
+  dataDir?: string;
+  /** Whether to open the HTTPS door; true unless told. */
+  listen?: boolean;
+  host?: string;
+  /** 0 (any free one) unless told. */
+  port?: number;
+  /** Where to write the admin's kubeconfig. Needs the HTTPS door. */
+  kubeconfigPath?: string;
+  admission?: AdmissionOptions;
+  /** Bearer tokens known from the start. */
+  staticTokens?: ReadonlyMap<string, User>;
+  history?: Partial<HistoryLimits>;
+  /** Freezes every shared object, so that a component that changes one fails at once. For tests. */
+  freezeObjects?: boolean;
+}
+
+export interface ApiServer {
+  /** Undefined without the HTTPS door. */
+  readonly url: string | undefined;
+  /** The Kubernetes port as this user, without HTTP. */
+  client(user: User): KubeClient;
+  readonly adminUser: User;
+  readonly pki: Pki;
+  /** Committed state, for tests and checkers. */
+  readonly reader: Reader;
+  /** Watches end, requests under way are answered, everything written is on disk. */
+  stop(): Promise<void>;
+}
+
+/** The server itself, where it writes in nobody's name. */
+const SYSTEM: User = { name: 'system:apiserver', groups: ['system:masters'] };
+
+export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const journal = await openJournal(options);
+  try {
+    return await assemble(options, journal);
+  } catch (error) {
+    journal?.close();
+    throw error;
+  }
+}
+
+async function openJournal({ dataDir }: ApiServerOptions): Promise<Journal | undefined> {
+  if (dataDir === undefined) return undefined;
+  const { openSqliteJournal } = await import('./storage/sqlite-journal.ts');
+  return openSqliteJournal(dataDir);
+}
+
+async function assemble(options: ApiServerOptions, journal: Journal | undefined): Promise<ApiServer> {
+  const { clock, random, log, dataDir } = options;
+  const stopping = new AbortController();
+  const store = new Store({
+    clock,
+    log,
+    history: { ...defaultHistoryLimits, ...options.history },
+    freeze: options.freezeObjects ?? false,
+    ...(journal === undefined ? {} : { journal }),
+  });
+  const reader = createStoreReader(store);
+  const registry = createKindRegistry(builtinKinds);
+  const pki = await createPki({ clock, ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }) });
+  const authorizer = createAuthorizer({ reader });
+  const authenticator = createAuthenticator({
+    pki,
+    reader,
+    clock,
+    ...(options.staticTokens === undefined ? {} : { staticTokens: options.staticTokens }),
+  });
+  const machine: Machine = {
+    store,
+    registry,
+    authorizer,
+    admission: admissionPlugins({ reader, authorizer, options: options.admission ?? {} }),
+    clock,
+    random,
+    log,
+    stopping: stopping.signal,
+    virtual: () => undefined,
+  };
+  const unfollow = followCustomResources(machine, reader);
+  const unbootstrap = await bootstrapStore(createLocalClient(machine, SYSTEM), reader, log);
+  const door =
+    options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
+  return {
+    url: door?.url,
+    client: (user) => createLocalClient(machine, user),
+    adminUser: ADMIN,
+    pki,
+    reader,
+    async stop() {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      await door?.stop();
+      unfollow();
+      unbootstrap();
+      store.close();
+    },
+  };
+}
+
+async function openDoor(
+  options: ApiServerOptions,
+  machine: Machine,
+  parts: { pki: Pki; authenticator: ReturnType<typeof createAuthenticator> },
+): Promise<HttpsDoor> {
+  const [{ openHttpsDoor }, { RequestMetrics }, { createDocuments }] = await Promise.all([
+    import('./http/https-door.ts'),
+    import('./http/metrics.ts'),
+    import('./http/documents.ts'),
+  ]);
+  const door = await openHttpsDoor({
+    ...parts,
+    machine,
+    metrics: new RequestMetrics(machine.clock),
+    documents: createDocuments(machine.registry),
+    host: options.host ?? '127.0.0.1',
+    port: options.port ?? 0,
+    unready: () => machine.store.failure?.message,
+  });
+  if (options.kubeconfigPath !== undefined) {
+    const { kubeconfigFor, writeKubeconfig } = await import('./auth/kubeconfig.ts');
+    const { caPem } = parts.pki;
+    const credentials = parts.pki.issueClientCertificate({
+      commonName: ADMIN.name,
+      organizations: [GROUP_MASTERS],
+    });
+    const user = { name: ADMIN.name, ...credentials };
+    await writeKubeconfig(options.kubeconfigPath, kubeconfigFor({ server: door.url, caPem, user }));
+  }
+  return door;
+}

@@ -1,0 +1,43 @@
+// Documents about the API itself (discovery, OpenAPI): functions of the kinds served now, kept as bytes until those
+// change.
+
+import { createHash } from 'node:crypto';
+import type { KindRegistry } from '../kind-registry.ts';
+
+export interface CachedDocument {
+  readonly bytes: Buffer;
+  /** Strong validator, quoted as the header wants it. */
+  readonly etag: string;
+}
+
+export interface OpenDocuments {
+  /** `build` runs once until the kinds change. Undefined stays undefined. */
+  get(
+    name: string,
+    build: () => object | Promise<object | undefined> | undefined,
+  ): Promise<CachedDocument | undefined>;
+}
+
+export function createDocuments(registry: KindRegistry): OpenDocuments {
+  const cache = new Map<string, Promise<CachedDocument | undefined>>();
+  registry.onChange(() => cache.clear());
+  return {
+    get(name, build) {
+      let document = cache.get(name);
+      if (document === undefined) {
+        document = Promise.resolve(build()).then((value) => {
+          if (value === undefined) return undefined;
+          const bytes = Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value));
+          return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').toUpperCase()}"` };
+        });
+        // Names come from clients: what names nothing is not remembered.
+        void document.then(
+          (found) => found === undefined && cache.delete(name),
+          () => cache.delete(name),
+        );
+        cache.set(name, document);
+      }
+      return document;
+    },
+  };
+}

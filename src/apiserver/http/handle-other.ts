@@ -1,0 +1,91 @@
+// Requests about the server itself: health, version, metrics, discovery, OpenAPI. Each is judged by its path.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { forbidden } from '../authorization/forbidden.ts';
+import type { User } from '../pipeline.ts';
+import type { Machine } from '../verbs/request.ts';
+import { methodNotAllowed, noSuchPath } from '../verbs/status.ts';
+import { answerBytes, answerObject } from './answer.ts';
+import { findDocument } from './api-documents.ts';
+import type { OpenDocuments } from './documents.ts';
+import type { RequestMetrics } from './metrics.ts';
+import type { RequestInfo } from './request-info.ts';
+import { versionInfo } from './version-info.ts';
+
+export interface OtherExchange {
+  machine: Machine;
+  metrics: RequestMetrics;
+  documents: OpenDocuments;
+  message: IncomingMessage;
+  response: ServerResponse;
+  info: RequestInfo;
+  user: User;
+  pretty: boolean;
+  unready(): string | undefined;
+}
+
+export async function handleOther(exchange: OtherExchange): Promise<void> {
+  const { machine, message, response, info, user, pretty } = exchange;
+  const { path } = info;
+  const verb = (message.method ?? '').toLowerCase();
+  const attributes = { user, verb, path };
+  const { decision, reason } = machine.authorizer.authorize(attributes);
+  if (decision !== 'allow') throw forbidden(attributes, reason);
+  if (verb !== 'get' && verb !== 'head') throw methodNotAllowed(verb, { group: '', plural: path });
+
+  const health = /^\/(healthz|livez|readyz)(\/[a-z-]+)?$/.exec(path);
+  if (health) return answerHealth(exchange, health[1] as string);
+  if (path === '/metrics') return answerMetrics(exchange);
+  const json = { code: 200, media: { format: 'json' as const }, pretty, warnings: [] };
+  if (path === '/version' || path === '/version/') return answerObject(response, versionInfo(), json);
+  if (path === '/') {
+    return answerObject(response, { paths: ROOT_PATHS }, json);
+  }
+  const document = await findDocument(exchange);
+  if (document === undefined) throw noSuchPath();
+  response.setHeader('Vary', 'Accept');
+  response.setHeader('ETag', document.etag);
+  if (message.headers['if-none-match'] === document.etag) {
+    response.writeHead(304);
+    response.end();
+    return;
+  }
+  if (document.contentType !== undefined) response.setHeader('Content-Type', document.contentType);
+  return answerBytes(response, document.bytes, json);
+}
+
+const ROOT_PATHS = [
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/healthz',
+  '/livez',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/readyz',
+  '/version',
+];
+
+function answerHealth({ response, info, unready }: OtherExchange, which: string): void {
+  // A server whose disk failed is alive: restarting it is for people to decide.
+  const problem = which === 'livez' ? undefined : unready();
+  const verbose = info.query.has('verbose');
+  const lines = problem === undefined ? 'ok' : `${which} check failed: ${problem}`;
+  const body = verbose
+    ? `[+]ping ok\n[${problem === undefined ? '+' : '-'}]storage ${problem ?? 'ok'}\n${which} check ${problem === undefined ? 'passed' : 'failed'}\n`
+    : lines;
+  response.writeHead(problem === undefined ? 200 : 500, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-cache, private',
+  });
+  response.end(body);
+}
+
+function answerMetrics({ response, metrics, machine }: OtherExchange): void {
+  const { store } = machine;
+  const counts = new Map(store.types().map((type) => [type, store.count(type)]));
+  response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+  response.end(metrics.render(counts, store.revision));
+}

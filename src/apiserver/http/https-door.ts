@@ -1,0 +1,192 @@
+// The door for everyone else: HTTPS with the server's own certificates. Says who asks, counts, limits, and hands each
+// request on; nothing a client sends or fails to send may stop the server.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { KubeError } from '../../runtime/kube-error.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { impersonate } from '../auth/impersonation.ts';
+import type { Pki } from '../auth/pki.ts';
+import type { User } from '../pipeline.ts';
+import type { Machine } from '../verbs/request.ts';
+import { badRequest } from '../verbs/status.ts';
+import { answerError } from './answer.ts';
+import type { OpenDocuments } from './documents.ts';
+import { handleOther } from './handle-other.ts';
+import { handleResource, verbOf } from './handle-resource.ts';
+import type { RequestLabels, RequestMetrics } from './metrics.ts';
+import { type RequestInfo, readRequestInfo } from './request-info.ts';
+
+export interface HttpsDoorOptions {
+  machine: Machine;
+  authenticator: Authenticator;
+  pki: Pki;
+  metrics: RequestMetrics;
+  documents: OpenDocuments;
+  host: string;
+  port: number;
+  /** Why the server is not ready, if it is not. */
+  unready(): string | undefined;
+}
+
+export interface HttpsDoor {
+  readonly url: string;
+  readonly port: number;
+  /** Ends watches, lets running requests answer, closes idle connections. */
+  stop(): Promise<void>;
+}
+
+/** Connections that say nothing are closed after this; longer than the 90 s that Go clients keep theirs. */
+const IDLE_MS = 120_000;
+/** A request must have arrived whole by then. */
+const REQUEST_MS = 60_000;
+const HEADERS_MS = 20_000;
+/** Running requests get this long when the server stops. */
+const STOP_MS = 2_000;
+
+export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
+  const { pki, host, port, machine } = options;
+  const { keyPem, certificatePem } = await pki.serving();
+  const server = createServer(
+    {
+      key: keyPem,
+      cert: certificatePem,
+      ca: pki.caPem,
+      requestCert: true,
+      // Without a certificate, or with a foreign one, a client is anonymous or refused by name, not by a broken handshake.
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      keepAliveTimeout: IDLE_MS,
+      requestTimeout: REQUEST_MS,
+      headersTimeout: HEADERS_MS,
+      noDelay: true,
+    },
+    (message, response) => {
+      void exchange(options, message, response);
+    },
+  );
+  server.on('tlsClientError', (error) =>
+    machine.log.v(4).info('TLS handshake failed', { error: error.message }),
+  );
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  await listen(server, port, host);
+  const actual = (server.address() as AddressInfo).port;
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `https://${shownHost}:${actual}`,
+    port: actual,
+    stop: () => stop(server, machine),
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function stop(server: Server, { clock }: Machine): Promise<void> {
+  return new Promise((resolve) => {
+    const force = clock.setTimeout(() => server.closeAllConnections(), STOP_MS);
+    server.close(() => {
+      force.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Never rejects. */
+async function exchange(
+  options: HttpsDoorOptions,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { machine, metrics } = options;
+  // A client that went away is no news; the answer is simply not written.
+  response.on('error', () => {});
+  const info = readRequestInfo(message.url ?? '/');
+  const pretty = info?.query.get('pretty') === 'true' || info?.query.get('pretty') === '1';
+  const labels = labelsOf(message, info);
+  const over = metrics.start(labels, {
+    longRunning: labels.verb === 'WATCH',
+    mutating: !['GET', 'LIST', 'WATCH', 'HEAD'].includes(labels.verb),
+  });
+  response.on('close', () => over(response.statusCode));
+  try {
+    if (info === undefined) throw badRequest('the path is not properly encoded');
+    const user = userOf(options, message);
+    if (info.target.kind === 'resource') {
+      await handleResource({ machine, message, response, info, path: info.target, user, pretty });
+    } else {
+      await handleOther({ ...options, message, response, info, user, pretty });
+    }
+  } catch (error) {
+    if (!(error instanceof KubeError)) {
+      machine.log.error('a request failed', error, { method: message.method, path: info?.path });
+    }
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    // Whatever the client still sends would be taken for the next request.
+    if (!message.complete) response.setHeader('Connection', 'close');
+    await answerError(response, error, { pretty });
+    if (!message.complete) message.resume();
+  }
+}
+
+const certificates = new WeakMap<TLSSocket, { raw?: Uint8Array }>();
+
+function userOf({ authenticator, machine }: HttpsDoorOptions, message: IncomingMessage): User {
+  const socket = message.socket as TLSSocket;
+  // Decoding the certificate costs more than all the rest of a small request: once a connection.
+  let peerCertificate = certificates.get(socket);
+  if (peerCertificate === undefined) {
+    const raw = socket.getPeerX509Certificate()?.raw;
+    peerCertificate = raw === undefined ? {} : { raw };
+    certificates.set(socket, peerCertificate);
+  }
+  const verdict = authenticator.authenticate({
+    peerCertificate,
+    authorizationHeader: message.headers.authorization,
+  });
+  if ('error' in verdict) throw verdict.error;
+  const { user } = verdict;
+  const impersonates = message.rawHeaders.some((text) => /^impersonate-/i.test(text));
+  if (!impersonates) return user;
+  return impersonate({ user, headers: message.headersDistinct, authorizer: machine.authorizer });
+}
+
+const OTHER_LABELS = { group: '', version: '', resource: '', subresource: '', scope: '' };
+
+function labelsOf(message: IncomingMessage, info: RequestInfo | undefined): RequestLabels {
+  const method = message.method ?? '';
+  const target = info?.target;
+  if (info === undefined || target?.kind !== 'resource') return { verb: method, ...OTHER_LABELS };
+  const { group, version, plural, name, namespace, subresource } = target;
+  const verb = verbOf(method, target, info.query);
+  const scope = name === '' ? (namespace === undefined ? 'cluster' : 'namespace') : 'resource';
+  return { verb: METRIC_VERBS[verb ?? ''] ?? method, group, version, resource: plural, subresource, scope };
+}
+
+const METRIC_VERBS: Record<string, string> = {
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+};

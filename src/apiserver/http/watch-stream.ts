@@ -1,0 +1,194 @@
+// One watch over HTTP: frames of JSON, one a line, written as long as the client reads. What the client does not read
+// waits in a bounded queue; a client that stays behind is disconnected. Ends at its time-out with a last bookmark.
+
+import type { ServerResponse } from 'node:http';
+import { apiVersionOf } from '../../api/object.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import type { Timer } from '../../runtime/ports.ts';
+import type { Kind } from '../kind.ts';
+import { toTable } from '../printing/table.ts';
+import type { Version } from '../storage/version.ts';
+import type { Machine } from '../verbs/request.ts';
+import { internalError, statusOf } from '../verbs/status.ts';
+import type { WatchStart } from '../verbs/watch.ts';
+import { type QueuedEvent, WatchQueue } from '../verbs/watch-queue.ts';
+import { partialMetadata } from './answer.ts';
+import type { MediaChoice } from './negotiation.ts';
+
+/** As kube-apiserver: about once a minute. */
+const BOOKMARK_PERIOD_MS = 60_000;
+/** A client that takes nothing for this long while events wait is gone. */
+const STALL_MS = 30_000;
+/** How much is put together for one write. */
+const CHUNK_BYTES = 64 * 1024;
+
+export interface WatchStreamOptions {
+  machine: Machine;
+  response: ServerResponse;
+  kind: Kind;
+  media: MediaChoice;
+  includeObject: string;
+  allowBookmarks: boolean;
+  timeoutMs: number;
+  /** A start, or why there is none: refusals that come late travel as an ERROR event. */
+  start: () => WatchStart;
+}
+
+/** Resolves when the watch is over, however it ends. */
+export function streamWatch(options: WatchStreamOptions): Promise<void> {
+  const { machine, response, kind } = options;
+  const { clock, store } = machine;
+  let start: WatchStart;
+  try {
+    start = options.start();
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.code !== 410) throw error;
+    openStream(response);
+    response.end(errorFrame(error));
+    return Promise.resolve();
+  }
+  openStream(response);
+  return new Promise((resolve) => {
+    let blocked = false;
+    let over = false;
+    let firstTable = true;
+    const timers: { bookmark?: Timer; stall?: Timer; end?: Timer } = {};
+
+    const finish = (how: () => void): void => {
+      if (over) return;
+      over = true;
+      for (const timer of Object.values(timers)) timer.cancel();
+      machine.stopping.removeEventListener('abort', stop);
+      queue.close();
+      how();
+      resolve();
+    };
+    const stop = (): void => finish(() => response.end());
+    const pump = (): void => {
+      if (over || blocked) return;
+      try {
+        for (let chunk = nextChunk(); chunk !== undefined; chunk = nextChunk()) {
+          if (response.write(chunk)) continue;
+          blocked = true;
+          timers.stall = clock.setTimeout(() => finish(() => response.destroy()), STALL_MS);
+          break;
+        }
+      } catch (error) {
+        machine.log.error('a watch failed', error, { kind: kind.kind });
+        finish(() => response.end(errorFrame(internalError('the watch failed'))));
+        return;
+      }
+      // Closed, not told: the client starts again from the last version it has.
+      if (queue.overflowed) finish(() => response.destroy());
+    };
+    const nextChunk = (): Buffer | undefined => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      while (size < CHUNK_BYTES) {
+        const event = queue.take();
+        if (event === undefined) break;
+        const part = encode(event);
+        parts.push(part);
+        size += part.length;
+      }
+      return parts.length > 1 ? Buffer.concat(parts) : parts[0];
+    };
+    const encode = (event: QueuedEvent): Buffer => {
+      if (options.media.as === 'Table') {
+        const table = tableFrame(event, options, firstTable);
+        firstTable = false;
+        return table;
+      }
+      return frame(event, kind, options.media);
+    };
+    const armBookmark = (): void => {
+      timers.bookmark = clock.setTimeout(() => {
+        queue.bookmark(store.revision);
+        pump();
+        armBookmark();
+      }, BOOKMARK_PERIOD_MS);
+    };
+
+    const queue = new WatchQueue(start, store.revision, pump);
+    response.on('drain', () => {
+      blocked = false;
+      timers.stall?.cancel();
+      pump();
+    });
+    response.on('close', () => finish(() => {}));
+    machine.stopping.addEventListener('abort', stop);
+    timers.end = clock.setTimeout(() => {
+      if (options.allowBookmarks) queue.bookmark(store.revision);
+      pump();
+      stop();
+    }, options.timeoutMs);
+    if (options.allowBookmarks) armBookmark();
+    pump();
+  });
+}
+
+function openStream(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
+  response.flushHeaders();
+}
+
+function errorFrame(error: KubeError): Buffer {
+  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: statusOf(error) })}\n`);
+}
+
+function frame(event: QueuedEvent, kind: Kind, media: MediaChoice): Buffer {
+  if (event.kind === 'bookmark') {
+    return Buffer.from(
+      `${JSON.stringify({ type: 'BOOKMARK', object: bookmarkObject(event, kind, media) })}\n`,
+    );
+  }
+  const { type, version, change } = event;
+  if (media.as !== undefined) {
+    return Buffer.from(
+      `${JSON.stringify({ type, object: partialMetadata(version, media.asVersion ?? 'v1') })}\n`,
+    );
+  }
+  // The same change looks the same to all who watch this API version: made once.
+  const cacheKey = `${type} ${apiVersionOf(kind)}`;
+  let bytes = change?.encoded.get(cacheKey);
+  if (bytes === undefined) {
+    bytes = objectFrame(type, version);
+    change?.encoded.set(cacheKey, bytes);
+  }
+  return bytes;
+}
+
+function objectFrame(type: string, version: Version): Buffer {
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), version.bytes, Buffer.from('}\n')]);
+}
+
+function bookmarkObject(event: QueuedEvent & { kind: 'bookmark' }, kind: Kind, media: MediaChoice): object {
+  const type =
+    media.as === undefined
+      ? { kind: kind.kind, apiVersion: apiVersionOf(kind) }
+      : { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${media.asVersion ?? 'v1'}` };
+  const annotations = event.initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
+  return {
+    ...type,
+    metadata: { resourceVersion: String(event.revision), creationTimestamp: null, ...annotations },
+  };
+}
+
+/** kubectl wants the column names once, with the first event. */
+function tableFrame(event: QueuedEvent, options: WatchStreamOptions, first: boolean): Buffer {
+  const { kind, machine, includeObject, media } = options;
+  const nowMs = machine.clock.now();
+  const revision = event.kind === 'object' ? event.version.revision : event.revision;
+  const table = toTable(kind, event.kind === 'object' ? [event.version.object] : [], {
+    includeObject,
+    nowMs,
+    listMetadata: { resourceVersion: String(revision) },
+  });
+  const shown = {
+    ...table,
+    apiVersion: `meta.k8s.io/${media.asVersion ?? 'v1'}`,
+    ...(first ? {} : { columnDefinitions: null }),
+  };
+  const type = event.kind === 'object' ? event.type : 'BOOKMARK';
+  return Buffer.from(`${JSON.stringify({ type, object: shown })}\n`);
+}

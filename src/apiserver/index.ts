@@ -1,0 +1,5 @@
+// The embedded Kubernetes API server.
+
+export { type ApiServer, type ApiServerOptions, createApiServer } from './api-server.ts';
+export type { User } from './pipeline.ts';
+export { DataDirError } from './storage/journal.ts';

@@ -1,0 +1,222 @@
+// The door for components in the same process: the Kubernetes port straight onto the verbs, under the component's own
+// identity, through the same authorization and admission as HTTPS. Objects handed out are the store's own: shared,
+// never to be changed.
+
+import type { Draft, KubeObject, ObjectName, Resource } from '../api/object.ts';
+import type {
+  CallOptions,
+  DeleteOptions,
+  KubeClient,
+  KubeList,
+  ListOptions,
+  PatchOptions,
+  Selection,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../runtime/kube.ts';
+import type { Timer } from '../runtime/ports.ts';
+import type { Subresource } from './kind.ts';
+import type { User } from './pipeline.ts';
+import { create } from './verbs/create.ts';
+import { createSubresource, createVirtual } from './verbs/create-subresource.ts';
+import { deleteOne } from './verbs/delete.ts';
+import { deleteCollection } from './verbs/delete-collection.ts';
+import { get } from './verbs/get.ts';
+import { list } from './verbs/list.ts';
+import { patch } from './verbs/patch.ts';
+import {
+  copyOf,
+  type Machine,
+  type ResourceRequest,
+  type WriteAnswer,
+  type WriteRequest,
+} from './verbs/request.ts';
+import { badRequest, methodNotAllowed, noSuchPath, notFound } from './verbs/status.ts';
+import { update } from './verbs/update.ts';
+import { watch } from './verbs/watch.ts';
+import { WatchQueue } from './verbs/watch-queue.ts';
+
+const BOOKMARK_PERIOD_MS = 60_000;
+
+export function createLocalClient(machine: Machine, user: User): KubeClient {
+  const { registry } = machine;
+
+  function requestFor(
+    verb: string,
+    resource: Resource,
+    { namespace, name = '' }: { namespace?: string | undefined; name?: string },
+    subresource = '',
+  ): ResourceRequest {
+    const kind = registry.find(resource.group, resource.version, resource.plural);
+    if (kind === undefined) throw noSuchPath();
+    if (subresource !== '' && !kind.subresources.includes(subresource as Subresource)) throw noSuchPath();
+    if (subresource === '' && !kind.verbs.includes(verb)) throw methodNotAllowed(verb, kind);
+    if (kind.namespaced && !namespace && (name !== '' || verb === 'create')) {
+      throw badRequest(`a namespace is needed to ${verb} ${kind.plural}`);
+    }
+    return {
+      user,
+      kind,
+      namespace: kind.namespaced ? namespace || undefined : undefined,
+      name,
+      subresource: subresource as Subresource,
+    };
+  }
+
+  function writeFor(
+    verb: string,
+    resource: Resource,
+    name: { namespace?: string | undefined; name?: string },
+    options: WriteOptions & { dryRun?: boolean } = {},
+  ): WriteRequest {
+    return {
+      ...requestFor(verb, resource, name, options.subresource),
+      dryRun: options.dryRun ?? false,
+      fieldManager: options.fieldManager ?? 'berth',
+      fieldValidation: options.fieldValidation ?? 'Warn',
+      warn: (message) => machine.log.v(4).info('API warning', { user: user.name, warning: message }),
+    };
+  }
+
+  return {
+    async get<T extends KubeObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions) {
+      options?.signal?.throwIfAborted();
+      return get(machine, requestFor('get', resource, name)).object as T;
+    },
+
+    async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+      options.signal?.throwIfAborted();
+      const { items, metadata } = list(
+        machine,
+        requestFor('list', resource, { namespace: options.namespace }),
+        options,
+      );
+      return { items: items.map(({ object }) => object as T), metadata };
+    },
+
+    watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions = {}) {
+      return watchLocally<T>(
+        machine,
+        () => requestFor('watch', resource, { namespace: options.namespace }),
+        options,
+      );
+    },
+
+    async create<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, options?: WriteOptions) {
+      options?.signal?.throwIfAborted();
+      const { namespace } = object.metadata;
+      const request = writeFor('create', resource, { namespace }, options);
+      const answer = request.kind.virtual
+        ? await createVirtual(machine, request, copyOf(object))
+        : await create(machine, request, copyOf(object));
+      return bodyOf<T>(answer);
+    },
+
+    async update<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, options?: WriteOptions) {
+      options?.signal?.throwIfAborted();
+      const { namespace, name = '' } = object.metadata;
+      const request = writeFor('update', resource, { namespace, name }, options);
+      if (name === '') throw notFound(request.kind, '');
+      return bodyOf<T>(await update(machine, request, copyOf(object)));
+    },
+
+    async patch<T extends KubeObject>(
+      resource: Resource<T>,
+      name: ObjectName,
+      body: unknown,
+      options: PatchOptions,
+    ) {
+      options.signal?.throwIfAborted();
+      const request = writeFor('patch', resource, name, options);
+      const { type, force = false } = options;
+      return bodyOf<T>(await patch(machine, request, copyOf(body), { type, force }));
+    },
+
+    async delete<T extends KubeObject>(resource: Resource<T>, name: ObjectName, options: DeleteOptions = {}) {
+      options.signal?.throwIfAborted();
+      await deleteOne(machine, writeFor('delete', resource, name, deletionOptions(options)), options);
+    },
+
+    async deleteCollection<T extends KubeObject>(
+      resource: Resource<T>,
+      selection: Selection,
+      options: DeleteOptions = {},
+    ) {
+      options.signal?.throwIfAborted();
+      const { namespace, ...selected } = selection;
+      const request = writeFor('deletecollection', resource, { namespace }, deletionOptions(options));
+      await deleteCollection(machine, request, selected, options);
+    },
+
+    async createSubresource<R>(
+      resource: Resource,
+      name: ObjectName,
+      subresource: string,
+      body: object,
+      options?: WriteOptions,
+    ) {
+      options?.signal?.throwIfAborted();
+      const request = writeFor('create', resource, name, { ...options, subresource });
+      return bodyOf<R>(await createSubresource(machine, request, copyOf(body)));
+    },
+  };
+}
+
+function deletionOptions({ dryRun }: DeleteOptions): WriteOptions {
+  return dryRun === undefined ? {} : { dryRun };
+}
+
+function bodyOf<T>(answer: WriteAnswer): T {
+  return (answer.kind === 'object' ? answer.version.object : answer.body) as T;
+}
+
+async function* watchLocally<T extends KubeObject>(
+  machine: Machine,
+  requestFor: () => ResourceRequest,
+  options: WatchOptions,
+): AsyncGenerator<WatchEvent<T>> {
+  const { signal, allowBookmarks, timeoutSeconds } = options;
+  signal?.throwIfAborted();
+  const { clock, store } = machine;
+  const match = options.sendInitialEvents === undefined ? {} : { resourceVersionMatch: 'NotOlderThan' };
+  const start = watch(machine, requestFor(), { ...options, ...match });
+
+  let wake = (): void => {};
+  let over = false;
+  const queue = new WatchQueue(start, store.revision, () => wake());
+  const end = (): void => {
+    over = true;
+    wake();
+  };
+  const endTimer = timeoutSeconds === undefined ? undefined : clock.setTimeout(end, timeoutSeconds * 1000);
+  let bookmarkTimer: Timer | undefined;
+  const armBookmark = (): void => {
+    bookmarkTimer = clock.setTimeout(() => {
+      queue.bookmark(store.revision);
+      wake();
+      armBookmark();
+    }, BOOKMARK_PERIOD_MS);
+  };
+  if (allowBookmarks) armBookmark();
+  signal?.addEventListener('abort', end);
+  machine.stopping.addEventListener('abort', end);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const event = queue.take();
+      if (event?.kind === 'object') yield { type: event.type, object: event.version.object as T };
+      else if (event?.kind === 'bookmark') {
+        const { revision, initialEventsEnd } = event;
+        yield { type: 'BOOKMARK', resourceVersion: String(revision), initialEventsEnd };
+      } else if (over || queue.overflowed || machine.stopping.aborted) return;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    signal?.removeEventListener('abort', end);
+    machine.stopping.removeEventListener('abort', end);
+    endTimer?.cancel();
+    bookmarkTimer?.cancel();
+    queue.close();
+  }
+}

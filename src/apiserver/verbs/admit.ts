@@ -1,0 +1,74 @@
+// Runs the admission plugins of a write, and everything a write must pass between them: defaults, the kind's own
+// preparation, validation.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { FieldError } from '../kind.ts';
+import type { AdmissionRequest } from '../pipeline.ts';
+import { validateMetadata } from '../validation/metadata.ts';
+import type { Machine, WriteRequest } from './request.ts';
+import { invalid } from './status.ts';
+
+export interface Admission {
+  operation: AdmissionRequest['operation'];
+  object: KubeObject | undefined;
+  oldObject: KubeObject | undefined;
+  name: string;
+}
+
+export function admissionRequest(request: WriteRequest, admission: Admission): AdmissionRequest {
+  const { user, kind, subresource, namespace, dryRun } = request;
+  return { user, kind, subresource, namespace, dryRun, ...admission, warn: (text) => request.warn(text) };
+}
+
+export function admitCreate(machine: Machine, request: WriteRequest, object: KubeObject): void {
+  const { kind } = request;
+  const { name } = object.metadata;
+  const asked = admissionRequest(request, { operation: 'create', object, oldObject: undefined, name });
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  kind.setDefaults(object);
+  kind.prepareForCreate(object);
+  refuse(request, object, [...validateMetadata(object, kind), ...kind.validate(object)]);
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+export function admitUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  next: KubeObject,
+  current: KubeObject,
+  afterMutation: (next: KubeObject) => void,
+): void {
+  const { kind, subresource } = request;
+  const { name } = current.metadata;
+  const asked = admissionRequest(request, { operation: 'update', object: next, oldObject: current, name });
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  kind.setDefaults(next);
+  kind.prepareForUpdate(next, current, subresource);
+  afterMutation(next);
+  const errors = [
+    ...validateMetadata(next, kind, current),
+    ...kind.validate(next),
+    ...kind.validateUpdate(next, current, subresource),
+  ];
+  refuse(request, next, errors);
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+export function admitDelete(machine: Machine, request: WriteRequest, current: KubeObject): void {
+  const { name } = current.metadata;
+  const asked = admissionRequest(request, {
+    operation: 'delete',
+    object: undefined,
+    oldObject: current,
+    name,
+  });
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+/** `validate` and `validateUpdate` may find the same problem; a client is told once. */
+function refuse({ kind }: WriteRequest, object: KubeObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const distinct = new Map(errors.map((error) => [`${error.field} ${error.message}`, error]));
+  throw invalid(kind, object.metadata.name ?? object.metadata.generateName ?? '', [...distinct.values()]);
+}

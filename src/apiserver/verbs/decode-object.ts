@@ -1,0 +1,100 @@
+// Turns a body into an object of the kind that the path names: checks type, API version, name and namespace, and
+// deals with unknown fields the way the request asks for. The result is private to the request.
+
+import { apiVersionOf, type KubeObject, type Metadata } from '../../api/object.ts';
+import type { Kind } from '../kind.ts';
+import { pruneUnknownFields } from '../validation/unknown-fields.ts';
+import { isObject, type WriteRequest } from './request.ts';
+import { badRequest } from './status.ts';
+
+export function decodeObject(body: unknown, request: WriteRequest): KubeObject {
+  const { kind } = request;
+  if (!isObject(body)) throw cannotHandle(kind, 'the body must be a JSON object');
+  checkType(body, kind);
+  const metadata = body['metadata'] ?? {};
+  if (!isObject(metadata)) throw cannotHandle(kind, 'metadata must be an object');
+  const object = {
+    ...body,
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    metadata,
+  } as unknown as KubeObject;
+  normalizeMetadata(object.metadata, kind);
+  reportUnknownFields(object, request);
+  placeInNamespace(object, request);
+  return object;
+}
+
+export function reportUnknownFields(object: KubeObject, { kind, fieldValidation, warn }: WriteRequest): void {
+  const unknown = pruneUnknownFields(object, kind);
+  if (unknown.length === 0 || fieldValidation === 'Ignore') return;
+  const texts = unknown.map((path) => `unknown field "${path}"`);
+  if (fieldValidation === 'Strict') {
+    throw cannotHandle(kind, `strict decoding error: ${texts.join(', ')}`);
+  }
+  for (const text of texts) warn(text);
+}
+
+function checkType(body: Record<string, unknown>, kind: Kind): void {
+  const { apiVersion, kind: bodyKind } = body;
+  if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== apiVersionOf(kind)) {
+    throw badRequest(
+      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`,
+    );
+  }
+  if (bodyKind !== undefined && bodyKind !== '' && bodyKind !== kind.kind) {
+    throw badRequest(
+      `${String(bodyKind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
+        `the kind in the data does not match the expected kind (${kind.kind})`,
+    );
+  }
+}
+
+/** Absent, null and empty mean the same in Kubernetes metadata; here they all become absent. */
+function normalizeMetadata(metadata: Metadata, kind: Kind): void {
+  const fields = metadata as unknown as Record<string, unknown>;
+  for (const field of ['name', 'namespace', 'generateName', 'uid', 'resourceVersion']) {
+    const value = fields[field];
+    if (value === undefined || value === null || value === '') delete fields[field];
+    else if (typeof value !== 'string') throw cannotHandle(kind, `metadata.${field} must be a string`);
+  }
+  for (const field of ['labels', 'annotations']) {
+    const value = fields[field];
+    if (value === undefined || value === null) delete fields[field];
+    else if (!isObject(value) || Object.values(value).some((each) => typeof each !== 'string')) {
+      throw cannotHandle(kind, `metadata.${field} must be a map of strings`);
+    }
+  }
+  for (const field of ['finalizers', 'ownerReferences', 'managedFields']) {
+    const value = fields[field];
+    if (value === undefined || value === null) delete fields[field];
+    else if (!Array.isArray(value)) throw cannotHandle(kind, `metadata.${field} must be a list`);
+    else if (value.length === 0 && field !== 'managedFields') delete fields[field];
+  }
+  if ((metadata.finalizers ?? []).some((each) => typeof each !== 'string')) {
+    throw cannotHandle(kind, 'metadata.finalizers must be a list of strings');
+  }
+  for (const field of ['ownerReferences', 'managedFields']) {
+    if (((fields[field] as unknown[]) ?? []).some((each) => !isObject(each))) {
+      throw cannotHandle(kind, `metadata.${field} must be a list of objects`);
+    }
+  }
+  delete fields['selfLink'];
+}
+
+function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
+  const { metadata } = object;
+  if (!kind.namespaced) {
+    if (metadata.namespace === undefined) return;
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (namespace === undefined) throw badRequest('an empty namespace may not be set during creation');
+  if (metadata.namespace !== undefined && metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  metadata.namespace = namespace;
+}
+
+function cannotHandle(kind: Kind, why: string): Error {
+  return badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+}

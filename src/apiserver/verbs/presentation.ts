@@ -1,0 +1,52 @@
+// Where a kind is stored, and how a stored object looks through another view of it: custom kinds keep one stored form
+// for all their versions, and some kinds (events.k8s.io) are views of another kind's objects.
+
+import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
+import type { Kind } from '../kind.ts';
+import { Version } from '../storage/version.ts';
+
+/** The name of the kind's collection in the store: kinds that share it are the same objects. */
+export function storageTypeOf(kind: Resource & Pick<Kind, 'storedAs'>): string {
+  const { group, plural } = kind.storedAs?.resource ?? kind;
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+const prefixes = new WeakMap<Kind, Buffer>();
+const views = new WeakMap<Version, Map<string, Version>>();
+
+/** The version as this kind shows it: itself, or a converted copy that is made once. */
+export function present(version: Version, kind: Kind): Version {
+  let prefix = prefixes.get(kind);
+  if (prefix === undefined) {
+    prefix = Buffer.from(`{"apiVersion":"${apiVersionOf(kind)}",`);
+    prefixes.set(kind, prefix);
+  }
+  // Stored bytes begin with the API version, so that no object is parsed to learn it.
+  if (version.bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0) return version;
+  let ofVersion = views.get(version);
+  if (ofVersion === undefined) {
+    ofVersion = new Map();
+    views.set(version, ofVersion);
+  }
+  let view = ofVersion.get(apiVersionOf(kind));
+  if (view === undefined) {
+    const stored = version.copy();
+    const object = ordered(kind.storedAs?.fromStored(stored) ?? stored, kind);
+    const bytes = Buffer.from(JSON.stringify(object));
+    view = new Version({ key: version.key, revision: version.revision, bytes, object, freeze: false });
+    ofVersion.set(apiVersionOf(kind), view);
+  }
+  return view;
+}
+
+/** The form in which a private object of this kind is stored. */
+export function toStored(object: KubeObject, kind: Kind): KubeObject {
+  if (kind.storedAs === undefined) return ordered(object, kind);
+  return ordered(kind.storedAs.toStored(object), kind.storedAs.resource);
+}
+
+/** apiVersion, kind and metadata first, as people expect and `present` relies on. */
+function ordered(object: KubeObject, kind: Resource): KubeObject {
+  const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, ...rest };
+}

@@ -1,0 +1,82 @@
+// What a verb is given: the parts of the server it works with, and one request in terms of kinds, whichever door it
+// came through.
+
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { forbidden } from '../authorization/forbidden.ts';
+import type { Kind, Subresource } from '../kind.ts';
+import type { KindRegistry } from '../kind-registry.ts';
+import type { AdmissionPlugin, Authorizer, User } from '../pipeline.ts';
+import type { Store } from '../storage/store.ts';
+import type { Version } from '../storage/version.ts';
+
+/** The server, as verbs see it. */
+export interface Machine {
+  readonly store: Store;
+  readonly registry: KindRegistry;
+  readonly authorizer: Authorizer;
+  readonly admission: readonly AdmissionPlugin[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Aborts when the server stops: watches end. */
+  readonly stopping: AbortSignal;
+  /** Answers kinds and subresources that are never stored (reviews, tokens); undefined for any other. */
+  virtual(request: WriteRequest, body: unknown): object | undefined;
+}
+
+export interface ResourceRequest {
+  readonly user: User;
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  /** '' where the path names a collection. */
+  readonly name: string;
+  readonly subresource: Subresource;
+}
+
+export interface WriteRequest extends ResourceRequest {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
+  /** Text for the client's `Warning` header. */
+  warn(message: string): void;
+}
+
+/** What a write answers: a stored object, or (subresources, virtual kinds) an object of another kind. */
+export type WriteAnswer =
+  | { readonly kind: 'object'; readonly version: Version; readonly created: boolean }
+  | { readonly kind: 'other'; readonly body: object; readonly code: number };
+
+export function keyFor(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+export function authorize(
+  machine: Pick<Machine, 'authorizer'>,
+  verb: string,
+  request: ResourceRequest,
+  fieldSelector?: string,
+): void {
+  const { user, kind, namespace, name, subresource } = request;
+  const attributes = {
+    user,
+    verb,
+    group: kind.group,
+    version: kind.version,
+    plural: kind.plural,
+    ...(subresource === '' ? {} : { subresource }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === '' ? {} : { name }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+  const { decision, reason } = machine.authorizer.authorize(attributes);
+  if (decision !== 'allow') throw forbidden(attributes, reason);
+}
+
+/** A private copy of something a client in this process handed in. */
+export function copyOf<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

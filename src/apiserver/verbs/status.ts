@@ -1,0 +1,157 @@
+// The refusals of the API server, worded as Kubernetes words them, and the Status body they travel in.
+
+import { KubeError, type KubeErrorReason, type StatusDetails } from '../../runtime/kube-error.ts';
+import type { FieldError, Kind } from '../kind.ts';
+
+/** What a Status names: built-in errors carry the plural as `kind`, validation errors the Kind. */
+type Named = Pick<Kind, 'group' | 'plural'>;
+
+function qualified({ group, plural }: Named): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+function fail(reason: KubeErrorReason, code: number, message: string, details?: StatusDetails): KubeError {
+  return new KubeError({ reason, code, message, ...(details === undefined ? {} : { details }) });
+}
+
+function detailsOf(kind: Named, name: string): StatusDetails {
+  return { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural };
+}
+
+export function notFound(kind: Named, name: string): KubeError {
+  return fail('NotFound', 404, `${qualified(kind)} "${name}" not found`, detailsOf(kind, name));
+}
+
+/** The path names nothing that is served. */
+export function noSuchPath(): KubeError {
+  return fail('NotFound', 404, 'the server could not find the requested resource');
+}
+
+export function alreadyExists(kind: Named, name: string): KubeError {
+  return fail('AlreadyExists', 409, `${qualified(kind)} "${name}" already exists`, detailsOf(kind, name));
+}
+
+export function nameCollisions(kind: Named, name: string): KubeError {
+  return fail(
+    'AlreadyExists',
+    409,
+    `${qualified(kind)} "${name}" already exists, the server was not able to generate a unique name for the object`,
+    { ...detailsOf(kind, name), retryAfterSeconds: 1 },
+  );
+}
+
+export function conflict(kind: Named, name: string, why: string): KubeError {
+  return fail(
+    'Conflict',
+    409,
+    `Operation cannot be fulfilled on ${qualified(kind)} "${name}": ${why}`,
+    detailsOf(kind, name),
+  );
+}
+
+export function staleWrite(kind: Named, name: string): KubeError {
+  return conflict(
+    kind,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+}
+
+export function badRequest(message: string): KubeError {
+  return fail('BadRequest', 400, message);
+}
+
+export function forbidden(kind: Named, name: string, why: string): KubeError {
+  return fail('Forbidden', 403, `${qualified(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name));
+}
+
+export function invalid(kind: Kind, name: string, errors: readonly FieldError[]): KubeError {
+  const texts = errors.map(({ field, message }) => `${field}: ${message}`);
+  const all = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  return fail('Invalid', 422, `${qualifiedKind} "${name}" is invalid: ${all}`, {
+    name,
+    ...(kind.group === '' ? {} : { group: kind.group }),
+    kind: kind.kind,
+    causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
+  });
+}
+
+export function methodNotAllowed(verb: string, kind: Named): KubeError {
+  return fail('MethodNotAllowed', 405, `${verb} is not supported on resources of kind "${qualified(kind)}"`, {
+    ...detailsOf(kind, ''),
+  });
+}
+
+export function expired(message: string): KubeError {
+  return fail('Expired', 410, message);
+}
+
+export function tooLargeResourceVersion(asked: number, current: number): KubeError {
+  const message = `Too large resource version: ${asked}, current: ${current}`;
+  return fail('Timeout', 504, message, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+}
+
+export function unsupportedMediaType(message: string): KubeError {
+  return fail('UnsupportedMediaType', 415, message);
+}
+
+export function notAcceptable(supported: readonly string[]): KubeError {
+  return fail('NotAcceptable', 406, `only the following media types are accepted: ${supported.join(', ')}`);
+}
+
+export function tooLarge(limitBytes: number): KubeError {
+  return fail('RequestEntityTooLarge', 413, `Request entity too large: limit is ${limitBytes}`);
+}
+
+export function internalError(message: string): KubeError {
+  return fail('InternalError', 500, `Internal error occurred: ${message}`, {
+    causes: [{ message }],
+  });
+}
+
+/** The next page is asked for, but its snapshot is gone: the client may go on, inconsistently, from `continueToken`. */
+export class ExpiredContinueError extends KubeError {
+  readonly continueToken: string;
+
+  constructor(continueToken: string) {
+    super({
+      reason: 'Expired',
+      code: 410,
+      message:
+        'The provided continue parameter is too old to display a consistent list result. You can start a new list ' +
+        'without the continue parameter, or use the continue token in this response to retrieve the remainder of the ' +
+        'results. Continuing with the provided token results in an inconsistent list - objects that were created, ' +
+        'modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+    });
+    this.continueToken = continueToken;
+  }
+}
+
+/** The body of an error answer. */
+export function statusOf(error: KubeError): object {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: error instanceof ExpiredContinueError ? { continue: error.continueToken } : {},
+    status: 'Failure',
+    message: error.message,
+    reason: error.reason,
+    ...(Object.keys(error.details).length === 0 ? {} : { details: error.details }),
+    code: error.code,
+  };
+}
+
+export function successStatus(details?: StatusDetails, code?: number): object {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    ...(details === undefined ? {} : { details }),
+    ...(code === undefined ? {} : { code }),
+  };
+}

@@ -1,0 +1,140 @@
+// Replaces an object, or one of its subresources. What the write may not touch is put back; a write that changes
+// nothing stores nothing; the last finalizer's removal removes the object.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { Kind } from '../kind.ts';
+import { trackManagedFields } from '../patch/managed-fields.ts';
+import type { Plan } from '../storage/store.ts';
+import type { Version } from '../storage/version.ts';
+import { admitUpdate } from './admit.ts';
+import { dryRunVersion } from './create.ts';
+import { decodeObject } from './decode-object.ts';
+import { isFinished } from './deletion.ts';
+import { jsonEqual } from './json-equal.ts';
+import { present, storageTypeOf, toStored } from './presentation.ts';
+import { authorize, copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
+import { badRequest, conflict, notFound, staleWrite } from './status.ts';
+
+/** `body` is private to the request. */
+export async function update(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
+  authorize(machine, 'update', request);
+  const { kind, name } = request;
+  const draft = decodeObject(body, request);
+  if (draft.metadata.name === undefined) draft.metadata.name = name;
+  if (draft.metadata.name !== name) {
+    throw badRequest(
+      `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  return writeUpdate(machine, request, (current) => {
+    if (current === undefined) throw notFound(kind, name);
+    return planUpdate(machine, request, draft, current);
+  });
+}
+
+/** Runs a plan through the store, or only looks at it on a dry run. */
+export async function writeUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  plan: (current: Version | undefined) => Plan,
+): Promise<WriteAnswer> {
+  const { kind, namespace, name } = request;
+  const type = storageTypeOf(kind);
+  const key = keyFor(namespace, name);
+  let created = false;
+  const decide = (current: Version | undefined): Plan => {
+    created = current === undefined;
+    return plan(current);
+  };
+  let version: Version;
+  if (request.dryRun) {
+    const decided = decide(machine.store.head(type, key));
+    version = decided.kind === 'keep' ? decided.version : dryRunVersion(key, decided.object, machine);
+  } else {
+    version = await machine.store.write(type, key, decide);
+  }
+  return { kind: 'object', version: present(version, kind), created };
+}
+
+export function planUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  draft: KubeObject,
+  stored: Version,
+  options: { tracked: boolean } = { tracked: false },
+): Plan {
+  const { kind, name, fieldManager, subresource } = request;
+  const current = present(stored, kind).object;
+  checkPreconditions(kind, name, draft, current);
+  // Decided again when another write came first, so the draft itself stays as it came.
+  const next = copyOf(draft);
+  restoreIdentity(next, current);
+  admitUpdate(machine, request, next, current, (object) => {
+    if (kind.hasGeneration && specChanged(object, current)) {
+      object.metadata.generation = (current.metadata.generation ?? 0) + 1;
+    }
+  });
+  if (!options.tracked) {
+    trackManagedFields({
+      next,
+      current,
+      manager: fieldManager,
+      operation: 'Update',
+      kind,
+      subresource,
+      nowMs: machine.clock.now(),
+    });
+  }
+  if (isFinished(next, kind)) return { kind: 'remove', object: toStored(next, kind) };
+  next.metadata.resourceVersion = current.metadata.resourceVersion;
+  if (sameButForTimes(next, current)) return { kind: 'keep', version: stored };
+  return { kind: 'put', object: toStored(next, kind) };
+}
+
+function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current: KubeObject): void {
+  const { resourceVersion, uid } = draft.metadata;
+  if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+    throw staleWrite(kind, name);
+  }
+  if (uid !== undefined && uid !== current.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`,
+    );
+  }
+}
+
+/** What the server alone decides, whatever the client sent. */
+function restoreIdentity(next: KubeObject, current: KubeObject): void {
+  const { metadata } = next;
+  const own = current.metadata;
+  metadata.uid = own.uid;
+  metadata.creationTimestamp = own.creationTimestamp;
+  const keep = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
+  for (const field of keep) {
+    if (own[field] === undefined) delete metadata[field];
+    else Object.assign(metadata, { [field]: own[field] });
+  }
+  // Absent means "as it was"; an empty list means "forget them".
+  if (metadata.managedFields === undefined && own.managedFields !== undefined) {
+    metadata.managedFields = copyOf(own.managedFields);
+  }
+}
+
+function specChanged(next: KubeObject, current: KubeObject): boolean {
+  const { metadata: _a, status: _b, ...left } = next as KubeObject & { status?: unknown };
+  const { metadata: _c, status: _d, ...right } = current as KubeObject & { status?: unknown };
+  return !jsonEqual(left, right);
+}
+
+/** A write that only renews the times in managed fields is no change. */
+function sameButForTimes(next: KubeObject, current: KubeObject): boolean {
+  return jsonEqual(withoutTimes(next), withoutTimes(current));
+}
+
+function withoutTimes(object: KubeObject): unknown {
+  const { managedFields, ...metadata } = object.metadata;
+  const untimed = managedFields?.map(({ time: _time, ...entry }) => entry);
+  return { ...object, metadata: { ...metadata, managedFields: untimed?.length ? untimed : undefined } };
+}

@@ -1,0 +1,110 @@
+// Follows the objects of a kind from a revision on. What it hands to its sink is in revision order, without gaps;
+// an object that starts or stops matching the selection appears as added or deleted.
+
+import type { Kind } from '../kind.ts';
+import type { Change } from '../storage/history.ts';
+import { Version } from '../storage/version.ts';
+import { listSelected, parseResourceVersion } from './list.ts';
+import { present, storageTypeOf } from './presentation.ts';
+import { authorize, type Machine, type ResourceRequest } from './request.ts';
+import { type CompiledSelection, compileSelection } from './selection.ts';
+import { badRequest, expired, tooLargeResourceVersion } from './status.ts';
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+export interface WatchParameters {
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  resourceVersion?: string | undefined;
+  resourceVersionMatch?: string | undefined;
+  sendInitialEvents?: boolean | undefined;
+  allowBookmarks?: boolean | undefined;
+}
+
+/** Where events go. `change` is shared by all watchers of it, so that its wire form can be made once. */
+export interface WatchSink {
+  event(type: EventType, version: Version, change: Change): void;
+}
+
+export interface WatchStart {
+  /** Current objects to send as ADDED before anything else. */
+  readonly initial: readonly Version[];
+  /** Whether a bookmark that ends the initial events follows them. */
+  readonly endsWithBookmark: boolean;
+  /** Changes since the given version, to be sent next. */
+  readonly backlog: readonly { type: EventType; version: Version; change: Change }[];
+  /** From where on events go to the sink. Called once, in the same turn. */
+  follow(sink: WatchSink): () => void;
+}
+
+export function watch(machine: Machine, request: ResourceRequest, parameters: WatchParameters): WatchStart {
+  const { labelSelector, fieldSelector, sendInitialEvents } = parameters;
+  authorize(machine, 'watch', request, fieldSelector);
+  const { kind, namespace, name } = request;
+  const { store } = machine;
+  const selection = compileSelection({ kind, namespace, name, labelSelector, fieldSelector });
+  const asked = parseResourceVersion(parameters.resourceVersion);
+  checkInitialEvents(parameters);
+  if (asked !== undefined && asked > store.revision) throw tooLargeResourceVersion(asked, store.revision);
+  const fromNow = sendInitialEvents === true || asked === undefined || asked === 0;
+  if (!fromNow && asked < store.history.compactedRevision) {
+    throw expired(`too old resource version: ${asked} (${store.history.compactedRevision})`);
+  }
+  const type = storageTypeOf(kind);
+  const replayed = fromNow ? [] : [...store.history.since(type, asked)];
+  return {
+    initial:
+      fromNow && sendInitialEvents !== false ? listSelected(machine, request, selection, {}).items : [],
+    endsWithBookmark: sendInitialEvents === true && parameters.allowBookmarks === true,
+    backlog: replayed.flatMap((change) => eventOf(change, kind, selection) ?? []),
+    follow: (sink) =>
+      store.subscribe(type, (change) => {
+        const event = eventOf(change, kind, selection);
+        if (event !== undefined) sink.event(event.type, event.version, event.change);
+      }),
+  };
+}
+
+function checkInitialEvents({ sendInitialEvents, resourceVersionMatch }: WatchParameters): void {
+  if (sendInitialEvents === undefined) {
+    if (resourceVersionMatch === undefined) return;
+    throw badRequest(
+      'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    );
+  }
+  if (resourceVersionMatch !== 'NotOlderThan') {
+    throw badRequest(
+      'resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    );
+  }
+}
+
+function eventOf(
+  change: Change,
+  kind: Kind,
+  selection: CompiledSelection,
+): { type: EventType; version: Version; change: Change } | undefined {
+  if (selection.onlyKey !== undefined && change.key !== selection.onlyKey) return undefined;
+  const { before, after, last } = change;
+  const did = before !== undefined && selection.matches(before);
+  const does = after !== undefined && selection.matches(after);
+  if (does) return { type: did ? 'MODIFIED' : 'ADDED', version: present(after, kind), change };
+  if (!did) return undefined;
+  // A watcher that must forget the object sees its last matching state, at the revision that ended it.
+  const version = after === undefined ? last : atRevision(before, change);
+  return { type: 'DELETED', version: present(version, kind), change };
+}
+
+const left = new WeakMap<Change, Version>();
+
+function atRevision(before: Version, change: Change): Version {
+  let version = left.get(change);
+  if (version === undefined) {
+    const object = before.copy();
+    object.metadata.resourceVersion = String(change.revision);
+    const bytes = Buffer.from(JSON.stringify(object));
+    version = new Version({ key: before.key, revision: change.revision, bytes, object, freeze: false });
+    left.set(change, version);
+  }
+  return version;
+}

@@ -1,0 +1,43 @@
+// `berth apiserver`: the embedded Kubernetes API server alone, for kubectl and any other client.
+
+import { createApiServer } from '../apiserver/index.ts';
+import { realClock } from '../runtime/clock.ts';
+import { boolFlag, intFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { realRandom } from '../runtime/random.ts';
+import { defineCommand, UsageError } from './command.ts';
+
+export const command = defineCommand({
+  summary: 'Runs the embedded Kubernetes API server',
+  description:
+    'Prints one line "ready https://HOST:PORT" on standard output once it serves, and runs until SIGINT or SIGTERM.',
+  flags: {
+    'data-dir': stringFlag({ help: 'Directory that keeps all state; made when missing', default: '' }),
+    ephemeral: boolFlag({ help: 'Keep everything in memory only' }),
+    host: stringFlag({ help: 'Address to listen on', default: '127.0.0.1' }),
+    port: intFlag({ help: 'Port to listen on; 0 for any free one', default: 0 }),
+    kubeconfig: stringFlag({ help: "File to write the admin's kubeconfig to (mode 0600)", default: '' }),
+  },
+  async run({ flags, signal, log, stdout }) {
+    if (flags.ephemeral && flags.dataDir !== '') {
+      throw new UsageError('--data-dir and --ephemeral exclude each other');
+    }
+    if (!flags.ephemeral && flags.dataDir === '') {
+      throw new UsageError('give --data-dir DIR to keep state, or --ephemeral to keep none');
+    }
+    const server = await createApiServer({
+      clock: realClock,
+      random: realRandom,
+      log,
+      host: flags.host,
+      port: flags.port,
+      ...(flags.dataDir === '' ? {} : { dataDir: flags.dataDir }),
+      ...(flags.kubeconfig === '' ? {} : { kubeconfigPath: flags.kubeconfig }),
+    });
+    stdout.write(`ready ${server.url}\n`);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await server.stop();
+  },
+});
