@@ -1,8 +1,10 @@
 // Kubeconfig files for the embedded server. A file that Berth wrote is replaced; anyone else's is never touched: the
 // write is refused and the message says what to do.
 
-import type { KeyAndCertificate } from './pki.ts';
+import type { User } from '../pipeline.ts';
+import type { KeyAndCertificate, Pki } from './pki.ts';
 import { readOptionalFile, writePrivateFile } from './private-file.ts';
+import { GROUP_AUTHENTICATED } from './users.ts';
 
 /** JSON is YAML: every client reads it, and nothing needs a YAML writer to start. */
 export interface Kubeconfig {
@@ -45,6 +47,21 @@ export function kubeconfigFor(options: {
     ],
     preferences: {},
   };
+}
+
+/** A kubeconfig with a client certificate of its own for this user. */
+export function issueKubeconfig(options: {
+  server: string;
+  pki: Pick<Pki, 'caPem' | 'issueClientCertificate'>;
+  user: User;
+}): Kubeconfig {
+  const { server, pki, user } = options;
+  const certificate = pki.issueClientCertificate({
+    commonName: user.name,
+    // Every certificate's user gets this group anyway.
+    organizations: user.groups.filter((group) => group !== GROUP_AUTHENTICATED),
+  });
+  return kubeconfigFor({ server, caPem: pki.caPem, user: { name: user.name, ...certificate } });
 }
 
 /** Ours are JSON with one cluster of our name; whatever differs was made, or edited, by someone else. */
