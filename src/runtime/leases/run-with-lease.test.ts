@@ -201,7 +201,7 @@ describe('runWithLease', () => {
     health.check();
   });
 
-  it('[SIDE-5] never has two leaders, whatever is cut, however late answers are, however wall clocks jump', async () => {
+  it('never has two leaders, whatever is cut, however late answers are, however wall clocks jump', async () => {
     const fault = fc.record({
       afterMs: fc.integer({ min: 0, max: 30_000 }),
       who: fc.nat(2),

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { backoffDelayMs, createBackoff } from './backoff.ts';
+
+const always = (value: number) => ({ next: () => value });
+
+describe('backoffDelayMs', () => {
+  const policy = { startMs: 1000, maxMs: 300_000 };
+  for (const { failures, jitter, chance, expected } of [
+    { failures: 0, jitter: 0, chance: 0.9, expected: 1000 },
+    { failures: 1, jitter: 0, chance: 0.9, expected: 2000 },
+    { failures: 8, jitter: 0, chance: 0.9, expected: 256_000 },
+    { failures: 9, jitter: 0, chance: 0.9, expected: 300_000 },
+    { failures: 1e9, jitter: 0, chance: 0.9, expected: 300_000 },
+    { failures: 1, jitter: 0.5, chance: 0.5, expected: 2500 },
+    { failures: 20, jitter: 0.5, chance: 0, expected: 300_000 },
+  ]) {
+    it(`${failures} failures, jitter ${jitter} at ${chance}: ${expected} ms`, () => {
+      assert.equal(backoffDelayMs({ ...policy, jitter }, failures, always(chance)), expected);
+    });
+  }
+});
+
+it('createBackoff doubles until it is reset', () => {
+  const backoff = createBackoff({ startMs: 10, maxMs: 30 }, always(0));
+  assert.deepEqual([backoff.nextMs(), backoff.nextMs(), backoff.nextMs()], [10, 20, 30]);
+  backoff.reset();
+  assert.equal(backoff.nextMs(), 10);
+});

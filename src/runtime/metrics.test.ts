@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CSI_OPERATION_BUCKETS, createMetrics } from './metrics.ts';
+
+describe('createMetrics', () => {
+  it('hands out the same metric for the same name, in a registry of its own', async () => {
+    const metrics = createMetrics();
+    const init = { name: 'things_total', help: 'Things.', labelNames: ['kind'] } as const;
+    metrics.counter(init).inc({ kind: 'a' });
+    metrics.counter(init).inc({ kind: 'a' });
+    assert.match(await metrics.text(), /things_total\{kind="a"\} 2/);
+    assert.doesNotMatch(await createMetrics().text(), /things_total/);
+  });
+
+  it('says when the process started', async () => {
+    const text = await createMetrics({ clock: { now: () => 1_000_000 }, uptimeSeconds: 100 }).text();
+    assert.match(text, /# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 900\n/);
+  });
+
+  it('reads gauges when scraped, adds up readers with the same labels, and lets them go', async () => {
+    const metrics = createMetrics();
+    const init = { name: 'depth', help: 'Depth.', labelNames: ['name'] } as const;
+    let depth = 1;
+    const stop = metrics.gaugeFrom(init, { name: 'a' }, () => depth);
+    metrics.gaugeFrom(init, { name: 'a' }, () => 10);
+    metrics.gaugeFrom(init, { name: 'b' }, () => 5);
+    assert.match(await metrics.text(), /depth\{name="a"\} 11\ndepth\{name="b"\} 5/);
+    depth = 2;
+    assert.match(await metrics.text(), /depth\{name="a"\} 12/);
+    stop();
+    assert.match(await metrics.text(), /depth\{name="a"\} 10/);
+  });
+
+  it('has the official buckets', async () => {
+    const metrics = createMetrics();
+    metrics
+      .histogram({ name: 'csi_sidecar_operations_seconds', help: 'x', buckets: CSI_OPERATION_BUCKETS })
+      .observe(700);
+    const text = await metrics.text();
+    const bounds = [...text.matchAll(/le="([^"]+)"/g)].map((match) => match[1]);
+    assert.deepEqual(bounds, '0.1 0.25 0.5 1 2.5 5 10 15 25 50 120 300 600 +Inf'.split(' '));
+  });
+});
