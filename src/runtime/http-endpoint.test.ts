@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { realClock } from './clock.ts';
+import { createDebugProfiles } from './debug-profiles.ts';
 import { type HttpEndpointOptions, parseAddress, serveHttpEndpoint } from './http-endpoint.ts';
 import { memoryLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
@@ -82,6 +84,18 @@ describe('serveHttpEndpoint', () => {
   it('listens on all addresses when no host is given', async () => {
     const { abort, endpoint, get } = await serve({ address: ':0' });
     assert.equal((await get('/healthz')).status, 200);
+    abort.abort();
+    await endpoint.stopped;
+  });
+
+  it('takes profiles, one at a time, where that is allowed', async () => {
+    const { abort, endpoint, get } = await serve({ profiles: createDebugProfiles(realClock) });
+    const first = get('/debug/pprof/profile?seconds=0.2');
+    const both = await Promise.all([first, get('/debug/pprof/heap?seconds=0.2')]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 503]);
+    assert.ok(Array.isArray(JSON.parse((await get('/debug/pprof/profile?seconds=0.01')).text).nodes));
+    assert.ok(JSON.parse((await get('/debug/pprof/heap?seconds=0.01')).text).head);
+    assert.equal((await get('/debug/pprof/other')).status, 404);
     abort.abort();
     await endpoint.stopped;
   });

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { DebugProfiles } from './debug-profiles.ts';
 import type { Metrics } from './metrics.ts';
 import type { Log } from './ports.ts';
 
@@ -16,6 +17,8 @@ export interface HttpEndpointOptions {
   metricsPath?: string;
   /** `/healthz/NAME` each, and `/healthz` all of them. */
   checks?: Record<string, HealthCheck>;
+  /** `/debug/pprof/profile` and `/debug/pprof/heap`; not served unless given. */
+  profiles?: DebugProfiles;
   log: Log;
   /** Stops the server: answers under way are finished. */
   signal: AbortSignal;
@@ -79,11 +82,11 @@ function listenError(address: string, error: NodeJS.ErrnoException): Error {
 }
 
 async function answer(
-  { metrics, metricsPath = '/metrics', checks = {} }: HttpEndpointOptions,
+  { metrics, metricsPath = '/metrics', checks = {}, profiles, signal }: HttpEndpointOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = (request.url ?? '/').replace(/\?.*$/, '');
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const say = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
     response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
     response.end(request.method === 'HEAD' ? undefined : text);
@@ -99,7 +102,12 @@ async function answer(
       say,
     );
   }
-  say(404, 'not found\n');
+  const profile = profiles?.serve(path, new URLSearchParams(query), signal);
+  if (profile === undefined) return say(404, 'not found\n');
+  await profile.then(
+    (json) => say(200, json, 'application/json'),
+    (error: Error) => say(503, `no profile: ${error.message}\n`),
+  );
 }
 
 async function sayHealth(

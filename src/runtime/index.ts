@@ -4,6 +4,7 @@
 export { type Backoff, type BackoffPolicy, backoffDelayMs, createBackoff } from './backoff.ts';
 export { realClock } from './clock.ts';
 export { type Deadline, type DeadlineInit, startDeadline, withDeadline } from './deadline.ts';
+export { createDebugProfiles, type DebugProfiles } from './debug-profiles.ts';
 export {
   createEventRecorder,
   type EventRecorder,

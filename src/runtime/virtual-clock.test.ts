@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { seededRandom } from './random.ts';
 import { VirtualClock, VirtualDeadlockError, VirtualTimeLimitError } from './virtual-clock.ts';
 
 async function deep(levels: number): Promise<void> {
@@ -120,5 +121,25 @@ describe('VirtualClock', () => {
     const first = clock.advance(10);
     await assert.rejects(clock.advance(10), /already being moved/);
     await first;
+  });
+
+  it('gives the same run again from the same seed', async () => {
+    const trace = async (seed: number) => {
+      const clock = new VirtualClock();
+      const random = seededRandom(seed);
+      const seen: string[] = [];
+      const worker = async (id: number) => {
+        for (let i = 0; i < 50; i++) {
+          await clock.sleep(random.int(20));
+          await deep(random.int(30));
+          if (random.int(3) === 0) await new Promise<void>((resolve) => clock.setImmediate(resolve));
+          seen.push(`${clock.monotonicMs()} ${id}`);
+        }
+      };
+      await clock.runUntil(Promise.all(Array.from({ length: 20 }, (_, id) => worker(id))), 60_000);
+      return seen.join('\n');
+    };
+    assert.equal(await trace(1), await trace(1));
+    assert.notEqual(await trace(1), await trace(2));
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { memoryLog } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
 import { seededRandom } from '../random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { createLeaderHealth } from './leader-health.ts';
@@ -185,13 +186,17 @@ describe('runWithLease', () => {
     });
   }
 
-  it('tells health when the work does not stop', async () => {
+  it('tells health when the work does not stop, and metrics who leads', async () => {
     const { clock, candidate } = setUp();
     const health = createLeaderHealth({ clock });
+    const metrics = createMetrics();
+    const status = async () => /^leader_election_master_status\{.*\} (\d)$/m.exec(await metrics.text())?.[1];
     health.check();
-    const a = candidate('a', { health, windDownMs: 100_000 });
+    const a = candidate('a', { health, metrics, windDownMs: 100_000 });
+    assert.equal(await status(), '0');
     await clock.advance(60_000);
     health.check();
+    assert.equal(await status(), '1');
     a.link.cut = 'requests';
     await clock.advance(30_000);
     health.check();
@@ -199,6 +204,7 @@ describe('runWithLease', () => {
     assert.throws(() => health.check(), /still leading/);
     await clock.advance(100_000);
     health.check();
+    assert.equal(await status(), '0');
   });
 
   it('never has two leaders, whatever is cut, however late answers are, however wall clocks jump', async () => {

@@ -8,6 +8,7 @@
 import { Bell } from '../bell.ts';
 import { type Deadline, startDeadline, withDeadline } from '../deadline.ts';
 import type { KubeClient } from '../kube.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import type { LeaderHealth } from './leader-health.ts';
 import { type LeaseAttempt, LeaseClient } from './lease-client.ts';
@@ -37,6 +38,7 @@ export interface RunWithLeaseOptions {
   /** Default true: hand-over then takes milliseconds instead of the lease's duration. */
   releaseOnExit?: boolean;
   health?: LeaderHealth;
+  metrics?: Metrics;
 }
 
 /** The lease could not be renewed in time, or another has it. The work has ended by the time this is thrown. */
@@ -63,6 +65,7 @@ class Election {
   readonly #options: RunWithLeaseOptions & typeof LEASE_DEFAULTS;
   readonly #log: Log;
   readonly #lease: LeaseClient;
+  readonly #status: { set(value: number): void } | undefined;
 
   constructor(given: RunWithLeaseOptions) {
     const options = { ...LEASE_DEFAULTS, ...given };
@@ -73,6 +76,14 @@ class Election {
       identity: options.identity,
     });
     this.#lease = new LeaseClient(options);
+    this.#status = options.metrics
+      ?.gauge({
+        name: 'leader_election_master_status',
+        help: 'Whether this process leads (1) or waits (0), by lease.',
+        labelNames: ['name'],
+      })
+      .labels({ name: options.name });
+    this.#status?.set(0);
   }
 
   /** When the request that took the lease was sent; undefined when aborted first. */
@@ -128,6 +139,7 @@ class Election {
     const renewing = new AbortController();
     let lost: LeadershipLostError | undefined;
     health?.renewed(sentAtMs, leaseDurationMs);
+    this.#status?.set(1);
     const renewal = this.#keepRenewing(sentAtMs, renewing.signal).catch((error: unknown) => {
       if (renewing.signal.aborted) return;
       lost =
@@ -148,6 +160,7 @@ class Election {
       renewing.abort(new Error('no longer leading'));
       await renewal;
       health?.ended();
+      this.#status?.set(0);
       this.#log.info('Stopped leading', { ledForMs: Math.round(clock.monotonicMs() - startedAtMs) });
       if (lost === undefined) await this.#release();
     }
