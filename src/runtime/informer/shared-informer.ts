@@ -13,7 +13,7 @@ import { type Change, Store } from './store.ts';
 import { Waiters } from './waiters.ts';
 
 export interface InformerPorts {
-  kube: KubeClient;
+  kube: Pick<KubeClient, 'list' | 'watch'>;
   clock: Clock;
   random: Random;
   log: Log;

@@ -1,0 +1,368 @@
+// What users of an informer can rely on, under virtual time.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { nodes, pods } from '../../api/kinds.ts';
+import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
+import type { Informer, InformerOptions } from '../informer.ts';
+import { memoryLog } from '../log.ts';
+import { seededRandom } from '../random.ts';
+import { VirtualClock } from '../virtual-clock.ts';
+import { createInformers } from './create-informers.ts';
+import { kubeError, MemoryKube } from './testing/memory-kube.ts';
+import { summary, World } from './testing/world.ts';
+
+const anyNode: Resource<KubeObject> = nodes;
+
+function setUp(options: InformerOptions<KubeObject> = {}, seed = 'test') {
+  const clock = new VirtualClock();
+  const kube = new MemoryKube(new World());
+  const log = memoryLog();
+  const stop = new AbortController();
+  const informers = createInformers({ kube, clock, random: seededRandom(seed), log, freeze: true });
+  const informer = informers.of(anyNode, options);
+  return { clock, kube, world: kube.world, log, stop, informers, informer };
+}
+
+function record(informer: Informer<KubeObject>): string[] {
+  const calls: string[] = [];
+  const value = (object: KubeObject) => `${object.metadata.name}=${object.metadata.annotations?.value}`;
+  informer.subscribe({
+    added: (object) => calls.push(`+${value(object)}`),
+    updated: (before, after) => calls.push(before === after ? `~${value(after)}` : `*${value(after)}`),
+    deleted: (last) => calls.push(`-${last.metadata.name}`),
+  });
+  return calls;
+}
+
+test('the first list is in the cache, and handlers have seen it, before it counts as synced', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  world.create('a', '1');
+  const calls = record(informer);
+  assert.equal(informer.hasSynced, false);
+  informers.start(stop.signal);
+  let seenAtSync: string[] = [];
+  await clock.runUntil(
+    informers.synced().then(() => {
+      seenAtSync = [...calls];
+    }),
+    1000,
+  );
+  assert.deepEqual(seenAtSync, ['+a=1']);
+  assert.equal(informer.hasSynced, true);
+});
+
+test('who subscribes late gets what is cached, then follows; who unsubscribes gets no more', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  world.create('a', '1');
+  informers.start(stop.signal);
+  await clock.settle();
+  const calls: string[] = [];
+  const unsubscribe = informer.subscribe({ added: (object) => calls.push(object.metadata.name) });
+  world.create('b');
+  await clock.settle();
+  unsubscribe();
+  world.create('c');
+  await clock.settle();
+  assert.deepEqual(calls, ['a', 'b']);
+});
+
+test('a handler that throws disturbs neither the informer nor the others, and is logged', async () => {
+  const { clock, world, informers, informer, stop, log } = setUp();
+  informer.subscribe({
+    added() {
+      throw new Error('boom in handler');
+    },
+  });
+  const calls = record(informer);
+  informers.start(stop.signal);
+  world.create('a', '1');
+  await clock.settle();
+  world.modify('a', '2');
+  await clock.settle();
+  assert.deepEqual(calls, ['+a=1', '*a=2']);
+  assert.match(log.text(), /boom in handler/);
+});
+
+test('who subscribes from within a handler is told each object once', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  world.create('a', '1');
+  world.create('b', '1');
+  let inner: string[] | undefined;
+  informer.subscribe({
+    added() {
+      inner ??= record(informer);
+    },
+  });
+  informers.start(stop.signal);
+  await clock.settle();
+  assert.deepEqual(inner?.sort(), ['+a=1', '+b=1']);
+});
+
+test('a list after an outage is swapped in as one step, deletions first', async () => {
+  const { clock, kube, world, informers, informer, stop } = setUp();
+  world.create('a', '1');
+  world.create('b', '1');
+  world.create('c', '1');
+  informers.start(stop.signal);
+  await clock.settle();
+  const calls: string[] = [];
+  const sizes: number[] = [];
+  informer.subscribe({
+    updated: (_, after) => calls.push(`*${after.metadata.name}`),
+    deleted(last) {
+      calls.push(`-${last.metadata.name}`);
+      sizes.push(informer.list().length);
+    },
+  });
+  kube.breakWatches(kubeError('Unreachable', 0));
+  world.delete('a');
+  world.modify('b', '2');
+  world.delete('c');
+  world.create('c', 'again');
+  world.create('d', '1');
+  world.compact();
+  await clock.advance(60_000);
+  assert.deepEqual(calls, ['-a', '-c', '*b']);
+  assert.deepEqual(sizes, [3, 3]);
+  assert.deepEqual(summary(informer.list()), summary(world.list()));
+});
+
+test('a dropped watch resumes from the last version without listing again', async () => {
+  const { clock, kube, world, informers, informer, stop } = setUp();
+  informers.start(stop.signal);
+  world.create('a', '1');
+  await clock.settle();
+  kube.breakWatches(kubeError('Unreachable', 0));
+  world.create('b', '1');
+  await clock.advance(5000);
+  assert.deepEqual(kube.calls, ['stream', 'watch']);
+  assert.deepEqual(summary(informer.list()), summary(world.list()));
+});
+
+test('while the server is away the time between attempts doubles up to half a minute, with jitter', async () => {
+  const { clock, kube, informers, stop } = setUp();
+  kube.streams = false;
+  informers.start(stop.signal);
+  await clock.settle();
+  kube.calls.length = 0;
+  kube.failures.push(...Array.from({ length: 100 }, () => kubeError('Unreachable', 0)));
+  kube.breakWatches(kubeError('Unreachable', 0));
+  await clock.advance(10 * 60_000);
+  // Between 30 s and 60 s apart once at its longest.
+  assert.ok(kube.calls.length >= 14 && kube.calls.length <= 26, `${kube.calls.length} attempts`);
+  assert.ok(kube.calls.every((call) => call === 'watch'));
+});
+
+test('an optional kind that is not installed is synced and empty, and fills when it appears', async () => {
+  const { clock, kube, world, informers, informer, stop, log } = setUp({ optional: true });
+  kube.installed = false;
+  informers.start(stop.signal);
+  await clock.runUntil(informer.synced(), 1000);
+  assert.deepEqual(informer.list(), []);
+  await clock.advance(10 * 60_000);
+  assert.equal(log.lines.filter((line) => /not installed/.test(line.message)).length, 1);
+  kube.installed = true;
+  world.create('a', '1');
+  await clock.advance(60_000);
+  assert.deepEqual(summary(informer.list()), summary(world.list()));
+  kube.installed = false;
+  kube.breakWatches(kubeError('NotFound', 404));
+  await clock.advance(60_000);
+  assert.deepEqual(informer.list(), []);
+});
+
+test('a kind that must be there and is not keeps the informer from being synced, and says so', async () => {
+  const { clock, kube, informers, informer, stop, log } = setUp();
+  kube.installed = false;
+  informers.start(stop.signal);
+  await clock.advance(60_000);
+  assert.equal(informer.hasSynced, false);
+  assert.match(log.text(), /NotFound/);
+});
+
+test('indexes follow changes, whenever they are added', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  const byValue = (object: KubeObject) => [object.metadata.annotations?.value ?? ''];
+  informer.addIndex('early', byValue);
+  informers.start(stop.signal);
+  world.create('a', 'x');
+  world.create('b', 'x');
+  await clock.settle();
+  informer.addIndex('late', byValue);
+  informer.addIndex('late', byValue);
+  world.modify('b', 'y');
+  world.create('c', 'y');
+  world.delete('a');
+  await clock.settle();
+  for (const index of ['early', 'late']) {
+    assert.deepEqual(informer.byIndex(index, 'x'), []);
+    assert.deepEqual(
+      informer.byIndex(index, 'y').map((object) => object.metadata.name),
+      ['b', 'c'],
+    );
+    assert.deepEqual([...informer.indexValues(index)], ['y']);
+  }
+  assert.throws(() => informer.addIndex('late', () => []), /already exists/);
+  assert.throws(() => informer.byIndex('none', 'x'), /no index none/);
+});
+
+test('trim decides what is cached', async () => {
+  const trim = (object: KubeObject): KubeObject => {
+    const { annotations: _, ...metadata } = object.metadata;
+    return { ...object, metadata };
+  };
+  const { clock, world, informers, informer, stop } = setUp({ trim });
+  world.create('a', 'x');
+  informers.start(stop.signal);
+  await clock.settle();
+  world.create('b', 'x');
+  await clock.settle();
+  assert.deepEqual(
+    informer.list().map((object) => object.metadata.annotations),
+    [undefined, undefined],
+  );
+});
+
+test('the same resource and options are one informer; another trim or selection is another', () => {
+  const { informers } = setUp();
+  const trim = (object: KubeObject) => object;
+  assert.equal(informers.of(nodes), informers.of({ ...nodes }));
+  assert.equal(informers.of(anyNode, { trim }), informers.of(anyNode, { trim }));
+  assert.notEqual(informers.of(anyNode, { trim }), informers.of(anyNode, { trim: (object) => object }));
+  assert.notEqual(informers.of(anyNode), informers.of(anyNode, { labelSelector: 'a=b' }));
+  assert.notEqual(informers.of(pods), informers.of(pods, { namespace: 'x' }));
+  assert.notEqual(informers.of(anyNode), informers.of(anyNode, { resyncMs: 1000 }));
+});
+
+test('an informer first asked for after the start runs too', async () => {
+  const { clock, world, informers, stop } = setUp();
+  world.create('a');
+  informers.start(stop.signal);
+  const late = informers.of(anyNode, { fieldSelector: 'metadata.name=a' });
+  await clock.runUntil(late.synced(), 1000);
+  assert.equal(late.list().length, 1);
+});
+
+test('resync tells everything again at its period, until stopped', async () => {
+  const { clock, world, informers, informer, stop } = setUp({ resyncMs: 1000 });
+  world.create('a', '1');
+  const calls = record(informer);
+  informers.start(stop.signal);
+  await clock.advance(2500);
+  assert.deepEqual(calls, ['+a=1', '~a=1', '~a=1']);
+  stop.abort();
+  await clock.advance(5000);
+  assert.equal(calls.length, 3);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('waitFor resolves at once, on a change, or on a deletion, and rejects on abort', async () => {
+  const { clock, world, informers, informer, stop } = setUp();
+  const missing = informer.waitFor('a', (object) => object === undefined);
+  const appears = informer.waitFor('b', (object) => object !== undefined);
+  const impatient = new AbortController();
+  const never = informer.waitFor('c', (object) => object !== undefined, impatient.signal);
+  const broken = informer.waitFor('b', (object) => {
+    if (object !== undefined) throw new Error('predicate');
+    return false;
+  });
+  const outcome = Promise.allSettled([never, broken]);
+  informers.start(stop.signal);
+  assert.equal(await clock.runUntil(missing, 1000), undefined);
+  await clock.settle();
+  world.create('b', '1');
+  assert.equal((await clock.runUntil(appears, 1000))?.metadata.name, 'b');
+  const gone = informer.waitFor('b', (object) => object === undefined);
+  world.delete('b');
+  assert.equal(await clock.runUntil(gone, 1000), undefined);
+  impatient.abort(new Error('enough'));
+  const reasons = (await outcome).map((each) => (each.status === 'rejected' ? each.reason.message : ''));
+  assert.deepEqual(reasons, ['enough', 'predicate']);
+});
+
+test('synced rejects when its signal aborts', async () => {
+  const { informer } = setUp();
+  const impatient = new AbortController();
+  const waiting = informer.synced(impatient.signal);
+  impatient.abort(new Error('enough'));
+  await assert.rejects(waiting, /enough/);
+});
+
+test('after abort no watch is open and no timer is set', async () => {
+  const { clock, kube, informers, stop } = setUp();
+  informers.start(stop.signal);
+  await clock.settle();
+  assert.equal(kube.openWatches, 1);
+  stop.abort();
+  await clock.settle();
+  assert.equal(kube.openWatches, 0);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
+const error = fc.constantFrom(
+  kubeError('Unreachable', 0),
+  kubeError('Expired', 410),
+  kubeError('BadAnswer', 200),
+  kubeError('InternalError', 500),
+  kubeError('Invalid', 422),
+  kubeError('Unauthorized', 401),
+);
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('create' as const), name }),
+  fc.record({ kind: fc.constant('modify' as const), name }),
+  fc.record({ kind: fc.constant('delete' as const), name }),
+  fc.record({ kind: fc.constant('fail' as const), error }),
+  fc.record({ kind: fc.constant('break' as const), error: fc.option(error, { nil: undefined }) }),
+  fc.record({ kind: fc.constant('compact' as const) }),
+  fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(40_000) }),
+);
+
+test('any changes, faults and pauses: cache, index and handlers end up as the server, the same way each time', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), async (steps, streams) => {
+      const run = async (): Promise<string[]> => {
+        const { clock, kube, world, informers, informer, stop, log } = setUp({}, 'property');
+        kube.streams = streams;
+        informer.addIndex('uid', (object) => [object.metadata.uid]);
+        const calls = record(informer);
+        const told = new Map<string, KubeObject>();
+        informer.subscribe({
+          added(object) {
+            assert.ok(!told.has(keyOf(object)));
+            told.set(keyOf(object), object);
+          },
+          updated(before, after) {
+            assert.equal(told.get(keyOf(after)), before);
+            told.set(keyOf(after), after);
+          },
+          deleted: (last) => assert.ok(told.delete(keyOf(last))),
+        });
+        informers.start(stop.signal);
+        for (const [index, each] of steps.entries()) {
+          if (each.kind === 'pass') await clock.advance(each.ms);
+          else if (each.kind === 'fail') kube.failures.push(each.error);
+          else if (each.kind === 'break') kube.breakWatches(each.error);
+          else if (each.kind === 'compact') world.compact();
+          else if (each.kind === 'modify') world.modify(each.name, `v${index}`);
+          else world[each.kind](each.name, `v${index}`);
+        }
+        await clock.advance(60 * 60_000);
+        // The assertions in the handlers above: an informer does not let them through.
+        assert.doesNotMatch(log.text(), /handler threw/);
+        const truth = summary(world.list());
+        assert.deepEqual(summary(informer.list()), truth);
+        assert.deepEqual(summary(told.values()), truth);
+        const indexed = [...informer.indexValues('uid')].flatMap((uid) => informer.byIndex('uid', uid));
+        assert.deepEqual(summary(indexed), truth);
+        stop.abort();
+        await clock.settle();
+        return [...calls, ...kube.calls];
+      };
+      assert.deepEqual(await run(), await run());
+    }),
+    { numRuns: 150 },
+  );
+});
