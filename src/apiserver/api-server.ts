@@ -9,12 +9,14 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import { createPki, type Pki } from './auth/pki.ts';
 import { ADMIN, GROUP_MASTERS } from './auth/users.ts';
 import { createAuthorizer } from './authorization/authorizer.ts';
+import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap-store.ts';
 import { followCustomResources } from './custom-resources.ts';
 import type { HttpsDoor } from './http/https-door.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
 import { createLocalClient } from './local-door.ts';
+import { followNamespaces } from './namespace-cleanup.ts';
 import type { Reader, User } from './pipeline.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
 import type { Journal } from './storage/journal.ts';
@@ -95,18 +97,20 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     clock,
     ...(options.staticTokens === undefined ? {} : { staticTokens: options.staticTokens }),
   });
+  const admission = admissionPlugins({ reader, authorizer, options: options.admission ?? {} });
   const machine: Machine = {
     store,
     registry,
     authorizer,
-    admission: admissionPlugins({ reader, authorizer, options: options.admission ?? {} }),
+    admission,
     clock,
     random,
     log,
     stopping: stopping.signal,
-    virtual: () => undefined,
+    virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };
   const unfollow = followCustomResources(machine, reader);
+  const unfollowNamespaces = followNamespaces(machine, reader);
   const unbootstrap = await bootstrapStore(createLocalClient(machine, SYSTEM), reader, log);
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
@@ -121,6 +125,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       stopping.abort();
       await door?.stop();
       unfollow();
+      unfollowNamespaces();
       unbootstrap();
       store.close();
     },

@@ -8,5 +8,6 @@ export interface CommandRow {
 }
 
 export const commands: Readonly<Record<string, CommandRow>> = {
+  apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

@@ -37,7 +37,7 @@ export async function answerBytes(
     'Content-Length': body.length,
     'Cache-Control': 'no-cache, private',
   };
-  if (options.warnings.length > 0) headers['Warning'] = options.warnings.map(warningHeader);
+  if (options.warnings.length > 0) headers.Warning = options.warnings.map(warningHeader);
   response.writeHead(options.code, headers);
   response.end(body);
 }

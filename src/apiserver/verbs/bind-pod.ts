@@ -18,19 +18,19 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
   authorize(machine, 'create', request);
   const { kind, name } = request;
   if (!isObject(body)) throw badRequest('the body must be a Binding');
-  const target = isObject(body['target']) ? body['target'] : {};
-  const nodeName = target['name'];
+  const target = isObject(body.target) ? body.target : {};
+  const nodeName = target.name;
   if (typeof nodeName !== 'string' || nodeName === '') {
     const message = 'Required value';
     throw invalid({ ...kind, kind: 'Binding' }, name, [
       { reason: 'FieldValueRequired', field: 'target.name', message },
     ]);
   }
-  const metadata = isObject(body['metadata']) ? body['metadata'] : {};
+  const metadata = isObject(body.metadata) ? body.metadata : {};
   const decide = (current: Version | undefined): Plan => {
     if (current === undefined) throw notFound(kind, name);
     const pod = current.copy() as Pod;
-    if (typeof metadata['uid'] === 'string' && metadata['uid'] !== pod.metadata.uid) {
+    if (typeof metadata.uid === 'string' && metadata.uid !== pod.metadata.uid) {
       throw conflict(
         kind,
         name,
@@ -50,7 +50,7 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
     if (pod.spec.nodeName) {
       throw conflict(kind, name, `pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
     }
-    place(pod, nodeName, metadata['annotations'], timestamp(machine.clock.now()));
+    place(pod, nodeName, metadata.annotations, timestamp(machine.clock.now()));
     return { kind: 'put', object: pod };
   };
   await writeUpdate(machine, request, decide);

@@ -11,7 +11,7 @@ export function decodeObject(body: unknown, request: WriteRequest): KubeObject {
   const { kind } = request;
   if (!isObject(body)) throw cannotHandle(kind, 'the body must be a JSON object');
   checkType(body, kind);
-  const metadata = body['metadata'] ?? {};
+  const metadata = body.metadata ?? {};
   if (!isObject(metadata)) throw cannotHandle(kind, 'metadata must be an object');
   const object = {
     ...body,
@@ -79,7 +79,7 @@ function normalizeMetadata(metadata: Metadata, kind: Kind): void {
       throw cannotHandle(kind, `metadata.${field} must be a list of objects`);
     }
   }
-  delete fields['selfLink'];
+  delete fields.selfLink;
 }
 
 function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {

@@ -82,8 +82,8 @@ const POLICIES = ['Background', 'Foreground', 'Orphan'] as const;
 export function readDeleteOptions(body: unknown): DeleteParameters & { dryRun: boolean } {
   if (body === undefined) return { dryRun: false };
   if (!isObject(body)) throw badRequest('the body must be a DeleteOptions object');
-  if (body['kind'] !== undefined && body['kind'] !== 'DeleteOptions') {
-    throw badRequest(`the body of a deletion must be DeleteOptions, not ${String(body['kind'])}`);
+  if (body.kind !== undefined && body.kind !== 'DeleteOptions') {
+    throw badRequest(`the body of a deletion must be DeleteOptions, not ${String(body.kind)}`);
   }
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions, dryRun } = body;
   if (orphanDependents !== undefined && orphanDependents !== null && propagationPolicy) {

@@ -8,7 +8,7 @@ import { badRequest, successStatus } from './status.ts';
 export async function evictPod(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
   authorize(machine, 'create', request);
   if (!isObject(body)) throw badRequest('the body must be an Eviction');
-  const options = readDeleteOptions(body['deleteOptions']);
+  const options = readDeleteOptions(body.deleteOptions);
   const dryRun = request.dryRun || options.dryRun;
   await deleteAuthorized(machine, { ...request, subresource: '', dryRun }, options);
   return { kind: 'other', body: successStatus(undefined, 201), code: 201 };
