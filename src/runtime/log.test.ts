@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import fc from 'fast-check';
 import { KubeError } from './kube-error.ts';
 import { createLog, memoryLog } from './log.ts';
 import type { LogFields } from './ports.ts';
@@ -110,6 +111,18 @@ describe('createLog', () => {
     assert.doesNotMatch(stream.text, /hidden/);
   });
 
+  it('survives a getter that throws, and shows the rest', () => {
+    const stream = sink();
+    const fields = {
+      get bad() {
+        throw new Error('a bug');
+      },
+      good: 1,
+    };
+    createLog({ clock, stream, format: 'text' }).info('hi', fields);
+    assert.match(stream.text, /hi bad="\[unreadable\]" good=1\n$/);
+  });
+
   it('survives cycles and odd values', () => {
     const stream = sink();
     const log = createLog({ clock, stream, format: 'json' });
@@ -128,6 +141,44 @@ describe('createLog', () => {
     assert.equal(line.err.cause, '[circular]');
     assert.equal(line.list.length, 101);
   });
+});
+
+it('shows no secret, wherever in a value it sits', () => {
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constant(secretValue(SECRET)),
+      fc.constant(secretValue({ password: [SECRET] })),
+      fc.constant(Buffer.from(SECRET)),
+      fc.integer(),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.string(), tie('value'), { maxKeys: 3 }),
+      tie('value').map((inner) => new Map([['key', inner]])),
+      tie('value').map((inner) => new Set([inner])),
+      tie('value').map((inner) => ({ toJSON: () => inner })),
+      tie('value').map((inner) => new Error('outer', { cause: inner })),
+      tie('value').map((inner) => Object.assign(new Error('outer'), { response: inner, body: SECRET })),
+      tie('value').map((inner) => new AggregateError([inner], 'several')),
+      tie('value').map((inner) => ({
+        get throws() {
+          throw new Error(`with ${inner}`);
+        },
+        inner,
+      })),
+    ),
+  }));
+  fc.assert(
+    fc.property(value, (given) => {
+      for (const format of ['json', 'text'] as const) {
+        const stream = sink();
+        const log = createLog({ clock, stream, format });
+        log.info('message', { given });
+        log.error('message', given);
+        assert.equal(stream.text.split('\n').length, 3);
+        assert.ok(!stream.text.includes(SECRET), stream.text);
+      }
+    }),
+  );
 });
 
 describe('memoryLog', () => {

@@ -20,9 +20,18 @@ function plain(value: unknown, depth: number, above: readonly object[]): unknown
     case 'symbol':
       return String(typeof value);
     case 'object':
-      return value === null ? null : plainObject(value, depth, above);
+      return value === null ? null : readable(value, depth, above);
     default:
       return value;
+  }
+}
+
+/** Getters and `toJSON` are others' code; whatever they do, logging must not fail. */
+function readable(value: object, depth: number, above: readonly object[]): unknown {
+  try {
+    return plainObject(value, depth, above);
+  } catch {
+    return '[unreadable]';
   }
 }
 
@@ -43,7 +52,16 @@ function plainObject(value: object, depth: number, above: readonly object[]): un
   if (Array.isArray(value)) return listOf(value, inner);
   const toJSON: unknown = Reflect.get(value, 'toJSON');
   if (typeof toJSON === 'function') return inner(toJSON.call(value));
-  return entriesOf(Object.entries(value).map(([key, each]) => [key, inner(each)]));
+  return entriesOf(Object.keys(value).map((key) => [key, property(value, key, inner)]));
+}
+
+/** One getter that throws must not cost the whole line. */
+function property(value: object, key: string, inner: (each: unknown) => unknown): unknown {
+  try {
+    return inner(Reflect.get(value, key));
+  } catch {
+    return '[unreadable]';
+  }
 }
 
 function entriesOf(entries: [string, unknown][]): Record<string, unknown> {

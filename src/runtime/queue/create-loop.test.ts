@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { realClock } from '../clock.ts';
 import { KubeError } from '../kube-error.ts';
 import { memoryLog } from '../log.ts';
 import { done, type Loop, type Reconcile, requeueAfter } from '../loop.ts';
@@ -184,6 +185,22 @@ describe('createLoop', () => {
     assert.equal(seen.indexOf('k9'), 10);
   });
 
+  it('lets timers and sockets have their turn though a key comes back at once, always', async () => {
+    let runs = 0;
+    const { loop, abort, running } = setUp(
+      async () => {
+        runs++;
+        return requeueAfter(0, 'always');
+      },
+      { clock: realClock },
+    );
+    loop.add('hot');
+    await realClock.sleep(5);
+    abort.abort();
+    await running;
+    assert.ok(runs > 32, `${runs} runs`);
+  });
+
   it('lets runs under way end after abort, starts none, and goes on in a later run', async () => {
     const ended: string[] = [];
     const { clock, loop, abort, running } = setUp(async (key) => {
@@ -264,7 +281,7 @@ describe('createLoop', () => {
     await clock.advance(5000);
     const text = await metrics.text();
     for (const line of [
-      'workqueue_adds_total{name="test"} 3',
+      'workqueue_adds_total{name="test"} 4',
       'workqueue_retries_total{name="test"} 1',
       'workqueue_depth{name="test"} 1',
       'workqueue_unfinished_work_seconds{name="test"} 5',

@@ -33,7 +33,7 @@ type Ending = Outcome | { kind: 'failed'; error: unknown };
 export function createLoop(options: LoopOptions): Loop {
   const { name, reconcile, workers = 1, clock, random, backoff = DEFAULT_BACKOFF } = options;
   const log = options.log.with({ loop: name });
-  const queue = new WorkQueue(clock, wake);
+  const queue = new WorkQueue(clock, { added: () => metrics.added(), ready: wake });
   const metrics = options.metrics ? workqueueMetrics(options.metrics, name, queue) : NO_WORKQUEUE_METRICS;
   /** While `run` runs. */
   let active: { signal: AbortSignal; drained: () => void; broken: (bug: unknown) => void } | undefined;
@@ -115,12 +115,8 @@ export function createLoop(options: LoopOptions): Loop {
 
   return {
     name,
-    add(key) {
-      if (queue.add(key)) metrics.added();
-    },
-    addAfter(key, delayMs) {
-      queue.addAfter(key, delayMs);
-    },
+    add: (key) => queue.add(key),
+    addAfter: (key, delayMs) => queue.addAfter(key, delayMs),
     forget: (key) => queue.forget(key),
     get depth() {
       return queue.depth;

@@ -16,9 +16,16 @@ export interface Item extends HeapEntry {
   failures: number;
 }
 
+export interface QueueHooks {
+  /** A key has become due. */
+  added(): void;
+  /** A key can be taken out; not to be done within this call. */
+  ready(): void;
+}
+
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #onReady: () => void;
+  readonly #hooks: QueueHooks;
   readonly #items = new Map<string, Item>();
   readonly #ready = new Fifo<Item>();
   readonly #delayed = new TimerHeap<Item>();
@@ -29,10 +36,9 @@ export class WorkQueue {
   /** Keys that run and are due again. */
   #dueAgain = 0;
 
-  /** `onReady` is called whenever a key has become ready; it must not take it out in the same call. */
-  constructor(clock: Clock, onReady: () => void) {
+  constructor(clock: Clock, hooks: QueueHooks) {
     this.#clock = clock;
-    this.#onReady = onReady;
+    this.#hooks = hooks;
   }
 
   /** Keys that are due now and wait for a worker, those that run and are due again included. */
@@ -49,13 +55,11 @@ export class WorkQueue {
     return [...this.#running].map((item) => (nowMs - item.sinceMs) / 1000);
   }
 
-  /** False when the key was due already. */
-  add(key: string): boolean {
+  add(key: string): void {
     const item = this.#item(key);
-    if (item.next === 'ready') return false;
+    if (item.next === 'ready') return;
     if (item.next === 'delayed') this.#delayed.remove(item);
     this.#makeReady(item);
-    return true;
   }
 
   addAfter(key: string, delayMs: number): void {
@@ -96,7 +100,7 @@ export class WorkQueue {
       this.#dueAgain--;
       item.sinceMs = nowMs;
       this.#ready.push(item);
-      this.#onReady();
+      this.#hooks.ready();
     }
     this.#dropIfIdle(item);
     return workedMs;
@@ -132,13 +136,14 @@ export class WorkQueue {
 
   #makeReady(item: Item): void {
     item.next = 'ready';
+    this.#hooks.added();
     if (item.running) {
       this.#dueAgain++;
       return;
     }
     item.sinceMs = this.#clock.monotonicMs();
     this.#ready.push(item);
-    this.#onReady();
+    this.#hooks.ready();
   }
 
   #dropIfIdle(item: Item): void {
