@@ -34,7 +34,15 @@ export interface Column {
 }
 
 /** What kind of write a strategy is preparing. '' is the object itself. */
-export type Subresource = '' | 'status' | 'scale' | 'finalize' | 'binding' | 'eviction' | 'token' | 'approval';
+export type Subresource =
+  | ''
+  | 'status'
+  | 'scale'
+  | 'finalize'
+  | 'binding'
+  | 'eviction'
+  | 'token'
+  | 'approval';
 
 export interface Kind extends Resource {
   readonly singular: string;
@@ -62,4 +70,15 @@ export interface Kind extends Resource {
   selectableFields(object: KubeObject): Record<string, string>;
   /** Names of those fields, to refuse the others. */
   readonly selectable: readonly string[];
+  /** Only ever created, answered at once and never stored (reviews). */
+  readonly virtual?: boolean;
+  /** This kind is another view of objects that are stored (and watched) as `resource`. */
+  readonly storedAs?: StoredAs;
+}
+
+/** Neither function changes its argument; metadata passes through but for what the kinds disagree on. */
+export interface StoredAs {
+  readonly resource: Resource;
+  toStored(object: KubeObject): KubeObject;
+  fromStored(object: KubeObject): KubeObject;
 }

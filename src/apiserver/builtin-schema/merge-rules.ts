@@ -1,0 +1,123 @@
+// What the type declarations do not say: how lists merge, which structures are replaced as a whole, and formats.
+// Facts about Kubernetes' kinds, by type and field.
+
+import type { Schema } from '../schema.ts';
+
+/** Lists that are maps: `Type.field` → the keys (the first is the strategic merge key). */
+const KEYED_LISTS: Record<string, string[]> = {
+  'ObjectMeta.ownerReferences': ['uid'],
+  'PodSpec.volumes': ['name'],
+  'PodSpec.initContainers': ['name'],
+  'PodSpec.containers': ['name'],
+  'PodSpec.ephemeralContainers': ['name'],
+  'PodSpec.imagePullSecrets': ['name'],
+  'PodSpec.hostAliases': ['ip'],
+  'PodSpec.topologySpreadConstraints': ['topologyKey', 'whenUnsatisfiable'],
+  'PodSpec.schedulingGates': ['name'],
+  'PodSpec.resourceClaims': ['name'],
+  'PodStatus.conditions': ['type'],
+  'PodStatus.podIPs': ['ip'],
+  'PodStatus.resourceClaimStatuses': ['name'],
+  'Container.ports': ['containerPort', 'protocol'],
+  'Container.env': ['name'],
+  'Container.volumeMounts': ['mountPath'],
+  'Container.volumeDevices': ['devicePath'],
+  'EphemeralContainer.ports': ['containerPort', 'protocol'],
+  'EphemeralContainer.env': ['name'],
+  'EphemeralContainer.volumeMounts': ['mountPath'],
+  'EphemeralContainer.volumeDevices': ['devicePath'],
+  'ContainerStatus.volumeMounts': ['mountPath'],
+  'ContainerStatus.allocatedResourcesStatus': ['name'],
+  'ResourceRequirements.claims': ['name'],
+  'PersistentVolumeClaimStatus.conditions': ['type'],
+  'ServiceAccount.secrets': ['name'],
+  'NodeStatus.conditions': ['type'],
+  'NodeStatus.addresses': ['type'],
+  'NamespaceStatus.conditions': ['type'],
+  'StatefulSetStatus.conditions': ['type'],
+  'DeploymentStatus.conditions': ['type'],
+  'DaemonSetStatus.conditions': ['type'],
+  'CSINodeSpec.drivers': ['name'],
+  'CustomResourceDefinitionStatus.conditions': ['type'],
+};
+
+/** Keyed for server-side apply, but replaced whole by strategic merge patches. */
+const NOT_STRATEGIC = new Set(['ResourceRequirements.claims', 'CustomResourceDefinitionStatus.conditions']);
+/** Strategic merge that also drops the keys a patch does not name. */
+const RETAIN_KEYS = new Set(['PodSpec.volumes', 'PodSpec.resourceClaims', 'PodStatus.resourceClaimStatuses']);
+/** Keyed for strategic merge patches, replaced whole by server-side apply. */
+const STRATEGIC_ONLY: Record<string, string> = {
+  'PodStatus.hostIPs': 'ip',
+  'ReplicaSetStatus.conditions': 'type',
+};
+const SETS = new Set([
+  'ObjectMeta.finalizers',
+  'NodeSpec.podCIDRs',
+  'CSIDriverSpec.volumeLifecycleModes',
+  'VolumeMount.bindMountOptions',
+]);
+const STRATEGIC_SETS = new Set(['ObjectMeta.finalizers', 'NodeSpec.podCIDRs']);
+
+/** Structures that one owner sets as a whole. */
+export const ATOMIC_TYPES: ReadonlySet<string> = new Set([
+  'SecretReference',
+  'ObjectFieldSelector',
+  'ResourceFieldSelector',
+  'ConfigMapKeySelector',
+  'SecretKeySelector',
+  'NodeSelector',
+  'NodeSelectorTerm',
+  'TopologySelectorTerm',
+  'ObjectReference',
+  'LocalObjectReference',
+  'TypedLocalObjectReference',
+  'ScopeSelector',
+  'Subject',
+  'RoleRef',
+  'OwnerReference',
+  'LabelSelector',
+]);
+export const RETAIN_KEYS_TYPES: ReadonlySet<string> = new Set(['DeploymentStrategy']);
+const ATOMIC_MAPS = new Set(['PodSpec.nodeSelector']);
+/** Fields whose type is atomic everywhere else. */
+export const GRANULAR_FIELDS: ReadonlySet<string> = new Set(['PersistentVolumeSpec.claimRef']);
+
+const BYTES = new Set(['Secret.data', 'ConfigMap.binaryData', 'WebhookClientConfig.caBundle']);
+const REAL_NUMBERS = new Set([
+  'JSONSchemaProps.maximum',
+  'JSONSchemaProps.minimum',
+  'JSONSchemaProps.multipleOf',
+]);
+
+/** Marks a field's own schema (an array, a map, a scalar) in place. */
+export function applyMergeRules(type: string, field: string, schema: Schema): void {
+  const path = `${type}.${field}`;
+  if (schema.type === 'array') markList(path, schema);
+  if (ATOMIC_MAPS.has(path)) schema['x-kubernetes-map-type'] = 'atomic';
+  if (BYTES.has(path)) {
+    const bytes: Schema = { type: 'string', format: 'byte' };
+    if (schema.type === 'object') schema.additionalProperties = bytes;
+    else Object.assign(schema, bytes);
+  }
+  if (REAL_NUMBERS.has(path)) {
+    schema.type = 'number';
+    delete schema.format;
+  }
+}
+
+function markList(path: string, schema: Schema): void {
+  const keys = KEYED_LISTS[path];
+  const strategicKey = keys && !NOT_STRATEGIC.has(path) ? keys[0] : STRATEGIC_ONLY[path];
+  if (keys) {
+    schema['x-kubernetes-list-type'] = 'map';
+    schema['x-kubernetes-list-map-keys'] = keys;
+  } else {
+    schema['x-kubernetes-list-type'] = SETS.has(path) ? 'set' : 'atomic';
+  }
+  if (strategicKey) {
+    schema['x-kubernetes-patch-merge-key'] = strategicKey;
+    schema['x-kubernetes-patch-strategy'] = RETAIN_KEYS.has(path) ? 'merge,retainKeys' : 'merge';
+  } else if (STRATEGIC_SETS.has(path)) {
+    schema['x-kubernetes-patch-strategy'] = 'merge';
+  }
+}

@@ -1,0 +1,141 @@
+// Makes the kinds that a CustomResourceDefinition asks for, one for each served version. Versions other than the
+// stored one are views: conversion strategy None changes nothing but `apiVersion`.
+
+import type { CustomResourceDefinition } from '../../api/kinds.ts';
+import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
+import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
+import type { Column, FieldError, Kind, Subresource } from '../kind.ts';
+import { ALL_VERBS, restore } from '../kinds/define-kind.ts';
+import { type Loose, mapOf } from '../kinds/loose.ts';
+import { ageOf } from '../printing/age.ts';
+import { ageColumn, nameColumn } from '../printing/column.ts';
+import type { Schema } from '../schema.ts';
+import { compileJsonPath } from './json-path.ts';
+import { setSchemaDefaults } from './schema-defaults.ts';
+import { validateAgainstSchema } from './validate-schema.ts';
+
+type Version = CustomResourceDefinition['spec']['versions'][number];
+
+export function customKinds(crd: CustomResourceDefinition): readonly Kind[] {
+  const stored = crd.spec.versions.find((version) => version.storage);
+  return crd.spec.versions
+    .filter((version) => version.served)
+    .map((version) => customKind(crd, version, stored?.name ?? version.name));
+}
+
+function customKind(crd: CustomResourceDefinition, version: Version, storedVersion: string): Kind {
+  const { group, names, scope } = crd.spec;
+  const resource: Resource = {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: scope === 'Namespaced',
+  };
+  const subresources: Subresource[] = [];
+  if (version.subresources?.status) subresources.push('status');
+  if (version.subresources?.scale) subresources.push('scale');
+  const hasStatus = subresources.includes('status');
+  const schema = wholeSchema(version);
+  const selectable = (version as { selectableFields?: { jsonPath: string }[] }).selectableFields ?? [];
+  const selectors = selectable.map(
+    ({ jsonPath }) => [jsonPath.replace(/^\./, ''), compileJsonPath(jsonPath)] as const,
+  );
+  return {
+    ...resource,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    subresources,
+    schema: () => schema,
+    columns: columnsOf(version),
+    hasGeneration: true,
+    verbs: ALL_VERBS,
+    setDefaults: (object) => setSchemaDefaults(schema, object),
+    prepareForCreate(object) {
+      if (hasStatus) delete (object as Loose).status;
+    },
+    prepareForUpdate(next, current, subresource) {
+      if (hasStatus) isolate(next as Loose, current as Loose, subresource);
+    },
+    validate: (object) => validateAgainstSchema(schema, object),
+    validateUpdate: (): FieldError[] => [],
+    selectableFields: (object) =>
+      Object.fromEntries(selectors.map(([field, read]) => [field, String(read(object)[0] ?? '')])),
+    selectable: selectors.map(([field]) => field),
+    ...(version.name === storedVersion
+      ? {}
+      : { storedAs: otherVersion(resource, { ...resource, version: storedVersion }) }),
+  };
+}
+
+/** A status write changes status alone; here, unlike in built-in kinds, metadata stays as it was. */
+function isolate(next: Loose, current: Loose, subresource: Subresource): void {
+  if (subresource === '') restore(next, current, 'status');
+  if (subresource !== 'status') return;
+  const { managedFields, resourceVersion } = next.metadata;
+  for (const field of new Set([...Object.keys(next), ...Object.keys(current)])) {
+    if (field !== 'status') restore(next, current, field);
+  }
+  if (managedFields) next.metadata.managedFields = managedFields;
+  if (resourceVersion) next.metadata.resourceVersion = resourceVersion;
+}
+
+function otherVersion(served: Resource, stored: Resource): NonNullable<Kind['storedAs']> {
+  const as = (apiVersion: string) => (object: KubeObject) => ({ ...object, apiVersion });
+  return { resource: stored, toStored: as(apiVersionOf(stored)), fromStored: as(apiVersionOf(served)) };
+}
+
+/** The schema with what every object has, whether the author wrote it or not. */
+function wholeSchema(version: Version): Schema {
+  const given = (version.schema?.openAPIV3Schema ?? {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+  }) as Schema;
+  const metadata = given.properties?.metadata;
+  return {
+    ...given,
+    properties: {
+      ...given.properties,
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: metadata?.properties
+        ? { ...metadata, 'x-kubernetes-preserve-unknown-fields': true }
+        : metadataSchema(),
+    },
+  };
+}
+
+function metadataSchema(): Schema {
+  return builtinSchema('meta/v1', 'ObjectMeta');
+}
+
+function columnsOf(version: Version): readonly Column[] {
+  const given = version.additionalPrinterColumns ?? [];
+  if (given.length === 0) return [nameColumn, ageColumn];
+  return [nameColumn, ...given.map(printerColumn)];
+}
+
+function printerColumn(column: NonNullable<Version['additionalPrinterColumns']>[number]): Column {
+  const read = compileJsonPath(column.jsonPath);
+  const type = column.type as Column['type'];
+  return {
+    name: column.name,
+    type: type === 'date' ? 'string' : type,
+    ...(column.description ? { description: column.description } : {}),
+    ...(column.format ? { format: column.format } : {}),
+    ...(column.priority ? { priority: column.priority } : {}),
+    cell: (object, nowMs) => cellOf(read(object), type, nowMs),
+  };
+}
+
+function cellOf(values: unknown[], type: Column['type'], nowMs: number): string | number | boolean | null {
+  const [value] = values;
+  if (value === undefined || value === null)
+    return type === 'date' ? '<unknown>' : type === 'string' ? '' : null;
+  if (type === 'date') return ageOf(value, nowMs);
+  if (type === 'integer' || type === 'number') return typeof value === 'number' ? value : null;
+  if (type === 'boolean') return typeof value === 'boolean' ? value : null;
+  if (values.length > 1) return values.map(String).join(',');
+  return mapOf(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+}

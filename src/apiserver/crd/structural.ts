@@ -1,0 +1,110 @@
+// What makes a schema structural: every field has one type, and keywords stand where Kubernetes allows them.
+
+import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
+import { at, type Checks, forbidden, required } from '../validation/checks.ts';
+
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+const LIST_TYPES = ['atomic', 'map', 'set'];
+/** Deeper than any real schema; a limit on what one request may cost. */
+const MAX_DEPTH = 64;
+
+export function checkStructural(checks: Checks, path: string, schema: LooseMap, depth = 0): void {
+  if (depth > MAX_DEPTH) {
+    checks.add(forbidden(path, `schemas may not be nested deeper than ${MAX_DEPTH} levels`));
+    return;
+  }
+  const typeless =
+    schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  if (!schema.type && !typeless) {
+    checks.add(
+      required(
+        `${path}.type`,
+        depth === 0 ? 'must not be empty at the root' : 'must not be empty for specified object fields',
+      ),
+    );
+  }
+  if (schema.type) checks.oneOf(`${path}.type`, schema.type, TYPES);
+  if (depth === 0 && schema.type && schema.type !== 'object')
+    checks.oneOf(`${path}.type`, schema.type, ['object']);
+  for (const keyword of ['$ref', 'definitions', 'dependencies', 'patternProperties', 'additionalItems']) {
+    if (schema[keyword] !== undefined)
+      checks.add(forbidden(`${path}.${keyword}`, `${keyword} is not supported`));
+  }
+  if (schema.uniqueItems === true)
+    checks.add(
+      forbidden(
+        `${path}.uniqueItems`,
+        'uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+      ),
+    );
+  checkList(checks, path, schema);
+  checkPattern(checks, path, schema.pattern);
+  const properties = mapOf(schema.properties);
+  if (properties && mapOf(schema.additionalProperties)) {
+    checks.add(
+      forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
+    );
+  }
+  for (const [name, property] of Object.entries(properties ?? {})) {
+    checkStructural(checks, `${path}.properties[${name}]`, mapOf(property) ?? {}, depth + 1);
+  }
+  const additional = mapOf(schema.additionalProperties);
+  if (additional) checkStructural(checks, `${path}.additionalProperties`, additional, depth + 1);
+  const items = mapOf(schema.items);
+  if (items) checkStructural(checks, `${path}.items`, items, depth + 1);
+  for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+    for (const [index, nested] of mapsOf(schema[keyword]).entries())
+      checkNested(checks, at(`${path}.${keyword}`, index), nested);
+  }
+}
+
+function checkList(checks: Checks, path: string, schema: LooseMap): void {
+  const type = schema['x-kubernetes-list-type'];
+  checks.oneOf(`${path}.x-kubernetes-list-type`, type, LIST_TYPES);
+  if (schema.type === 'array' && !schema.items) checks.add(required(`${path}.items`, 'must be specified'));
+  if (type !== 'map') return;
+  const keys = stringsOf(schema['x-kubernetes-list-map-keys']);
+  checks.required(
+    `${path}.x-kubernetes-list-map-keys`,
+    keys,
+    'must not be empty if x-kubernetes-list-type is map',
+  );
+  const properties = mapOf(mapOf(schema.items)?.properties) ?? {};
+  for (const [index, key] of keys.entries()) {
+    if (!(key in properties)) {
+      checks.add(
+        required(
+          `${path}.items.properties`,
+          `entries in x-kubernetes-list-map-keys must be properties: ${key} (${index})`,
+        ),
+      );
+    }
+  }
+}
+
+function checkPattern(checks: Checks, path: string, pattern: unknown): void {
+  if (typeof pattern !== 'string') return;
+  try {
+    new RegExp(pattern, 'u');
+  } catch {
+    checks.add({
+      reason: 'FieldValueInvalid',
+      field: `${path}.pattern`,
+      message: `Invalid value: ${JSON.stringify(pattern)}: must be a valid regular expression`,
+    });
+  }
+}
+
+/** Inside of allOf, anyOf and oneOf a schema only restricts: it declares nothing. */
+function checkNested(checks: Checks, path: string, schema: LooseMap): void {
+  for (const keyword of ['description', 'default', 'type', 'additionalProperties', 'nullable']) {
+    if (keyword === 'type' && (schema.type === 'integer' || schema.type === 'string')) continue;
+    if (schema[keyword] !== undefined)
+      checks.add(
+        forbidden(
+          `${path}.${keyword}`,
+          `must be ${keyword === 'nullable' ? 'false' : 'empty'} to be structural`,
+        ),
+      );
+  }
+}

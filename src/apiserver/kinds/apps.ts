@@ -1,0 +1,103 @@
+// Workloads of apps/v1. They are stored, defaulted and validated; no controller of Berth acts on them.
+
+import type { Kind } from '../kind.ts';
+import { daemonSetColumns, deploymentColumns, statefulSetColumns } from '../printing/other-columns.ts';
+import {
+  validateStatefulSetUpdate,
+  validateWorkload,
+  validateWorkloadUpdate,
+} from '../validation/workload.ts';
+import { defineKind } from './define-kind.ts';
+import { ensureMap, type LooseMap, mapsOf, setDefault } from './loose.ts';
+import { setPodSpecDefaults } from './pod-defaults.ts';
+
+const apps = {
+  group: 'apps',
+  version: 'v1',
+  module: 'apps/v1',
+  namespaced: true,
+  categories: ['all'],
+  hasGeneration: true,
+};
+
+function templateDefaults(spec: LooseMap): void {
+  setPodSpecDefaults(ensureMap(ensureMap(spec, 'template'), 'spec'));
+  setDefault(spec, 'revisionHistoryLimit', 10);
+}
+
+const daemonSetKind = defineKind({
+  ...apps,
+  kind: 'DaemonSet',
+  plural: 'daemonsets',
+  shortNames: ['ds'],
+  subresources: ['status'],
+  columns: daemonSetColumns,
+  setDefaults(set) {
+    const spec = ensureMap(set, 'spec');
+    templateDefaults(spec);
+    const strategy = ensureMap(spec, 'updateStrategy');
+    setDefault(strategy, 'type', 'RollingUpdate');
+    if (strategy.type === 'RollingUpdate') {
+      const rolling = ensureMap(strategy, 'rollingUpdate');
+      setDefault(rolling, 'maxUnavailable', 1);
+      setDefault(rolling, 'maxSurge', 0);
+    }
+  },
+  validate: validateWorkload,
+  validateUpdate: validateWorkloadUpdate,
+});
+
+const deploymentKind = defineKind({
+  ...apps,
+  kind: 'Deployment',
+  plural: 'deployments',
+  shortNames: ['deploy'],
+  subresources: ['scale', 'status'],
+  columns: deploymentColumns,
+  setDefaults(deployment) {
+    const spec = ensureMap(deployment, 'spec');
+    templateDefaults(spec);
+    setDefault(spec, 'replicas', 1);
+    setDefault(spec, 'progressDeadlineSeconds', 600);
+    const strategy = ensureMap(spec, 'strategy');
+    setDefault(strategy, 'type', 'RollingUpdate');
+    if (strategy.type === 'RollingUpdate') {
+      const rolling = ensureMap(strategy, 'rollingUpdate');
+      setDefault(rolling, 'maxUnavailable', '25%');
+      setDefault(rolling, 'maxSurge', '25%');
+    }
+  },
+  validate: validateWorkload,
+  validateUpdate: validateWorkloadUpdate,
+});
+
+const statefulSetKind = defineKind({
+  ...apps,
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  shortNames: ['sts'],
+  subresources: ['scale', 'status'],
+  columns: statefulSetColumns,
+  setDefaults(set) {
+    const spec = ensureMap(set, 'spec');
+    templateDefaults(spec);
+    setDefault(spec, 'replicas', 1);
+    setDefault(spec, 'podManagementPolicy', 'OrderedReady');
+    const retention = ensureMap(spec, 'persistentVolumeClaimRetentionPolicy');
+    setDefault(retention, 'whenDeleted', 'Retain');
+    setDefault(retention, 'whenScaled', 'Retain');
+    const strategy = ensureMap(spec, 'updateStrategy');
+    setDefault(strategy, 'type', 'RollingUpdate');
+    if (strategy.type === 'RollingUpdate') setDefault(ensureMap(strategy, 'rollingUpdate'), 'partition', 0);
+    for (const template of mapsOf(spec.volumeClaimTemplates)) {
+      setDefault(template, 'apiVersion', 'v1');
+      setDefault(template, 'kind', 'PersistentVolumeClaim');
+      setDefault(ensureMap(template, 'spec'), 'volumeMode', 'Filesystem');
+      setDefault(ensureMap(template, 'status'), 'phase', 'Pending');
+    }
+  },
+  validate: validateWorkload,
+  validateUpdate: validateStatefulSetUpdate,
+});
+
+export const appsKinds: readonly Kind[] = [daemonSetKind, deploymentKind, statefulSetKind];

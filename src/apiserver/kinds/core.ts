@@ -1,0 +1,253 @@
+// Kinds of the core group.
+
+import type { Kind } from '../kind.ts';
+import {
+  configMapColumns,
+  eventColumns,
+  namespaceColumns,
+  nodeColumns,
+  persistentVolumeClaimColumns,
+  persistentVolumeColumns,
+  secretColumns,
+  serviceAccountColumns,
+} from '../printing/core-columns.ts';
+import { podColumns } from '../printing/pod-columns.ts';
+import { validateClaim, validateClaimUpdate } from '../validation/claim.ts';
+import {
+  validateConfigMap,
+  validateConfigMapUpdate,
+  validateSecret,
+  validateSecretUpdate,
+} from '../validation/config.ts';
+import { validateEvent } from '../validation/event.ts';
+import { validateNamespaceUpdate, validateNode, validateNodeUpdate } from '../validation/node.ts';
+import { validatePod, validatePodUpdate } from '../validation/pod.ts';
+import { validateVolume, validateVolumeUpdate } from '../validation/volume.ts';
+import { defineKind, restore } from './define-kind.ts';
+import { ensureMap, mapOf, setDefault, stringsOf } from './loose.ts';
+import { setPodRequestDefaults, setPodSpecDefaults } from './pod-defaults.ts';
+import { qosClassOf } from './qos.ts';
+
+const core = { group: '', version: 'v1', module: 'core/v1' };
+
+const namespaceKind = defineKind({
+  ...core,
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+  shortNames: ['ns'],
+  subresources: ['status', 'finalize'],
+  verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  columns: namespaceColumns,
+  setDefaults(namespace) {
+    if (!namespace.metadata.name) return;
+    namespace.metadata.labels ??= {};
+    namespace.metadata.labels['kubernetes.io/metadata.name'] ??= namespace.metadata.name;
+  },
+  prepareForCreate(namespace) {
+    const finalizers = stringsOf(mapOf(namespace.spec)?.finalizers);
+    namespace.spec = {
+      finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
+    };
+    namespace.status = { phase: 'Active' };
+  },
+  prepareForUpdate(next, current, subresource) {
+    // Only `finalize` changes the finalizers of the spec.
+    if (subresource === 'finalize') restore(next, current, 'status');
+    else restore(next, current, 'spec');
+  },
+  validateUpdate: validateNamespaceUpdate,
+  selectable: { 'status.phase': (namespace) => namespace.status?.phase },
+});
+
+const nodeKind = defineKind({
+  ...core,
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+  shortNames: ['no'],
+  subresources: ['status'],
+  columns: nodeColumns,
+  setDefaults(node) {
+    ensureMap(node, 'spec');
+    const status = mapOf(node.status);
+    if (status?.capacity !== undefined) setDefault(status, 'allocatable', structuredClone(status.capacity));
+  },
+  keepsStatusOnCreate: true,
+  validate: validateNode,
+  validateUpdate: validateNodeUpdate,
+  selectable: { 'spec.unschedulable': (node) => node.spec?.unschedulable === true },
+});
+const podKind = defineKind({
+  ...core,
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+  shortNames: ['po'],
+  categories: ['all'],
+  subresources: ['status', 'binding', 'eviction'],
+  columns: podColumns,
+  hasGeneration: true,
+  setDefaults(pod) {
+    const spec = ensureMap(pod, 'spec');
+    setPodSpecDefaults(spec);
+    setPodRequestDefaults(spec);
+  },
+  prepareForCreate(pod) {
+    pod.status = { phase: 'Pending', qosClass: qosClassOf(mapOf(pod.spec) ?? {}) };
+  },
+  prepareForUpdate(next, current, subresource) {
+    if (subresource !== 'status') return;
+    restoreMetadata(next, current, 'ownerReferences');
+    if (current.status?.qosClass) ensureMap(next, 'status').qosClass = current.status.qosClass;
+  },
+  validate: validatePod,
+  validateUpdate: validatePodUpdate,
+  selectable: {
+    'spec.nodeName': (pod) => pod.spec?.nodeName,
+    'spec.restartPolicy': (pod) => pod.spec?.restartPolicy,
+    'spec.schedulerName': (pod) => pod.spec?.schedulerName,
+    'spec.serviceAccountName': (pod) => pod.spec?.serviceAccountName,
+    'spec.hostNetwork': (pod) => pod.spec?.hostNetwork === true,
+    'status.phase': (pod) => pod.status?.phase,
+    'status.podIP': (pod) => pod.status?.podIP,
+    'status.nominatedNodeName': (pod) => pod.status?.nominatedNodeName,
+  },
+});
+
+function restoreMetadata(next: { metadata: object }, current: { metadata: object }, field: string): void {
+  const [target, source] = [
+    next.metadata as Record<string, unknown>,
+    current.metadata as Record<string, unknown>,
+  ];
+  if (source[field] === undefined) delete target[field];
+  else target[field] = structuredClone(source[field]);
+}
+
+const persistentVolumeKind = defineKind({
+  ...core,
+  kind: 'PersistentVolume',
+  plural: 'persistentvolumes',
+  namespaced: false,
+  shortNames: ['pv'],
+  subresources: ['status'],
+  columns: persistentVolumeColumns,
+  setDefaults(volume) {
+    const spec = ensureMap(volume, 'spec');
+    setDefault(spec, 'persistentVolumeReclaimPolicy', 'Retain');
+    setDefault(spec, 'volumeMode', 'Filesystem');
+    setDefault(ensureMap(volume, 'status'), 'phase', 'Pending');
+  },
+  validate: validateVolume,
+  validateUpdate: validateVolumeUpdate,
+  selectable: {},
+});
+
+const persistentVolumeClaimKind = defineKind({
+  ...core,
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  namespaced: true,
+  shortNames: ['pvc'],
+  subresources: ['status'],
+  columns: persistentVolumeClaimColumns,
+  setDefaults(claim) {
+    setDefault(ensureMap(claim, 'spec'), 'volumeMode', 'Filesystem');
+    setDefault(ensureMap(claim, 'status'), 'phase', 'Pending');
+    mirrorDataSources(ensureMap(claim, 'spec'));
+  },
+  validate: validateClaim,
+  validateUpdate: validateClaimUpdate,
+});
+
+/** `dataSource` and `dataSourceRef` say the same for the kinds that both can name. */
+function mirrorDataSources(spec: Record<string, unknown>): void {
+  const source = mapOf(spec.dataSource);
+  const reference = mapOf(spec.dataSourceRef);
+  if (source && !reference) spec.dataSourceRef = { ...source };
+  else if (reference && !source && reference.namespace === undefined) {
+    const group = reference.apiGroup ?? '';
+    const legacy =
+      (group === '' && reference.kind === 'PersistentVolumeClaim') ||
+      (group === 'snapshot.storage.k8s.io' && reference.kind === 'VolumeSnapshot');
+    if (legacy) spec.dataSource = { ...reference };
+  }
+}
+
+const secretKind = defineKind({
+  ...core,
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+  columns: secretColumns,
+  setDefaults(secret) {
+    setDefault(secret, 'type', 'Opaque');
+    const plain = mapOf(secret.stringData);
+    if (plain) {
+      const data = ensureMap(secret, 'data');
+      for (const [key, value] of Object.entries(plain)) {
+        data[key] = Buffer.from(String(value), 'utf8').toString('base64');
+      }
+    }
+    delete secret.stringData;
+  },
+  validate: validateSecret,
+  validateUpdate: validateSecretUpdate,
+  selectable: { type: (secret) => secret.type },
+});
+
+const configMapKind = defineKind({
+  ...core,
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+  shortNames: ['cm'],
+  columns: configMapColumns,
+  validate: validateConfigMap,
+  validateUpdate: validateConfigMapUpdate,
+});
+
+const serviceAccountKind = defineKind({
+  ...core,
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+  shortNames: ['sa'],
+  subresources: ['token'],
+  columns: serviceAccountColumns,
+});
+
+const eventKind = defineKind({
+  ...core,
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+  shortNames: ['ev'],
+  columns: eventColumns,
+  validate: validateEvent,
+  selectable: {
+    'involvedObject.kind': (event) => event.involvedObject?.kind,
+    'involvedObject.namespace': (event) => event.involvedObject?.namespace,
+    'involvedObject.name': (event) => event.involvedObject?.name,
+    'involvedObject.uid': (event) => event.involvedObject?.uid,
+    'involvedObject.apiVersion': (event) => event.involvedObject?.apiVersion,
+    'involvedObject.resourceVersion': (event) => event.involvedObject?.resourceVersion,
+    'involvedObject.fieldPath': (event) => event.involvedObject?.fieldPath,
+    reason: (event) => event.reason,
+    reportingComponent: (event) => event.reportingComponent,
+    source: (event) => event.source?.component ?? event.reportingComponent,
+    type: (event) => event.type,
+  },
+});
+
+export const coreKinds: readonly Kind[] = [
+  configMapKind,
+  eventKind,
+  namespaceKind,
+  nodeKind,
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  podKind,
+  secretKind,
+  serviceAccountKind,
+];

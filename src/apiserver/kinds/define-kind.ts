@@ -1,0 +1,107 @@
+// Makes a Kind of the built-in table from what is particular about it; the rest is what nearly every kind does:
+// all verbs, status isolated from spec when there is a status subresource, nothing to default or validate.
+
+import type { KubeObject } from '../../api/object.ts';
+import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
+import type { Column, FieldError, Kind, StoredAs, Subresource } from '../kind.ts';
+import type { Loose } from './loose.ts';
+
+export const ALL_VERBS: readonly string[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];
+
+export interface KindDefinition {
+  group: string;
+  version: string;
+  kind: string;
+  plural: string;
+  namespaced: boolean;
+  /** Where `kubernetes-types` declares it, such as `core/v1`. */
+  module: string;
+  shortNames?: readonly string[];
+  categories?: readonly string[];
+  subresources?: readonly Subresource[];
+  columns: readonly Column[];
+  hasGeneration?: boolean;
+  /** Created with the status that the client gives (nodes register with theirs). */
+  keepsStatusOnCreate?: boolean;
+  verbs?: readonly string[];
+  virtual?: boolean;
+  storedAs?: StoredAs;
+  setDefaults?(object: Loose): void;
+  prepareForCreate?(object: Loose): void;
+  /** Runs after status and spec were isolated from each other. */
+  prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
+  validate?(object: Loose): FieldError[];
+  /** Additional to `validate`, which runs on the new object too. */
+  validateUpdate?(next: Loose, current: Loose, subresource: Subresource): FieldError[];
+  selectable?: Readonly<Record<string, (object: Loose) => unknown>>;
+}
+
+export function defineKind(definition: KindDefinition): Kind {
+  const { group, version, kind, plural, namespaced, module, selectable = {} } = definition;
+  const subresources = definition.subresources ?? [];
+  const hasStatus = subresources.includes('status');
+  return {
+    group,
+    version,
+    kind,
+    plural,
+    namespaced,
+    singular: kind.toLowerCase(),
+    shortNames: definition.shortNames ?? [],
+    categories: definition.categories ?? [],
+    subresources,
+    schema: () => builtinSchema(module, kind),
+    columns: definition.columns,
+    hasGeneration: definition.hasGeneration ?? false,
+    verbs: definition.verbs ?? ALL_VERBS,
+    ...(definition.virtual ? { virtual: true } : {}),
+    ...(definition.storedAs ? { storedAs: definition.storedAs } : {}),
+    setDefaults: (object) => definition.setDefaults?.(object as Loose),
+    prepareForCreate(object) {
+      if (hasStatus && !definition.keepsStatusOnCreate) delete (object as Loose).status;
+      definition.prepareForCreate?.(object as Loose);
+    },
+    prepareForUpdate(next, current, subresource) {
+      if (hasStatus) isolate(next as Loose, current as Loose, subresource);
+      definition.prepareForUpdate?.(next as Loose, current as Loose, subresource);
+    },
+    validate: (object) => definition.validate?.(object as Loose) ?? [],
+    validateUpdate: (next, current, subresource) =>
+      definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],
+    selectableFields(object) {
+      const fields: Record<string, string> = {};
+      for (const [field, read] of Object.entries(selectable)) {
+        const value = read(object as Loose);
+        fields[field] = value === undefined || value === null ? '' : String(value);
+      }
+      return fields;
+    },
+    selectable: Object.keys(selectable),
+  };
+}
+
+/** A status write changes status and metadata only; a write to the object never changes status. */
+function isolate(next: Loose, current: Loose, subresource: Subresource): void {
+  if (subresource === 'status') {
+    for (const field of new Set([...Object.keys(next), ...Object.keys(current)])) {
+      if (field !== 'status' && field !== 'metadata') restore(next, current, field);
+    }
+  } else if (subresource === '') {
+    restore(next, current, 'status');
+  }
+}
+
+export function restore(next: KubeObject, current: KubeObject, field: string): void {
+  const [target, source] = [next as Loose, current as Loose];
+  if (field in source) target[field] = structuredClone(source[field]);
+  else delete target[field];
+}

@@ -1,0 +1,18 @@
+// The one table of built-in kinds. Order is the order of groups in discovery.
+
+import type { Kind } from '../kind.ts';
+import { accessKinds } from './access.ts';
+import { appsKinds } from './apps.ts';
+import { coreKinds } from './core.ts';
+import { eventsKinds } from './events.ts';
+import { otherKinds } from './others.ts';
+import { storageKinds } from './storage.ts';
+
+export const builtinKinds: readonly Kind[] = [
+  ...coreKinds,
+  ...appsKinds,
+  ...eventsKinds,
+  ...accessKinds,
+  ...storageKinds,
+  ...otherKinds,
+];

@@ -1,0 +1,143 @@
+// RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed.
+
+import { decodePointer, deepEqual, isObject, type Json, PatchError } from './json.ts';
+
+interface Operation {
+  op: string;
+  path: string;
+  from?: string;
+  value?: Json;
+}
+
+/** More than this in one patch is refused, as Kubernetes does. */
+const MAX_OPERATIONS = 10_000;
+
+export function applyJsonPatch(document: Json, patch: unknown): Json {
+  if (!Array.isArray(patch)) throw new PatchError('a JSON patch must be an array of operations');
+  if (patch.length > MAX_OPERATIONS) {
+    throw new PatchError(
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
+      'RequestEntityTooLarge',
+    );
+  }
+  return patch.reduce<Json>(
+    (result, operation) => applyOperation(result, checked(operation)),
+    structuredClone(document),
+  );
+}
+
+function checked(operation: unknown): Operation {
+  if (!isObject(operation) || typeof operation.op !== 'string' || typeof operation.path !== 'string') {
+    throw new PatchError('each operation of a JSON patch needs "op" and "path"');
+  }
+  const { op, path, from, value } = operation;
+  if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
+    throw new PatchError(`a JSON patch operation "${op}" needs "from"`);
+  }
+  if ((op === 'add' || op === 'replace' || op === 'test') && !('value' in operation) && op !== 'test') {
+    throw new PatchError(`a JSON patch operation "${op}" needs "value"`);
+  }
+  return { op, path, ...(typeof from === 'string' ? { from } : {}), value: (value ?? null) as Json };
+}
+
+function applyOperation(document: Json, { op, path, from = '', value = null }: Operation): Json {
+  switch (op) {
+    case 'add':
+      return add(document, path, structuredClone(value));
+    case 'remove':
+      return remove(document, path).document;
+    case 'replace':
+      read(document, path, 'replace');
+      return path === '' ? value : add(remove(document, path).document, path, structuredClone(value), true);
+    case 'move': {
+      if (path.startsWith(`${from}/`))
+        throw new PatchError(`move operation: cannot move ${from} into itself`);
+      const taken = remove(document, from);
+      return add(taken.document, path, taken.removed);
+    }
+    case 'copy':
+      return add(document, path, structuredClone(read(document, from, 'copy')));
+    case 'test':
+      if (!deepEqual(readOrNull(document, path), value)) {
+        throw new PatchError(`testing value ${path} failed`, 'Invalid');
+      }
+      return document;
+    default:
+      throw new PatchError(`Unexpected kind: ${op}`);
+  }
+}
+
+function readOrNull(document: Json, path: string): Json {
+  try {
+    return read(document, path, 'test');
+  } catch {
+    return null;
+  }
+}
+
+function missing(op: string, path: string): PatchError {
+  return new PatchError(
+    `${op} operation does not apply: doc is missing path: ${path}: missing value`,
+    'Invalid',
+  );
+}
+
+function read(document: Json, path: string, op: string): Json {
+  let at: Json = document;
+  for (const key of decodePointer(path)) {
+    const next: Json | undefined = Array.isArray(at)
+      ? at[index(key, at.length - 1, path)]
+      : isObject(at) && Object.hasOwn(at, key)
+        ? (at[key] as Json)
+        : undefined;
+    if (next === undefined) throw missing(op, path);
+    at = next;
+  }
+  return at;
+}
+
+function index(key: string, last: number, path: string): number {
+  if (!/^(0|[1-9][0-9]*)$/.test(key) || Number(key) > last) {
+    throw new PatchError(`Unable to access invalid index: ${key} in ${path}`, 'Invalid');
+  }
+  return Number(key);
+}
+
+function parentOf(document: Json, path: string, op: string): { parent: Json; key: string } {
+  const keys = decodePointer(path);
+  const key = keys.pop();
+  if (key === undefined) throw missing(op, path);
+  const parentPath = path.slice(0, path.lastIndexOf('/'));
+  return { parent: read(document, parentPath, op), key };
+}
+
+function add(document: Json, path: string, value: Json, replacing = false): Json {
+  if (path === '') return value;
+  const { parent, key } = parentOf(document, path, replacing ? 'replace' : 'add');
+  if (Array.isArray(parent)) {
+    if (key === '-') parent.push(value);
+    else parent.splice(index(key, parent.length, path), 0, value);
+  } else if (isObject(parent)) {
+    parent[key] = value;
+  } else {
+    throw missing('add', path);
+  }
+  return document;
+}
+
+function remove(document: Json, path: string): { document: Json; removed: Json } {
+  const { parent, key } = parentOf(document, path, 'remove');
+  if (Array.isArray(parent)) {
+    const [removed = null] = parent.splice(index(key, parent.length - 1, path), 1);
+    return { document, removed };
+  }
+  if (!isObject(parent) || !Object.hasOwn(parent, key)) {
+    throw new PatchError(
+      `remove operation does not apply: doc is missing key: ${path}: missing value`,
+      'Invalid',
+    );
+  }
+  const removed = parent[key] as Json;
+  delete parent[key];
+  return { document, removed };
+}

@@ -1,0 +1,98 @@
+// ConfigMaps and Secrets: keys, sizes, types, and objects that were declared immutable.
+
+import { configKeyProblems } from '../../api/names.ts';
+import type { FieldError } from '../kind.ts';
+import { type Loose, mapOf } from '../kinds/loose.ts';
+import { deepEqual } from '../patch/json.ts';
+import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
+
+/** One MiB of data in all, keys not counted. */
+const MAX_BYTES = 1024 * 1024;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length * 3) / 4) - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0);
+}
+
+/** Keys that a type of secret must have. */
+const TYPE_KEYS: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+};
+
+export function validateSecret(secret: Loose): FieldError[] {
+  const checks = new Checks();
+  const data = mapOf(secret.data) ?? {};
+  let size = 0;
+  for (const [key, value] of Object.entries(data)) {
+    checks.text(`data[${key}]`, key, configKeyProblems);
+    // The value is never shown: it is a secret even when it is malformed.
+    if (typeof value !== 'string' || !BASE64.test(value)) {
+      checks.add({
+        reason: 'FieldValueInvalid',
+        field: `data[${key}]`,
+        message: 'Invalid value: "<redacted>": must be base64 data',
+      });
+    } else size += bytesOf(value);
+  }
+  if (size > MAX_BYTES) checks.add(tooLong('data', MAX_BYTES));
+  for (const key of TYPE_KEYS[secret.type] ?? []) {
+    if (data[key] === undefined) checks.add(required(`data[${key}]`));
+  }
+  if (
+    secret.type === 'kubernetes.io/basic-auth' &&
+    data.username === undefined &&
+    data.password === undefined
+  ) {
+    checks.add(required('data[username]'), required('data[password]'));
+  }
+  if (secret.type === 'kubernetes.io/service-account-token') {
+    const account = 'kubernetes.io/service-account.name';
+    if (!secret.metadata.annotations?.[account]) checks.add(required(`metadata.annotations[${account}]`));
+  }
+  return checks.errors;
+}
+
+export function validateSecretUpdate(next: Loose, current: Loose): FieldError[] {
+  const checks = new Checks();
+  checks.immutable('type', next.type, current.type);
+  checkImmutableData(checks, next, current, ['data']);
+  return checks.errors;
+}
+
+export function validateConfigMap(map: Loose): FieldError[] {
+  const checks = new Checks();
+  const text = mapOf(map.data) ?? {};
+  const binary = mapOf(map.binaryData) ?? {};
+  let size = 0;
+  for (const [key, value] of Object.entries(text)) {
+    checks.text(`data[${key}]`, key, configKeyProblems);
+    if (key in binary) checks.add(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    size += Buffer.byteLength(String(value));
+  }
+  for (const [key, value] of Object.entries(binary)) {
+    checks.text(`binaryData[${key}]`, key, configKeyProblems);
+    if (typeof value !== 'string' || !BASE64.test(value)) {
+      checks.add(invalid(`binaryData[${key}]`, value, 'must be base64 data'));
+    } else size += bytesOf(value);
+  }
+  if (size > MAX_BYTES) checks.add(tooLong('', MAX_BYTES));
+  return checks.errors;
+}
+
+export function validateConfigMapUpdate(next: Loose, current: Loose): FieldError[] {
+  const checks = new Checks();
+  checkImmutableData(checks, next, current, ['data', 'binaryData']);
+  return checks.errors;
+}
+
+function checkImmutableData(checks: Checks, next: Loose, current: Loose, fields: readonly string[]): void {
+  if (current.immutable !== true) return;
+  const detail = 'field is immutable when `immutable` is set';
+  if (next.immutable !== true) checks.add(forbidden('immutable', detail));
+  for (const field of fields) {
+    if (!deepEqual(next[field] ?? {}, current[field] ?? {})) checks.add(forbidden(field, detail));
+  }
+}

@@ -1,0 +1,241 @@
+// Pods and pod specs: enough that a manifest which a real API server refuses is refused here, in the same words.
+
+import {
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelKeyProblems,
+  labelValueProblems,
+} from '../../api/names.ts';
+import { compareQuantities, isQuantity } from '../../api/quantity.ts';
+import type { FieldError, Subresource } from '../kind.ts';
+import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
+import { deepEqual } from '../patch/json.ts';
+import { at, Checks, duplicate, forbidden, invalid, notFound, required } from './checks.ts';
+import { checkNodeSelector } from './node-selector.ts';
+import { checkPodVolumes } from './pod-volumes.ts';
+
+export function validatePod(pod: Loose): FieldError[] {
+  const checks = new Checks();
+  checkPodSpec(checks, 'spec', mapOf(pod.spec) ?? {});
+  return checks.errors;
+}
+
+export function checkPodSpec(checks: Checks, field: string, spec: LooseMap): void {
+  const volumes = checkPodVolumes(checks, `${field}.volumes`, spec.volumes);
+  const containers = mapsOf(spec.containers);
+  checks.required(`${field}.containers`, containers);
+  const names = new Set<string>();
+  for (const list of ['containers', 'initContainers'] as const) {
+    for (const [index, container] of mapsOf(spec[list]).entries()) {
+      checkContainer(checks, at(`${field}.${list}`, index), container, volumes, names);
+    }
+  }
+  checks.oneOf(`${field}.restartPolicy`, spec.restartPolicy, ['Always', 'Never', 'OnFailure']);
+  checks.oneOf(`${field}.dnsPolicy`, spec.dnsPolicy, [
+    'ClusterFirst',
+    'ClusterFirstWithHostNet',
+    'Default',
+    'None',
+  ]);
+  checks.nonNegative(`${field}.terminationGracePeriodSeconds`, spec.terminationGracePeriodSeconds);
+  if (spec.nodeName) checks.text(`${field}.nodeName`, spec.nodeName, dns1123SubdomainProblems);
+  if (spec.hostname) checks.text(`${field}.hostname`, spec.hostname, dns1123LabelProblems);
+  if (spec.serviceAccountName) {
+    checks.text(`${field}.serviceAccountName`, spec.serviceAccountName, dns1123SubdomainProblems);
+  }
+  for (const [key, value] of Object.entries(mapOf(spec.nodeSelector) ?? {})) {
+    checks.text(`${field}.nodeSelector`, key, labelKeyProblems);
+    checks.text(`${field}.nodeSelector`, value, labelValueProblems);
+  }
+  const affinity = mapOf(
+    mapOf(mapOf(spec.affinity)?.nodeAffinity)?.requiredDuringSchedulingIgnoredDuringExecution,
+  );
+  if (affinity) {
+    checkNodeSelector(
+      checks,
+      `${field}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`,
+      affinity,
+    );
+  }
+  for (const [index, toleration] of mapsOf(spec.tolerations).entries()) {
+    checkToleration(checks, at(`${field}.tolerations`, index), toleration);
+  }
+}
+
+function checkContainer(
+  checks: Checks,
+  path: string,
+  container: LooseMap,
+  volumes: ReadonlySet<string>,
+  names: Set<string>,
+): void {
+  const name = String(container.name ?? '');
+  if (name === '') checks.add(required(`${path}.name`));
+  else checks.text(`${path}.name`, name, dns1123LabelProblems);
+  if (names.has(name)) checks.add(duplicate(`${path}.name`, name));
+  names.add(name);
+  checks.required(`${path}.image`, container.image);
+  checks.oneOf(`${path}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']);
+  checkPorts(checks, path, container);
+  checkResources(checks, `${path}.resources`, mapOf(container.resources) ?? {});
+  checkMounts(checks, path, container, volumes);
+  for (const [index, variable] of mapsOf(container.env).entries()) {
+    checks.required(`${at(`${path}.env`, index)}.name`, variable.name);
+    if (variable.value && variable.valueFrom) {
+      checks.add(
+        invalid(
+          `${at(`${path}.env`, index)}.valueFrom`,
+          '',
+          'may not be specified when `value` is not empty',
+        ),
+      );
+    }
+  }
+}
+
+function checkPorts(checks: Checks, path: string, container: LooseMap): void {
+  for (const [index, port] of mapsOf(container.ports).entries()) {
+    const field = at(`${path}.ports`, index);
+    for (const name of ['containerPort', 'hostPort']) {
+      const number = port[name];
+      if (number === undefined && name === 'hostPort') continue;
+      if (number === undefined) checks.add(required(`${field}.${name}`));
+      else if (typeof number === 'number' && (number < 1 || number > 65535)) {
+        checks.add(invalid(`${field}.${name}`, number, 'must be between 1 and 65535, inclusive'));
+      }
+    }
+    checks.oneOf(`${field}.protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']);
+  }
+}
+
+function checkResources(checks: Checks, field: string, resources: LooseMap): void {
+  const limits = mapOf(resources.limits) ?? {};
+  for (const [name, amount] of Object.entries(limits)) checks.quantity(`${field}.limits[${name}]`, amount);
+  for (const [name, amount] of Object.entries(mapOf(resources.requests) ?? {})) {
+    const valid = checks.quantity(`${field}.requests[${name}]`, amount);
+    const limit = limits[name];
+    if (valid && isQuantity(limit) && compareQuantities(String(amount), String(limit)) > 0) {
+      checks.add(
+        invalid(`${field}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`),
+      );
+    }
+  }
+}
+
+function checkMounts(checks: Checks, path: string, container: LooseMap, volumes: ReadonlySet<string>): void {
+  const paths = new Set<unknown>();
+  for (const [index, mount] of mapsOf(container.volumeMounts).entries()) {
+    const field = at(`${path}.volumeMounts`, index);
+    if (checks.required(`${field}.name`, mount.name) && !volumes.has(String(mount.name))) {
+      checks.add(notFound(`${field}.name`, mount.name));
+    }
+    checks.required(`${field}.mountPath`, mount.mountPath);
+    if (paths.has(mount.mountPath))
+      checks.add(invalid(`${field}.mountPath`, mount.mountPath, 'must be unique'));
+    paths.add(mount.mountPath);
+    if (String(mount.subPath ?? '').startsWith('/')) {
+      checks.add(invalid(`${path}.volumeMounts.subPath`, mount.subPath, 'must be a relative path'));
+    }
+    if (
+      String(mount.subPath ?? '')
+        .split('/')
+        .includes('..')
+    ) {
+      checks.add(invalid(`${path}.volumeMounts.subPath`, mount.subPath, "must not contain '..'"));
+    }
+    checks.oneOf(`${path}.volumeMounts.mountPropagation`, mount.mountPropagation, [
+      'Bidirectional',
+      'HostToContainer',
+      'None',
+    ]);
+  }
+  for (const [index, device] of mapsOf(container.volumeDevices).entries()) {
+    const field = at(`${path}.volumeDevices`, index);
+    if (checks.required(`${field}.name`, device.name) && !volumes.has(String(device.name))) {
+      checks.add(notFound(`${field}.name`, device.name));
+    }
+    checks.required(`${field}.devicePath`, device.devicePath);
+    if (paths.has(device.devicePath))
+      checks.add(invalid(`${field}.devicePath`, device.devicePath, 'must be unique'));
+    paths.add(device.devicePath);
+  }
+}
+
+function checkToleration(checks: Checks, path: string, toleration: LooseMap): void {
+  if (toleration.key) checks.text(`${path}.key`, toleration.key, labelKeyProblems);
+  const operator = toleration.operator ?? 'Equal';
+  if (!toleration.key && operator !== 'Exists') {
+    checks.add(
+      invalid(
+        `${path}.operator`,
+        operator,
+        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+      ),
+    );
+  }
+  if (operator === 'Exists' && toleration.value) {
+    checks.add(invalid(`${path}.operator`, toleration, "value must be empty when `operator` is 'Exists'"));
+  }
+  checks.oneOf(`${path}.operator`, operator, ['Equal', 'Exists']);
+  if (toleration.effect)
+    checks.oneOf(`${path}.effect`, toleration.effect, ['NoExecute', 'NoSchedule', 'PreferNoSchedule']);
+  if (toleration.tolerationSeconds !== undefined && toleration.effect !== 'NoExecute') {
+    checks.add(
+      invalid(
+        `${path}.effect`,
+        toleration.effect ?? '',
+        "effect must be 'NoExecute' when `tolerationSeconds` is set",
+      ),
+    );
+  }
+}
+
+const UPDATABLE =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+export function validatePodUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
+  const checks = new Checks();
+  if (subresource === 'status') return checks.errors;
+  const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
+  if (subresource === 'binding') {
+    if (before.nodeName && before.nodeName !== after.nodeName) {
+      checks.add(forbidden('spec.nodeName', `pod is already assigned to node "${before.nodeName}"`));
+    }
+    return checks.errors;
+  }
+  for (const list of ['containers', 'initContainers']) {
+    if (mapsOf(after[list]).length !== mapsOf(before[list]).length) {
+      checks.add(forbidden(`spec.${list}`, 'pod updates may not add or remove containers'));
+    }
+  }
+  if (checks.errors.length > 0) return checks.errors;
+  const kept = mapsOf(before.tolerations).every((old) =>
+    mapsOf(after.tolerations).some((each) =>
+      deepEqual({ ...each, tolerationSeconds: 0 }, { ...old, tolerationSeconds: 0 }),
+    ),
+  );
+  if (!kept)
+    checks.add(
+      forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
+    );
+  if (
+    mapsOf(after.schedulingGates).some(
+      (gate) => !mapsOf(before.schedulingGates).some((old) => old.name === gate.name),
+    )
+  ) {
+    checks.add(forbidden('spec.schedulingGates', 'only deletion is allowed, but found new scheduling gate'));
+  }
+  if (!deepEqual(fixedPart(after), fixedPart(before))) checks.add(forbidden('spec', UPDATABLE));
+  return checks.errors;
+}
+
+function fixedPart(spec: LooseMap): LooseMap {
+  const { activeDeadlineSeconds, tolerations, schedulingGates, ...rest } = spec;
+  const withoutImages = (list: unknown): LooseMap[] =>
+    mapsOf(list).map(({ image, ...container }) => container);
+  return {
+    ...rest,
+    containers: withoutImages(spec.containers),
+    initContainers: withoutImages(spec.initContainers),
+  };
+}

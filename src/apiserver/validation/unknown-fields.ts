@@ -1,0 +1,153 @@
+// Reads an arriving object against its kind's schema: removes (and names) fields that the kind does not have, drops
+// nulls as Kubernetes' decoder does, brings quantities into canonical form, and refuses values of a wrong type.
+// Custom kinds keep wrong types for schema validation, which reports all of them with their paths.
+
+import type { KubeObject } from '../../api/object.ts';
+import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { builtinSchema, definitionNameOf } from '../builtin-schema/builtin-schema.ts';
+import type { Kind } from '../kind.ts';
+import type { Schema } from '../schema.ts';
+
+interface Walk {
+  readonly kind: Pick<Kind, 'kind' | 'version'>;
+  readonly unknown: string[];
+  /** Nulls dropped, types enforced, quantities canonical: what decoding into Go structures does. */
+  readonly decodes: boolean;
+}
+
+/**
+ * The paths of unknown fields, such as `spec.containers[0].foo`; they are removed from the object, in place.
+ * Throws a KubeError BadRequest when a built-in kind's field has a value that cannot be decoded.
+ */
+export function pruneUnknownFields(object: KubeObject, kind: Kind): string[] {
+  const schema = kind.schema();
+  const walk: Walk = { kind, unknown: [], decodes: definitionNameOf(schema) !== undefined };
+  visitObject(object as unknown as Record<string, unknown>, schema, '', walk);
+  return walk.unknown;
+}
+
+const OBJECT_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
+
+function visitObject(object: Record<string, unknown>, schema: Schema, path: string, walk: Walk): void {
+  const { properties, additionalProperties } = schema;
+  const whole = path === '' || schema['x-kubernetes-embedded-resource'] === true;
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    const field = path === '' ? key : `${path}.${key}`;
+    const property =
+      properties && Object.hasOwn(properties, key)
+        ? properties[key]
+        : typeof additionalProperties === 'object'
+          ? additionalProperties
+          : undefined;
+    if (property) {
+      if (value === null && walk.decodes) delete object[key];
+      else visit(object, key, property, field, walk);
+    } else if (whole && OBJECT_FIELDS.has(key)) {
+      if (key === 'metadata') visitMetadata(object, key, field, walk);
+    } else if (!schema['x-kubernetes-preserve-unknown-fields'] && additionalProperties !== true) {
+      walk.unknown.push(field);
+      delete object[key];
+    }
+  }
+}
+
+/** Metadata is decoded like a built-in type, in custom objects too. */
+function visitMetadata(holder: Record<string, unknown>, key: string, field: string, walk: Walk): void {
+  visit(holder, key, builtinSchema('meta/v1', 'ObjectMeta'), field, { ...walk, decodes: true });
+}
+
+function visit(
+  holder: Record<string, unknown> | unknown[],
+  key: string | number,
+  schema: Schema,
+  path: string,
+  walk: Walk,
+): void {
+  const value = (holder as Record<string | number, unknown>)[key];
+  if (value === null || value === undefined) return;
+  if (definitionNameOf(schema)?.endsWith('.ObjectMeta') && !walk.decodes) {
+    visitMetadata(holder as Record<string, unknown>, key as string, path, walk);
+    return;
+  }
+  if (walk.decodes) {
+    const decoded = decodeScalar(value, schema, path, walk);
+    if (decoded !== value) (holder as Record<string | number, unknown>)[key] = decoded;
+  }
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items) for (const index of value.keys()) visit(value, index, items, `${path}[${index}]`, walk);
+  } else if (typeof value === 'object') {
+    const described =
+      schema.properties ?? schema.additionalProperties ?? schema['x-kubernetes-embedded-resource'];
+    if (
+      described !== undefined ||
+      (schema.type === 'object' && !schema['x-kubernetes-preserve-unknown-fields'])
+    ) {
+      visitObject(value as Record<string, unknown>, schema, path, walk);
+    }
+  }
+}
+
+function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk): unknown {
+  if (schema.format === 'quantity') {
+    if (typeof value !== 'string' && typeof value !== 'number')
+      throw undecodable(value, 'resource.Quantity', path, walk);
+    try {
+      return canonicalQuantity(value);
+    } catch (error) {
+      if (!(error instanceof QuantityError)) throw error;
+      throw cannotBeHandled(error.message, walk);
+    }
+  }
+  if (schema['x-kubernetes-int-or-string']) {
+    if (typeof value !== 'string' && !Number.isInteger(value))
+      throw undecodable(value, 'intstr.IntOrString', path, walk);
+    return value;
+  }
+  if (schema.format === 'date-time' && typeof value === 'string' && Number.isNaN(Date.parse(value))) {
+    throw cannotBeHandled(
+      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`,
+      walk,
+    );
+  }
+  const expected = schema.type;
+  if (expected === undefined || isOfType(value, expected)) return value;
+  throw undecodable(value, GO_TYPES[expected], path, walk);
+}
+
+const GO_TYPES = {
+  object: 'map[string]interface {}',
+  array: '[]interface {}',
+  string: 'string',
+  integer: 'int64',
+  number: 'float64',
+  boolean: 'bool',
+} as const;
+
+function isOfType(value: unknown, type: NonNullable<Schema['type']>): boolean {
+  switch (type) {
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return typeof value === 'object' && !Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function undecodable(value: unknown, goType: string, path: string, walk: Walk): KubeError {
+  const given = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+  return cannotBeHandled(
+    `json: cannot unmarshal ${given} into Go struct field ${walk.kind.kind}.${path} of type ${goType}`,
+    walk,
+  );
+}
+
+function cannotBeHandled(problem: string, { kind }: Walk): KubeError {
+  const message = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${problem}`;
+  return new KubeError({ reason: 'BadRequest', code: 400, message });
+}

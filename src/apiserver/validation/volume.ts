@@ -1,0 +1,182 @@
+// PersistentVolumes: one source, capacity, access modes, node affinity, and what may change once one exists.
+
+import { dns1123SubdomainProblems } from '../../api/names.ts';
+import type { FieldError, Subresource } from '../kind.ts';
+import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
+import { deepEqual } from '../patch/json.ts';
+import { Checks, forbidden, invalid, notSupported, required } from './checks.ts';
+import { checkAccessModes, VOLUME_MODES } from './claim.ts';
+import { checkNodeSelector } from './node-selector.ts';
+
+/** Fields of a PersistentVolumeSpec that are not a source. */
+const NOT_SOURCES = new Set([
+  'accessModes',
+  'capacity',
+  'claimRef',
+  'mountOptions',
+  'nodeAffinity',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'volumeAttributesClassName',
+  'volumeMode',
+]);
+
+export function sourcesOf(spec: LooseMap): string[] {
+  return Object.keys(spec).filter((field) => !NOT_SOURCES.has(field) && mapOf(spec[field]) !== undefined);
+}
+
+export function validateVolume(volume: Loose): FieldError[] {
+  const checks = new Checks();
+  const spec = mapOf(volume.spec) ?? {};
+  checkAccessModes(checks, 'spec.accessModes', spec.accessModes);
+  checkCapacity(checks, spec);
+  checkVolumeSource(checks, 'spec', spec);
+  const hostPath = mapOf(spec.hostPath);
+  if (hostPath?.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    checks.add(
+      forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"),
+    );
+  }
+  checks.oneOf('spec.persistentVolumeReclaimPolicy', spec.persistentVolumeReclaimPolicy, [
+    'Delete',
+    'Recycle',
+    'Retain',
+  ]);
+  if (spec.storageClassName)
+    checks.text('spec.storageClassName', spec.storageClassName, dns1123SubdomainProblems);
+  checks.oneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES);
+  checkNodeAffinity(checks, spec);
+  if (spec.volumeAttributesClassName !== undefined) {
+    checks.required(
+      'spec.volumeAttributesClassName',
+      spec.volumeAttributesClassName,
+      'an empty string is disallowed',
+    );
+    if (spec.volumeAttributesClassName && !spec.csi) {
+      checks.add(required('spec.csi', 'has to be specified when using volumeAttributesClassName'));
+    }
+  }
+  return checks.errors;
+}
+
+function checkCapacity(checks: Checks, spec: LooseMap): void {
+  const capacity = mapOf(spec.capacity) ?? {};
+  const resources = Object.keys(capacity);
+  if (resources.length === 0) checks.add(required('spec.capacity'));
+  else if (capacity.storage === undefined || resources.length > 1) {
+    checks.add(
+      notSupported('spec.capacity', resources.find((name) => name !== 'storage') ?? '', ['storage']),
+    );
+  }
+  if (capacity.storage !== undefined)
+    checks.quantity('spec.capacity[storage]', capacity.storage, { positive: true });
+}
+
+/** Also for the inline spec of a VolumeAttachment. */
+export function checkVolumeSource(checks: Checks, field: string, spec: LooseMap): void {
+  const sources = sourcesOf(spec);
+  if (sources.length === 0) checks.add(required(field, 'must specify a volume type'));
+  for (const extra of sources.slice(1)) {
+    checks.add(forbidden(`${field}.${extra}`, 'may not specify more than 1 volume type'));
+  }
+  const csi = mapOf(spec.csi);
+  if (csi) checkCSIVolume(checks, `${field}.csi`, csi);
+  const hostPath = mapOf(spec.hostPath);
+  if (hostPath) checks.required(`${field}.hostPath.path`, hostPath.path);
+  const local = mapOf(spec.local);
+  if (local) {
+    checks.required(`${field}.local.path`, local.path);
+    if (!mapOf(spec.nodeAffinity))
+      checks.add(required(`${field}.nodeAffinity`, 'Local volume requires node affinity'));
+  }
+  const nfs = mapOf(spec.nfs);
+  if (nfs) {
+    checks.required(`${field}.nfs.server`, nfs.server);
+    checks.required(`${field}.nfs.path`, nfs.path);
+  }
+}
+
+/** Driver names: at most 63 characters of letters, digits, dots and dashes. */
+export function checkDriverName(checks: Checks, field: string, value: unknown): void {
+  if (!checks.required(field, value)) return;
+  const name = String(value);
+  if (name.length > 63)
+    checks.add({ reason: 'FieldValueTooLong', field, message: 'Too long: may not be more than 63 bytes' });
+  checks.text(field, name.toLowerCase(), dns1123SubdomainProblems);
+}
+
+const SECRETS = [
+  'controllerPublishSecretRef',
+  'nodePublishSecretRef',
+  'nodeStageSecretRef',
+  'controllerExpandSecretRef',
+  'nodeExpandSecretRef',
+];
+
+function checkCSIVolume(checks: Checks, field: string, csi: LooseMap): void {
+  checkDriverName(checks, `${field}.driver`, csi.driver);
+  checks.required(`${field}.volumeHandle`, csi.volumeHandle);
+  for (const secret of SECRETS) {
+    const reference = mapOf(csi[secret]);
+    if (!reference) continue;
+    checks.required(`${field}.${secret}.name`, reference.name);
+    checks.required(`${field}.${secret}.namespace`, reference.namespace);
+  }
+}
+
+function checkNodeAffinity(checks: Checks, spec: LooseMap): void {
+  const affinity = mapOf(spec.nodeAffinity);
+  if (!affinity) return;
+  const selector = mapOf(affinity.required);
+  if (!selector) checks.add(required('spec.nodeAffinity.required', 'must specify required node constraints'));
+  else checkNodeSelector(checks, 'spec.nodeAffinity.required', selector);
+}
+
+export function validateVolumeUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
+  const checks = new Checks();
+  if (subresource === 'status') return checks.errors;
+  const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
+  const sourceOf = (spec: LooseMap): unknown => {
+    const fields = sourcesOf(spec).map((field) => [field, withoutExpandSecrets(mapOf(spec[field]) ?? {})]);
+    return Object.fromEntries(fields);
+  };
+  if (!deepEqual(sourceOf(after), sourceOf(before))) {
+    checks.add(
+      forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'),
+    );
+  }
+  checks.immutable('spec.volumeMode', after.volumeMode, before.volumeMode);
+  const affinity = mapOf(before.nodeAffinity);
+  if (affinity && !deepEqual(after.nodeAffinity, affinity) && !isTopologyLabelFix(after.nodeAffinity)) {
+    checks.add(
+      invalid(
+        'spec.nodeAffinity',
+        after.nodeAffinity ?? null,
+        'field is immutable, except for updating from beta label to GA',
+      ),
+    );
+  }
+  if (before.volumeAttributesClassName && !after.volumeAttributesClassName) {
+    checks.add(forbidden('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden'));
+  }
+  return checks.errors;
+}
+
+/** The secrets for expansion may be set later on. */
+function withoutExpandSecrets({
+  controllerExpandSecretRef,
+  nodeExpandSecretRef,
+  ...rest
+}: LooseMap): LooseMap {
+  return rest;
+}
+
+/** Kubernetes lets beta topology labels be replaced by their stable names. */
+function isTopologyLabelFix(affinity: unknown): boolean {
+  const terms = mapsOf(mapOf(mapOf(affinity)?.required)?.nodeSelectorTerms);
+  const keys = terms.flatMap((term) => mapsOf(term.matchExpressions).map((each) => each.key));
+  return (
+    keys.length > 0 &&
+    keys.every((key) => key === 'topology.kubernetes.io/zone' || key === 'topology.kubernetes.io/region')
+  );
+}

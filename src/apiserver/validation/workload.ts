@@ -1,0 +1,100 @@
+// Deployments, DaemonSets and StatefulSets: selector, template, replicas.
+
+import { labelSelectorOf, matchesLabels, SelectorError } from '../../api/selectors.ts';
+import type { FieldError, Subresource } from '../kind.ts';
+import { type Loose, mapOf, mapsOf } from '../kinds/loose.ts';
+import { deepEqual } from '../patch/json.ts';
+import { at, Checks, forbidden, invalid, required } from './checks.ts';
+import { checkClaimSpec } from './claim.ts';
+import { checkLabelSelector } from './node-selector.ts';
+import { checkPodSpec } from './pod.ts';
+
+export function validateWorkload(workload: Loose): FieldError[] {
+  const checks = new Checks();
+  const spec = mapOf(workload.spec) ?? {};
+  const template = mapOf(spec.template) ?? {};
+  const selector = mapOf(spec.selector);
+  checks.nonNegative('spec.replicas', spec.replicas);
+  if (!selector) checks.add(required('spec.selector'));
+  else {
+    checkLabelSelector(checks, 'spec.selector', selector);
+    if (Object.keys(selector).length === 0) {
+      checks.add(
+        invalid('spec.selector', selector, `empty selector is invalid for ${workload.kind.toLowerCase()}`),
+      );
+    } else if (!selects(selector, mapOf(mapOf(template.metadata)?.labels))) {
+      checks.add(
+        invalid(
+          'spec.template.metadata.labels',
+          mapOf(template.metadata)?.labels ?? {},
+          '`selector` does not match template `labels`',
+        ),
+      );
+    }
+  }
+  const podSpec = mapOf(template.spec) ?? {};
+  checkPodSpec(checks, 'spec.template.spec', withClaimVolumes(podSpec, spec.volumeClaimTemplates));
+  if (podSpec.restartPolicy !== undefined && podSpec.restartPolicy !== 'Always') {
+    checks.oneOf('spec.template.spec.restartPolicy', podSpec.restartPolicy, ['Always']);
+  }
+  for (const [index, claim] of mapsOf(spec.volumeClaimTemplates).entries()) {
+    checkClaimSpec(checks, `${at('spec.volumeClaimTemplates', index)}.spec`, mapOf(claim.spec) ?? {});
+  }
+  return checks.errors;
+}
+
+/** The claims of a StatefulSet are volumes of its pods, though the template does not list them. */
+function withClaimVolumes(podSpec: Record<string, unknown>, templates: unknown): Record<string, unknown> {
+  const listed = mapsOf(podSpec.volumes);
+  const claims = mapsOf(templates)
+    .map((template) => mapOf(template.metadata)?.name)
+    .filter((name) => !listed.some((volume) => volume.name === name))
+    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  return claims.length === 0 ? podSpec : { ...podSpec, volumes: [...listed, ...claims] };
+}
+
+function selects(selector: object, labels: unknown): boolean {
+  try {
+    return matchesLabels(labelSelectorOf(selector), labels as Record<string, string> | undefined);
+  } catch (error) {
+    // A malformed selector has been reported already.
+    if (error instanceof SelectorError) return true;
+    throw error;
+  }
+}
+
+export function validateWorkloadUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
+  const checks = new Checks();
+  if (subresource !== 'status')
+    checks.immutable('spec.selector', next.spec?.selector, current.spec?.selector);
+  return checks.errors;
+}
+
+const STATEFUL_CHANGES =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+export function validateStatefulSetUpdate(
+  next: Loose,
+  current: Loose,
+  subresource: Subresource,
+): FieldError[] {
+  const checks = new Checks();
+  const fixed = ({
+    serviceName,
+    selector,
+    volumeClaimTemplates,
+    podManagementPolicy,
+  }: Record<string, unknown>) => ({
+    serviceName: serviceName ?? '',
+    selector,
+    podManagementPolicy,
+    claims: mapsOf(volumeClaimTemplates).map(({ metadata, spec }) => [mapOf(metadata)?.name, spec]),
+  });
+  if (
+    subresource !== 'status' &&
+    !deepEqual(fixed(mapOf(next.spec) ?? {}), fixed(mapOf(current.spec) ?? {}))
+  ) {
+    checks.add(forbidden('spec', STATEFUL_CHANGES));
+  }
+  return checks.errors;
+}
