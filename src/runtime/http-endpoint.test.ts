@@ -63,7 +63,7 @@ describe('serveHttpEndpoint', () => {
         },
       },
     });
-    const answer = get('/healthz', { headers: { connection: 'close' } });
+    const answer = get('/healthz');
     await asked.promise;
     abort.abort();
     slow.resolve();

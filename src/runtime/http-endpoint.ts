@@ -88,6 +88,8 @@ async function answer(
 ): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const say = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
+    // A connection kept alive after this answer would hold up the stop.
+    if (signal.aborted) response.shouldKeepAlive = false;
     response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
     response.end(request.method === 'HEAD' ? undefined : text);
   };

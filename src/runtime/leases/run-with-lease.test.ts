@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { KubeClient } from '../kube.ts';
 import { memoryLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { seededRandom } from '../random.ts';
@@ -157,6 +158,35 @@ describe('runWithLease', () => {
     await clock.runUntil(a.ended, 100);
     await clock.advance(10_000);
     assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('gives the lease back without leading when aborted just as it gets it', async () => {
+    const { clock, server, log } = setUp();
+    const abort = new AbortController();
+    const client = server.client({ latencyMs: 1 });
+    const create: KubeClient['create'] = async (...args) => {
+      const created = await client.create(...args);
+      abort.abort();
+      return created;
+    };
+    const run = runWithLease(
+      {
+        kube: { ...client, create },
+        clock,
+        log,
+        random: seededRandom(1),
+        namespace: 'ns',
+        name: 'l',
+        identity: 'a',
+      },
+      async () => assert.fail('must not lead'),
+      abort.signal,
+    );
+    await clock.runUntil(run, 1000);
+    assert.deepEqual(
+      server.history.map((lease) => lease.spec?.holderIdentity),
+      ['a', ''],
+    );
   });
 
   it('passes on what the work throws, after releasing', async () => {

@@ -58,6 +58,7 @@ export async function runWithLease(
   const election = new Election(options);
   const sentAtMs = await election.acquire(signal);
   if (sentAtMs === undefined) return;
+  if (signal.aborted) return election.release();
   await election.leadFrom(sentAtMs, lead, signal);
 }
 
@@ -162,7 +163,7 @@ class Election {
       health?.ended();
       this.#status?.set(0);
       this.#log.info('Stopped leading', { ledForMs: Math.round(clock.monotonicMs() - startedAtMs) });
-      if (lost === undefined) await this.#release();
+      if (lost === undefined) await this.release();
     }
     if (lost !== undefined) throw lost;
   }
@@ -202,7 +203,7 @@ class Election {
     }
   }
 
-  async #release(): Promise<void> {
+  async release(): Promise<void> {
     if (this.#options.releaseOnExit === false) return;
     try {
       await this.#bounded(undefined, (inTime) => this.#lease.release(inTime));
