@@ -1,0 +1,43 @@
+// An informer's cache with one's own writes on top: what was just written is read back at once, instead of when the
+// watch brings it. A loop that decides from its cache needs this, or it decides twice from the same old state.
+
+import { type KubeObject, keyOf } from '../../api/object.ts';
+import type { Informer } from '../informer.ts';
+import { isNewer } from './machine.ts';
+
+export class ReadYourWrites<T extends KubeObject> {
+  readonly #informer: Informer<T>;
+  readonly #written = new Map<string, T>();
+
+  constructor(informer: Informer<T>) {
+    this.#informer = informer;
+    informer.subscribe({
+      added: (object) => this.#seen(object),
+      updated: (_before, after) => this.#seen(after),
+      deleted: (last) => this.#written.delete(keyOf(last)),
+    });
+  }
+
+  get(key: string): T | undefined {
+    return this.#written.get(key) ?? this.#informer.get(key);
+  }
+
+  /**
+   * Remembers the server's answer to an update until the informer has caught up. An object that the cache does not
+   * hold is not remembered: it may have been deleted since, and nothing would ever say so again.
+   */
+  wrote(object: T): T {
+    const cached = this.#informer.get(keyOf(object));
+    if (cached && isNewer(object.metadata.resourceVersion, cached.metadata.resourceVersion)) {
+      this.#written.set(keyOf(object), object);
+    }
+    return object;
+  }
+
+  #seen(object: T): void {
+    const written = this.#written.get(keyOf(object));
+    if (written && !isNewer(written.metadata.resourceVersion, object.metadata.resourceVersion)) {
+      this.#written.delete(keyOf(object));
+    }
+  }
+}
