@@ -133,38 +133,40 @@ export async function createPki(options: { dir?: string; clock: Clock }): Promis
   };
 
   // A renewed CA keeps its key: certificates and kubeconfigs that are out there stay good.
-  let ca: Entry;
-  if (storedCa && !needsRenewal(validToMs(storedCa.certificatePem), CA_RENEW_DAYS)) {
-    ca = { ...storedCa, expiresMs: validToMs(storedCa.certificatePem) };
-  } else {
-    ca = issue(caKey, { commonName: CA_NAME, days: CA_DAYS, purpose: 'ca' });
-    await write('ca', ca.key, ca.certificatePem);
-  }
+  const keptCa = storedCa && !needsRenewal(validToMs(storedCa.certificatePem), CA_RENEW_DAYS);
+  const caPem = keptCa
+    ? storedCa.certificatePem
+    : issue(caKey, { commonName: CA_NAME, days: CA_DAYS, purpose: 'ca' }).certificatePem;
 
-  const issueServing = async (key: KeyObject): Promise<Entry> => {
-    const entry = issue(key, {
+  const issueServing = (key: KeyObject): Entry =>
+    issue(key, {
       commonName: 'berth-apiserver',
       days: SERVING_DAYS,
       purpose: 'server',
       hosts: SERVING_HOSTS,
     });
-    await write('serving', entry.key, entry.certificatePem);
-    return entry;
-  };
   const stillServes = (pem: string) =>
     new X509Certificate(pem).verify(createPublicKey(caKey)) &&
     !needsRenewal(validToMs(pem), SERVING_RENEW_DAYS);
-  let serving =
-    storedServing && stillServes(storedServing.certificatePem)
-      ? { ...storedServing, expiresMs: validToMs(storedServing.certificatePem) }
-      : await issueServing(servingKey);
-  if (!storedTokenKey) await write('service-accounts', tokenKey, '');
+  const keptServing = storedServing && stillServes(storedServing.certificatePem);
+  let serving: Entry = keptServing
+    ? { ...storedServing, expiresMs: validToMs(storedServing.certificatePem) }
+    : issueServing(servingKey);
+  // At once, since each waits for the disk: whatever a crash leaves of the three fits together or is made anew.
+  await Promise.all([
+    keptCa ? undefined : write('ca', caKey, caPem),
+    keptServing ? undefined : write('serving', serving.key, serving.certificatePem),
+    storedTokenKey ? undefined : write('service-accounts', tokenKey, ''),
+  ]);
 
   return {
-    caPem: ca.certificatePem,
+    caPem,
     serviceAccountKey: createTokenSigner(tokenKey),
     async serving() {
-      if (needsRenewal(serving.expiresMs, SERVING_RENEW_DAYS)) serving = await issueServing(serving.key);
+      if (needsRenewal(serving.expiresMs, SERVING_RENEW_DAYS)) {
+        serving = issueServing(serving.key);
+        await write('serving', serving.key, serving.certificatePem);
+      }
       return { keyPem: keyPemOf(serving.key), certificatePem: serving.certificatePem };
     },
     issueClientCertificate({ commonName, organizations = [], days = 365 }) {
