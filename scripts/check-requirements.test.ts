@@ -72,6 +72,7 @@ test('IDs are found in titles and tables of tests, not in comments or other file
     );
     writeFileSync(
       join(root, 'src/a.test.ts'),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the template is in the planted file
       "// [NO-1]\ntest('[YES-1] [YES-2] works');\nconst cases = [{ name: `[YES-3] ${1} [YES-4]` }];\nids[NO-2];\n",
     );
     writeFileSync(join(root, 'src/a.ts'), "export const text = '[NO-3]';\n");

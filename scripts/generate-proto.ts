@@ -52,7 +52,9 @@ if (unknown.length > 0) {
   const stale = await staleFiles();
   for (const name of stale) console.error(`stale: src/csi/generated/${name}`);
   if (stale.length > 0) {
-    console.error('generated code does not match proto/: run `node scripts/generate-proto.ts` and commit the result');
+    console.error(
+      'generated code does not match proto/: run `node scripts/generate-proto.ts` and commit the result',
+    );
     process.exitCode = 1;
   }
 } else {

@@ -1,0 +1,117 @@
+// The runner itself: whatever a test file does, it must come back, count right and name what is wrong.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { clearAway, describeLeftBehind, leftBehind } from './left-behind.ts';
+import { runTestFile } from './test-file.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'runner-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+function runCode(name: string, code: string) {
+  const path = join(directory, `${name}.mjs`);
+  writeFileSync(path, `import { test, describe } from 'node:test';\n${code}`);
+  const env = { ...process.env };
+  // Set by the runner that runs this very file; a nested run must not take itself for a part of it.
+  delete env.NODE_TEST_CONTEXT;
+  return runTestFile({ path, cwd: directory, env, testTimeoutMs: 1000, fileTimeoutMs: 8000, lingerMs: 1000 });
+}
+
+describe('a test file that', () => {
+  const cases: {
+    name: string;
+    code: string;
+    counts: [passed: number, failed: number, skipped: number];
+    failures: [title: string, detail: RegExp][];
+  }[] = [
+    {
+      name: 'passes',
+      code: "describe('a', () => { test('b', () => {}); test('c', { skip: 'no root' }, () => {}); });",
+      counts: [1, 0, 1],
+      failures: [],
+    },
+    {
+      name: 'fails',
+      code: "describe('a', () => { test('b', () => { throw new Error('broke'); }); }); test('c', () => {});",
+      counts: [1, 1, 0],
+      failures: [['a › b', /broke/]],
+    },
+    {
+      name: 'throws while loading',
+      code: "test('a', () => {}); throw new Error('at load');",
+      counts: [1, 1, 0],
+      failures: [['the file as a whole', /exit code/]],
+    },
+    {
+      name: 'hangs in a test',
+      code: "test('a', () => new Promise(() => setInterval(() => {}, 1000))); test('b', () => {});",
+      counts: [1, 2, 0],
+      failures: [
+        ['a', /timed out/],
+        ['the file as a whole', /something they started was left open/],
+      ],
+    },
+    {
+      name: 'leaves a timer running',
+      code: "test('a', () => { setInterval(() => {}, 1000); });",
+      counts: [1, 1, 0],
+      failures: [['the file as a whole', /something they started was left open/]],
+    },
+    {
+      name: 'never lets go of the processor',
+      code: "test('a', () => { for (;;); });",
+      counts: [0, 1, 0],
+      failures: [['the file as a whole', /did not end within 8 s/]],
+    },
+    {
+      name: 'exits in the middle',
+      code: "test('a', () => {}); test('b', () => process.exit(0));",
+      counts: [1, 1, 0],
+      failures: [['the file as a whole', /before its tests/]],
+    },
+  ];
+  for (const { name, code, counts, failures } of cases) {
+    test(name, async () => {
+      const result = await runCode(name.replaceAll(' ', '-'), code);
+      const found = JSON.stringify(result.failures);
+      assert.deepEqual(
+        result.failures.map(({ title }) => title),
+        failures.map(([title]) => title),
+        found,
+      );
+      for (const [i, [, detail]] of failures.entries())
+        assert.match(result.failures[i]?.detail ?? '', detail);
+      assert.deepEqual([result.passed, result.failed, result.skipped], counts, found);
+    });
+  }
+});
+
+test('what tests print is kept, also in the middle of a line', async () => {
+  const result = await runCode(
+    'prints',
+    "test('a', () => { process.stdout.write('half'); console.error('oops'); });",
+  );
+  assert.equal(result.passed, 1);
+  assert.match(result.output, /half/);
+  assert.match(result.output, /oops/);
+});
+
+test('a process left behind is found by its mark and ended', async () => {
+  const mark = `BERTH_PLANTED=${directory}`;
+  const child = spawn('sleep', ['600'], {
+    env: { ...process.env, BERTH_PLANTED: directory },
+    stdio: 'ignore',
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  // Until it has become `sleep`, it still has our own environment.
+  while (!readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').startsWith('sleep'))
+    await new Promise(setImmediate);
+  const left = leftBehind({ mark, directory });
+  assert.deepEqual(describeLeftBehind(left), [`process ${child.pid} still runs: sleep 600`]);
+  clearAway(left);
+  await exited;
+  assert.deepEqual(describeLeftBehind(leftBehind({ mark, directory })), []);
+});

@@ -1,0 +1,138 @@
+// `npm test`: the static checks, then every test file, then one line with the counts. With `--static` only the checks
+// (`npm run check`); with arguments only the test files whose path contains one of them.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { capabilities } from '../test/capabilities.ts';
+import { clearAway, describeLeftBehind, leftBehind, type Tracked } from './left-behind.ts';
+import { projectRoot } from './source-files.ts';
+import { runStaticCheck, staticChecks } from './static-checks.ts';
+import { type FileResult, runTestFile } from './test-file.ts';
+
+const CONCURRENCY = 2;
+/** Far above what any test takes here, so that only a hang meets it. */
+const TEST_TIMEOUT_MS = 60_000;
+const FILE_TIMEOUT_MS = 180_000;
+const LINGER_MS = 10_000;
+/** A process that was told to stop gets this long to be gone. */
+const SETTLE_MS = 2_000;
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const skipReasons = new Map<string, number>();
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+const indent = (text: string): string => text.trimEnd().replaceAll(/^/gm, '    ');
+const seconds = (sinceMs: number): string => `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
+
+/** Runs `work` on all items, a few at a time. */
+async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const remaining = items[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (const item of remaining) await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
+
+async function runStaticChecks(): Promise<void> {
+  await forEachConcurrently(staticChecks(), async (check) => {
+    const startMs = performance.now();
+    const { ok, output } = await runStaticCheck(check);
+    counts[ok ? 'passed' : 'failed'] += 1;
+    print(`${ok ? '✔' : '✖'} ${check.name} (${seconds(startMs)})`);
+    if (!ok) print(indent(output));
+  });
+}
+
+function testFiles(filters: readonly string[]): string[] {
+  return ['src', 'test', 'bench', 'scripts']
+    .flatMap((folder) => readdirSync(join(projectRoot, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map((entry) => relative(projectRoot, join(entry.parentPath, entry.name)))
+    .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+    .sort();
+}
+
+function printMissingCapabilities(): void {
+  for (const { missing, without } of Object.values(capabilities)) {
+    const reason = missing();
+    if (reason !== undefined) print(`– ${reason}: skipping ${without}`);
+  }
+}
+
+async function runTests(files: readonly string[]): Promise<void> {
+  // Short, because unix socket paths are limited to 107 bytes.
+  const base = mkdtempSync(join(tmpdir(), 'bt-'));
+  await forEachConcurrently([...files.entries()], async ([index, path]) => {
+    const startMs = performance.now();
+    const tracked: Tracked = {
+      mark: `BERTH_TEST_FILE=${base}/${index}`,
+      directory: join(base, String(index)),
+    };
+    mkdirSync(tracked.directory);
+    const result = await runTestFile({
+      path,
+      cwd: projectRoot,
+      env: { ...process.env, BERTH_TEST_FILE: tracked.directory, TMPDIR: tracked.directory },
+      testTimeoutMs: TEST_TIMEOUT_MS,
+      fileTimeoutMs: FILE_TIMEOUT_MS,
+      lingerMs: LINGER_MS,
+    });
+    reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs);
+  });
+  rmSync(base, { recursive: true, force: true });
+}
+
+async function leaksOf(tracked: Tracked): Promise<string[]> {
+  const endMs = performance.now() + SETTLE_MS;
+  let left = leftBehind(tracked);
+  while (describeLeftBehind(left).length > 0 && performance.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    left = leftBehind(tracked);
+  }
+  clearAway(left);
+  return describeLeftBehind(left);
+}
+
+function withLeaks(result: FileResult, leaks: readonly string[]): FileResult {
+  if (leaks.length === 0) return result;
+  const failure = { title: 'left behind after the tests', detail: leaks.join('\n') };
+  return { ...result, failed: result.failed + 1, failures: [...result.failures, failure] };
+}
+
+function reportFile(path: string, result: FileResult, startMs: number): void {
+  counts.passed += result.passed;
+  counts.failed += result.failed;
+  counts.skipped += result.skipped;
+  for (const reason of result.skips) skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + 1);
+  print(`${result.failed > 0 ? '✖' : '✔'} ${path}: ${countsText(result)} (${seconds(startMs)})`);
+  for (const { title, detail } of result.failures) print(`  ✖ ${title}\n${indent(detail)}`);
+  if (result.failed > 0 && result.output.trim() !== '') print(`  it printed:\n${indent(result.output)}`);
+}
+
+function countsText({
+  passed,
+  failed,
+  skipped,
+}: {
+  passed: number;
+  failed: number;
+  skipped: number;
+}): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+const args = process.argv.slice(2);
+const startMs = performance.now();
+const filters = args.filter((argument) => !argument.startsWith('-'));
+if (filters.length === 0) await runStaticChecks();
+if (!args.includes('--static')) {
+  printMissingCapabilities();
+  await runTests(testFiles(filters));
+  for (const [reason, number] of skipReasons) print(`– ${number} skipped: ${reason}`);
+}
+print(`took ${seconds(startMs)}`);
+print(countsText(counts));
+process.exit(counts.failed > 0 ? 1 : 0);

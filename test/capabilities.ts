@@ -1,0 +1,81 @@
+// What this machine can do beyond running Node. A test that needs more says so: `test('…', { skip: lacking('root') }, …)`,
+// and the test command prints one line for each capability that is missing and what that leaves out.
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+interface Capability {
+  /** What is not tested without it. */
+  readonly without: string;
+  /** Why it is missing; undefined when it is there. */
+  missing(): string | undefined;
+}
+
+/** Where the program is, by PATH and the directories that a user's PATH often lacks. */
+export function programPath(name: string): string | undefined {
+  const directories = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/sbin',
+    '/usr/local/go/bin',
+  ];
+  return directories.map((directory) => join(directory, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A program of `BERTH_PEERS`, the directory with official programs to compare and to work with. */
+export function peerPath(name: string): string | undefined {
+  const directory = process.env.BERTH_PEERS;
+  const path = directory ? join(directory, name) : undefined;
+  return path !== undefined && isExecutable(path) ? path : undefined;
+}
+
+const program = (name: string, without: string): Capability => ({
+  without,
+  missing: () => (programPath(name) === undefined ? `${name} is not installed` : undefined),
+});
+
+export const capabilities = {
+  root: {
+    without: 'real mounts',
+    missing: () => (process.getuid?.() === 0 ? undefined : 'not running as root'),
+  },
+  loop: {
+    without: 'volumes that are block devices',
+    missing: () => (existsSync('/dev/loop-control') ? undefined : 'there is no /dev/loop-control'),
+  },
+  'mkfs.ext4': program('mkfs.ext4', 'ext4 volumes'),
+  'mkfs.xfs': program('mkfs.xfs', 'xfs volumes'),
+  chromium: program('chromium', 'the web page in a browser'),
+  kubectl: program('kubectl', 'kubectl against the embedded API server'),
+  'csi-sanity': {
+    without: "csi-sanity's conformance suite against our driver",
+    missing: () =>
+      (programPath('csi-sanity') ?? peerPath('csi-sanity'))
+        ? undefined
+        : `csi-sanity is not installed${programPath('go') === undefined ? ', and neither is go to build it' : ''}`,
+  },
+  BERTH_PEERS: {
+    without: 'comparison and interplay with the official programs',
+    missing: () => (process.env.BERTH_PEERS ? undefined : 'BERTH_PEERS is not set'),
+  },
+  BERTH_TEST_KUBECONFIG: {
+    without: 'tests against a real cluster',
+    missing: () => (process.env.BERTH_TEST_KUBECONFIG ? undefined : 'BERTH_TEST_KUBECONFIG is not set'),
+  },
+} satisfies Record<string, Capability>;
+
+export type CapabilityName = keyof typeof capabilities;
+
+/** Why a test that needs all of these is skipped, or false when it can run: fits `skip`. */
+export function lacking(...names: readonly CapabilityName[]): string | false {
+  const reasons = names.map((name) => capabilities[name].missing()).filter((reason) => reason !== undefined);
+  return reasons.length === 0 ? false : reasons.join(', ');
+}
