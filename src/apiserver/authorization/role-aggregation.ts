@@ -1,0 +1,59 @@
+// Writes into each aggregated ClusterRole the rules it stands for, so that people see them. Nothing depends on it: the
+// authorizer works them out for itself.
+
+import { isDeepStrictEqual } from 'node:util';
+import { clusterRoles } from '../../api/kinds.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type { Reader } from '../pipeline.ts';
+import type { PolicyRule } from './policy-rules.ts';
+import { effectiveRules } from './role-index.ts';
+
+/** Aggregated roles whose stored rules are not, or no longer, the right ones. */
+export function staleAggregations(reader: Reader): { name: string; rules: readonly PolicyRule[] }[] {
+  const stale: { name: string; rules: readonly PolicyRule[] }[] = [];
+  const all = [...reader.list(clusterRoles)];
+  for (const role of all) {
+    if (!role.aggregationRule) continue;
+    const rules = effectiveRules(role, all);
+    if (!isDeepStrictEqual(rules, role.rules ?? [])) stale.push({ name: role.metadata.name, rules });
+  }
+  return stale;
+}
+
+/** `client` may change any ClusterRole. Returns the function that ends it. */
+export function followRoleAggregation(ports: { reader: Reader; client: KubeClient; log: Log }): () => void {
+  const { reader, client, log } = ports;
+  let isRunning = false;
+  let isStale = true;
+  let isOver = false;
+
+  async function bringUpToDate(): Promise<void> {
+    if (isRunning) return;
+    isRunning = true;
+    while (isStale && !isOver) {
+      isStale = false;
+      for (const { name, rules } of staleAggregations(reader)) {
+        try {
+          await client.patch(clusterRoles, { name }, { rules }, { type: 'merge' });
+        } catch (error) {
+          // Whoever was faster caused a change, and that change brings us back.
+          if (isNotFound(error) || isConflict(error) || isOver) continue;
+          log.error('the rules of an aggregated role were not written', error, { clusterRole: name });
+        }
+      }
+    }
+    isRunning = false;
+  }
+
+  const unsubscribe = reader.subscribe(clusterRoles, () => {
+    isStale = true;
+    void bringUpToDate();
+  });
+  void bringUpToDate();
+  return () => {
+    isOver = true;
+    unsubscribe();
+  };
+}
