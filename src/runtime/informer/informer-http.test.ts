@@ -35,7 +35,7 @@ function follow(server: ScriptedServer): Followed {
     clock: fastClock,
     random: seededRandom('informer'),
     log,
-    timeouts: { headersTimeoutMs: 100 },
+    timeouts: { headersTimeoutMs: 300 },
   });
   const stop = new AbortController();
   const informers = createInformers({

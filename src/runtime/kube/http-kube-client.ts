@@ -124,12 +124,12 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
   }
 
   return {
-    get(resource, name, { signal } = {}) {
+    async get(resource, name, { signal } = {}) {
       const path = objectPath(resource, name);
       return send({ method: 'GET', path, kind: 'read', repeatable: true, ...withSignal(signal) });
     },
 
-    list(resource, given = {}) {
+    async list(resource, given = {}) {
       return given.limit === undefined && !given.continue
         ? listAll(resource, given)
         : listPage(resource, given);
@@ -157,7 +157,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
       });
     },
 
-    create(resource, object, given = {}) {
+    async create(resource, object, given = {}) {
       const path =
         given.subresource === undefined
           ? createPath(resource, object.metadata.namespace)
@@ -172,7 +172,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
       });
     },
 
-    update(resource, object, given = {}) {
+    async update(resource, object, given = {}) {
       return send({
         method: 'PUT',
         path: withQuery(objectPath(resource, nameOf(object), given.subresource), writeQuery(given)),
@@ -183,7 +183,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
       });
     },
 
-    patch(resource, name, patch, given) {
+    async patch(resource, name, patch, given) {
       return send({
         method: 'PATCH',
         path: withQuery(objectPath(resource, name, given.subresource), {
@@ -220,7 +220,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
       });
     },
 
-    createSubresource(resource, name, subresource, body, given = {}) {
+    async createSubresource(resource, name, subresource, body, given = {}) {
       return send({
         method: 'POST',
         path: withQuery(objectPath(resource, name, subresource), writeQuery(given)),
