@@ -8,7 +8,9 @@ export const EVENT_MARK = '\u0001berth-test ';
 
 export type ReportedEvent =
   | { type: 'pass' | 'fail' | 'skip'; title: string; detail: string }
-  /** No more tests will come. */
+  /** A test or suite begins and is over, told at that moment; results come later, in the order of the file. */
+  | { type: 'begin' | 'over' }
+  /** The process is about to end by itself. */
   | { type: 'end' };
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
@@ -22,6 +24,8 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
 }
 
 function reportedEvent(event: TestEvent, titles: readonly string[]): ReportedEvent | undefined {
+  if (event.type === 'test:dequeue') return { type: 'begin' };
+  if (event.type === 'test:complete') return { type: 'over' };
   if (event.type === 'test:summary') return { type: 'end' };
   if (event.type !== 'test:pass' && event.type !== 'test:fail') return undefined;
   const { data } = event;

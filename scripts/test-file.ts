@@ -49,6 +49,7 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
     stop(`did not end within ${options.fileTimeoutMs / 1000} s and was killed`),
     options.fileTimeoutMs,
   );
+  let running = 0;
   let lingerTimer: NodeJS.Timeout | undefined;
   const readLines = async (stream: NodeJS.ReadableStream): Promise<void> => {
     for await (const line of createInterface({ input: stream })) {
@@ -58,12 +59,14 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
       }
       const event = JSON.parse(line.slice(EVENT_MARK.length)) as ReportedEvent;
       events.push(event);
-      if (event.type === 'end') {
-        lingerTimer = setTimeout(
-          stop('all its tests ended but the process did not: something they started was left open'),
-          options.lingerMs,
-        );
-      }
+      if (event.type === 'begin') running += 1;
+      if (event.type === 'over') running -= 1;
+      clearTimeout(lingerTimer);
+      if (running > 0) continue;
+      lingerTimer = setTimeout(
+        stop('all its tests ended but the process did not: something they started was left open'),
+        options.lingerMs,
+      );
     }
   };
   const reading = Promise.all([readLines(child.stdout), readLines(child.stderr)]);
@@ -88,15 +91,16 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
 function resultOf(run: {
   events: ReportedEvent[];
   output: string[];
+  /** How it ended, unless well. */
   ending: string | undefined;
+  wasStopped: boolean;
 }): FileResult {
-  const { events, ending } = run;
-  const ended = events.some((event) => event.type === 'end');
-  const tests = events.filter((event) => event.type !== 'end');
+  const ended = run.events.some((event) => event.type === 'end');
+  const tests = run.events.filter((event) => 'title' in event);
   const failures = tests.filter(({ type }) => type === 'fail');
   const skips = tests.filter(({ type }) => type === 'skip');
-  // A file that ended badly although no test of it failed has failed itself.
-  const problem = ending ?? (ended ? undefined : 'ended before its tests did');
+  const problem = run.ending ?? (ended ? undefined : 'ended before its tests did');
+  // A failed test makes the exit code bad too; what that does not explain, the file itself has failed.
   if (problem !== undefined && (failures.length === 0 || !ended || run.wasStopped)) {
     failures.push({ type: 'fail', title: 'the file as a whole', detail: problem });
   }
