@@ -13,7 +13,6 @@ import {
 import type { KubeObject } from '../../api/object.ts';
 import type { FieldError, Kind } from '../kind.ts';
 import { mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { at, Checks, forbidden, invalid, required, tooLong } from './checks.ts';
 
 const MAX_ANNOTATION_BYTES = 256 * 1024;
@@ -34,9 +33,10 @@ function nameProblems(kind: Kind, name: string): string[] {
   return dns1123SubdomainProblems(name);
 }
 
-/** All problems of an object that is about to be created, or of the new state of an updated one. */
-export function validateMetadata(object: KubeObject, kind: Kind): FieldError[] {
+/** All problems of an object that is about to be created; with `current`, of one that is about to replace that. */
+export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeObject): FieldError[] {
   const checks = new Checks();
+  if (current) checkChange(checks, object, current);
   const metadata = mapOf(object.metadata) ?? {};
   const name = String(metadata.name ?? '');
   if (name === '') checks.add(required('metadata.name', 'name or generateName is required'));
@@ -112,9 +112,7 @@ function checkOwners(checks: Checks, owners: unknown): void {
 }
 
 /** What may not change between two states of one object. */
-export function validateMetadataUpdate(next: KubeObject, current: KubeObject, kind: Kind): FieldError[] {
-  const checks = new Checks();
-  checks.errors.push(...validateMetadata(next, kind));
+function checkChange(checks: Checks, next: KubeObject, current: KubeObject): void {
   for (const field of [
     'name',
     'namespace',
@@ -143,14 +141,4 @@ export function validateMetadataUpdate(next: KubeObject, current: KubeObject, ki
       );
     }
   }
-  return checks.errors;
-}
-
-/** Whether two objects differ outside metadata, status and their kind: what raises `generation`. */
-export function specChanged(next: KubeObject, current: KubeObject): boolean {
-  const body = (object: KubeObject): Record<string, unknown> => {
-    const { metadata, status, apiVersion, kind, ...rest } = object as KubeObject & Record<string, unknown>;
-    return rest;
-  };
-  return !deepEqual(body(next), body(current));
 }

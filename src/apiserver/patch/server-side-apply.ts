@@ -1,0 +1,145 @@
+// Server-side apply: merges what a manager applies into the live object, refuses to take fields from others unless
+// forced, and drops fields that the manager applied before, applies no longer, and nobody else owns.
+
+import { apiVersionOf, type KubeObject } from '../../api/object.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import type { Kind, Subresource } from '../kind.ts';
+import {
+  difference,
+  emptySet,
+  equalSets,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  pathsOf,
+  union,
+} from './field-set.ts';
+import { collectFields, compareFields, mergeApplied, removeFields } from './field-walk.ts';
+import { deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
+import {
+  bodyOf,
+  findOrAdd,
+  type Manager,
+  owned,
+  readManagers,
+  stamp,
+  writeManagers,
+} from './managed-fields.ts';
+
+export interface ApplyOptions {
+  patch: Json;
+  current: KubeObject | undefined;
+  kind: Kind;
+  fieldManager: string;
+  force: boolean;
+  subresource: Subresource;
+  nowMs: number;
+}
+
+export function applyServerSide(options: ApplyOptions): KubeObject {
+  const { kind, force, subresource, current } = options;
+  const applied = checkedPatch(options.patch, kind);
+  const schema = kind.schema();
+  const appliedFields = emptySet();
+  collectFields(bodyOf(applied), schema, appliedFields);
+  const fields = owned(appliedFields, kind, subresource);
+  if (!current) {
+    const created = structuredClone(applied);
+    const managers: Manager[] = [];
+    const applier = findOrAdd(managers, {
+      manager: options.fieldManager,
+      operation: 'Apply',
+      kind,
+      subresource,
+    });
+    Object.assign(applier, { fields, time: stamp(options.nowMs) });
+    writeManagers(created, managers);
+    return created;
+  }
+  const managers = readManagers(current.metadata.managedFields);
+  const applier = findOrAdd(managers, {
+    manager: options.fieldManager,
+    operation: 'Apply',
+    kind,
+    subresource,
+  });
+  const others = managers.filter((each) => each !== applier);
+  const merged = mergeApplied(current as unknown as Json, applied as unknown as Json, schema);
+  const { changed } = compareFields(bodyOf(current), bodyOf(merged as unknown as KubeObject), schema);
+  resolveConflicts(others, owned(changed, kind, subresource), force);
+  const result = dropAbandoned(merged, {
+    schema,
+    before: applier.fields,
+    now: fields,
+    others,
+  }) as unknown as KubeObject;
+  const unchanged = equalSets(applier.fields, fields) && deepEqual(bodyOf(result), bodyOf(current));
+  if (!unchanged || applier.time === undefined) applier.time = stamp(options.nowMs);
+  applier.fields = fields;
+  writeManagers(result, managers);
+  return result;
+}
+
+function checkedPatch(patch: Json, kind: Kind): KubeObject {
+  if (!isJsonObject(patch)) throw new PatchError('an apply patch must be a whole object');
+  const { apiVersion, kind: name, metadata } = patch;
+  if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
+    throw new PatchError(
+      `the apply patch must be a ${kind.kind} of ${apiVersionOf(kind)}, it says ${String(name)} of ${String(apiVersion)}`,
+    );
+  }
+  const managed = isJsonObject(metadata) ? metadata.managedFields : undefined;
+  if (Array.isArray(managed) && managed.length > 0)
+    throw new PatchError('metadata.managedFields must be nil');
+  const { managedFields: _none, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
+  return { ...patch, metadata: rest } as unknown as KubeObject;
+}
+
+/** Without force, a changed field that another owns is refused; with force it changes hands. */
+function resolveConflicts(others: readonly Manager[], changed: FieldSet, force: boolean): void {
+  const conflicts = others
+    .map((manager) => ({ manager, fields: intersection(manager.fields, changed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+  if (conflicts.length === 0) return;
+  if (!force) throw conflictError(conflicts);
+  for (const { manager, fields } of conflicts) manager.fields = difference(manager.fields, fields);
+}
+
+function conflictError(conflicts: readonly { manager: Manager; fields: FieldSet }[]): KubeError {
+  const each = conflicts
+    .map(({ manager, fields }) => ({ who: managerText(manager), paths: pathsOf(fields) }))
+    .sort((a, b) => (a.who < b.who ? -1 : 1));
+  const causes = each.flatMap(({ who, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
+  );
+  const [only] = causes;
+  const message =
+    causes.length === 1 && only
+      ? `Apply failed with 1 conflict: ${only.message}: ${only.field}`
+      : `Apply failed with ${causes.length} conflicts: ${each
+          .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)])
+          .join('\n')}`;
+  return new KubeError({ reason: 'Conflict', code: 409, message, details: { causes } });
+}
+
+function managerText({ manager, operation, apiVersion, subresource, time }: Manager): string {
+  const name =
+    JSON.stringify(manager) + (subresource ? ` with subresource ${JSON.stringify(subresource)}` : '');
+  if (operation === 'Apply') return name;
+  return `${name} using ${apiVersion}${time ? ` at ${time}` : ''}`;
+}
+
+function dropAbandoned(
+  merged: Json,
+  {
+    schema,
+    before,
+    now,
+    others,
+  }: { schema: ReturnType<Kind['schema']>; before: FieldSet; now: FieldSet; others: readonly Manager[] },
+): Json {
+  const abandoned = difference(before, now);
+  if (isEmptySet(abandoned)) return merged;
+  const kept = others.reduce((sum, each) => union(sum, each.fields), now);
+  return removeFields(merged, schema, difference(abandoned, kept), kept) ?? merged;
+}

@@ -1,0 +1,48 @@
+// `meta.k8s.io/v1 Table`: what kubectl asks for to print `get`.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { Kind } from '../kind.ts';
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+export interface TableOptions {
+  includeObject: IncludeObject | string;
+  nowMs: number;
+  listMetadata: object;
+}
+
+export interface Table {
+  kind: 'Table';
+  apiVersion: 'meta.k8s.io/v1';
+  metadata: object;
+  columnDefinitions: object[];
+  rows: object[];
+}
+
+export function toTable(kind: Kind, objects: readonly KubeObject[], options: TableOptions): Table {
+  const { includeObject, nowMs, listMetadata } = options;
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: listMetadata,
+    columnDefinitions: kind.columns.map(({ name, type, format = '', description = '', priority = 0 }) => ({
+      name,
+      type,
+      format,
+      description,
+      priority,
+    })),
+    rows: objects.map((object) => ({
+      cells: kind.columns.map((column) => column.cell(object, nowMs)),
+      ...included(object, includeObject),
+    })),
+  };
+}
+
+function included(object: KubeObject, includeObject: string): { object?: object } {
+  if (includeObject === 'None') return {};
+  if (includeObject === 'Object') return { object };
+  return {
+    object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata },
+  };
+}
