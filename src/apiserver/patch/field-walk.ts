@@ -88,8 +88,11 @@ function compare(
   removed: FieldSet,
 ): void {
   if (before === after) return;
-  if (before === undefined) return collectFields(after, schema, changed);
-  if (after === undefined) return collectFields(before, schema, removed);
+  if (before === undefined || after === undefined) {
+    if (before === undefined) collectFields(after, schema, changed);
+    else collectFields(before, schema, removed);
+    return;
+  }
   const [oldParts, newParts] = [partsOf(before, schema), partsOf(after, schema)];
   if (!oldParts || !newParts) {
     if (!deepEqual(before, after)) changed.member = true;
