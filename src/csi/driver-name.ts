@@ -48,7 +48,7 @@ export function unescapeQualifiedName(name: string): string {
   return name.replaceAll('~', '/');
 }
 
-/** The specification's limit for what drivers hand out: 128 bytes was never enforced for IDs; emptiness is an error. */
+/** Drivers exist that forget to fill in what they must; an empty ID would name any volume, or none. */
 function nonEmpty(kind: string, text: string): string {
   if (text === '') throw new Error(`the driver gave an empty ${kind}; it must name what it refers to`);
   return text;

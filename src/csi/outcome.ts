@@ -137,9 +137,7 @@ export const outcomes: Readonly<Record<CsiOperation, Row>> = {
   NodeGetVolumeStats: read,
   NodeExpandVolume: {
     ...expandVolume,
-    FAILED_PRECONDITION: infeasible(
-      'it cannot grow while it is in use on the node; unmounting it changes that',
-    ),
+    FAILED_PRECONDITION: final('it cannot grow while it is in use on the node; unmounting it changes that'),
   },
   // Asked in the middle of mounting: a driver that does not answer must not make an uncertain mount look certain.
   NodeGetCapabilities: change,

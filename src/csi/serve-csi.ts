@@ -137,18 +137,17 @@ function register(server: grpc.Server, served: ServedMethod, underWay: Set<Abort
     return;
   }
   const handler: grpc.handleServerStreamingCall<Message, Message> = (call) => {
+    // Waits for the write itself, so that a source that never pauses still leaves the process time to notice that
+    // nobody reads any more.
     const send = (message: Message): Promise<void> =>
       new Promise((resolve) => {
-        if (call.write(message) || call.cancelled) resolve();
-        else {
-          const proceed = (): void => {
-            call.off('drain', proceed);
-            call.off('cancelled', proceed);
-            resolve();
-          };
-          call.once('drain', proceed);
-          call.once('cancelled', proceed);
-        }
+        if (call.cancelled) return resolve();
+        const proceed = (): void => {
+          call.off('cancelled', proceed);
+          resolve();
+        };
+        call.once('cancelled', proceed);
+        call.write(message, proceed);
       });
     during(call, (context) => run(call.request, context, send)).then(
       () => call.end(),
