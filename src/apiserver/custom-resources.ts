@@ -4,6 +4,7 @@
 import { type CustomResourceDefinition, customResourceDefinitions } from '../api/kinds.ts';
 import { isNotFound } from '../runtime/kube-error.ts';
 import type { Log } from '../runtime/ports.ts';
+import { definitionStatus, isEstablished, namesTakenBy, type TakenNames } from './crd/definition-status.ts';
 import type { Kind } from './kind.ts';
 import type { Reader, User } from './pipeline.ts';
 import type { Plan } from './storage/store.ts';
@@ -83,64 +84,25 @@ function planStatus(machine: Machine, current: Version | undefined): Plan {
   } else if (!finalizers.includes(CLEANUP_FINALIZER)) {
     metadata.finalizers = [...finalizers, CLEANUP_FINALIZER];
   }
-  if (!deleting) crd.status = statusOf(machine, crd) as NonNullable<CustomResourceDefinition['status']>;
+  if (!deleting) {
+    crd.status = definitionStatus(crd, takenNames(machine, crd), timestamp(machine.clock.now()));
+  }
   if (isFinished(crd, { group: '', plural: '' } as Kind)) return { kind: 'remove', object: crd };
   return jsonEqual(crd, current.object) ? { kind: 'keep', version: current } : { kind: 'put', object: crd };
 }
 
-interface Condition {
-  type: string;
-  status: string;
-  lastTransitionTime?: string;
-  reason?: string;
-  message?: string;
-}
-
-function statusOf(machine: Machine, crd: CustomResourceDefinition): object {
-  const { spec, status } = crd;
-  const taken = namesTakenBy(machine, crd);
-  const accepted = taken === undefined;
-  const before = (status?.conditions ?? []) as Condition[];
-  const condition = (type: string, holds: boolean, reason: string, message: string): Condition => {
-    const known = before.find((each) => each.type === type);
-    const value = holds ? 'True' : 'False';
-    if (known?.status === value && known.reason === reason) return known;
-    const lastTransitionTime = timestamp(machine.clock.now());
-    return { type, status: value, lastTransitionTime, reason, message };
-  };
-  const established = accepted || isEstablished(crd);
-  const storage = spec.versions.filter((each) => each.storage).map((each) => each.name);
-  return {
-    ...status,
-    conditions: [
-      condition(
-        'NamesAccepted',
-        accepted,
-        accepted ? 'NoConflicts' : 'NameConflict',
-        accepted ? 'no conflicts found' : `the names are in use by ${taken}`,
-      ),
-      condition(
-        'Established',
-        established,
-        established ? 'InitialNamesAccepted' : 'NotAccepted',
-        established ? 'the initial names have been accepted' : 'not all names are accepted',
-      ),
-    ],
-    acceptedNames: accepted
-      ? { ...spec.names, listKind: spec.names.listKind ?? `${spec.names.kind}List` }
-      : (status?.acceptedNames ?? { plural: '', kind: '' }),
-    storedVersions: [...new Set([...(status?.storedVersions ?? []), ...storage])],
-  };
-}
-
-/** Another kind of the same group with one of the names. */
-function namesTakenBy({ registry }: Machine, crd: CustomResourceDefinition): string | undefined {
-  const { group, names } = crd.spec;
-  if (isEstablished(crd)) return undefined;
-  const other = registry
+/** Of other definitions and of built-in kinds in the same group. */
+function takenNames({ store, registry }: Machine, crd: CustomResourceDefinition): TakenNames {
+  const others = [...store.range(TYPE, '')].map(({ object }) => object as CustomResourceDefinition);
+  const { resources, kinds } = namesTakenBy(others, crd);
+  const custom = new Set(others.map(({ spec }) => `${spec.names.plural}.${spec.group}`));
+  const builtin = registry
     .all()
-    .find((kind) => kind.group === group && (kind.plural === names.plural || kind.kind === names.kind));
-  return other === undefined ? undefined : `${other.plural}.${other.group}`;
+    .filter((kind) => kind.group === crd.spec.group && !custom.has(`${kind.plural}.${kind.group}`));
+  return {
+    resources: new Set([...resources, ...builtin.flatMap((kind) => [kind.plural, kind.singular])]),
+    kinds: new Set([...kinds, ...builtin.flatMap((kind) => [kind.kind, `${kind.kind}List`])]),
+  };
 }
 
 async function removeInstances(machine: Machine, crd: CustomResourceDefinition): Promise<void> {
@@ -169,11 +131,5 @@ async function removeInstances(machine: Machine, crd: CustomResourceDefinition):
         if (!isNotFound(error)) throw error;
       }
     }),
-  );
-}
-
-export function isEstablished(crd: CustomResourceDefinition): boolean {
-  return (
-    crd.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
   );
 }

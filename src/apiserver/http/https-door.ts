@@ -49,6 +49,7 @@ const STOP_MS = 2_000;
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
   const { pki, host, port, machine } = options;
   const { keyPem, certificatePem } = await pki.serving();
+  const responses = new Set<ServerResponse>();
   const server = createServer(
     {
       key: keyPem,
@@ -65,6 +66,8 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       noDelay: true,
     },
     (message, response) => {
+      responses.add(response);
+      response.once('close', () => responses.delete(response));
       void exchange(options, message, response);
     },
   );
@@ -81,7 +84,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
   return {
     url: `https://${shownHost}:${actual}`,
     port: actual,
-    stop: () => stop(server, machine),
+    stop: () => stop(server, responses, machine),
   };
 }
 
@@ -95,15 +98,22 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-function stop(server: Server, { clock }: Machine): Promise<void> {
-  return new Promise((resolve) => {
-    const force = clock.setTimeout(() => server.closeAllConnections(), STOP_MS);
-    server.close(() => {
-      force.cancel();
-      resolve();
-    });
-    server.closeIdleConnections();
+/** Answers under way are sent to their last byte; then nobody is left to wait for. */
+async function stop(
+  server: Server,
+  responses: ReadonlySet<ServerResponse>,
+  { clock }: Machine,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.on('close', () => resolve());
   });
+  const force = clock.setTimeout(() => server.closeAllConnections(), STOP_MS);
+  await Promise.all(
+    [...responses].map((response) => new Promise<void>((resolve) => response.once('close', () => resolve()))),
+  );
+  server.close();
+  await closed;
+  force.cancel();
 }
 
 /** Never rejects. */

@@ -27,6 +27,8 @@ export function admitCreate(machine: Machine, request: WriteRequest, object: Kub
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   kind.setDefaults(object);
   kind.prepareForCreate(object);
+  // What was cleared has defaults too, such as the phase of a new claim.
+  kind.setDefaults(object);
   refuse(request, object, [...validateMetadata(object, kind), ...kind.validate(object)]);
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }

@@ -1,0 +1,488 @@
+// The HTTPS door of a whole server: paths, forms, limits, streams, and everything that clients get wrong.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { Agent, request } from 'undici';
+import type { ApiServer } from '../api-server.ts';
+import { testServer } from '../test-server.ts';
+
+interface Answer {
+  code: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  json(): Record<string, never> & { [key: string]: unknown };
+}
+
+interface Door {
+  server: ApiServer;
+  url: string;
+  tls: { ca: string; cert: string; key: string };
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string>; anonymous?: boolean },
+  ): Promise<Answer>;
+}
+
+async function openDoor(t: Pick<TestContext, 'after'>, options: object = {}): Promise<Door> {
+  const server = await testServer(t, { listen: true, ...options });
+  const url = server.url as string;
+  const { keyPem, certificatePem } = server.pki.issueClientCertificate({
+    commonName: server.adminUser.name,
+    organizations: ['system:masters'],
+  });
+  const tls = { ca: server.pki.caPem, cert: certificatePem, key: keyPem };
+  const agents = { admin: new Agent({ connect: tls }), nobody: new Agent({ connect: { ca: tls.ca } }) };
+  t.after(() => Promise.all([agents.admin.destroy(), agents.nobody.destroy()]));
+  return {
+    server,
+    url,
+    tls,
+    async call(method, path, { body, headers = {}, anonymous = false } = {}) {
+      const raw = typeof body === 'string' || Buffer.isBuffer(body);
+      const answer = await request(`${url}${path}`, {
+        method: method as 'GET',
+        dispatcher: anonymous ? agents.nobody : agents.admin,
+        ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      });
+      const text = await answer.body.text();
+      return { code: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) };
+    },
+  };
+}
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+
+describe('the HTTPS door', () => {
+  const cleanups: (() => unknown)[] = [];
+  let door: Door;
+  before(async () => {
+    door = await openDoor({ after: (fn) => void cleanups.push(fn as () => unknown) });
+  });
+  after(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  });
+
+  it('creates, reads, lists, updates, patches and deletes', async () => {
+    const created = await door.call('POST', MAPS, { body: { metadata: { name: 'all' }, data: { x: '1' } } });
+    assert.equal(created.code, 201);
+    const { metadata } = created.json() as unknown as { metadata: { resourceVersion: string; uid: string } };
+    assert.equal((await door.call('GET', `${MAPS}/all`)).text, created.text);
+    const listed = (await door.call('GET', MAPS)).json() as unknown as {
+      kind: string;
+      items: { data: object }[];
+    };
+    assert.equal(listed.kind, 'ConfigMapList');
+    assert.ok(listed.items.some(({ data }) => JSON.stringify(data) === '{"x":"1"}'));
+    const stale = { metadata: { name: 'all', resourceVersion: '1' }, data: {} };
+    assert.equal((await door.call('PUT', `${MAPS}/all`, { body: stale })).code, 409);
+    const fresh = { metadata: { name: 'all', resourceVersion: metadata.resourceVersion }, data: { x: '2' } };
+    assert.equal((await door.call('PUT', `${MAPS}/all`, { body: fresh })).code, 200);
+    const patched = await door.call('PATCH', `${MAPS}/all`, {
+      body: { data: { y: '3' } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+    assert.deepEqual((patched.json() as { data?: unknown }).data, { x: '2', y: '3' });
+    const deleted = await door.call('DELETE', `${MAPS}/all`);
+    assert.deepEqual(deleted.json(), {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      details: { name: 'all', kind: 'configmaps', uid: metadata.uid },
+    });
+  });
+
+  const refusals: {
+    name: string;
+    method?: string;
+    path: string;
+    body?: unknown;
+    headers?: Record<string, string>;
+    code: number;
+    reason: string;
+    message?: RegExp;
+  }[] = [
+    {
+      name: 'an object that is not there',
+      path: `${MAPS}/none`,
+      code: 404,
+      reason: 'NotFound',
+      message: /^configmaps "none" not found$/,
+    },
+    {
+      name: 'a kind that is not served',
+      path: '/api/v1/services',
+      code: 404,
+      reason: 'NotFound',
+      message: /could not find the requested resource/,
+    },
+    { name: 'a group that is not served', path: '/apis/batch/v1/jobs', code: 404, reason: 'NotFound' },
+    {
+      name: 'a version that is not served',
+      path: '/apis/storage.k8s.io/v9/csinodes',
+      code: 404,
+      reason: 'NotFound',
+    },
+    { name: 'a subresource that is not served', path: `${MAPS}/x/status`, code: 404, reason: 'NotFound' },
+    {
+      name: 'a cluster kind in a namespace',
+      path: '/api/v1/namespaces/default/nodes',
+      code: 404,
+      reason: 'NotFound',
+    },
+    { name: 'a path that is nothing', path: '/nothing/here', code: 404, reason: 'NotFound' },
+    {
+      name: 'a method without meaning there',
+      method: 'POST',
+      path: `${MAPS}/x`,
+      body: {},
+      code: 405,
+      reason: 'MethodNotAllowed',
+    },
+    {
+      name: 'deletion of all namespaces at once',
+      method: 'DELETE',
+      path: '/api/v1/namespaces',
+      code: 405,
+      reason: 'MethodNotAllowed',
+    },
+    {
+      name: 'creation without a namespace',
+      method: 'POST',
+      path: '/api/v1/configmaps',
+      body: {},
+      code: 405,
+      reason: 'MethodNotAllowed',
+    },
+    {
+      name: 'a body that is no JSON',
+      method: 'POST',
+      path: MAPS,
+      body: '{',
+      code: 400,
+      reason: 'BadRequest',
+      message: /JSON/,
+    },
+    {
+      name: 'a body that is no object',
+      method: 'POST',
+      path: MAPS,
+      body: '[]',
+      code: 400,
+      reason: 'BadRequest',
+    },
+    { name: 'no body', method: 'POST', path: MAPS, code: 400, reason: 'BadRequest', message: /no body/ },
+    {
+      name: 'text that is no UTF-8',
+      method: 'POST',
+      path: MAPS,
+      body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      code: 400,
+      reason: 'BadRequest',
+      message: /UTF-8/,
+    },
+    {
+      name: 'deep nesting',
+      method: 'POST',
+      path: MAPS,
+      body: `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      code: 400,
+      reason: 'BadRequest',
+      message: /nested deeper/,
+    },
+    {
+      name: 'a huge body',
+      method: 'POST',
+      path: MAPS,
+      body: JSON.stringify({ data: { x: 'x'.repeat(4_000_000) } }),
+      code: 413,
+      reason: 'RequestEntityTooLarge',
+    },
+    {
+      name: 'a poisoned key',
+      method: 'POST',
+      path: MAPS,
+      body: '{"metadata":{"name":"p"},"__proto__":{"x":1}}',
+      code: 400,
+      reason: 'BadRequest',
+    },
+    {
+      name: 'a poisoned key in disguise',
+      method: 'POST',
+      path: MAPS,
+      body: '{"metadata":{"name":"p"},"\\u005f_proto__":{"x":1}}',
+      code: 400,
+      reason: 'BadRequest',
+    },
+    {
+      name: 'protobuf',
+      method: 'POST',
+      path: MAPS,
+      body: 'k8s\u0000',
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+      code: 415,
+      reason: 'UnsupportedMediaType',
+    },
+    {
+      name: 'an answer in protobuf only',
+      path: MAPS,
+      headers: { accept: 'application/vnd.kubernetes.protobuf' },
+      code: 406,
+      reason: 'NotAcceptable',
+    },
+    {
+      name: 'a patch of no known type',
+      method: 'PATCH',
+      path: `${MAPS}/x`,
+      body: {},
+      code: 415,
+      reason: 'UnsupportedMediaType',
+    },
+    {
+      name: 'another kind',
+      method: 'POST',
+      path: MAPS,
+      body: { kind: 'Secret' },
+      code: 400,
+      reason: 'BadRequest',
+      message: /cannot be handled as a ConfigMap/,
+    },
+    {
+      name: 'another API version',
+      method: 'POST',
+      path: MAPS,
+      body: { apiVersion: 'v2' },
+      code: 400,
+      reason: 'BadRequest',
+      message: /does not match the expected API version/,
+    },
+    {
+      name: 'another namespace',
+      method: 'POST',
+      path: MAPS,
+      body: { metadata: { name: 'a', namespace: 'b' } },
+      code: 400,
+      reason: 'BadRequest',
+      message: /namespace/,
+    },
+    {
+      name: 'metadata of the wrong type',
+      method: 'POST',
+      path: MAPS,
+      body: { metadata: { name: 'a', labels: { x: 1 } } },
+      code: 400,
+      reason: 'BadRequest',
+    },
+    {
+      name: 'an unknown field, strictly',
+      method: 'POST',
+      path: `${MAPS}?fieldValidation=Strict`,
+      body: { metadata: { name: 'a' }, dta: {} },
+      code: 400,
+      reason: 'BadRequest',
+      message: /unknown field "dta"/,
+    },
+    { name: 'a bad limit', path: `${MAPS}?limit=x`, code: 400, reason: 'BadRequest' },
+    {
+      name: 'a bad dry run',
+      method: 'POST',
+      path: `${MAPS}?dryRun=Some`,
+      body: {},
+      code: 400,
+      reason: 'BadRequest',
+    },
+    { name: 'a bad encoding', path: '/api/v1/namespaces/%ff/pods', code: 400, reason: 'BadRequest' },
+    {
+      name: 'a namespace that is not there',
+      method: 'POST',
+      path: '/api/v1/namespaces/none/configmaps',
+      body: { metadata: { name: 'a' } },
+      code: 404,
+      reason: 'NotFound',
+      message: /namespaces "none" not found/,
+    },
+  ];
+  for (const { name, method = 'GET', path, body, headers = {}, code, reason, message } of refusals) {
+    it(`refuses ${name}`, async () => {
+      const answer = await door.call(method, path, { body, headers });
+      assert.equal(answer.code, code, answer.text);
+      const status = answer.json() as {
+        kind?: string;
+        status?: string;
+        reason?: string;
+        message?: string;
+        code?: number;
+      };
+      assert.equal(status.kind, 'Status');
+      assert.equal(status.status, 'Failure');
+      assert.equal(status.reason, reason);
+      assert.equal(status.code, code);
+      if (message) assert.match(status.message ?? '', message);
+      assert.equal((await door.call('GET', '/readyz')).text, 'ok');
+    });
+  }
+
+  it('says what it warns of', async () => {
+    const answer = await door.call('POST', `${MAPS}?dryRun=All`, {
+      body: { metadata: { name: 'w' }, odd: 1 },
+    });
+    assert.equal(answer.code, 201);
+    assert.equal(answer.headers.warning, '299 - "unknown field \\"odd\\""');
+  });
+
+  it('knows nobody without credentials, and says so', async () => {
+    assert.equal((await door.call('GET', '/version', { anonymous: true })).code, 200);
+    assert.equal((await door.call('GET', MAPS, { anonymous: true })).code, 403);
+    const forged = await door.call('GET', MAPS, {
+      anonymous: true,
+      headers: { authorization: 'Bearer forged' },
+    });
+    assert.equal(forged.code, 401);
+  });
+
+  it('acts as another on request', async () => {
+    const answer = await door.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      body: {},
+      headers: { 'impersonate-user': 'jane' },
+    });
+    assert.match(answer.text, /"username":"jane"/);
+    assert.equal((await door.call('GET', MAPS, { headers: { 'impersonate-user': 'jane' } })).code, 403);
+  });
+
+  it('answers in the form that is asked for', async () => {
+    const table = await door.call('GET', '/api/v1/namespaces', {
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' },
+    });
+    assert.equal((table.json() as { kind?: string }).kind, 'Table');
+    const partial = await door.call('GET', '/api/v1/namespaces', {
+      headers: { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' },
+    });
+    assert.match(partial.text, /^\{"kind":"PartialObjectMetadataList"/);
+    const yaml = await door.call('GET', '/api/v1/namespaces/default', {
+      headers: { accept: 'application/yaml' },
+    });
+    assert.match(yaml.text, /^apiVersion: v1\nkind: Namespace\n/);
+    const pretty = await door.call('GET', '/api/v1/namespaces/default?pretty=true');
+    assert.match(pretty.text, /^\{\n {2}"apiVersion": "v1",\n/);
+    const fromProtobuf = await door.call('GET', '/api/v1/namespaces/default', {
+      headers: { accept: 'application/vnd.kubernetes.protobuf,application/json' },
+    });
+    assert.equal(fromProtobuf.headers['content-type'], 'application/json');
+  });
+
+  it('takes YAML', async () => {
+    const body = 'metadata:\n  name: yaml\ndata:\n  x: "1"\n';
+    const answer = await door.call('POST', MAPS, { body, headers: { 'content-type': 'application/yaml' } });
+    assert.equal(answer.code, 201, answer.text);
+  });
+
+  it('streams a watch', async () => {
+    const first = (await door.call('GET', MAPS)).json() as unknown as {
+      metadata: { resourceVersion: string };
+    };
+    const stream = await request(
+      `${door.url}${MAPS}?watch=1&allowWatchBookmarks=1&timeoutSeconds=1&resourceVersion=${first.metadata.resourceVersion}`,
+      { dispatcher: new Agent({ connect: door.tls }) },
+    );
+    await door.call('POST', MAPS, { body: { metadata: { name: 'watched' } } });
+    await door.call('DELETE', `${MAPS}/watched`);
+    const frames = (await stream.body.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      frames.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`),
+      ['ADDED watched', 'DELETED watched', 'BOOKMARK '],
+    );
+  });
+
+  it('counts what it does', async () => {
+    await door.call('GET', `${MAPS}/none`);
+    const { text } = await door.call('GET', '/metrics');
+    assert.match(
+      text,
+      /apiserver_request_total\{verb="GET",group="",version="v1",resource="configmaps",subresource="",scope="resource",code="404"\} [1-9]/,
+    );
+    assert.match(text, /apiserver_request_duration_seconds_bucket\{.*le="\+Inf"\} /);
+    assert.match(text, /apiserver_current_inflight_requests\{request_kind="readOnly"\} 1/);
+  });
+});
+
+it('a watch from a version that is forgotten is told so in the stream', async (t) => {
+  const door = await openDoor(t, { history: { maxChanges: 5 } });
+  const old = await door.call('GET', `${MAPS}?watch=1&resourceVersion=1`);
+  assert.equal(old.code, 200);
+  const frame = JSON.parse(old.text) as { type: string; object: { code: number; reason: string } };
+  assert.equal(frame.type, 'ERROR');
+  assert.equal(frame.object.code, 410);
+  assert.equal(frame.object.reason, 'Expired');
+});
+
+it('a thousand watchers hear of a change, and leave nothing behind', async (t) => {
+  const door = await openDoor(t);
+  const agent = new Agent({ connect: door.tls, connections: 1000 });
+  t.after(() => agent.destroy());
+  const watchers = await Promise.all(
+    Array.from({ length: 1000 }, () => request(`${door.url}${MAPS}?watch=1`, { dispatcher: agent })),
+  );
+  const heard = watchers.map(async ({ body }) => {
+    let text = '';
+    for await (const chunk of body) {
+      text += chunk;
+      if (text.includes('"name":"news"')) return true;
+    }
+    return false;
+  });
+  await door.call('POST', MAPS, { body: { metadata: { name: 'news' } } });
+  assert.ok((await Promise.all(heard)).every(Boolean));
+  await agent.destroy();
+  const open = async () =>
+    /apiserver_longrunning_requests\{verb="WATCH".*\} (\d+)/.exec(
+      (await door.call('GET', '/metrics')).text,
+    )?.[1];
+  while ((await open()) !== '0') await new Promise((resolve) => setImmediate(resolve));
+});
+
+it('a watcher that does not read is disconnected, and memory stays bounded', async (t) => {
+  const door = await openDoor(t);
+  const socket = connect({ port: Number(new URL(door.url).port), host: '127.0.0.1', ...door.tls });
+  t.after(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  socket.write(`GET ${MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await once(socket, 'data');
+  socket.pause();
+  const client = door.server.client(door.server.adminUser);
+  const maps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+  const filler = 'x'.repeat(2_000);
+  for (let at = 0; at < 14_000; at++) {
+    const body = { metadata: { namespace: 'default', name: 'busy' }, data: { at: String(at), filler } };
+    await (at === 0 ? client.create(maps, body as never) : client.update(maps, body as never));
+  }
+  const { text } = await door.call('GET', '/metrics');
+  assert.match(text, /apiserver_longrunning_requests\{verb="WATCH".*\} 0/);
+});
+
+it('stops with watches open, and leaves the data directory free', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'door-'));
+  t.after(() => rm(dir, { recursive: true }));
+  const kubeconfigPath = join(dir, 'kubeconfig');
+  const door = await openDoor(t, { dataDir: join(dir, 'data'), kubeconfigPath });
+  assert.equal((await stat(kubeconfigPath)).mode & 0o777, 0o600);
+  assert.equal(JSON.parse(await readFile(kubeconfigPath, 'utf8')).clusters[0].cluster.server, door.url);
+  const watching = door.call('GET', `${MAPS}?watch=1`);
+  await door.call('POST', MAPS, { body: { metadata: { name: 'kept' } } });
+  await door.server.stop();
+  assert.match((await watching).text, /"name":"kept"/);
+  const again = await openDoor(t, { dataDir: join(dir, 'data') });
+  assert.equal((await again.call('GET', `${MAPS}/kept`)).code, 200);
+});
+
+function once(socket: TLSSocket, event: string): Promise<void> {
+  return new Promise((resolve) => socket.once(event, () => resolve()));
+}
