@@ -9,5 +9,6 @@ export interface CommandRow {
 
 export const commands: Readonly<Record<string, CommandRow>> = {
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
+  driver: { group: 'Run', load: () => import('./driver.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

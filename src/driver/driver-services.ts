@@ -1,0 +1,172 @@
+// Turns a driver into the gRPC services of CSI. Around every operation: the request's checks, then the locks, then the
+// driver's own code, then its errors made presentable. Identity and the capability calls are answered from here.
+
+import type { DescService, Message } from '@bufbuild/protobuf';
+import {
+  type CallContext,
+  Controller,
+  CsiError,
+  GroupController,
+  Identity,
+  implement,
+  Node,
+  type ServiceImplementation,
+  SnapshotMetadata,
+} from '../csi/index.ts';
+import type { Log } from '../runtime/ports.ts';
+import { secretValue } from '../runtime/secret-value.ts';
+import {
+  controllerCapabilities,
+  groupControllerCapabilities,
+  nodeCapabilities,
+  pluginServices,
+  volumeExpansion,
+} from './capabilities.ts';
+import type { Driver, DriverCall } from './driver.ts';
+import type { RequestFields } from './field-checks.ts';
+import { type KeyLocks, keyLocks } from './key-locks.ts';
+import { type OperationRule, operationRules } from './operation-rules.ts';
+import { presentSystemError, refuse } from './refuse.ts';
+
+export interface DriverServicesOptions {
+  log: Log;
+  /**
+   * What a second operation on the same volume meets while the first one runs: `abort` answers ABORTED, as the spec
+   * proposes; `wait` lets it queue until its caller gives up. `abort` unless told.
+   */
+  whenBusy?: 'abort' | 'wait';
+}
+
+/** For `serveCsi`, or for a loopback transport in the same process. */
+export function driverServices(driver: Driver, options: DriverServicesOptions): ServiceImplementation[] {
+  const locks = keyLocks();
+  const wrap = (operations: object | undefined) =>
+    Object.fromEntries(
+      Object.entries(operations ?? {})
+        .filter(([, operation]) => typeof operation === 'function')
+        .map(([name, operation]) => [
+          name,
+          guarded({ driver, locks, options, name, operation, self: operations }),
+        ]),
+    );
+  return [
+    identity(driver),
+    ...(driver.controller
+      ? [
+          service(Controller, {
+            ...wrap(driver.controller),
+            controllerGetCapabilities: () => ({
+              capabilities: controllerCapabilities(driver).map(rpcCapability),
+            }),
+          }),
+        ]
+      : []),
+    ...(driver.groupController
+      ? [
+          service(GroupController, {
+            ...wrap(driver.groupController),
+            groupControllerGetCapabilities: () => ({
+              capabilities: groupControllerCapabilities(driver).map(rpcCapability),
+            }),
+          }),
+        ]
+      : []),
+    ...(driver.snapshotMetadata ? [service(SnapshotMetadata, wrap(driver.snapshotMetadata))] : []),
+    ...(driver.node
+      ? [
+          service(Node, {
+            ...wrap(driver.node),
+            nodeGetCapabilities: () => ({ capabilities: nodeCapabilities(driver).map(rpcCapability) }),
+          }),
+        ]
+      : []),
+  ];
+}
+
+/** Handlers that were wrapped have lost their static types; the driver's own were checked where it was defined. */
+function service(descriptor: DescService, handlers: Record<string, unknown>): ServiceImplementation {
+  return { service: descriptor, handlers };
+}
+
+function rpcCapability<T>(type: T) {
+  return { type: { case: 'rpc' as const, value: { type } } };
+}
+
+function identity(driver: Driver): ServiceImplementation {
+  return implement(Identity, {
+    getPluginInfo: () => ({
+      name: driver.name,
+      vendorVersion: driver.version,
+      manifest: { ...driver.manifest },
+    }),
+    getPluginCapabilities: () => {
+      const expansion = volumeExpansion(driver);
+      return {
+        capabilities: [
+          ...pluginServices(driver).map((type) => ({ type: { case: 'service' as const, value: { type } } })),
+          ...(expansion === undefined
+            ? []
+            : [{ type: { case: 'volumeExpansion' as const, value: { type: expansion } } }]),
+        ],
+      };
+    },
+    probe: async () => {
+      try {
+        return { ready: (await driver.probe?.()) ?? true };
+      } catch (error) {
+        if (error instanceof CsiError) throw error;
+        throw refuse.failedPrecondition(`the driver is not healthy: ${(error as Error).message}`, error);
+      }
+    },
+  });
+}
+
+interface Guarded {
+  driver: Driver;
+  locks: KeyLocks;
+  options: DriverServicesOptions;
+  name: string;
+  operation: unknown;
+  self: unknown;
+}
+
+type AnyOperation = (request: object, call: DriverCall) => unknown;
+
+function guarded({ driver, locks, options, name, operation, self }: Guarded) {
+  const rule: OperationRule = operationRules[name] ?? { checks: [] };
+  const log = options.log.with({ method: name });
+  return async (request: Message, context: CallContext) => {
+    const fields = request as unknown as RequestFields;
+    for (const check of rule.checks) {
+      const problem = check(fields, driver);
+      if (problem !== undefined) throw refuse.invalidArgument(`${name}: ${problem}`);
+    }
+    const release = await take(rule.locks?.(fields) ?? [], { locks, options, context });
+    try {
+      const checked = 'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
+      const call: DriverCall = { signal: context.signal, deadline: context.deadline, log };
+      return await (operation as AnyOperation).call(self, checked, call);
+    } catch (error) {
+      throw presentSystemError(error, name);
+    } finally {
+      release();
+    }
+  };
+}
+
+async function take(
+  keys: string[],
+  { locks, options, context }: { locks: KeyLocks; options: DriverServicesOptions; context: CallContext },
+): Promise<() => void> {
+  if (options.whenBusy === 'wait') {
+    const releases: (() => void)[] = [];
+    for (const key of keys.toSorted()) releases.push(await locks.lock(key, context.signal));
+    return () => {
+      for (const release of releases) release();
+    };
+  }
+  const taken = locks.tryLock(keys);
+  if ('busy' in taken)
+    throw refuse.aborted(`another operation on ${taken.busy} is under way; try again when it has ended`);
+  return taken.release;
+}

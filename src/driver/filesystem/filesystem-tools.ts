@@ -1,0 +1,154 @@
+// What can be done to the filesystem on a block device: find out which it is, make one where there is nothing, check it,
+// grow it. Runs the filesystem's own programs; never formats a device that holds data, whatever it is.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { errorCode } from '../../runtime/mount/mount-error.ts';
+import { refuse } from '../refuse.ts';
+import { type DeviceContent, detectContent } from './detect-content.ts';
+
+const run = promisify(execFile);
+
+export interface FilesystemTools {
+  detect(device: string): Promise<DeviceContent>;
+  /** Overwrites the device: `formatIfBlank` is what callers want. */
+  format(device: string, fsType: string): Promise<void>;
+  /** Repairs what can be repaired without losing anything; throws if that is not enough. */
+  check(device: string, fsType: string): Promise<void>;
+  /** Makes the mounted filesystem as large as its device. */
+  grow(mounted: { device: string; path: string; fsType: string }): Promise<void>;
+}
+
+interface FilesystemPrograms {
+  readonly package: string;
+  readonly format: (device: string) => readonly [program: string, ...args: string[]];
+  readonly check?: (device: string) => readonly [program: string, ...args: string[]];
+  readonly grow: (mounted: { device: string; path: string }) => readonly [program: string, ...args: string[]];
+  /** The smallest device that the format program takes. */
+  readonly minBytes: bigint;
+}
+
+const MiB = 1n << 20n;
+
+// Lazy initialisation: making a filesystem of any size takes the same few milliseconds, the kernel does the rest later.
+const ext = (version: string): FilesystemPrograms => ({
+  package: 'e2fsprogs',
+  format: (device) => [
+    `mkfs.ext${version}`,
+    '-q',
+    '-F',
+    '-m0',
+    ...(version === '4' ? ['-E', 'lazy_itable_init=1,lazy_journal_init=1,nodiscard'] : []),
+    device,
+  ],
+  check: (device) => ['e2fsck', '-p', device],
+  grow: ({ device }) => ['resize2fs', device],
+  minBytes: 4n * MiB,
+});
+
+export const filesystems: Readonly<Record<string, FilesystemPrograms>> = {
+  ext2: ext('2'),
+  ext3: ext('3'),
+  ext4: ext('4'),
+  xfs: {
+    package: 'xfsprogs',
+    format: (device) => ['mkfs.xfs', '-q', '-f', '-K', device],
+    // Mounting replays the log; the kernel refuses what it cannot trust.
+    grow: ({ path }) => ['xfs_growfs', path],
+    // mkfs.xfs refuses less since version 5.19.
+    minBytes: 300n * MiB,
+  },
+};
+
+export const linuxFilesystemTools: FilesystemTools = {
+  detect: detectContent,
+  async format(device, fsType) {
+    await runProgram(fsType, `format ${device} with ${fsType}`, programsOf(fsType).format(device));
+  },
+  async check(device, fsType) {
+    const command = filesystems[fsType]?.check?.(device);
+    if (command === undefined) return;
+    try {
+      await runProgram(fsType, `check the ${fsType} filesystem on ${device}`, command);
+    } catch (error) {
+      // 1: errors were found and repaired.
+      if (exitCode(error) !== 1) throw error;
+    }
+  },
+  async grow({ device, path, fsType }) {
+    await runProgram(
+      fsType,
+      `grow the ${fsType} filesystem at ${path}`,
+      programsOf(fsType).grow({ device, path }),
+    );
+  },
+};
+
+/**
+ * Makes the filesystem if the device is blank and does nothing if it has that one already. Anything else on the device is
+ * refused. `resume` says that a format of ours was begun and not finished: what looks like data is its remains.
+ */
+export async function formatIfBlank(
+  tools: FilesystemTools,
+  { device, fsType, resume }: { device: string; fsType: string; resume: boolean },
+): Promise<'formatted' | 'present'> {
+  const content = resume ? 'blank' : await tools.detect(device);
+  if (content === 'blank') {
+    await tools.format(device, fsType);
+    return 'formatted';
+  }
+  if (content === 'unknown') {
+    throw refuse.failedPrecondition(
+      `${device} holds data that is not a filesystem; it is not formatted. Use it as a raw block volume, or erase it`,
+    );
+  }
+  if (content.fsType !== fsType) {
+    throw refuse.failedPrecondition(
+      `${device} has a filesystem of type ${content.fsType}, not ${fsType}; it is not formatted. Ask for ${content.fsType}`,
+    );
+  }
+  return 'present';
+}
+
+function programsOf(fsType: string): FilesystemPrograms {
+  const programs = filesystems[fsType];
+  if (programs === undefined) {
+    throw refuse.invalidArgument(
+      `filesystem type ${JSON.stringify(fsType)} is not supported, only ${Object.keys(filesystems).join(', ')}`,
+    );
+  }
+  return programs;
+}
+
+async function runProgram(
+  fsType: string,
+  attempted: string,
+  [program, ...args]: readonly [string, ...string[]],
+): Promise<void> {
+  try {
+    await run(program, args, { env: { ...process.env, PATH: searchPath(process.env.PATH), LC_ALL: 'C' } });
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') {
+      throw refuse.failedPrecondition(
+        `cannot ${attempted}: ${program} is not installed; install the package ${programsOf(fsType).package}`,
+      );
+    }
+    const { stderr } = error as { stderr?: string };
+    const detail = (stderr ?? '').trim().split('\n').slice(-3).join(' ') || (error as Error).message;
+    throw Object.assign(refuse.internal(`cannot ${attempted}: ${detail}`, error), {
+      exitCode: exitCode(error),
+    });
+  }
+}
+
+/** Where system programs are is not on the path of every user. */
+function searchPath(path: string | undefined): string {
+  return [path, '/usr/sbin', '/sbin'].filter(Boolean).join(':');
+}
+
+function exitCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { exitCode, code } = error as { exitCode?: unknown; code?: unknown };
+  if (typeof exitCode === 'number') return exitCode;
+  return typeof code === 'number' ? code : undefined;
+}

@@ -1,0 +1,74 @@
+// What the parts of hostpath share: settings with their defaults filled in, ports, records, and where things are on disk.
+// One core serves the controller and any number of nodes of the machine.
+
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
+import { refuse } from '../refuse.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { MachineLocks } from './machine-locks.ts';
+import type { HostpathCapabilities, HostpathOptions, HostpathSettings } from './options.ts';
+import type { Records, VolumeRecord } from './records.ts';
+import type { VolumeFiles } from './volume-files.ts';
+
+export interface HostpathCore extends HostpathOptions {
+  readonly driverName: string;
+  readonly can: HostpathCapabilities;
+  readonly store: StateStore;
+  readonly records: Records;
+  readonly files: VolumeFiles;
+  readonly tools: FilesystemTools;
+  readonly locks: MachineLocks;
+  readonly layout: Layout;
+  readonly step: (name: string) => void | Promise<void>;
+}
+
+export type Layout = ReturnType<typeof layoutOf>;
+
+export function layoutOf({ stateDir }: Pick<HostpathSettings, 'stateDir'>) {
+  const unfinished = (path: string) => `${path}.unfinished`;
+  return {
+    volumes: join(stateDir, 'volumes'),
+    snapshots: join(stateDir, 'snapshots'),
+    mounts: join(stateDir, 'mounts'),
+    database: join(stateDir, 'state.db'),
+    lockFile: join(stateDir, 'lock'),
+    /** A directory or an image, by the record's backing. */
+    volume: (id: string) => join(stateDir, 'volumes', safeName(id)),
+    snapshot: (id: string) => join(stateDir, 'snapshots', safeName(id)),
+    /** Copies are made here and renamed when they are whole. */
+    unfinished,
+    /** Where an image is mounted for a node when the caller stages nothing. */
+    ownMount: (nodeId: string, volumeId: string) =>
+      join(stateDir, 'mounts', safeName(nodeId), safeName(volumeId)),
+  };
+}
+
+/** Identifiers come from outside: one that could mean more to a filesystem than a plain name is replaced by its hash. */
+function safeName(id: string): string {
+  return /^[a-z0-9][a-z0-9-]{0,127}$/.test(id) ? id : `hash-${createHash('sha256').update(id).digest('hex')}`;
+}
+
+/** The volume, if it is there for use. */
+export function existingVolume(core: HostpathCore, volumeId: string): VolumeRecord {
+  const volume = core.records.volumes.get(volumeId);
+  if (volume === undefined || volume.state !== 'ready')
+    throw refuse.notFound(`volume ${volumeId} does not exist`);
+  return volume;
+}
+
+/** Secrets are compared, never repeated. */
+export function checkSecrets(
+  core: HostpathCore,
+  secrets: { reveal(): Readonly<Record<string, string>> },
+): void {
+  const required = core.requiredSecrets?.reveal();
+  if (required === undefined) return;
+  const given = secrets.reveal();
+  const wrong = Object.keys(required).filter((key) => given[key] !== required[key]);
+  if (wrong.length > 0) {
+    throw refuse.unauthenticated(
+      `the secret's ${wrong.map((key) => JSON.stringify(key)).join(', ')} is missing or wrong; check the secret that the storage class or the volume names`,
+    );
+  }
+}

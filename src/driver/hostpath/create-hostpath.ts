@@ -1,0 +1,115 @@
+// hostpath put together: one core over one state directory, and from it a driver for the controller, for each node of
+// the machine, or for both in one.
+
+import { mkdirSync } from 'node:fs';
+import { openSystemCalls } from '../../runtime/mount/linux-mounter.ts';
+import { type ControllerOperations, type Driver, type DriverFeatures, defineDriver } from '../driver.ts';
+import { linuxFilesystemTools } from '../filesystem/filesystem-tools.ts';
+import { openStateStore } from '../state/state-store.ts';
+import { type HostpathCore, layoutOf } from './core.ts';
+import { controllerExpandVolume } from './expand-operations.ts';
+import { fileLocks } from './machine-locks.ts';
+import { modifyVolume } from './modify-operation.ts';
+import { nodeOperations } from './node-operations.ts';
+import {
+  allCapabilities,
+  DEFAULT_DRIVER_NAME,
+  type HostpathNodeOptions,
+  type HostpathOptions,
+} from './options.ts';
+import { publishOperations } from './publish-operations.ts';
+import { openRecords } from './records.ts';
+import { recover } from './recover.ts';
+import { diskFiles } from './volume-files.ts';
+import { volumeOperations } from './volume-operations.ts';
+
+export interface Hostpath {
+  /**
+   * A driver to serve. With `node` it has the node service of that node; with `controller` the controller service. Serve
+   * one with both for a machine that is its own cluster, or one controller and any number of nodes.
+   */
+  driver(parts: { controller?: boolean; node?: HostpathNodeOptions }): Driver;
+  /** Forgets a node that will not come back. */
+  removeNode(nodeId: string): void;
+  /** After the drivers were stopped. */
+  close(): void;
+}
+
+/** Repairs what an earlier process left unfinished, then resolves. */
+export async function createHostpath(options: HostpathOptions): Promise<Hostpath> {
+  const core = await openCore(options);
+  await recover(core);
+  return {
+    driver: ({ controller = false, node }) => {
+      if (node !== undefined) registerNode(core, node);
+      return defineDriver({
+        name: core.driverName,
+        version: options.version ?? '0.1.0',
+        accessTypes: core.can.block ? ['mount', 'block'] : ['mount'],
+        features: features(core, node),
+        ...(controller && { controller: controllerOperations(core) }),
+        ...(node && { node: nodeOperations({ core, nodeId: node.nodeId, options: node }) }),
+      });
+    },
+    removeNode: (nodeId) => core.records.nodes.delete(nodeId),
+    close() {
+      core.locks.close();
+      core.store.close();
+    },
+  };
+}
+
+async function openCore(options: HostpathOptions): Promise<HostpathCore> {
+  const layout = layoutOf(options);
+  if (options.files === undefined) {
+    for (const path of [layout.volumes, layout.snapshots, layout.mounts]) {
+      mkdirSync(path, { recursive: true, mode: 0o750 });
+    }
+  }
+  const store = options.store ?? openStateStore(layout.database);
+  return {
+    ...options,
+    driverName: options.driverName ?? DEFAULT_DRIVER_NAME,
+    can: { ...allCapabilities, ...options.capabilities },
+    store,
+    records: openRecords(store),
+    files: options.files ?? diskFiles,
+    tools: options.tools ?? linuxFilesystemTools,
+    locks:
+      options.locks ?? fileLocks(layout.lockFile, { calls: await openSystemCalls(), clock: options.clock }),
+    layout,
+    step: options.step ?? (() => {}),
+  };
+}
+
+function registerNode(core: HostpathCore, node: HostpathNodeOptions): void {
+  core.records.nodes.put(node.nodeId, {
+    nodeId: node.nodeId,
+    topology: { ...node.topology },
+    maxVolumesPerNode: node.maxVolumesPerNode ?? 0,
+  });
+}
+
+function features({ can, records }: HostpathCore, node: HostpathNodeOptions | undefined): DriverFeatures {
+  const hasSegments = (topology: Readonly<Record<string, string>> | undefined) =>
+    Object.keys(topology ?? {}).length > 0;
+  return {
+    cloneVolume: can.clone,
+    publishReadOnly: can.attach && can.publishReadOnly,
+    publishedNodes: can.publishedNodes,
+    volumeCondition: can.volumeCondition,
+    singleNodeMultiWriter: can.singleNodeMultiWriter,
+    topology:
+      hasSegments(node?.topology) || records.nodes.list().some(({ record }) => hasSegments(record.topology)),
+    expansion: can.onlineExpansion ? 'online' : 'offline',
+  };
+}
+
+function controllerOperations(core: HostpathCore): ControllerOperations {
+  return {
+    ...volumeOperations(core),
+    ...publishOperations(core),
+    ...(core.can.expand && { controllerExpandVolume: controllerExpandVolume(core) }),
+    ...(core.can.modify && { controllerModifyVolume: modifyVolume(core) }),
+  };
+}

@@ -1,0 +1,117 @@
+// The node service of hostpath: which volume, in which state, may be staged or published here. How it is done is in
+// stage-volume.ts and publish-volume.ts.
+
+import type { VolumeCapability_AccessMode_Mode as Mode } from '../../csi/index.ts';
+import type { NodeOperations } from '../driver.ts';
+import { refuse } from '../refuse.ts';
+import { checkSecrets, existingVolume } from './core.ts';
+import { ephemeralVolume, isEphemeralRequest, removeEphemeral } from './ephemeral-volumes.ts';
+import { nodeExpandVolume } from './expand-operations.ts';
+import type { HostpathNode } from './node-core.ts';
+import { isReaderOnly, unusable } from './plan-volume.ts';
+import { requireAttached } from './publish-operations.ts';
+import { publishVolume, unpublishVolume } from './publish-volume.ts';
+import { recordKey, type VolumeRecord } from './records.ts';
+import { stageVolume, unstageVolume } from './stage-volume.ts';
+import { volumeLock } from './volume-operations.ts';
+import { nodeGetVolumeStats } from './volume-stats.ts';
+
+export function nodeOperations(node: HostpathNode): NodeOperations {
+  const { core, nodeId, options } = node;
+  const { can } = core;
+
+  const nodeStageVolume: NodeOperations['nodeStageVolume'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const { volumeId, stagingTargetPath: path, volumeCapability: capability } = request;
+    const volume = existingVolume(core, volumeId);
+    requireUsable(volume, capability);
+    requireAttached(core, volumeId, nodeId);
+    await stageVolume(node, { volume, path, capability }, signal);
+    return {};
+  };
+
+  const nodeUnstageVolume: NodeOperations['nodeUnstageVolume'] = async (request, { signal }) => {
+    await unstageVolume(node, { volumeId: request.volumeId, path: request.stagingTargetPath }, signal);
+    return {};
+  };
+
+  const nodePublishVolume: NodeOperations['nodePublishVolume'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const { volumeId, targetPath: path, volumeCapability: capability } = request;
+    const isEphemeral = isEphemeralRequest(request.volumeContext);
+    const volume = isEphemeral
+      ? await ephemeralVolume(node, request, signal)
+      : existingVolume(core, volumeId);
+    requireUsable(volume, capability);
+    const attachment = isEphemeral ? undefined : requireAttached(core, volumeId, nodeId);
+    const from =
+      can.stage && !isEphemeral
+        ? requireStaged(node, volume, request.stagingTargetPath)
+        : await stageForOurselves(node, { volume, capability }, signal);
+    const readOnly =
+      request.readonly || attachment?.readOnly === true || isReaderOnly(capability.accessMode?.mode as Mode);
+    await core.locks.exclusive(
+      volumeLock(volumeId),
+      async () => {
+        if (!isEphemeral) existingVolume(core, volumeId);
+        await publishVolume(node, { volume, path, capability, readOnly, from });
+      },
+      signal,
+    );
+    return {};
+  };
+
+  const nodeUnpublishVolume: NodeOperations['nodeUnpublishVolume'] = async (request, { signal }) => {
+    const { volumeId, targetPath: path } = request;
+    await core.locks.exclusive(volumeLock(volumeId), () => unpublishVolume(node, path), signal);
+    const left = core.records.targets.findAll('volumeOnNode', recordKey(nodeId, volumeId));
+    const ownMount = core.layout.ownMount(nodeId, volumeId);
+    if (left.length === 0 && core.records.stagings.get(recordKey(nodeId, volumeId))?.path === ownMount) {
+      await unstageVolume(node, { volumeId, path: ownMount }, signal);
+      await core.files.removeMountPoint(ownMount);
+    }
+    if (left.length === 0) await removeEphemeral(node, volumeId, signal);
+    return {};
+  };
+
+  const nodeGetInfo: NodeOperations['nodeGetInfo'] = () => ({
+    nodeId,
+    maxVolumesPerNode: BigInt(options.maxVolumesPerNode ?? 0),
+    ...(options.topology && { accessibleTopology: { segments: { ...options.topology } } }),
+  });
+
+  return {
+    nodePublishVolume,
+    nodeUnpublishVolume,
+    nodeGetInfo,
+    ...(can.stage && { nodeStageVolume, nodeUnstageVolume }),
+    ...(can.volumeStats && { nodeGetVolumeStats: nodeGetVolumeStats(node) }),
+    ...(can.nodeExpand && { nodeExpandVolume: nodeExpandVolume(node) }),
+  };
+}
+
+function requireUsable(volume: VolumeRecord, capability: Parameters<typeof unusable>[1]): void {
+  const problem = unusable(volume, capability);
+  if (problem !== undefined) throw refuse.invalidArgument(problem);
+}
+
+function requireStaged({ core, nodeId }: HostpathNode, volume: VolumeRecord, path: string): string {
+  const staging = core.records.stagings.get(recordKey(nodeId, volume.id));
+  if (staging?.done && (staging.path === path || path === '')) return staging.path;
+  throw refuse.failedPrecondition(
+    `volume ${volume.id} is not staged at ${path || 'any path'} on this node; NodeStageVolume comes first`,
+  );
+}
+
+/** Where the caller stages nothing, a directory is published as it is; an image is mounted below the state directory. */
+async function stageForOurselves(
+  node: HostpathNode,
+  { volume, capability }: { volume: VolumeRecord; capability: Parameters<typeof unusable>[1] },
+  signal: AbortSignal,
+): Promise<string> {
+  const { core, nodeId } = node;
+  if (volume.backing === 'directory') return core.layout.volume(volume.id);
+  const path = core.layout.ownMount(nodeId, volume.id);
+  await stageVolume(node, { volume, path, capability }, signal);
+  return path;
+}

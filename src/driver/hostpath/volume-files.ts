@@ -1,0 +1,125 @@
+// What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
+// volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
+// is gone, succeeds.
+
+import { execFile } from 'node:child_process';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { errorCode } from '../../runtime/mount/mount-error.ts';
+
+const run = promisify(execFile);
+
+export type PathKind = 'absent' | 'directory' | 'file' | 'block' | 'symlink' | 'other';
+
+export interface VolumeFiles {
+  kindOf(path: string): Promise<PathKind>;
+  /** A directory that everybody may write to; its parents too. */
+  makeDirectory(path: string, mode?: number): Promise<void>;
+  /** An empty file, to mount on. */
+  makeFile(path: string): Promise<void>;
+  /** A sparse file of this size. */
+  makeImage(path: string, sizeBytes: bigint): Promise<void>;
+  /** Never makes it smaller. */
+  growImage(path: string, sizeBytes: bigint): Promise<void>;
+  /** Copies a directory or an image to a path where nothing is; owners, modes, links and holes are kept. */
+  copy(from: string, to: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes whatever is there, with all that is in it. Never follows a link, never leaves the filesystem. */
+  removeTree(path: string): Promise<void>;
+  /** Removes an empty directory or a file that a volume was mounted on. */
+  removeMountPoint(path: string): Promise<void>;
+  /** Bytes that a directory or an image takes on disk. */
+  usedBytes(path: string): Promise<bigint>;
+}
+
+export const diskFiles: VolumeFiles = {
+  async kindOf(path) {
+    try {
+      const stats = await lstat(path);
+      if (stats.isDirectory()) return 'directory';
+      if (stats.isFile()) return 'file';
+      if (stats.isBlockDevice()) return 'block';
+      return stats.isSymbolicLink() ? 'symlink' : 'other';
+    } catch (error) {
+      if (isAbsent(error)) return 'absent';
+      throw error;
+    }
+  },
+
+  async makeDirectory(path, mode = 0o750) {
+    await mkdir(path, { recursive: true, mode });
+    // mkdir's mode is cut by the umask.
+    if ((mode & 0o022) !== 0) await chmod(path, mode);
+  },
+
+  async makeFile(path) {
+    await (await open(path, 'a', 0o640)).close();
+  },
+
+  async makeImage(path, sizeBytes) {
+    await writeFile(path, '', { mode: 0o600 });
+    await truncate(path, Number(sizeBytes));
+  },
+
+  async growImage(path, sizeBytes) {
+    const { size } = await stat(path, { bigint: true });
+    if (size < sizeBytes) await truncate(path, Number(sizeBytes));
+  },
+
+  async copy(from, to) {
+    // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
+    await run('cp', [
+      '--archive',
+      '--reflink=auto',
+      '--sparse=always',
+      '--one-file-system',
+      '-T',
+      '--',
+      from,
+      to,
+    ]);
+  },
+
+  rename,
+
+  async removeTree(path) {
+    try {
+      // Nearly every volume is empty by now, or a single file: one call instead of a walk.
+      await rmdir(path);
+    } catch (error) {
+      if (isAbsent(error) && errorCode(error) === 'ENOENT') return;
+      await rm(path, { recursive: true, force: true });
+    }
+  },
+
+  async removeMountPoint(path) {
+    const kind = await diskFiles.kindOf(path);
+    try {
+      if (kind === 'directory') await rmdir(path);
+      else if (kind !== 'absent') await unlink(path);
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+    }
+  },
+
+  async usedBytes(path) {
+    const { stdout } = await run('du', ['--summarize', '--block-size=1', '--one-file-system', '--', path]);
+    return BigInt(stdout.split('\t', 1)[0] ?? '0');
+  },
+};
+
+function isAbsent(error: unknown): boolean {
+  return errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';
+}

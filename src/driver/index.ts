@@ -1,0 +1,32 @@
+// The public face of the driver SDK, `berth/driver`.
+
+export { accessModeName } from './capabilities.ts';
+export { chooseSize, type RequestedRange, roundUp, type SizeLimits, sizeFits } from './capacity.ts';
+export {
+  type AccessModeName,
+  type CheckedRequest,
+  type ControllerOperations,
+  type Driver,
+  type DriverCall,
+  type DriverDefinition,
+  type DriverFeatures,
+  defineDriver,
+  type GroupControllerOperations,
+  type NodeOperations,
+  type Secrets,
+  type SnapshotMetadataOperations,
+} from './driver.ts';
+export { type DriverServicesOptions, driverServices } from './driver-services.ts';
+export { type FilesystemTools, formatIfBlank, linuxFilesystemTools } from './filesystem/filesystem-tools.ts';
+export { createHostpath, type Hostpath } from './hostpath/create-hostpath.ts';
+export {
+  DEFAULT_DRIVER_NAME,
+  type HostpathCapabilities,
+  type HostpathNodeOptions,
+  type HostpathOptions,
+} from './hostpath/options.ts';
+export { type KeyLocks, keyLocks } from './key-locks.ts';
+export { type Page, type PageRequest, paginate } from './pagination.ts';
+export { refuse } from './refuse.ts';
+export { type ServeDriverOptions, serveDriver } from './serve-driver.ts';
+export { type Collection, openStateStore, type StateStore, UniqueError } from './state/state-store.ts';

@@ -1,0 +1,96 @@
+// What the spec asks of each request before a driver sees it, and which things the operation has to itself while it
+// runs. One row an operation; a method without a row has nothing to check.
+
+import {
+  type Check,
+  capacityRange,
+  contentSource,
+  identifier,
+  identifiers,
+  location,
+  maxEntries,
+  mutableParameters,
+  nodeId,
+  optionalIdentifier,
+  optionalVolumeCapability,
+  path,
+  type RequestFields,
+  readOnlyPublish,
+  supportedVolumeCapabilities,
+  volumeCapabilities,
+  volumeCapability,
+} from './field-checks.ts';
+
+export interface OperationRule {
+  readonly checks: readonly Check[];
+  /** Keys of what no other operation may work on meanwhile. */
+  readonly locks?: (request: RequestFields) => string[];
+}
+
+const volume = (request: RequestFields) => [`volume ${request.volumeId}`];
+const volumeName = (request: RequestFields) => [`volume name ${request.name}`];
+const snapshot = (request: RequestFields) => [`snapshot ${request.snapshotId}`];
+const snapshotName = (request: RequestFields) => [`snapshot name ${request.name}`];
+const groupSnapshot = (request: RequestFields) => [`group snapshot ${request.groupSnapshotId}`];
+const groupSnapshotName = (request: RequestFields) => [`group snapshot name ${request.name}`];
+
+const volumeId = identifier('volumeId');
+
+export const operationRules: Readonly<Record<string, OperationRule>> = {
+  createVolume: {
+    checks: [
+      identifier('name'),
+      supportedVolumeCapabilities,
+      capacityRange(),
+      contentSource,
+      mutableParameters,
+    ],
+    locks: volumeName,
+  },
+  deleteVolume: { checks: [volumeId], locks: volume },
+  controllerPublishVolume: { checks: [volumeId, nodeId, volumeCapability, readOnlyPublish], locks: volume },
+  controllerUnpublishVolume: { checks: [volumeId, optionalIdentifier('nodeId', 256)], locks: volume },
+  validateVolumeCapabilities: { checks: [volumeId, volumeCapabilities] },
+  listVolumes: { checks: [maxEntries] },
+  controllerGetVolume: { checks: [volumeId] },
+  controllerModifyVolume: { checks: [volumeId], locks: volume },
+  controllerExpandVolume: {
+    checks: [volumeId, capacityRange({ required: true }), optionalVolumeCapability],
+    locks: volume,
+  },
+  createSnapshot: { checks: [identifier('name'), identifier('sourceVolumeId')], locks: snapshotName },
+  deleteSnapshot: { checks: [identifier('snapshotId')], locks: snapshot },
+  listSnapshots: { checks: [maxEntries] },
+  getSnapshot: { checks: [identifier('snapshotId')] },
+  createVolumeGroupSnapshot: {
+    checks: [identifier('name'), identifiers('sourceVolumeIds', { atLeastOne: true })],
+    locks: groupSnapshotName,
+  },
+  deleteVolumeGroupSnapshot: {
+    checks: [identifier('groupSnapshotId'), identifiers('snapshotIds')],
+    locks: groupSnapshot,
+  },
+  getVolumeGroupSnapshot: { checks: [identifier('groupSnapshotId'), identifiers('snapshotIds')] },
+  getMetadataAllocated: { checks: [identifier('snapshotId')] },
+  getMetadataDelta: { checks: [identifier('baseSnapshotId'), identifier('targetSnapshotId')] },
+  nodeStageVolume: { checks: [volumeId, path('stagingTargetPath'), volumeCapability], locks: volume },
+  nodeUnstageVolume: { checks: [volumeId, path('stagingTargetPath')], locks: volume },
+  nodePublishVolume: {
+    checks: [volumeId, path('targetPath'), volumeCapability, path('stagingTargetPath', { optional: true })],
+    locks: volume,
+  },
+  nodeUnpublishVolume: { checks: [volumeId, path('targetPath')], locks: volume },
+  nodeGetVolumeStats: {
+    checks: [volumeId, location('volumePath'), path('stagingTargetPath', { optional: true })],
+  },
+  nodeExpandVolume: {
+    checks: [
+      volumeId,
+      location('volumePath'),
+      capacityRange(),
+      optionalVolumeCapability,
+      path('stagingTargetPath', { optional: true }),
+    ],
+    locks: volume,
+  },
+};

@@ -1,0 +1,33 @@
+// Serves a driver on its socket, with logs and metrics, until it is stopped.
+
+import { type CsiServer, type Interceptor, operationMetrics, serveCsi } from '../csi/index.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Clock, Log } from '../runtime/ports.ts';
+import type { Driver } from './driver.ts';
+import { type DriverServicesOptions, driverServices } from './driver-services.ts';
+
+export interface ServeDriverOptions extends DriverServicesOptions {
+  /** `unix:///run/csi/socket`, or a path. */
+  endpoint: string;
+  clock: Clock;
+  log: Log;
+  /** Where `csi_plugin_operations_seconds` goes. */
+  metrics?: Metrics;
+  /** For tests: delay, fail or watch calls on their way in. */
+  interceptors?: readonly Interceptor[];
+  socketMode?: number;
+}
+
+/** Resolves once the socket accepts calls. Stop it with `stop(graceMs)`: calls under way may end first. */
+export function serveDriver(driver: Driver, options: ServeDriverOptions): Promise<CsiServer> {
+  const { endpoint, clock, log, metrics, interceptors, socketMode } = options;
+  return serveCsi({
+    address: endpoint,
+    services: driverServices(driver, options),
+    clock,
+    log,
+    ...(metrics && { metrics: operationMetrics({ metrics, prefix: 'csi_plugin', driverName: driver.name }) }),
+    ...(interceptors && { interceptors }),
+    ...(socketMode !== undefined && { socketMode }),
+  });
+}
