@@ -1,0 +1,64 @@
+// Who the driver is and what it can do: asked once at the start, after it says it is ready. A driver that is not there
+// yet is waited for; one that cannot say its name or its capabilities is an error.
+
+import {
+  type ControllerCapability,
+  controllerCapabilities,
+  type PluginCapabilities,
+  pluginCapabilities,
+} from '../../csi/capabilities.ts';
+import type { DriverName } from '../../csi/driver-name.ts';
+import { getDriverName, probeUntilReady } from '../../csi/probe.ts';
+import type { CsiTransport } from '../../csi/transport.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+
+export interface Driver {
+  readonly name: DriverName;
+  readonly plugin: PluginCapabilities;
+  /** Empty when the driver has no controller service. */
+  readonly controller: ReadonlySet<ControllerCapability>;
+}
+
+export interface IdentifyOptions {
+  clock: Clock;
+  log: Log;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export async function identifyDriver(csi: CsiTransport, options: IdentifyOptions): Promise<Driver> {
+  await probeUntilReady(csi, options);
+  return askDriver(csi, options);
+}
+
+/** The same questions without waiting: what the call throws is thrown. */
+export async function askDriver(
+  csi: CsiTransport,
+  { timeoutMs, signal }: Pick<IdentifyOptions, 'timeoutMs' | 'signal'>,
+): Promise<Driver> {
+  const call = { timeoutMs, signal };
+  const name = await getDriverName(csi, call);
+  const plugin = await pluginCapabilities(csi, call);
+  const controller = plugin.services.has('CONTROLLER_SERVICE')
+    ? await controllerCapabilities(csi, call)
+    : new Set<ControllerCapability>();
+  return { name, plugin, controller };
+}
+
+/** What makes `now` another driver than `before`, in words; undefined when it is the same. */
+export function driverDifference(before: Driver, now: Driver): string | undefined {
+  if (now.name !== before.name) return `it now says its name is ${now.name}, it was ${before.name}`;
+  const changes = [
+    ...changesOf(before.plugin.services, now.plugin.services),
+    ...changesOf(before.plugin.volumeExpansion, now.plugin.volumeExpansion),
+    ...changesOf(before.controller, now.controller),
+  ];
+  return changes.length === 0 ? undefined : `its capabilities changed: ${changes.join(', ')}`;
+}
+
+function changesOf(before: ReadonlySet<string>, now: ReadonlySet<string>): string[] {
+  return [
+    ...[...now].filter((name) => !before.has(name)).map((name) => `${name} is new`),
+    ...[...before].filter((name) => !now.has(name)).map((name) => `${name} is gone`),
+  ];
+}
