@@ -12,6 +12,7 @@ import type { Log } from '../runtime/ports.ts';
 import { CsiError } from './csi-error.ts';
 import { grpcCodes } from './grpc-code.ts';
 import { methodPath } from './method-path.ts';
+import { withoutSecrets } from './secret-values.ts';
 import type { CallContext, ServiceImplementation } from './service-implementation.ts';
 
 export interface IncomingCall {
@@ -112,12 +113,20 @@ async function invoke(
 
 /** A CsiError goes out as it is. Anything else is a bug in the driver: told in full to the log, not to the caller. */
 function presentable(error: unknown, call: IncomingCall, log: Log): CsiError {
-  if (error instanceof CsiError && error.rawCode !== grpcCodes.OK) return error;
+  const clean = (text: string): string => withoutSecrets(text, call.method.input, call.request);
+  if (error instanceof CsiError && error.rawCode !== grpcCodes.OK) {
+    const message = clean(error.description);
+    if (message === error.description) return error;
+    return new CsiError({ code: error.rawCode, message, ...(error.details && { details: error.details }) });
+  }
   const { signal } = call.context;
   if (signal.aborted && (error === signal.reason || (error as Error | undefined)?.name === 'AbortError')) {
     return new CsiError({ code: 'CANCELLED', message: `${call.method.name} was given up`, cause: error });
   }
-  log.error(`${call.method.name} failed unexpectedly; answering INTERNAL`, error, { method: call.path });
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log.error(`${call.method.name} failed unexpectedly; answering INTERNAL`, clean(text), {
+    method: call.path,
+  });
   return new CsiError({
     code: 'INTERNAL',
     message: `${call.method.name} failed unexpectedly; the driver's log tells why`,

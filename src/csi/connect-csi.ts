@@ -173,8 +173,9 @@ export function connectCsi(options: ConnectCsiOptions): CsiConnection {
     close() {
       if (closed) return;
       closed = true;
-      client.close();
+      // First, so that it does not take the closing channel for one more change.
       monitor.close();
+      client.close();
       reach.release();
     },
   };

@@ -11,7 +11,7 @@ export interface ConnectionMonitor {
   state(): ConnectionState;
   onStateChange(listener: (state: ConnectionState) => void): () => void;
   waitForReady(signal?: AbortSignal): Promise<void>;
-  /** To be called after the channel was closed. */
+  /** To be called just before the channel is closed. */
   close(): void;
 }
 

@@ -70,6 +70,11 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   let stopped: Promise<void> | undefined;
   const stop = (graceMs: number): Promise<void> =>
     new Promise((resolve) => {
+      const finish = (): void => {
+        force.cancel();
+        reach.release();
+        resolve();
+      };
       const force = clock.setTimeout(() => {
         log.warn('calls still under way after the grace period are cut off', {
           address: path,
@@ -77,12 +82,10 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
         });
         for (const call of underWay) call.abort(new Error('the server stopped'));
         server.forceShutdown();
+        // A handler that ignores its signal must not keep the server from having stopped.
+        finish();
       }, graceMs);
-      server.tryShutdown(() => {
-        force.cancel();
-        reach.release();
-        resolve();
-      });
+      server.tryShutdown(finish);
     });
   return {
     address: path,
