@@ -9,6 +9,7 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import { createPki, type Pki } from './auth/pki.ts';
 import { ADMIN, GROUP_MASTERS } from './auth/users.ts';
 import { createAuthorizer } from './authorization/authorizer.ts';
+import { followRoleAggregation } from './authorization/role-aggregation.ts';
 import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap-store.ts';
 import { followCustomResources } from './custom-resources.ts';
@@ -89,7 +90,11 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   });
   const reader = createStoreReader(store);
   const registry = createKindRegistry(builtinKinds);
-  const pki = await createPki({ clock, ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }) });
+  const pki = await createPki({
+    clock,
+    ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }),
+    ...(options.host === undefined ? {} : { hosts: [options.host] }),
+  });
   const authorizer = createAuthorizer({ reader });
   const authenticator = createAuthenticator({
     pki,
@@ -111,7 +116,9 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   };
   const unfollow = followCustomResources(machine, reader);
   const unfollowNamespaces = followNamespaces(machine, reader);
-  const unbootstrap = await bootstrapStore(createLocalClient(machine, SYSTEM), reader, log);
+  const system = createLocalClient(machine, SYSTEM);
+  const unbootstrap = await bootstrapStore(system, reader, log);
+  const unfollowRoles = followRoleAggregation({ reader, client: system, log });
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
   return {
@@ -126,6 +133,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       await door?.stop();
       unfollow();
       unfollowNamespaces();
+      unfollowRoles();
       unbootstrap();
       store.close();
     },

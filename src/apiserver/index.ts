@@ -1,5 +1,6 @@
 // The embedded Kubernetes API server.
 
+export { DEFAULT_NODE_LABEL_PREFIXES } from './admission/node-labels.ts';
 export { type ApiServer, type ApiServerOptions, createApiServer } from './api-server.ts';
 export type { User } from './pipeline.ts';
 export { DataDirError } from './storage/journal.ts';

@@ -1,8 +1,8 @@
 // `berth apiserver`: the embedded Kubernetes API server alone, for kubectl and any other client.
 
-import { createApiServer } from '../apiserver/index.ts';
+import { createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
 import { realClock } from '../runtime/clock.ts';
-import { boolFlag, intFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
 import { defineCommand, UsageError } from './command.ts';
 
@@ -15,6 +15,10 @@ export const command = defineCommand({
     ephemeral: boolFlag({ help: 'Keep everything in memory only' }),
     host: stringFlag({ help: 'Address to listen on', default: '127.0.0.1' }),
     port: intFlag({ help: 'Port to listen on; 0 for any free one', default: 0 }),
+    'node-label-prefixes': stringsFlag({
+      help: "Prefixes of labels that nodes may set on their own Node, besides the kubelet's",
+      default: DEFAULT_NODE_LABEL_PREFIXES,
+    }),
     kubeconfig: stringFlag({ help: "File to write the admin's kubeconfig to (mode 0600)", default: '' }),
   },
   async run({ flags, signal, log, stdout }) {
@@ -30,6 +34,7 @@ export const command = defineCommand({
       log,
       host: flags.host,
       port: flags.port,
+      admission: { nodeLabelPrefixes: flags.nodeLabelPrefixes },
       ...(flags.dataDir === '' ? {} : { dataDir: flags.dataDir }),
       ...(flags.kubeconfig === '' ? {} : { kubeconfigPath: flags.kubeconfig }),
     });

@@ -100,6 +100,19 @@ test('certificates are renewed before they end; a renewed CA keeps its key, so w
   );
 });
 
+test('a server that is to be reached under another name gets a certificate for it, from the same CA', async () => {
+  const path = join(dir, 'hosts');
+  const first = await createPki({ dir: path, clock: realClock });
+  const second = await createPki({ dir: path, clock: realClock, hosts: ['192.0.2.7', 'berth.example'] });
+  assert.equal(second.caPem, first.caPem);
+  const certificate = new X509Certificate((await second.serving()).certificatePem);
+  assert.equal(certificate.checkIP('192.0.2.7'), '192.0.2.7');
+  assert.equal(certificate.checkHost('berth.example'), 'berth.example');
+  assert.equal(certificate.checkIP('127.0.0.1'), '127.0.0.1');
+  const third = await createPki({ dir: path, clock: realClock, hosts: ['berth.example'] });
+  assert.deepEqual(await third.serving(), await second.serving());
+});
+
 test('a broken file is refused by name and left as it is', async () => {
   const path = join(dir, 'broken');
   await createPki({ dir: path, clock: realClock });

@@ -10,6 +10,7 @@ import {
   type KeyObject,
   X509Certificate,
 } from 'node:crypto';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '../../runtime/ports.ts';
@@ -88,9 +89,14 @@ function parsePem(
 
 const validToMs = (certificatePem: string): number => Date.parse(new X509Certificate(certificatePem).validTo);
 
-/** `dir` is created when missing. */
-export async function createPki(options: { dir?: string; clock: Clock }): Promise<Pki> {
+/** `dir` is created when missing; `hosts` are served besides the loopback names. */
+export async function createPki(options: {
+  dir?: string;
+  clock: Clock;
+  hosts?: readonly string[];
+}): Promise<Pki> {
   const { dir, clock } = options;
+  const hosts = [...new Set([...SERVING_HOSTS, ...(options.hosts ?? [])])];
   if (dir !== undefined) await makePrivateDirectory(dir);
   const fileOf = (name: string) => (dir === undefined ? undefined : join(dir, `${name}.pem`));
   const read = async (name: string, withCertificate: boolean) => {
@@ -143,11 +149,18 @@ export async function createPki(options: { dir?: string; clock: Clock }): Promis
       commonName: 'berth-apiserver',
       days: SERVING_DAYS,
       purpose: 'server',
-      hosts: SERVING_HOSTS,
+      hosts,
     });
-  const stillServes = (pem: string) =>
-    new X509Certificate(pem).verify(createPublicKey(caKey)) &&
-    !needsRenewal(validToMs(pem), SERVING_RENEW_DAYS);
+  const stillServes = (pem: string): boolean => {
+    const certificate = new X509Certificate(pem);
+    const covers = (host: string) =>
+      (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
+    return (
+      certificate.verify(createPublicKey(caKey)) &&
+      hosts.every(covers) &&
+      !needsRenewal(validToMs(pem), SERVING_RENEW_DAYS)
+    );
+  };
   const keptServing = storedServing && stillServes(storedServing.certificatePem);
   let serving: Entry = keptServing
     ? { ...storedServing, expiresMs: validToMs(storedServing.certificatePem) }

@@ -652,3 +652,19 @@ suite('tokens, reviews and impersonation', () => {
     assert.equal(pod.spec.serviceAccountName, 'default');
   });
 });
+
+test('an aggregated role shows the rules of a part that is added later', async (t) => {
+  await admin.create(clusterRoles, {
+    metadata: { name: 'widget-viewer', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+    rules: [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }],
+  });
+  const shows = (name: string) =>
+    server.reader.get(clusterRoles, { name })?.rules?.some(({ resources }) => resources?.includes('widgets'));
+  await new Promise<void>((resolve) => {
+    const check = () => {
+      if (shows('view') && shows('edit') && shows('admin')) resolve();
+    };
+    t.after(server.reader.subscribe(clusterRoles, check));
+    check();
+  });
+});
