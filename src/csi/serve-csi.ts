@@ -43,7 +43,8 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   const server = new grpc.Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
-    'grpc.enable_channelz': 0,
+    // Stays on: without it grpc-js loses track of its sessions, and a forced stop leaves them open.
+    'grpc.enable_channelz': 1,
   });
   const interceptors = [
     ...(metrics ? [metricsInterceptor(metrics, clock)] : []),
