@@ -63,7 +63,14 @@ function body(schema: Schema, into: Definitions): Record<string, unknown> {
   return result;
 }
 
-function combinations(parts: Pick<Schema, 'allOf' | 'anyOf' | 'oneOf' | 'not'>, into: Definitions): object {
+interface Combinations {
+  allOf: Schema[] | undefined;
+  anyOf: Schema[] | undefined;
+  oneOf: Schema[] | undefined;
+  not: Schema | undefined;
+}
+
+function combinations(parts: Combinations, into: Definitions): object {
   const result: Record<string, unknown> = {};
   for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
     const list = parts[key];
