@@ -35,7 +35,10 @@ export class Limiter {
   readonly #clock: Clock;
   readonly #qps: number;
   readonly #burst: number;
-  readonly #waiting: { admit: () => void }[] = [];
+  /** First in, first out; `undefined` where somebody gave up. What lies before `#head` has been admitted. */
+  #waiting: ((() => void) | undefined)[] = [];
+  #head = 0;
+  #everCut = false;
   #limit = START;
   #underWay = 0;
   readonly #baselinesMs: Record<'read' | 'write', number> = {
@@ -94,28 +97,31 @@ export class Limiter {
 
   #queue(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const entry = {
-        admit: () => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve();
-        },
+      const admit = (): void => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
       };
       const onAbort = (): void => {
-        const index = this.#waiting.indexOf(entry);
-        if (index >= 0) this.#waiting.splice(index, 1);
+        const index = this.#waiting.indexOf(admit, this.#head);
+        if (index >= 0) this.#waiting[index] = undefined;
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(entry);
+      this.#waiting.push(admit);
     });
   }
 
   #admit(): void {
-    while (this.#underWay < this.limit) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
+    while (this.#underWay < this.limit && this.#head < this.#waiting.length) {
+      const admit = this.#waiting[this.#head++];
+      if (admit === undefined) continue;
       this.#underWay++;
-      next.admit();
+      admit();
+    }
+    // In large steps: taking off the first of many moves all the others.
+    if (this.#head > 1024 || this.#head === this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#head);
+      this.#head = 0;
     }
   }
 
@@ -134,7 +140,8 @@ export class Limiter {
       }
     }
     // Only a limit that was reached is worth raising: otherwise nothing was learned about a higher one.
-    if (wasFull) this.#limit = Math.min(MAX, this.#limit + 1 / this.#limit);
+    // Until the server first objects, the limit doubles a round trip; then it feels its way.
+    if (wasFull) this.#limit = Math.min(MAX, this.#limit + (this.#everCut ? 1 / this.#limit : 1));
   }
 
   /** At most one cut a second: what was already under way says the same thing many times. */
@@ -142,6 +149,7 @@ export class Limiter {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#lastCutMs < 1000) return;
     this.#lastCutMs = nowMs;
+    this.#everCut = true;
     this.#limit = Math.max(MIN, this.#limit * factor);
   }
 }

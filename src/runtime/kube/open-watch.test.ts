@@ -148,8 +148,9 @@ const endings: {
     name: 'no answer at all',
     answer: () => {},
     reason: 'Unreachable',
-    says: /did not answer in time/,
+    says: /has been silent/,
     events: 0,
+    timeoutSeconds: 60,
   },
   {
     name: 'silence for longer than the watch was to last',
