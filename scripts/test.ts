@@ -2,8 +2,8 @@
 // (`npm run check`); with arguments only the test files whose path contains one of them.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { capabilities } from '../test/capabilities.ts';
+import { delimiter, join, relative } from 'node:path';
+import { capabilities, programDirectories } from '../test/capabilities.ts';
 import { clearAway, describeLeftBehind, leftBehind, type Tracked } from './left-behind.ts';
 import { projectRoot } from './source-files.ts';
 import { runStaticCheck, staticChecks } from './static-checks.ts';
@@ -62,6 +62,11 @@ function printMissingCapabilities(): void {
   }
 }
 
+/** This Node first; and where `capabilities` looks, so that a test finds the programs it was promised. */
+function testPath(): string {
+  return [join(projectRoot, 'node_modules/.bin'), ...programDirectories()].join(delimiter);
+}
+
 async function runTests(files: readonly string[]): Promise<void> {
   // Short, because unix socket paths are limited to 107 bytes.
   const base = mkdtempSync(join(tmpdir(), 'bt-'));
@@ -75,7 +80,12 @@ async function runTests(files: readonly string[]): Promise<void> {
     const result = await runTestFile({
       path,
       cwd: projectRoot,
-      env: { ...process.env, BERTH_TEST_FILE: tracked.directory, TMPDIR: tracked.directory },
+      env: {
+        ...process.env,
+        PATH: testPath(),
+        BERTH_TEST_FILE: tracked.directory,
+        TMPDIR: tracked.directory,
+      },
       testTimeoutMs: TEST_TIMEOUT_MS,
       fileTimeoutMs: FILE_TIMEOUT_MS,
       lingerMs: LINGER_MS,

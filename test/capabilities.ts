@@ -10,15 +10,15 @@ interface Capability {
   missing(): string | undefined;
 }
 
-/** Where the program is, by PATH and the directories that a user's PATH often lacks. */
+/** PATH, and the directories that a user's PATH often lacks. */
+export function programDirectories(): string[] {
+  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin', '/usr/local/go/bin'];
+}
+
 export function programPath(name: string): string | undefined {
-  const directories = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    '/usr/sbin',
-    '/sbin',
-    '/usr/local/go/bin',
-  ];
-  return directories.map((directory) => join(directory, name)).find(isExecutable);
+  return programDirectories()
+    .map((directory) => join(directory, name))
+    .find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {
