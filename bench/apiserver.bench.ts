@@ -1,0 +1,243 @@
+// The embedded API server over HTTPS: durable creates, a list of 5,000 claims, one change to 500 watchers, time to
+// ready, loading 100,000 objects, and what a write costs among 1,000 and among 100,000. kube-apiserver with etcd is
+// measured beside it where BERTH_PEERS has both.
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { intFlag } from '../src/runtime/flags/flag.ts';
+import type { FlagValues } from '../src/runtime/flags/parse-flags.ts';
+import { readCredentials, type ServerProcess, startServer } from '../test/apiserver/server-process.ts';
+import { type Candidate, defineBenchmark } from './harness.ts';
+import { startKubeApiserver } from './kube-apiserver.ts';
+import { processUsage } from './process-usage.ts';
+
+const flags = {
+  creates: intFlag({ help: 'Claims created a round', default: 5_000, min: 1 }),
+  connections: intFlag({ help: 'Connections that create', default: 32, min: 1 }),
+  listed: intFlag({ help: 'Claims in the list', default: 5_000, min: 1 }),
+  watchers: intFlag({ help: 'Watchers of one change', default: 500, min: 1 }),
+  loaded: intFlag({ help: 'Objects loaded at a start; 0 to leave it out', default: 100_000, min: 0 }),
+};
+
+export interface Target {
+  server: string;
+  /** For undici's `connect`. */
+  tls: object;
+  headers: Record<string, string>;
+}
+
+const claimsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+
+const claim = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name, labels: { app: 'bench' } },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: 'bench',
+    resources: { requests: { storage: '1Gi' } },
+  },
+});
+
+/** Clients of one server. */
+class Clients {
+  readonly #target: Target;
+  readonly #agent: Agent;
+
+  constructor(target: Target, connections: number) {
+    this.#target = target;
+    this.#agent = new Agent({ connections, pipelining: 1, connect: target.tls });
+  }
+
+  async call(method: string, path: string, body?: object): Promise<string> {
+    const answer = await request(`${this.#target.server}${path}`, {
+      method: method as 'GET',
+      dispatcher: this.#agent,
+      headers: { ...this.#target.headers, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+    return text;
+  }
+
+  /** Calls `act` for 0, 1, … count − 1, `width` at a time; says how long it took. */
+  async many(count: number, width: number, act: (index: number) => Promise<unknown>): Promise<number> {
+    const startMs = performance.now();
+    let next = 0;
+    const worker = async () => {
+      while (next < count) await act(next++);
+    };
+    await Promise.all(Array.from({ length: width }, worker));
+    return performance.now() - startMs;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+async function measured(
+  target: Target,
+  own: FlagValues<typeof flags>,
+): Promise<Pick<Candidate, 'round' | 'stop'>> {
+  const writers = new Clients(target, own.connections);
+  const watching = new Agent({ connections: own.watchers, connect: target.tls });
+  for (const name of ['creates', 'listed', 'watched']) {
+    await writers.call('POST', '/api/v1/namespaces', { metadata: { name } });
+  }
+  await writers.many(own.listed, own.connections, (index) =>
+    writers.call('POST', claimsPath('listed'), claim(`claim-${index}`)),
+  );
+  let created = 0;
+  return {
+    async round() {
+      const base = created;
+      created += own.creates;
+      const createMs = await writers.many(own.creates, own.connections, (index) =>
+        writers.call('POST', claimsPath('creates'), claim(`claim-${base + index}`)),
+      );
+      const listMs = await fastest(3, () => writers.call('GET', claimsPath('listed')));
+      const fanOutMs = await fanOut(target, watching, writers, own.watchers, `news-${base}`);
+      return {
+        operations: own.creates,
+        figures: {
+          'durable creates/s': (own.creates / createMs) * 1000,
+          [`list of ${own.listed} ms`]: listMs,
+          [`one change to ${own.watchers} watchers ms`]: fanOutMs,
+        },
+      };
+    },
+    async stop() {
+      await Promise.all([writers.close(), watching.destroy()]);
+    },
+  };
+}
+
+async function fastest(times: number, act: () => Promise<unknown>): Promise<number> {
+  let bestMs = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < times; at++) {
+    const startMs = performance.now();
+    await act();
+    bestMs = Math.min(bestMs, performance.now() - startMs);
+  }
+  return bestMs;
+}
+
+/** From sending a create to the last watcher's having seen it. */
+async function fanOut(
+  target: Target,
+  agent: Agent,
+  writers: Clients,
+  watchers: number,
+  name: string,
+): Promise<number> {
+  const { metadata } = JSON.parse(await writers.call('GET', claimsPath('watched')));
+  const path = `${claimsPath('watched')}?watch=1&resourceVersion=${metadata.resourceVersion}`;
+  const stop = new AbortController();
+  const streams = await Promise.all(
+    Array.from({ length: watchers }, () =>
+      request(`${target.server}${path}`, { dispatcher: agent, headers: target.headers, signal: stop.signal }),
+    ),
+  );
+  const needle = Buffer.from(name);
+  const heard = streams.map(
+    ({ body }) =>
+      new Promise<void>((resolve) => {
+        body.on('error', () => {});
+        body.on('data', (chunk: Buffer) => chunk.includes(needle) && resolve());
+      }),
+  );
+  const startMs = performance.now();
+  await writers.call('POST', claimsPath('watched'), claim(name));
+  await Promise.all(heard);
+  const tookMs = performance.now() - startMs;
+  stop.abort();
+  return tookMs;
+}
+
+async function targetOf({ kubeconfig }: ServerProcess): Promise<Target> {
+  const { server, tls } = await readCredentials(kubeconfig);
+  return { server, tls, headers: {} };
+}
+
+/** Ready times, and what many objects do to a start and to a write; each measured once, on a directory of its own. */
+async function onceFigures(
+  directory: string,
+  own: FlagValues<typeof flags>,
+): Promise<Record<string, number>> {
+  const readies: number[] = [];
+  for (let at = 0; at < 5; at++) {
+    const server = await startServer({ dir: directory, dataDir: join(directory, `empty-${at}`) });
+    readies.push(server.readyMs);
+    await server.end('SIGTERM');
+  }
+  const figures: Record<string, number> = { 'ready on an empty directory ms': median(readies) };
+  if (own.loaded === 0) return figures;
+  const dataDir = join(directory, 'loaded');
+  const filling = await startServer({ dir: directory, dataDir });
+  const clients = new Clients(await targetOf(filling), own.connections);
+  const fill = (from: number, count: number) =>
+    clients.many(count, own.connections, (index) =>
+      clients.call('POST', claimsPath('default'), claim(`claim-${from + index}`)),
+    );
+  await fill(0, 3_000);
+  const earlyMs = await fill(3_000, 3_000);
+  await fill(6_000, Math.max(0, own.loaded - 6_000));
+  const lateMs = await fill(own.loaded, 3_000);
+  figures['write among many vs few'] = lateMs / earlyMs;
+  await clients.close();
+  await filling.end('SIGTERM');
+  const loaded = await startServer({ dir: directory, dataDir });
+  const reader = new Clients(await targetOf(loaded), 1);
+  await reader.call('GET', `${claimsPath('default')}?limit=1`);
+  figures[`${own.loaded} objects loaded ms`] = loaded.readyMs;
+  figures[`${own.loaded} objects peak MB`] =
+    (processUsage(loaded.child.pid as number)?.peakMemoryBytes ?? 0) / 1e6;
+  await reader.close();
+  await loaded.end('SIGTERM');
+  return figures;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+export const benchmark = defineBenchmark({
+  summary: 'The API server over HTTPS',
+  operation: 'create',
+  flags,
+  baseline: 'berth',
+  candidates: {
+    berth: async ({ flags: own, directory }) => {
+      const once = await onceFigures(directory, own);
+      const server = await startServer({ dir: directory, dataDir: join(directory, 'data') });
+      const { round, stop } = await measured(await targetOf(server), own);
+      return {
+        processes: { server: server.child.pid as number },
+        async round() {
+          const { operations, figures } = await round();
+          return { operations, figures: { ...figures, ...once } };
+        },
+        async stop() {
+          await stop?.();
+          await server.end('SIGTERM');
+        },
+      };
+    },
+    'kube-apiserver + etcd': async ({ flags: own, directory }) => {
+      const peer = await startKubeApiserver(directory);
+      const { round, stop } = await measured(peer.target, own);
+      return {
+        processes: peer.processes,
+        async round() {
+          const { operations, figures } = await round();
+          return { operations, figures: { ...figures, 'ready on an empty directory ms': peer.readyMs } };
+        },
+        async stop() {
+          await stop?.();
+          await peer.stop();
+        },
+      };
+    },
+  },
+});
