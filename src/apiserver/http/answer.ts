@@ -15,6 +15,8 @@ export interface AnswerOptions {
   media: MediaChoice;
   pretty: boolean;
   warnings: readonly string[];
+  /** Of JSON that has a more particular type. */
+  contentType?: string;
 }
 
 export async function answerBytes(
@@ -23,7 +25,7 @@ export async function answerBytes(
   options: AnswerOptions,
 ): Promise<void> {
   let body: Buffer = json;
-  let contentType = 'application/json';
+  let contentType = options.contentType ?? 'application/json';
   if (options.media.format === 'yaml') {
     const { stringify } = await import('yaml');
     body = Buffer.from(stringify(JSON.parse(json.toString('utf8'))));

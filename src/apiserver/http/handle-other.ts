@@ -50,8 +50,7 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
     response.end();
     return;
   }
-  if (document.contentType !== undefined) response.setHeader('Content-Type', document.contentType);
-  return answerBytes(response, document.bytes, json);
+  return answerBytes(response, document.bytes, { ...json, contentType: document.contentType });
 }
 
 const ROOT_PATHS = [
