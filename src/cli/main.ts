@@ -1,10 +1,13 @@
 // The process: signals in, one exit code out. The first SIGINT or SIGTERM aborts the command's signal, so that it
 // cleans up; a second one ends the process at once.
 import { ExitCode } from './command.ts';
-import { commands } from './commands.ts';
+import { type CommandRow, commands } from './commands.ts';
 import { runCommand } from './run-command.ts';
 
-export async function main(argv: readonly string[]): Promise<void> {
+export async function main(
+  argv: readonly string[],
+  table: Readonly<Record<string, CommandRow>> = commands,
+): Promise<void> {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     if (stop.signal.aborted) process.exit(ExitCode.interrupted);
@@ -19,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   });
   const code = await runCommand({
     argv,
-    commands,
+    commands: table,
     signal: stop.signal,
     stdout: process.stdout,
     stderr: process.stderr,
