@@ -206,6 +206,20 @@ describe('createEventRecorder', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
+  it('writes nothing more once its signal aborts, and leaves no timer behind', async () => {
+    const stop = new AbortController();
+    const { recorder, clock, server, writes } = setUp({ signal: stop.signal });
+    server.fails = 'ServiceUnavailable';
+    recorder.event(claim(), 'Normal', 'First', 'is being retried');
+    await clock.advance(5_000);
+    const before = writes.length;
+    stop.abort();
+    recorder.event(claim('other'), 'Normal', 'Late', 'never written');
+    await clock.advance(60_000);
+    assert.equal(writes.length, before);
+    assert.equal(clock.pendingTimers, 0);
+  });
+
   it('ends a flush when time is up, whatever the server does', async () => {
     const { clock, recorder, server, metrics } = setUp();
     server.hangs = true;

@@ -40,6 +40,8 @@ export interface EventRecorderOptions extends EventSource {
   log: Log;
   metrics?: Metrics;
   budget?: { burst: number; perSecond: number };
+  /** Once it aborts nothing more is written or retried; what waits is dropped. For the end without a last word. */
+  signal?: AbortSignal;
 }
 
 export interface EventRecorder {
@@ -63,12 +65,18 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   let timer: Timer | undefined;
   let pumping = false;
   let flushing = false;
+  let stopped = false;
+  options.signal?.addEventListener('abort', () => {
+    stopped = true;
+    timer?.cancel();
+    stopWrites.abort(options.signal?.reason);
+  });
 
   async function pump(): Promise<void> {
-    if (pumping || flushing) return;
+    if (pumping || flushing || stopped) return;
     pumping = true;
     try {
-      while (!flushing) {
+      while (!flushing && !stopped) {
         const dueMs = book.nextDueMs;
         if (dueMs === undefined) return;
         const waitMs = Math.max(dueMs - clock.monotonicMs(), budget.waitMs());
@@ -132,6 +140,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { subject, reason } = entry.remark;
     const about = { about: `${subject.kind} ${subject.metadata.name}`, reason, err: error };
     const patient = entry.attempts < MOST_ATTEMPTS;
+    if (stopped) {
+      count.dropped('shutdown');
+      book.forget(entry);
+      return;
+    }
     // Events live for an hour or so on the server: the one we count is gone, a new one goes on with its count.
     if (verb === 'patch' && isNotFound(error) && patient) {
       entry.name = undefined;
@@ -151,6 +164,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return {
     event(subject, type, reason, message) {
       log.v(3).info('Event', { about: `${subject.kind} ${subject.metadata.name}`, type, reason, message });
+      if (stopped) {
+        count.dropped('shutdown');
+        return;
+      }
       const recorded = book.record({ subject, type, reason, message });
       if (recorded === 'counted') return;
       if (recorded !== 'due') {
@@ -170,7 +187,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         deadline.signal.addEventListener('abort', () => resolve(), { once: true });
       });
       try {
-        while (!deadline.signal.aborted) {
+        while (!deadline.signal.aborted && !stopped) {
           while (inFlight.size < FLUSH_WRITERS) {
             const entry = book.take(true);
             if (entry === undefined) break;
