@@ -99,8 +99,13 @@ export function isNewer(version: string, than: string, unknown: 'newer' | 'older
   return version.length === than.length ? version > than : version.length > than.length;
 }
 
+/** By character, not by pattern: this runs several times an event. */
 function isNumeric(version: string): boolean {
-  return /^[1-9][0-9]*$/.test(version);
+  for (let i = 0; i < version.length; i++) {
+    const code = version.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return version.length > 0 && version.charCodeAt(0) !== 0x30;
 }
 
 function listPhase(state: { streams: boolean }): Phase {
