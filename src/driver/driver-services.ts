@@ -139,6 +139,7 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
     const fields = request as unknown as RequestFields;
     for (const check of rule.checks) {
       const problem = check(fields, driver);
+      if (problem instanceof CsiError) throw problem;
       if (problem !== undefined) throw refuse.invalidArgument(`${name}: ${problem}`);
     }
     const release = await take(rule.locks?.(fields) ?? [], { locks, options, context });

@@ -1,18 +1,37 @@
 // The checks from which operation-rules.ts is made: each looks at one field of a request and says what is wrong with it,
 // in the spec's own field names. Pure.
 
-import { VolumeCapability_AccessMode_Mode as Mode, type VolumeCapability } from '../csi/index.ts';
+import {
+  type CsiError,
+  VolumeCapability_AccessMode_Mode as Mode,
+  type VolumeCapability,
+} from '../csi/index.ts';
 import { unsupported } from './capabilities.ts';
 import type { Driver } from './driver.ts';
+import { refuse } from './refuse.ts';
 
-/** What is wrong, or undefined. Requests are looked at by field name: the table in operation-rules.ts fits them. */
-export type Check = (request: RequestFields, driver: Driver) => string | undefined;
+/**
+ * What is wrong, or undefined. A text is answered with INVALID_ARGUMENT; where the spec has another code, it is an error.
+ * Requests are looked at by field name: the table in operation-rules.ts fits them.
+ */
+export type Check = (request: RequestFields, driver: Driver) => string | CsiError | undefined;
 export type RequestFields = Readonly<Record<string, unknown>>;
 
 // The spec's limits: strings 128 bytes unless it says otherwise for the field, paths as the operating system has them.
 const MAX_STRING_BYTES = 128;
 const MAX_NODE_ID_BYTES = 256;
 const MAX_PATH_BYTES = 4096;
+
+/** The suggested name of something new: any text but control characters other than white space. */
+export const name: Check = (request) => {
+  const value = text(request, 'name');
+  if (value === '') return 'name is required';
+  if (Buffer.byteLength(value) > MAX_STRING_BYTES) return `name is longer than ${MAX_STRING_BYTES} bytes`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that the spec bans
+  return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(value)
+    ? 'name holds control characters'
+    : undefined;
+};
 
 export function identifier(field: string, maxBytes = MAX_STRING_BYTES): Check {
   return (request) => {
@@ -56,6 +75,14 @@ export const volumeCapability: Check = (request, driver) => {
   const capability = request.volumeCapability as VolumeCapability | undefined;
   if (capability === undefined) return 'volume_capability is required';
   return malformed(capability) ?? unsupported(driver, capability);
+};
+
+/** On the node, a capability that is well-formed and cannot be had is FAILED_PRECONDITION. */
+export const nodeVolumeCapability: Check = (request, driver) => {
+  const capability = request.volumeCapability as VolumeCapability | undefined;
+  if (capability === undefined) return 'volume_capability is required';
+  const problem = unsupported(driver, capability);
+  return malformed(capability) ?? (problem === undefined ? undefined : refuse.failedPrecondition(problem));
 };
 
 export const optionalVolumeCapability: Check = (request) => {

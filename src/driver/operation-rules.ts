@@ -10,7 +10,9 @@ import {
   location,
   maxEntries,
   mutableParameters,
+  name,
   nodeId,
+  nodeVolumeCapability,
   optionalIdentifier,
   optionalVolumeCapability,
   path,
@@ -38,13 +40,7 @@ const volumeId = identifier('volumeId');
 
 export const operationRules: Readonly<Record<string, OperationRule>> = {
   createVolume: {
-    checks: [
-      identifier('name'),
-      supportedVolumeCapabilities,
-      capacityRange(),
-      contentSource,
-      mutableParameters,
-    ],
+    checks: [name, supportedVolumeCapabilities, capacityRange(), contentSource, mutableParameters],
     locks: volumeName,
   },
   deleteVolume: { checks: [volumeId], locks: volume },
@@ -58,12 +54,12 @@ export const operationRules: Readonly<Record<string, OperationRule>> = {
     checks: [volumeId, capacityRange({ required: true }), optionalVolumeCapability],
     locks: volume,
   },
-  createSnapshot: { checks: [identifier('name'), identifier('sourceVolumeId')], locks: snapshotName },
+  createSnapshot: { checks: [name, identifier('sourceVolumeId')], locks: snapshotName },
   deleteSnapshot: { checks: [identifier('snapshotId')], locks: snapshot },
   listSnapshots: { checks: [maxEntries] },
   getSnapshot: { checks: [identifier('snapshotId')] },
   createVolumeGroupSnapshot: {
-    checks: [identifier('name'), identifiers('sourceVolumeIds', { atLeastOne: true })],
+    checks: [name, identifiers('sourceVolumeIds', { atLeastOne: true })],
     locks: groupSnapshotName,
   },
   deleteVolumeGroupSnapshot: {
@@ -73,10 +69,15 @@ export const operationRules: Readonly<Record<string, OperationRule>> = {
   getVolumeGroupSnapshot: { checks: [identifier('groupSnapshotId'), identifiers('snapshotIds')] },
   getMetadataAllocated: { checks: [identifier('snapshotId')] },
   getMetadataDelta: { checks: [identifier('baseSnapshotId'), identifier('targetSnapshotId')] },
-  nodeStageVolume: { checks: [volumeId, path('stagingTargetPath'), volumeCapability], locks: volume },
+  nodeStageVolume: { checks: [volumeId, path('stagingTargetPath'), nodeVolumeCapability], locks: volume },
   nodeUnstageVolume: { checks: [volumeId, path('stagingTargetPath')], locks: volume },
   nodePublishVolume: {
-    checks: [volumeId, path('targetPath'), volumeCapability, path('stagingTargetPath', { optional: true })],
+    checks: [
+      volumeId,
+      path('targetPath'),
+      nodeVolumeCapability,
+      path('stagingTargetPath', { optional: true }),
+    ],
     locks: volume,
   },
   nodeUnpublishVolume: { checks: [volumeId, path('targetPath')], locks: volume },

@@ -1,7 +1,8 @@
 // Fills a new volume from a snapshot or another volume. The copy is made under another name and renamed when it is
 // whole, so a volume is never seen half full.
 
-import type { HostpathCore } from './core.ts';
+import { refuse } from '../refuse.ts';
+import { type HostpathCore, snapshotLock } from './core.ts';
 import { withFrozenVolumes } from './frozen-volumes.ts';
 import type { VolumeRecord, VolumeSource } from './records.ts';
 
@@ -13,7 +14,13 @@ export async function copySource(
   const path = core.layout.volume(volume.id);
   if ((await core.files.kindOf(path)) !== 'absent') return;
   if ('snapshotId' in source) {
-    await copyWhole(core, core.layout.snapshot(source.snapshotId), path, volume);
+    const { snapshotId } = source;
+    await core.locks.exclusive(snapshotLock(snapshotId), async () => {
+      if (core.records.snapshots.get(snapshotId)?.state !== 'ready') {
+        throw refuse.notFound(`snapshot ${snapshotId} does not exist`);
+      }
+      await copyWhole(core, core.layout.snapshot(snapshotId), path, volume);
+    });
     return;
   }
   await withFrozenVolumes(core, [source.volumeId], () =>

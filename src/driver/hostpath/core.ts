@@ -72,3 +72,11 @@ export function checkSecrets(
     );
   }
 }
+
+/**
+ * Names of the locks of machine-locks.ts. Whoever holds one may wait for that of what it is made of: a group for its
+ * snapshots, a snapshot for its volume, a volume for its source. Never the other way round.
+ */
+export const groupLock = (groupSnapshotId: string): string => `group snapshot ${groupSnapshotId}`;
+export const volumeLock = (volumeId: string): string => `volume ${volumeId}`;
+export const snapshotLock = (snapshotId: string): string => `snapshot ${snapshotId}`;

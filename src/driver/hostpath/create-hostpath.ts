@@ -8,6 +8,7 @@ import { linuxFilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { openStateStore } from '../state/state-store.ts';
 import { type HostpathCore, layoutOf } from './core.ts';
 import { controllerExpandVolume } from './expand-operations.ts';
+import { groupSnapshotOperations } from './group-snapshot-operations.ts';
 import { fileLocks } from './machine-locks.ts';
 import { modifyVolume } from './modify-operation.ts';
 import { nodeOperations } from './node-operations.ts';
@@ -20,6 +21,7 @@ import {
 import { publishOperations } from './publish-operations.ts';
 import { openRecords } from './records.ts';
 import { recover } from './recover.ts';
+import { snapshotOperations } from './snapshot-operations.ts';
 import { diskFiles } from './volume-files.ts';
 import { volumeOperations } from './volume-operations.ts';
 
@@ -48,6 +50,9 @@ export async function createHostpath(options: HostpathOptions): Promise<Hostpath
         accessTypes: core.can.block ? ['mount', 'block'] : ['mount'],
         features: features(core, node),
         ...(controller && { controller: controllerOperations(core) }),
+        ...(controller &&
+          core.can.snapshots &&
+          core.can.groupSnapshots && { groupController: groupSnapshotOperations(core) }),
         ...(node && { node: nodeOperations({ core, nodeId: node.nodeId, options: node }) }),
       });
     },
@@ -109,6 +114,7 @@ function controllerOperations(core: HostpathCore): ControllerOperations {
   return {
     ...volumeOperations(core),
     ...publishOperations(core),
+    ...snapshotOperations(core),
     ...(core.can.expand && { controllerExpandVolume: controllerExpandVolume(core) }),
     ...(core.can.modify && { controllerModifyVolume: modifyVolume(core) }),
   };

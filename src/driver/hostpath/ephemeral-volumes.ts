@@ -4,10 +4,11 @@
 import { isQuantity, quantityToBytes } from '../../api/quantity.ts';
 import type { VolumeCapability } from '../../csi/index.ts';
 import { refuse } from '../refuse.ts';
+import { volumeLock } from './core.ts';
 import type { HostpathNode } from './node-core.ts';
 import { planVolume } from './plan-volume.ts';
 import type { VolumeRecord } from './records.ts';
-import { discardVolume, finishCreation, volumeLock } from './volume-operations.ts';
+import { discardVolume, finishCreation } from './volume-operations.ts';
 
 const EPHEMERAL_KEY = 'csi.storage.k8s.io/ephemeral';
 

@@ -4,12 +4,11 @@
 import { chooseSize, sizeFits } from '../capacity.ts';
 import type { ControllerOperations, NodeOperations } from '../driver.ts';
 import { refuse } from '../refuse.ts';
-import { checkSecrets, existingVolume, type HostpathCore } from './core.ts';
+import { checkSecrets, existingVolume, type HostpathCore, volumeLock } from './core.ts';
 import type { HostpathNode } from './node-core.ts';
 import { freeBytes } from './placement.ts';
 import { volumeSizeLimits } from './plan-volume.ts';
 import { recordKey, type VolumeRecord } from './records.ts';
-import { volumeLock } from './volume-operations.ts';
 import { publishedPath } from './volume-stats.ts';
 
 export function controllerExpandVolume(

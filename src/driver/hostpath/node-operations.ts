@@ -4,7 +4,7 @@
 import type { VolumeCapability_AccessMode_Mode as Mode } from '../../csi/index.ts';
 import type { NodeOperations } from '../driver.ts';
 import { refuse } from '../refuse.ts';
-import { checkSecrets, existingVolume } from './core.ts';
+import { checkSecrets, existingVolume, volumeLock } from './core.ts';
 import { ephemeralVolume, isEphemeralRequest, removeEphemeral } from './ephemeral-volumes.ts';
 import { nodeExpandVolume } from './expand-operations.ts';
 import type { HostpathNode } from './node-core.ts';
@@ -13,7 +13,6 @@ import { requireAttached } from './publish-operations.ts';
 import { publishVolume, unpublishVolume } from './publish-volume.ts';
 import { recordKey, type VolumeRecord } from './records.ts';
 import { stageVolume, unstageVolume } from './stage-volume.ts';
-import { volumeLock } from './volume-operations.ts';
 import { nodeGetVolumeStats } from './volume-stats.ts';
 
 export function nodeOperations(node: HostpathNode): NodeOperations {
@@ -92,14 +91,14 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
 
 function requireUsable(volume: VolumeRecord, capability: Parameters<typeof unusable>[1]): void {
   const problem = unusable(volume, capability);
-  if (problem !== undefined) throw refuse.invalidArgument(problem);
+  if (problem !== undefined) throw refuse.failedPrecondition(problem);
 }
 
 function requireStaged({ core, nodeId }: HostpathNode, volume: VolumeRecord, path: string): string {
   const staging = core.records.stagings.get(recordKey(nodeId, volume.id));
-  if (staging?.done && (staging.path === path || path === '')) return staging.path;
+  if (staging?.done && staging.path === path) return path;
   throw refuse.failedPrecondition(
-    `volume ${volume.id} is not staged at ${path || 'any path'} on this node; NodeStageVolume comes first`,
+    `volume ${volume.id} is not staged at ${path || '(no staging_target_path was given)'} on this node; NodeStageVolume comes first`,
   );
 }
 

@@ -103,9 +103,11 @@ export function openRecords(store: StateStore) {
     snapshots: store.collection<SnapshotRecord>('snapshots', {
       indexes: {
         name: { of: (snapshot) => snapshot.name, unique: true },
-        volume: { of: (snapshot) => snapshot.sourceVolumeId },
         group: { of: (snapshot) => snapshot.groupSnapshotId },
         listed: { of: (snapshot) => (snapshot.state === 'ready' ? LISTED : undefined) },
+        listedOfVolume: {
+          of: (snapshot) => (snapshot.state === 'ready' ? snapshot.sourceVolumeId : undefined),
+        },
       },
     }),
     groups: store.collection<GroupSnapshotRecord>('groupSnapshots', {

@@ -1,20 +1,50 @@
-// Start-up: finishes or undoes what a process that died left in the middle. What another live process works on is locked
-// by it, and left alone. Mounts are not touched here: the calls that made them are repeated, and repair them.
+// Start-up: undoes what a process that died left in the middle. What another live process works on is locked by it, and
+// left alone. Mounts are not touched here: the calls that made them are repeated, and repair them.
 
-import type { HostpathCore } from './core.ts';
-import { discardVolume, volumeLock } from './volume-operations.ts';
+import { groupLock, type HostpathCore, snapshotLock, volumeLock } from './core.ts';
+import { thawVolume } from './frozen-volumes.ts';
+import { discardGroup } from './group-snapshot-operations.ts';
+import { discardSnapshot } from './snapshot-operations.ts';
+import { discardVolume } from './volume-operations.ts';
 
 export async function recover(core: HostpathCore): Promise<void> {
-  for (const { record } of core.records.volumes.list()) {
+  const { records, log } = core;
+  const say = (what: string, id: string, state: string) =>
+    log.info(`undoing a ${what} that an earlier process left unfinished`, { id, state });
+
+  for (const { record } of records.groups.list()) {
     if (record.state === 'ready') continue;
-    await core.locks.ifFree(volumeLock(record.id), async () => {
-      const current = core.records.volumes.get(record.id);
+    await core.locks.ifFree(groupLock(record.id), async () => {
+      const group = records.groups.get(record.id);
+      if (group === undefined || group.state === 'ready') return;
+      say('group snapshot', group.id, group.state);
+      for (const volumeId of group.sourceVolumeIds) await thawIfFree(core, volumeId);
+      await discardGroup(core, group);
+    });
+  }
+  for (const { record } of records.snapshots.list()) {
+    if (record.state === 'ready' || record.groupSnapshotId !== undefined) continue;
+    await core.locks.ifFree(snapshotLock(record.id), async () => {
+      const snapshot = records.snapshots.get(record.id);
+      if (snapshot === undefined || snapshot.state === 'ready') return;
+      say('snapshot', snapshot.id, snapshot.state);
+      await thawIfFree(core, snapshot.sourceVolumeId);
+      await discardSnapshot(core, snapshot);
+    });
+  }
+  for (const { record: volume } of records.volumes.list()) {
+    if (volume.state === 'ready') continue;
+    await core.locks.ifFree(volumeLock(volume.id), async () => {
+      const current = records.volumes.get(volume.id);
       if (current === undefined || current.state === 'ready') return;
-      core.log.info('undoing what an earlier process left unfinished', {
-        volume: current.id,
-        state: current.state,
-      });
+      say('volume', current.id, current.state);
+      if (current.source && 'volumeId' in current.source) await thawIfFree(core, current.source.volumeId);
       await discardVolume(core, current);
     });
   }
+}
+
+/** Whoever holds the volume's lock is alive, and thaws by itself. */
+async function thawIfFree(core: HostpathCore, volumeId: string): Promise<void> {
+  await core.locks.ifFree(volumeLock(volumeId), () => thawVolume(core, volumeId));
 }

@@ -5,11 +5,11 @@
 import type { VolumeCapability } from '../../csi/index.ts';
 import { formatIfBlank } from '../filesystem/filesystem-tools.ts';
 import { refuse } from '../refuse.ts';
+import { volumeLock } from './core.ts';
 import { forgetGrowth } from './expand-operations.ts';
 import type { HostpathNode } from './node-core.ts';
 import { DEFAULT_FS_TYPE } from './plan-volume.ts';
 import { recordKey, type StagingRecord, type VolumeRecord } from './records.ts';
-import { volumeLock } from './volume-operations.ts';
 
 export interface StageRequest {
   volume: VolumeRecord;

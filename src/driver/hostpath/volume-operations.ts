@@ -8,7 +8,7 @@ import type { ControllerOperations } from '../driver.ts';
 import { paginate } from '../pagination.ts';
 import { refuse } from '../refuse.ts';
 import { copySource } from './copy-source.ts';
-import { checkSecrets, existingVolume, type HostpathCore } from './core.ts';
+import { checkSecrets, existingVolume, type HostpathCore, volumeLock } from './core.ts';
 import { freeBytes, placeVolume } from './placement.ts';
 import { difference, planVolume, type SourceRecord, sourceOf, unusable } from './plan-volume.ts';
 import { LISTED, type VolumeRecord, type VolumeSource } from './records.ts';
@@ -108,8 +108,6 @@ export function volumeOperations(core: HostpathCore) {
     ...(can.getCapacity && { getCapacity }),
   };
 }
-
-export const volumeLock = (volumeId: string): string => `volume ${volumeId}`;
 
 /** Makes what a record in state `creating` speaks of. Leaves nothing behind if it cannot. */
 export async function finishCreation(

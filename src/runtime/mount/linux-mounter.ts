@@ -1,8 +1,10 @@
 // The Mounter of a Linux machine. Chooses the calls for each operation and reads the mount table; the calls themselves
 // are in system-calls.ts. Holds no state: the kernel's table is the truth.
 
-import { lstat, readFile, realpath, stat, statfs } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { lstat, open, readFile, realpath, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { loopDevices } from './loop-devices.ts';
 import { commandSystemCalls } from './mount-command.ts';
 import { errorCode, isCorruptedMountError, MountError } from './mount-error.ts';
@@ -17,6 +19,8 @@ import type {
 } from './mounter.ts';
 import { findMountinfo, parseMountinfo } from './mountinfo.ts';
 import { bindSystemCalls, MNT_DETACH, MNT_FORCE, type SystemCalls, UMOUNT_NOFOLLOW } from './system-calls.ts';
+
+const run = promisify(execFile);
 
 const MOUNTINFO = '/proc/self/mountinfo';
 const SECTOR_BYTES = 512n;
@@ -124,6 +128,9 @@ export function linuxMounter(calls: SystemCalls): Mounter {
       return BigInt(sectors.trim()) * SECTOR_BYTES;
     },
 
+    freeze: (path) => freezeOrThaw(calls, path, { freeze: true }),
+    thaw: (path) => freezeOrThaw(calls, path, { freeze: false }),
+
     loop: loopDevices(calls),
   };
 }
@@ -222,6 +229,32 @@ async function unmountAll(calls: SystemCalls, target: string, options: UnmountOp
     code: 'EBUSY',
     detail: `still a mount point after ${STACK_LIMIT} unmounts`,
   });
+}
+
+const FIFREEZE = 0xc0045877;
+const FITHAW = 0xc0045878;
+
+async function freezeOrThaw(
+  calls: SystemCalls,
+  path: string,
+  { freeze }: { freeze: boolean },
+): Promise<void> {
+  // EBUSY: frozen already; EINVAL: not frozen.
+  const harmless = freeze ? 'EBUSY' : 'EINVAL';
+  if (calls.ioctl === undefined) {
+    await run('fsfreeze', [freeze ? '--freeze' : '--unfreeze', path]).catch((error: { stderr?: string }) => {
+      if (!/busy|Invalid argument/i.test(error.stderr ?? '')) throw error;
+    });
+    return;
+  }
+  const handle = await open(path, 'r');
+  try {
+    await calls.ioctl(handle.fd, freeze ? FIFREEZE : FITHAW, 0);
+  } catch (error) {
+    if (errorCode(error) !== harmless) throw error;
+  } finally {
+    await handle.close();
+  }
 }
 
 // How Linux packs a device number.

@@ -15,6 +15,8 @@ export type MountOperation =
   | 'inspect'
   | 'usage'
   | 'sizeOf'
+  | 'freeze'
+  | 'thaw'
   | 'loop.attach'
   | 'loop.detach'
   | 'loop.refreshSize';
@@ -48,6 +50,8 @@ export interface MemoryMounter extends Mounter {
   readonly mounts: readonly MountEntry[];
   /** Loop device to image. */
   readonly loops: ReadonlyMap<string, string>;
+  /** Paths of filesystems that are frozen. */
+  readonly frozen: ReadonlySet<string>;
   /** The filesystem behind the mount at this path is gone, until it is unmounted. */
   corrupt(target: string): void;
   /** The path does not exist, until something is mounted there or it is declared present again. */
@@ -71,6 +75,7 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
   const loops = new Map<string, string>();
   const corrupted = new Set<string>();
   const absent = new Set<string>();
+  const frozen = new Set<string>();
   let nextId = 100;
   let nextLoop = 0;
 
@@ -168,6 +173,9 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
         return size;
       }),
 
+    freeze: (path) => perform({ operation: 'freeze', path }, () => void frozen.add(path)),
+    thaw: (path) => perform({ operation: 'thaw', path }, () => void frozen.delete(path)),
+
     loop: {
       find: async (image) => [...loops].filter(([, backing]) => backing === image).map(([device]) => device),
       attach: (image) =>
@@ -187,6 +195,7 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
       return mounts;
     },
     loops,
+    frozen,
     corrupt: (target) => void corrupted.add(target),
     setAbsent: (path, isAbsent) => void (isAbsent ? absent.add(path) : absent.delete(path)),
     reboot() {

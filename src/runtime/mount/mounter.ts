@@ -119,5 +119,12 @@ export interface Mounter {
   usage(path: string): Promise<FilesystemUsage>;
   /** Size in bytes of a block device, or of an image file. */
   sizeOf(path: string): Promise<bigint>;
+  /**
+   * Holds the filesystem mounted at `path` still and whole on its device, until `thaw`: writers wait. Survives the death
+   * of the process, so whoever may have died in between has to thaw. A filesystem that is frozen already stays so.
+   */
+  freeze(path: string): Promise<void>;
+  /** Harmless on a filesystem that is not frozen. */
+  thaw(path: string): Promise<void>;
   readonly loop: LoopDevices;
 }

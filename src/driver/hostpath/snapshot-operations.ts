@@ -1,0 +1,150 @@
+// CreateSnapshot, DeleteSnapshot and what is told about snapshots. As with volumes, a record surrounds every change on
+// disk. Snapshots are copies: they do not need their volume, and volumes made from them do not need the snapshot.
+
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { SnapshotSchema } from '../../csi/index.ts';
+import type { ControllerOperations } from '../driver.ts';
+import { paginate } from '../pagination.ts';
+import { refuse } from '../refuse.ts';
+import { checkSecrets, existingVolume, type HostpathCore, snapshotLock } from './core.ts';
+import { LISTED, type SnapshotRecord, type VolumeRecord } from './records.ts';
+import { cutSnapshots, removeSnapshotContent } from './snapshot-content.ts';
+
+export function snapshotOperations(core: HostpathCore) {
+  const { records, store, can } = core;
+
+  const createSnapshot: ControllerOperations['createSnapshot'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const { name, sourceVolumeId } = request;
+    const record = store.transaction(() => {
+      const existing = records.snapshots.find('name', name)?.record;
+      if (existing !== undefined) {
+        if (existing.sourceVolumeId === sourceVolumeId) return existing;
+        throw refuse.alreadyExists(
+          `snapshot ${name} exists, of volume ${existing.sourceVolumeId}; delete it or use another name`,
+        );
+      }
+      const volume = existingVolume(core, sourceVolumeId);
+      const made = newSnapshot(core, volume, { name });
+      records.snapshots.put(made.id, made);
+      return made;
+    });
+    const ready = record.state === 'ready' ? record : await finishSnapshot(core, record, signal);
+    return { snapshot: snapshotMessage(ready) };
+  };
+
+  const deleteSnapshot: ControllerOperations['deleteSnapshot'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const snapshot = records.snapshots.get(request.snapshotId);
+    if (snapshot === undefined) return {};
+    if (snapshot.groupSnapshotId !== undefined) {
+      throw refuse.invalidArgument(
+        `snapshot ${snapshot.id} belongs to group snapshot ${snapshot.groupSnapshotId}; delete that instead`,
+      );
+    }
+    await core.locks.exclusive(snapshotLock(snapshot.id), () => discardSnapshot(core, snapshot), signal);
+    return {};
+  };
+
+  const listSnapshots: ControllerOperations['listSnapshots'] = (request) => {
+    checkSecrets(core, request.secrets);
+    const { snapshotId, sourceVolumeId } = request;
+    if (snapshotId !== '') {
+      const snapshot = records.snapshots.get(snapshotId);
+      const matches =
+        snapshot?.state === 'ready' && (sourceVolumeId === '' || snapshot.sourceVolumeId === sourceVolumeId);
+      return { entries: matches ? [{ snapshot: snapshotMessage(snapshot) }] : [] };
+    }
+    const [index, value] = sourceVolumeId === '' ? ['listed', LISTED] : ['listedOfVolume', sourceVolumeId];
+    const page = paginate(request, {
+      read: (after, limit) =>
+        records.snapshots.findAll(index, value, { after, limit }).map(({ record }) => record),
+      keyOf: ({ id }) => id,
+    });
+    return {
+      entries: page.items.map((snapshot) => ({ snapshot: snapshotMessage(snapshot) })),
+      nextToken: page.nextToken,
+    };
+  };
+
+  const getSnapshot: ControllerOperations['getSnapshot'] = (request) => {
+    checkSecrets(core, request.secrets);
+    const snapshot = records.snapshots.get(request.snapshotId);
+    if (snapshot?.state !== 'ready') throw refuse.notFound(`snapshot ${request.snapshotId} does not exist`);
+    return { snapshot: snapshotMessage(snapshot) };
+  };
+
+  if (!can.snapshots) return {};
+  return {
+    createSnapshot,
+    deleteSnapshot,
+    ...(can.listSnapshots && { listSnapshots }),
+    ...(can.getSnapshot && { getSnapshot }),
+  };
+}
+
+export function newSnapshot(
+  core: HostpathCore,
+  volume: VolumeRecord,
+  { name, groupSnapshotId }: { name: string; groupSnapshotId?: string },
+): SnapshotRecord {
+  return {
+    id: core.random.uuid(),
+    name,
+    state: 'creating',
+    sourceVolumeId: volume.id,
+    backing: volume.backing,
+    accessType: volume.accessType,
+    ...(volume.fsType && { fsType: volume.fsType }),
+    sizeBytes: volume.sizeBytes,
+    createdAt: core.clock.now(),
+    ...(groupSnapshotId && { groupSnapshotId }),
+  };
+}
+
+function finishSnapshot(
+  core: HostpathCore,
+  record: SnapshotRecord,
+  signal: AbortSignal,
+): Promise<SnapshotRecord> {
+  const work = async () => {
+    // Since the record was read it may have been made ready, or cleaned up, by another process.
+    const current = core.records.snapshots.get(record.id);
+    if (current?.state === 'ready') return current;
+    if (current?.state !== 'creating') {
+      throw refuse.aborted(`snapshot ${record.name} is being deleted; try again when that has ended`);
+    }
+    try {
+      const createdAt = await cutSnapshots(core, [current]);
+      await core.step('snapshot: mark ready');
+      const ready: SnapshotRecord = { ...current, state: 'ready', createdAt };
+      core.records.snapshots.put(ready.id, ready);
+      return ready;
+    } catch (error) {
+      await discardSnapshot(core, current);
+      throw error;
+    }
+  };
+  return core.locks.exclusive(snapshotLock(record.id), work, signal);
+}
+
+/** Removes whatever there is of a snapshot, then its record. Call it as the holder of the snapshot's lock. */
+export async function discardSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Promise<void> {
+  await core.step('snapshot: mark deleting');
+  core.records.snapshots.put(snapshot.id, { ...snapshot, state: 'deleting' });
+  await removeSnapshotContent(core, snapshot.id);
+  await core.step('snapshot: remove record');
+  core.records.snapshots.delete(snapshot.id);
+}
+
+export function snapshotMessage(snapshot: SnapshotRecord): MessageInitShape<typeof SnapshotSchema> {
+  return {
+    snapshotId: snapshot.id,
+    sourceVolumeId: snapshot.sourceVolumeId,
+    sizeBytes: snapshot.sizeBytes,
+    creationTime: timestampFromMs(snapshot.createdAt),
+    readyToUse: true,
+    ...(snapshot.groupSnapshotId && { groupSnapshotId: snapshot.groupSnapshotId }),
+  };
+}
