@@ -87,5 +87,5 @@ test('an old Node gets a sentence', async (t) => {
     (error: { code: number; stderr: string }) => error,
   );
   assert.equal(failure.code, 1);
-  assert.match(failure.stderr, /^berth needs Node 22\.18 or newer; this is \d+/);
+  assert.match(failure.stderr, /^berth needs Node 22\.19 or newer; this is \d+/);
 });

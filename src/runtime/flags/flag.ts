@@ -51,7 +51,7 @@ export interface FlagOptions<T> {
 /** With a default, or required, a value is always there. */
 type Always<T> = FlagOptions<T> & ({ default: T } | { required: true });
 
-interface Shape<T> {
+export interface Shape<T> {
   type: string;
   isBoolean?: boolean;
   unit?: string;
@@ -59,7 +59,8 @@ interface Shape<T> {
   format(value: T): string;
 }
 
-function flagOf<T>(shape: Shape<T>, options: FlagOptions<T>): Flag<T> {
+/** For a type of flag of one's own. */
+export function flagOf<T>(shape: Shape<T>, options: FlagOptions<T>): Flag<T> {
   return {
     type: shape.type,
     isBoolean: shape.isBoolean ?? false,
@@ -202,4 +203,3 @@ export function pairs(text: string, separator: string): [string, string][] {
     return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
   });
 }
-export { flagOf };
