@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
+import type { Json } from './json.ts';
+import { applyJsonPatch } from './json-patch.ts';
+import { applyMergePatch } from './merge-patch.ts';
+import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
+
+const jsonCases: [string, Json, unknown, Json][] = [
+  ['adds a field', { a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
+  ['inserts into a list', { l: [1, 3] }, [{ op: 'add', path: '/l/1', value: 2 }], { l: [1, 2, 3] }],
+  ['appends', { l: [1] }, [{ op: 'add', path: '/l/-', value: 2 }], { l: [1, 2] }],
+  ['removes', { a: 1, b: 2 }, [{ op: 'remove', path: '/a' }], { b: 2 }],
+  ['replaces in place', { l: [1, 2, 3] }, [{ op: 'replace', path: '/l/1', value: 9 }], { l: [1, 9, 3] }],
+  ['moves', { a: { x: 1 }, b: {} }, [{ op: 'move', from: '/a/x', path: '/b/y' }], { a: {}, b: { y: 1 } }],
+  ['copies', { a: [1] }, [{ op: 'copy', from: '/a', path: '/b' }], { a: [1], b: [1] }],
+  [
+    'tests then changes',
+    { a: 1 },
+    [
+      { op: 'test', path: '/a', value: 1 },
+      { op: 'replace', path: '/a', value: 2 },
+    ],
+    { a: 2 },
+  ],
+  [
+    'escapes',
+    { 'a/b': 1, 'c~d': 2 },
+    [
+      { op: 'remove', path: '/a~1b' },
+      { op: 'remove', path: '/c~0d' },
+    ],
+    {},
+  ],
+  ['tests absence as null', {}, [{ op: 'test', path: '/a', value: null }], {}],
+];
+for (const [name, document, patch, expected] of jsonCases) {
+  test(`JSON patch ${name}`, () => {
+    const before = structuredClone(document);
+    assert.deepEqual(applyJsonPatch(document, patch), expected);
+    assert.deepEqual(document, before);
+  });
+}
+
+const jsonRefusals: [string, unknown, string][] = [
+  ['not a list', {}, 'BadRequest'],
+  ['an unknown operation', [{ op: 'swap', path: '/a' }], 'BadRequest'],
+  ['a missing path', [{ op: 'remove', path: '/x' }], 'Invalid'],
+  ['a missing parent', [{ op: 'add', path: '/x/y', value: 1 }], 'Invalid'],
+  ['an index past the end', [{ op: 'add', path: '/l/9', value: 1 }], 'Invalid'],
+  ['a failing test', [{ op: 'test', path: '/a', value: 2 }], 'Invalid'],
+  [
+    'too many operations',
+    Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 })),
+    'RequestEntityTooLarge',
+  ],
+];
+for (const [name, patch, reason] of jsonRefusals) {
+  test(`JSON patch refuses ${name}`, () =>
+    assert.throws(
+      () => applyJsonPatch({ a: 1, l: [] }, patch),
+      (error) => error instanceof KubeError && error.reason === reason,
+    ));
+}
+
+test('merge patches follow RFC 7386', () => {
+  const cases: [Json, Json, Json][] = [
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+    [[1, 2], { a: 'b' }, { a: 'b' }],
+  ];
+  for (const [document, patch, expected] of cases)
+    assert.deepEqual(applyMergePatch(document, patch), expected);
+});
+
+const podSchema = () => builtinSchema('core/v1', 'Pod');
+const containers = (...list: Json[]): Json => ({ spec: { containers: list } });
+const strategicCases: [string, Json, Json, Json][] = [
+  [
+    'merges containers by name',
+    containers({ name: 'a', image: 'x', tty: true }),
+    containers({ name: 'a', image: 'y' }),
+    containers({ name: 'a', image: 'y', tty: true }),
+  ],
+  [
+    'appends a new container',
+    containers({ name: 'a' }),
+    containers({ name: 'b' }),
+    containers({ name: 'a' }, { name: 'b' }),
+  ],
+  [
+    'deletes by $patch',
+    containers({ name: 'a' }, { name: 'b' }),
+    containers({ name: 'a', $patch: 'delete' }),
+    containers({ name: 'b' }),
+  ],
+  [
+    'replaces a list',
+    containers({ name: 'a' }),
+    containers({ $patch: 'replace' }, { name: 'c' }),
+    containers({ name: 'c' }),
+  ],
+  [
+    'replaces an object',
+    { metadata: { labels: { a: '1', b: '2' } } },
+    { metadata: { labels: { $patch: 'replace', c: '3' } } },
+    { metadata: { labels: { c: '3' } } },
+  ],
+  [
+    'deletes an object',
+    { spec: { affinity: { a: 1 } } },
+    { spec: { affinity: { $patch: 'delete' } } },
+    { spec: {} },
+  ],
+  [
+    'removes with null',
+    { metadata: { labels: { a: '1' } } },
+    { metadata: { labels: { a: null } } },
+    { metadata: { labels: {} } },
+  ],
+  [
+    'replaces atomic lists',
+    { spec: { tolerations: [{ key: 'a' }] } },
+    { spec: { tolerations: [{ key: 'b' }] } },
+    { spec: { tolerations: [{ key: 'b' }] } },
+  ],
+  [
+    'unites finalizers',
+    { metadata: { finalizers: ['a/x'] } },
+    { metadata: { finalizers: ['b/y', 'a/x'] } },
+    { metadata: { finalizers: ['a/x', 'b/y'] } },
+  ],
+  [
+    'deletes from finalizers',
+    { metadata: { finalizers: ['a/x', 'b/y'] } },
+    { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/x'] } },
+    { metadata: { finalizers: ['b/y'] } },
+  ],
+  [
+    'keeps only the retained keys',
+    { spec: { volumes: [{ name: 'v', emptyDir: {} }] } },
+    { spec: { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x' } }] } },
+    { spec: { volumes: [{ name: 'v', hostPath: { path: '/x' } }] } },
+  ],
+  [
+    'orders elements',
+    containers({ name: 'a' }, { name: 'b' }, { name: 's' }),
+    {
+      spec: {
+        '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }],
+        containers: [{ name: 'a', image: 'i' }],
+      },
+    },
+    containers({ name: 'b' }, { name: 'a', image: 'i' }, { name: 's' }),
+  ],
+  [
+    'orders without the list',
+    containers({ name: 'a' }, { name: 'b' }),
+    { spec: { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] } },
+    containers({ name: 'b' }, { name: 'a' }),
+  ],
+  [
+    'merges env inside containers',
+    containers({ name: 'a', env: [{ name: 'X', value: '1' }] }),
+    containers({ name: 'a', env: [{ name: 'Y', value: '2' }] }),
+    containers({
+      name: 'a',
+      env: [
+        { name: 'X', value: '1' },
+        { name: 'Y', value: '2' },
+      ],
+    }),
+  ],
+  [
+    'merges conditions by type',
+    { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
+    { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+    { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+  ],
+];
+for (const [name, document, patch, expected] of strategicCases) {
+  test(`strategic merge patch ${name}`, () => {
+    const before = structuredClone(document);
+    assert.deepEqual(applyStrategicMergePatch(document, patch, podSchema()), expected);
+    assert.deepEqual(document, before);
+  });
+}
+
+test('strategic merge patch refuses an element without its merge key, and unknown directives', () => {
+  assert.throws(() => applyStrategicMergePatch({}, containers({ image: 'x' }), podSchema()), KubeError);
+  assert.throws(() => applyStrategicMergePatch({}, { $patch: 'shuffle' }, podSchema()), KubeError);
+});
