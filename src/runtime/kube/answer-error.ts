@@ -128,7 +128,7 @@ export function errorFromFailure(error: unknown, attempt: Attempt): KubeError {
   return new KubeError({ reason: 'Unreachable', code: 0, message: text, cause: error });
 }
 
-/** Seconds, from a number or an HTTP date; undefined when the header is absent or nonsense. */
+/** Undefined when the header is absent or no number of seconds: Kubernetes sends no dates. */
 export function retryAfterSeconds(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): number | undefined {

@@ -55,15 +55,24 @@ const MAX_CONNECTIONS = 128;
 
 export function createHttpTransport(options: TransportOptions): HttpTransport {
   let pools: { tls: TlsMaterial; requests: UndiciPool; watches: UndiciPool } | undefined;
+  /** All that still have connections, the ones of earlier certificates included. */
+  const open = new Set<UndiciPool>();
 
   function poolsFor(tls: TlsMaterial): { requests: UndiciPool; watches: UndiciPool } {
     if (pools?.tls === tls) return pools;
     // New certificates: running requests end on the old connections, new ones start on new.
-    const old = pools;
+    for (const old of open) retire(old);
     pools = { tls, requests: createPool(options, tls, true), watches: createPool(options, tls, false) };
-    old?.requests.close().catch(() => {});
-    old?.watches.close().catch(() => {});
+    open.add(pools.requests).add(pools.watches);
     return pools;
+  }
+
+  function retire(pool: UndiciPool): void {
+    if (pool.closed) return;
+    pool.close().then(
+      () => open.delete(pool),
+      () => open.delete(pool),
+    );
   }
 
   function dispatch(pool: UndiciPool, request: HttpRequest, sink: StreamSink, streaming: boolean) {
@@ -156,7 +165,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
       return dispatch(poolsFor(request.tls).watches, request, sink, true);
     },
     async close() {
-      await Promise.all([pools?.requests.destroy(), pools?.watches.destroy()]);
+      await Promise.all([...open].map((pool) => pool.destroy()));
     },
   };
 }

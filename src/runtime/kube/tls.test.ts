@@ -237,3 +237,17 @@ test('insecure-skip-tls-verify takes any certificate', async () => {
   await using kube = clientFor({ server: server.url, tls: { insecureSkipVerify: true } });
   await kube.get(nodes, { name: 'a' });
 });
+
+test('a CA file that holds no certificate is an error of the request, not of the process', async () => {
+  await using server = await startTlsServer(good);
+  await using kube = clientFor({ server: server.url, tls: { ca: inline('not a certificate') } });
+  await assert.rejects(kube.get(nodes, { name: 'a' }), { name: 'KubeError', reason: 'Unreachable' });
+  const mine = { certificate: inline('no certificate'), key: inline('no key') };
+  await using other = clientFor({ server: server.url, auth: { clientCertificate: mine } });
+  await assert.rejects(other.get(nodes, { name: 'a' }), {
+    reason: 'Unreachable',
+    message: /check the certificates in the-kubeconfig/,
+  });
+  const watch = other.watch(nodes)[Symbol.asyncIterator]();
+  await assert.rejects(watch.next(), { reason: 'Unreachable' });
+});
