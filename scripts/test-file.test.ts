@@ -1,10 +1,11 @@
 // The runner itself: whatever a test file does, it must come back, count right and name what is wrong.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { lacking } from '../test/capabilities.ts';
 import { clearAway, describeLeftBehind, leftBehind } from './left-behind.ts';
 import { runTestFile } from './test-file.ts';
 
@@ -114,4 +115,22 @@ test('a process left behind is found by its mark and ended', async () => {
   clearAway(left);
   await exited;
   assert.deepEqual(describeLeftBehind(leftBehind({ mark, directory })), []);
+});
+
+test('a mount and a loop device left behind are found and removed', { skip: lacking('root', 'loop') }, () => {
+  const inside = mkdtempSync(join(directory, 'left behind '));
+  const tracked = { mark: 'BERTH_PLANTED=nowhere', directory: inside };
+  const mountPoint = join(inside, 'mount');
+  mkdirSync(mountPoint);
+  execFileSync('mount', ['-t', 'tmpfs', 'planted', mountPoint]);
+  const image = join(inside, 'image');
+  writeFileSync(image, Buffer.alloc(1 << 20));
+  const device = execFileSync('losetup', ['--find', '--show', image], { encoding: 'utf8' }).trim();
+  const left = leftBehind(tracked);
+  clearAway(left);
+  assert.deepEqual(describeLeftBehind(left), [
+    `${mountPoint} is still mounted`,
+    `${device} is still attached to ${image}`,
+  ]);
+  assert.deepEqual(describeLeftBehind(leftBehind(tracked)), []);
 });
