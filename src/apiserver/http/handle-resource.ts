@@ -28,7 +28,7 @@ import {
   readListParameters,
   readWatchParameters,
 } from './query.ts';
-import { parseBody, readBody } from './read-body.ts';
+import { PROTOBUF, parseBody, readBody } from './read-body.ts';
 import type { RequestInfo, ResourcePath } from './request-info.ts';
 import { streamWatch } from './watch-stream.ts';
 
@@ -42,7 +42,7 @@ export interface ResourceExchange {
   pretty: boolean;
 }
 
-const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml'];
+const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml', PROTOBUF];
 const PATCH_TYPES: Record<string, PatchType> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',

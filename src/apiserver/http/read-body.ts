@@ -1,10 +1,12 @@
-// Takes a request's body in: bounded in size and depth, valid UTF-8, JSON or YAML. Whatever is wrong with it becomes
+// Takes a request's body in: bounded in size and depth, valid UTF-8, JSON, YAML or protobuf. Whatever is wrong with it becomes
 // a clear refusal before any of it is looked at.
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { badRequest, tooLarge, unsupportedMediaType } from '../verbs/status.ts';
 
+/** What kubectl and most Go clients send for built-in kinds. */
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 /** As kube-apiserver. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 /** Far beyond any real object; below what recursive code can walk. */
@@ -48,6 +50,7 @@ export async function parseBody(
       `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
     );
   }
+  if (mediaType === PROTOBUF) return parseProtobuf(bytes);
   if (!isUtf8(bytes)) throw badRequest('the body of the request is not valid UTF-8');
   const text = bytes.toString('utf8');
   const isYaml = mediaType.endsWith('yaml') && !/^\s*[{[]/.test(text);
@@ -62,6 +65,16 @@ function parseJson(text: string, bytes: Buffer): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw badRequest(`couldn't parse the body as JSON: ${(error as Error).message}`);
+  }
+}
+
+async function parseProtobuf(bytes: Buffer): Promise<unknown> {
+  const { decodeObject, WireError } = await import('../protobuf/decode-object.ts');
+  try {
+    return decodeObject(bytes);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw badRequest(`couldn't parse the body as protobuf: ${error.message}`);
   }
 }
 

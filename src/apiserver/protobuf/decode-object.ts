@@ -1,0 +1,52 @@
+// Reads `application/vnd.kubernetes.protobuf` request bodies, which kubectl and most Go clients send for the built-in
+// kinds: a magic number, an envelope that names the kind, and the object. Answers stay JSON, which every client takes.
+
+import { decodeMessage, isKnownMessage } from './decode-message.ts';
+import { WireError, WireReader } from './wire-reader.ts';
+
+export { WireError };
+
+const MAGIC = Buffer.from('k8s\0', 'latin1');
+
+/** The object as its JSON would have been. Throws a WireError. */
+export function decodeObject(body: Uint8Array): Record<string, unknown> {
+  if (!MAGIC.equals(body.subarray(0, MAGIC.length)))
+    throw new WireError('the body does not start with "k8s\\0"');
+  const envelope = new WireReader(body.subarray(MAGIC.length));
+  let type = { apiVersion: '', kind: '' };
+  let raw: Uint8Array = new Uint8Array();
+  while (!envelope.isAtEnd) {
+    const { field, wireType } = envelope.tag();
+    if (field === 1 && wireType === 2) type = readType(envelope.bytes());
+    else if (field === 2 && wireType === 2) raw = envelope.bytes();
+    else envelope.skip(wireType);
+  }
+  const { apiVersion, kind } = type;
+  const object = decodeMessage(messageFor(apiVersion, kind), raw) as Record<string, unknown>;
+  return { apiVersion, kind, ...object };
+}
+
+function readType(bytes: Uint8Array): { apiVersion: string; kind: string } {
+  const reader = new WireReader(bytes);
+  const type = { apiVersion: '', kind: '' };
+  while (!reader.isAtEnd) {
+    const { field, wireType } = reader.tag();
+    if (field === 1 && wireType === 2) type.apiVersion = reader.string();
+    else if (field === 2 && wireType === 2) type.kind = reader.string();
+    else reader.skip(wireType);
+  }
+  return type;
+}
+
+/** `storage.k8s.io/v1` and `StorageClass` are message `storage/v1.StorageClass`. */
+function messageFor(apiVersion: string, kind: string): string {
+  // Clients give it the version of whatever they delete.
+  if (kind === 'DeleteOptions') return 'meta/v1.DeleteOptions';
+  const slash = apiVersion.indexOf('/');
+  const [group, version] =
+    slash < 0 ? ['core', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+  const name = `${group.split('.', 1)[0]}/${version}.${kind}`;
+  if (!isKnownMessage(name))
+    throw new WireError(`${apiVersion} ${kind} is not read from protobuf; send it as JSON`);
+  return name;
+}
