@@ -221,13 +221,13 @@ describe('the HTTPS door', () => {
       reason: 'BadRequest',
     },
     {
-      name: 'protobuf',
+      name: 'protobuf that names no kind',
       method: 'POST',
       path: MAPS,
       body: 'k8s\u0000',
       headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
-      code: 415,
-      reason: 'UnsupportedMediaType',
+      code: 400,
+      reason: 'BadRequest',
     },
     {
       name: 'an answer in protobuf only',
@@ -380,6 +380,16 @@ describe('the HTTPS door', () => {
     const body = 'metadata:\n  name: yaml\ndata:\n  x: "1"\n';
     const answer = await door.call('POST', MAPS, { body, headers: { 'content-type': 'application/yaml' } });
     assert.equal(answer.code, 201, answer.text);
+  });
+
+  it('takes protobuf, as kubectl sends it', async () => {
+    const namespace = 'azhzAAoPCgJ2MRIJTmFtZXNwYWNlEhkKEQoBeBIAGgAiACoAMgA4AEIAEgAaAgoAGgAiAA==';
+    const answer = await door.call('POST', '/api/v1/namespaces?fieldValidation=Strict', {
+      body: Buffer.from(namespace, 'base64').toString('latin1'),
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+    });
+    assert.equal(answer.code, 201, answer.text);
+    assert.equal((answer.json() as unknown as { metadata: { name: string } }).metadata.name, 'x');
   });
 
   it('streams a watch', async () => {
