@@ -1,0 +1,207 @@
+// The attacher: watches VolumeAttachments, PersistentVolumes and what nodes say of the driver, and keeps two loops, one
+// for attachments and one for the finalizer on volumes. Writes only what those loops write.
+
+import {
+  csiNodeInfos,
+  csiNodes,
+  persistentVolumes,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '../../api/kinds.ts';
+import { type KubeObject, keyOf } from '../../api/object.ts';
+import { driverOnNode } from '../../api/volumes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
+import { attachmentReconciler } from './attachment-reconciler.ts';
+import { recordedNodeId } from './attachment-record.ts';
+import { runDriftCheck } from './drift-check.ts';
+import { type Candidate, DriftList } from './drift-list.ts';
+import { createPublishCalls } from './publish-calls.ts';
+import { BY_VOLUME, VolumeProtection } from './volume-protection.ts';
+import { volumeSourceOf } from './volume-source.ts';
+import { VolumeTurns } from './volume-turns.ts';
+
+export interface AttacherOptions {
+  /** Of ControllerPublishVolume and ControllerUnpublishVolume. */
+  timeoutMs: number;
+  workers: number;
+  retryStartMs: number;
+  retryMaxMs: number;
+  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  resyncMs: number;
+  /** Interval of the comparison with ListVolumes; 0: never. */
+  driftCheckMs: number;
+  maxEntries: number;
+  defaultFsType: string;
+  reportErrorCode: boolean;
+}
+
+const BY_NODE = 'node';
+
+export function createAttacher(ports: SidecarPorts, options: AttacherOptions): Sidecar {
+  const { kube, informers, driver, clock, random, log, metrics } = ports;
+  const attachments = informers.of(volumeAttachments);
+  const volumes = informers.of(persistentVolumes);
+  const nodesOfDriver = informers.of(csiNodes);
+  const nodeInfos = informers.of(csiNodeInfos, { optional: true });
+  attachments.addIndex(BY_VOLUME, ({ spec }) => asList(spec.source.persistentVolumeName));
+  attachments.addIndex(BY_NODE, ({ spec }) => [spec.nodeName]);
+
+  const drift = new DriftList();
+  const protection = new VolumeProtection({ kube, driver: driver.name, volumes, attachments, log });
+  const reconcile = attachmentReconciler({
+    ...ports,
+    attachments,
+    csiNodes: nodesOfDriver,
+    csiNodeInfos: nodeInfos,
+    protection,
+    drift,
+    turns: new VolumeTurns((key) => attachmentLoop.add(key)),
+    calls: createPublishCalls({
+      kube,
+      csi: ports.csi,
+      timeoutMs: options.timeoutMs,
+      publishesReadOnly: driver.controller.has('PUBLISH_READONLY'),
+      singleNodeMultiWriter: driver.controller.has('SINGLE_NODE_MULTI_WRITER'),
+      defaultFsType: options.defaultFsType,
+    }),
+    reportErrorCode: options.reportErrorCode,
+  });
+  const shared = {
+    workers: options.workers,
+    backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
+    clock,
+    random,
+    log,
+    metrics,
+  };
+  const attachmentLoop = createLoop({ name: 'csi-attacher-va', reconcile, ...shared });
+  const volumeLoop = createLoop({ name: 'csi-attacher-pv', reconcile: protection.reconcile, ...shared });
+  const isOurs = (attachment: VolumeAttachment) => attachment.spec.attacher === driver.name;
+
+  function follow(): () => void {
+    const unattached = (index: string, value: string) => {
+      for (const attachment of attachments.byIndex(index, value)) {
+        if (isOurs(attachment) && !attachment.status?.attached) attachmentLoop.add(keyOf(attachment));
+      }
+    };
+    const followNodes = <T extends KubeObject>(informer: Informer<T>, nodeIdIn: (object: T) => unknown) =>
+      informer.subscribe({
+        added: (object) => unattached(BY_NODE, keyOf(object)),
+        updated: (before, after) => {
+          if (nodeIdIn(before) !== nodeIdIn(after)) unattached(BY_NODE, keyOf(after));
+        },
+      });
+    const subscriptions = [
+      attachments.subscribe({
+        added: (attachment) => {
+          if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
+        },
+        updated: (before, after) => {
+          if (isOurs(after)) followChange(attachmentLoop, before, after);
+        },
+        deleted: (last) => {
+          drift.settled(last);
+          for (const name of asList(last.spec.source.persistentVolumeName)) volumeLoop.add(name);
+        },
+      }),
+      volumes.subscribe({
+        added: (volume) => {
+          if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+          unattached(BY_VOLUME, keyOf(volume));
+        },
+        updated: (_before, volume) => {
+          if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+        },
+      }),
+      followNodes(nodesOfDriver, (csiNode) => driverOnNode(driver.name, { csiNode })?.nodeId),
+      followNodes(nodeInfos, (csiNodeInfo) => driverOnNode(driver.name, { csiNodeInfo })?.nodeId),
+    ];
+    return () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    };
+  }
+
+  /** Attached, staying so, with handle and node ID certain. */
+  function settledAttachments(): Candidate[] {
+    return attachments.list().flatMap((attachment) => {
+      if (!isOurs(attachment) || !attachment.status?.attached) return [];
+      if (attachment.metadata.deletionTimestamp !== undefined) return [];
+      const { persistentVolumeName } = attachment.spec.source;
+      const volume = persistentVolumeName === undefined ? undefined : volumes.get(persistentVolumeName);
+      const source = volumeSourceOf(attachment, volume);
+      const nodeId = recordedNodeId(attachment);
+      return 'problem' in source || nodeId === undefined
+        ? []
+        : [{ attachment, handle: source.volume.handle, nodeId }];
+    });
+  }
+
+  async function resync(signal: AbortSignal): Promise<void> {
+    while (options.resyncMs > 0 && !signal.aborted) {
+      await clock.sleep(options.resyncMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      for (const attachment of attachments.list())
+        if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
+      for (const volume of volumes.list()) if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
+    }
+  }
+
+  async function checkDrift(signal: AbortSignal): Promise<void> {
+    const lists =
+      driver.controller.has('LIST_VOLUMES_PUBLISHED_NODES') && driver.controller.has('LIST_VOLUMES');
+    const publishes = driver.controller.has('PUBLISH_UNPUBLISH_VOLUME');
+    if (!lists || !publishes || options.driftCheckMs <= 0) return;
+    await runDriftCheck(
+      {
+        csi: ports.csi,
+        timeoutMs: options.timeoutMs,
+        maxEntries: options.maxEntries,
+        intervalMs: options.driftCheckMs,
+        drift,
+        candidates: settledAttachments,
+        attachment: (key) => attachments.get(key),
+        repair: (key) => attachmentLoop.add(key),
+        clock,
+        log,
+      },
+      signal,
+    );
+  }
+
+  return {
+    async run(signal) {
+      // Volumes lose their finalizer when no attachment refers to them: first all attachments must be known.
+      await Promise.all([attachments, volumes, nodesOfDriver, nodeInfos].map((each) => each.synced(signal)));
+      const unfollow = follow();
+      log.info('Attaching and detaching volumes', { workers: options.workers });
+      try {
+        await Promise.all([
+          attachmentLoop.run(signal),
+          volumeLoop.run(signal),
+          resync(signal),
+          checkDrift(signal),
+        ]);
+      } finally {
+        unfollow();
+      }
+    },
+  };
+}
+
+function asList(value: string | undefined): string[] {
+  return value === undefined ? [] : [value];
+}
+
+/** Not on every change: the attacher's own writes would break the backoff of an attachment that fails. */
+function followChange(loop: Loop, before: VolumeAttachment, after: VolumeAttachment): void {
+  const key = keyOf(after);
+  const replaced = before.metadata.uid !== after.metadata.uid;
+  const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
+  // How often attaching failed says nothing about detaching.
+  if (replaced || turned) loop.forget(key);
+  if (replaced || turned || before === after || before.status?.attached !== after.status?.attached)
+    loop.add(key);
+}

@@ -1,0 +1,267 @@
+// Brings one VolumeAttachment to where it should be: reads it, its volume and its node, lets decideAttachment decide,
+// and does it. Writes the attachment's finalizer, annotations and status, and Events about it.
+
+import {
+  type CSINode,
+  type CSINodeInfo,
+  type Node,
+  nodes,
+  type PersistentVolume,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '../../api/kinds.ts';
+import { driverOnNode } from '../../api/volumes.ts';
+import { attacherFinalizer } from '../../api/well-known.ts';
+import { CsiError } from '../../csi/csi-error.ts';
+import { AccessModeError } from '../../csi/volume-capability.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { isInvalid, isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Outcome, type Reconcile } from '../../runtime/loop.ts';
+import { removeFinalizer } from '../common/finalizers.ts';
+import { SecretError } from '../common/read-secret.ts';
+import type { SidecarPorts } from '../common/sidecar.ts';
+import { recordAnnotations, recordedNodeId } from './attachment-record.ts';
+import { attachedPatch, detachedPatch, errorPatch, volumeError } from './attachment-status.ts';
+import { type AttachmentDecision, decideAttachment } from './decide-attachment.ts';
+import type { DriftList } from './drift-list.ts';
+import type { PublishCalls } from './publish-calls.ts';
+import type { VolumeProtection } from './volume-protection.ts';
+import type { VolumeTurns } from './volume-turns.ts';
+
+type Operation = 'attach' | 'detach';
+type Deciding<K extends AttachmentDecision['do']> = Extract<AttachmentDecision, { do: K }>;
+
+/** What the user should know is wrong; anything else that fails is between the attacher and the API server. */
+export class AttachmentProblem extends Error {
+  override readonly name = 'AttachmentProblem';
+}
+
+export interface AttachmentReconcilerOptions
+  extends Pick<SidecarPorts, 'kube' | 'driver' | 'clock' | 'log' | 'recorder'> {
+  attachments: Informer<VolumeAttachment>;
+  csiNodes: Informer<CSINode>;
+  csiNodeInfos: Informer<CSINodeInfo>;
+  protection: VolumeProtection;
+  calls: PublishCalls;
+  turns: VolumeTurns;
+  drift: DriftList;
+  /** Put the gRPC code into `attachError`. */
+  reportErrorCode: boolean;
+}
+
+export function attachmentReconciler(options: AttachmentReconcilerOptions): Reconcile {
+  const { kube, driver, clock, log, recorder, protection, calls, turns, drift } = options;
+  const attachments = new ReadYourWrites(options.attachments);
+  const finalizer = attacherFinalizer(driver.name);
+  const publishes = driver.controller.has('PUBLISH_UNPUBLISH_VOLUME');
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const first = attachments.get(key);
+    if (first === undefined) return done;
+    const persistentVolume = await volumeOf(first);
+    const nodeId = await nodeIdFor(first, signal);
+    signal.throwIfAborted();
+    // Nothing is awaited between this and the first step: the decision is about the newest that is known.
+    const attachment = attachments.get(key);
+    if (attachment === undefined || attachment.metadata.uid !== first.metadata.uid) return done;
+    const decision = decideAttachment({
+      attachment,
+      driver: driver.name,
+      persistentVolume,
+      nodeId,
+      publishes,
+      drifted: drift.has(attachment),
+    });
+    switch (decision.do) {
+      case 'nothing':
+        log.v(4).info('Nothing to do', { volumeAttachment: key, why: decision.why });
+        return done;
+      case 'mark-attached':
+        await writeStatus(attachment, attachedPatch(attachment, {}), signal);
+        return done;
+      case 'release':
+        await release(attachment, signal);
+        return done;
+      case 'refuse':
+        return failed(attachment, decision.operation, new AttachmentProblem(decision.problem), signal);
+      case 'publish':
+        return inTurn(key, decision.volume.handle, () =>
+          attach(attachment, persistentVolume, decision, signal),
+        );
+      case 'unpublish':
+        return inTurn(key, decision.volume.handle, () => detach(attachment, decision, signal));
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  async function volumeOf({ spec }: VolumeAttachment): Promise<PersistentVolume | undefined> {
+    const name = spec.source.persistentVolumeName;
+    return name === undefined ? undefined : protection.read(name);
+  }
+
+  /** Asked of the Node itself only where neither CSINode nor CSINodeInfo knows the driver: almost never. */
+  async function nodeIdFor(attachment: VolumeAttachment, signal: AbortSignal): Promise<string | undefined> {
+    const { nodeName, attacher } = attachment.spec;
+    const detaching = attachment.metadata.deletionTimestamp !== undefined;
+    if (!publishes || attacher !== driver.name) return undefined;
+    if (detaching ? recordedNodeId(attachment) : attachment.status?.attached && !drift.has(attachment)) {
+      return undefined;
+    }
+    const csiNode = options.csiNodes.get(nodeName);
+    const csiNodeInfo = options.csiNodeInfos.get(nodeName);
+    const known = driverOnNode(driver.name, { csiNode, csiNodeInfo });
+    if (known !== undefined) return known.nodeId;
+    return driverOnNode(driver.name, { node: await nodeOrNone(nodeName, signal) })?.nodeId;
+  }
+
+  async function nodeOrNone(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    try {
+      return await kube.get(nodes, { name }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function inTurn(key: string, handle: string, work: () => Promise<Outcome>): Promise<Outcome> {
+    if (!turns.tryEnter(handle, key)) {
+      log.v(4).info('Another call for the volume is under way', { volumeAttachment: key });
+      return done;
+    }
+    try {
+      return await work();
+    } finally {
+      turns.leave(handle);
+    }
+  }
+
+  async function attach(
+    attachment: VolumeAttachment,
+    persistentVolume: PersistentVolume | undefined,
+    { volume, nodeId, earlierNodeId }: Deciding<'publish'>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    let current = attachment;
+    try {
+      // Before the finalizer: what cannot be attached must not hold up the deletion of the attachment.
+      const publish = await calls.preparePublish(volume, nodeId, signal);
+      if (earlierNodeId !== undefined) await calls.unpublish(volume, earlierNodeId, signal);
+      const [recorded] = await Promise.all([
+        record(attachment, recordAnnotations(attachment, nodeId, volume), signal),
+        persistentVolume && protection.protect(persistentVolume, signal),
+      ]);
+      current = recorded;
+      const metadata = await publish();
+      signal.throwIfAborted();
+      await writeStatus(current, attachedPatch(current, metadata), signal);
+    } catch (error) {
+      return failed(current, 'attach', error, signal);
+    }
+    drift.settled(current);
+    log.info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
+    return done;
+  }
+
+  async function detach(
+    attachment: VolumeAttachment,
+    { volume, nodeId }: Deciding<'unpublish'>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    try {
+      await calls.unpublish(volume, nodeId, signal);
+    } catch (error) {
+      return failed(attachment, 'detach', error, signal);
+    }
+    signal.throwIfAborted();
+    await release(attachment, signal);
+    log.info('Detached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
+    return done;
+  }
+
+  async function record(
+    attachment: VolumeAttachment,
+    annotations: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment> {
+    const { name, uid, resourceVersion, finalizers = [] } = attachment.metadata;
+    const known = attachment.metadata.annotations ?? {};
+    const isRecorded = Object.entries(annotations).every(([key, value]) => known[key] === value);
+    if (isRecorded && finalizers.includes(finalizer)) return attachment;
+    const metadata = {
+      uid,
+      resourceVersion,
+      annotations,
+      ...(finalizers.includes(finalizer) ? {} : { finalizers: [...finalizers, finalizer] }),
+    };
+    return attachments.wrote(
+      await kube.patch(volumeAttachments, { name }, { metadata }, { type: 'merge', signal }),
+    );
+  }
+
+  /** The finalizer first: without it the attachment counts as detached, whatever its status says. */
+  async function release(attachment: VolumeAttachment, signal: AbortSignal): Promise<void> {
+    const written = await removeFinalizer({
+      kube,
+      resource: volumeAttachments,
+      object: attachment,
+      finalizer,
+      signal,
+    });
+    // With the last finalizer the object went; others' finalizers keep it, and its status must not lie.
+    if (written === undefined || (written.metadata.finalizers ?? []).length === 0) return;
+    attachments.wrote(written);
+    await writeStatus(written, detachedPatch(written), signal);
+  }
+
+  async function writeStatus(
+    attachment: VolumeAttachment,
+    patch: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const target = { name: attachment.metadata.name };
+    const options = { type: 'merge', subresource: 'status', signal } as const;
+    try {
+      attachments.wrote(await kube.patch(volumeAttachments, target, patch, options));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Always throws, so that the loop tries again with backoff. */
+  async function failed(
+    attachment: VolumeAttachment,
+    operation: Operation,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<never> {
+    signal.throwIfAborted();
+    if (!concernsUser(error)) throw error;
+    const verb = operation === 'attach' ? 'FailedAttachVolume' : 'FailedDetachVolume';
+    recorder.event(attachment, 'Warning', verb, error.message);
+    const reported = volumeError(error, clock.now(), operation === 'attach' && options.reportErrorCode);
+    try {
+      await writeStatus(attachment, errorPatch(attachment, operation, reported), signal);
+    } catch (problem) {
+      log.v(2).info('Could not write the error into the attachment', {
+        volumeAttachment: attachment.metadata.name,
+        err: problem,
+      });
+    }
+    throw error;
+  }
+
+  return reconcile;
+}
+
+function concernsUser(error: unknown): error is Error {
+  return (
+    error instanceof CsiError ||
+    error instanceof SecretError ||
+    error instanceof AccessModeError ||
+    error instanceof AttachmentProblem ||
+    // The API server does not take what the driver answered, say metadata that is too large.
+    isInvalid(error)
+  );
+}

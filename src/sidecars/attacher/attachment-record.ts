@@ -1,0 +1,43 @@
+// What the attacher writes on a VolumeAttachment before its first ControllerPublishVolume: to which node, and which
+// volume. Detaching then works when the node or the PersistentVolume is gone, and never takes another volume that has
+// come to bear the same name. Pure.
+
+import type { VolumeAttachment } from '../../api/kinds.ts';
+import type { PublishedVolume } from './volume-source.ts';
+
+/** The official attacher's name for it. */
+export const ANN_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
+export const ANN_VOLUME = 'csi.berth/published-volume';
+
+export function recordedNodeId(attachment: VolumeAttachment): string | undefined {
+  return attachment.metadata.annotations?.[ANN_NODE_ID] || undefined;
+}
+
+/** Undefined when nothing, or nothing readable, was recorded: the official attacher records no volume. */
+export function recordedVolume(attachment: VolumeAttachment): PublishedVolume | undefined {
+  const text = attachment.metadata.annotations?.[ANN_VOLUME];
+  if (text === undefined) return undefined;
+  try {
+    const { handle, secret } = JSON.parse(text) as { handle?: unknown; secret?: unknown };
+    if (typeof handle !== 'string' || handle === '') return undefined;
+    const { name, namespace } = (secret ?? {}) as { name?: unknown; namespace?: unknown };
+    const known = typeof name === 'string' && typeof namespace === 'string';
+    return { handle, secret: known ? { name, namespace } : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Annotations for the record; a reference to a Secret is no secret. Inline volumes are in the object already. */
+export function recordAnnotations(
+  attachment: VolumeAttachment,
+  nodeId: string,
+  { handle, secret }: PublishedVolume,
+): Record<string, string> {
+  return {
+    [ANN_NODE_ID]: nodeId,
+    ...(attachment.spec.source.persistentVolumeName === undefined
+      ? {}
+      : { [ANN_VOLUME]: JSON.stringify({ handle, ...(secret && { secret }) }) }),
+  };
+}
