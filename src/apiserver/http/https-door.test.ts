@@ -230,6 +230,15 @@ describe('the HTTPS door', () => {
       reason: 'BadRequest',
     },
     {
+      name: 'broken protobuf',
+      method: 'POST',
+      path: MAPS,
+      body: 'k8s\u0000\u00ff',
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
+      code: 400,
+      reason: 'BadRequest',
+    },
+    {
       name: 'an answer in protobuf only',
       path: MAPS,
       headers: { accept: 'application/vnd.kubernetes.protobuf' },
