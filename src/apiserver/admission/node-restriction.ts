@@ -15,12 +15,10 @@ import {
 import type { KubeObject } from '../../api/object.ts';
 import { nodeNameOf } from '../auth/users.ts';
 import { NODE_LEASE_NAMESPACE } from '../authorization/node-authorizer.ts';
-import { claimsOf, podReferences } from '../authorization/node-references.ts';
+import { isMirrorPod, MIRROR_POD, refersToObjects } from '../authorization/node-references.ts';
 import type { AdmissionPlugin, AdmissionRequest, Reader } from '../pipeline.ts';
 import { forbiddenLabelChanges, NODE_LABEL_PREFIXES_SETTING } from './node-labels.ts';
 import { isAbout, refuse } from './refuse.ts';
-
-const MIRROR_POD = 'kubernetes.io/config.mirror';
 
 interface Context {
   node: string;
@@ -78,7 +76,7 @@ function restrictPod(request: AdmissionRequest, context: Context): void {
 
 function restrictMirrorPod(request: AdmissionRequest, { node, reader }: Context): void {
   const pod = request.object as Pod;
-  if (pod.metadata.annotations?.[MIRROR_POD] === undefined) {
+  if (!isMirrorPod(pod)) {
     refuse(
       request,
       `pod does not have "${MIRROR_POD}" annotation, node "${node}" can only create mirror pods`,
@@ -97,8 +95,7 @@ function restrictMirrorPod(request: AdmissionRequest, { node, reader }: Context)
       `node "${node}" can only create pods with a single controller owner reference set to itself`,
     );
   }
-  const plain: Pod = { ...pod, metadata: { ...pod.metadata, annotations: {} } };
-  if (podReferences(plain).length > 0 || claimsOf(plain).length > 0) {
+  if (refersToObjects(pod)) {
     refuse(request, `node "${node}" can not create pods that reference other API objects`);
   }
 }

@@ -5,7 +5,8 @@
 import type { Pod, PodVolume } from '../../api/kinds.ts';
 import { pods } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
-import { serviceAccountUser } from '../auth/users.ts';
+import { nodeNameOf, serviceAccountUser } from '../auth/users.ts';
+import { isMirrorPod } from '../authorization/node-references.ts';
 import type { AdmissionPlugin, AdmissionRequest, Authorizer, Reader, User } from '../pipeline.ts';
 import { isAbout, refuse } from './refuse.ts';
 
@@ -32,7 +33,6 @@ const ENFORCED = new Set(['volumes', 'allowedCSIDrivers', 'allowedHostPaths']);
 /** Required by the kind's schema, and harmless where nothing runs. */
 const SILENT = new Set(['seLinux', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'fsGroup']);
 const ANN_POLICY = 'kubernetes.io/psp';
-const MIRROR_POD = 'kubernetes.io/config.mirror';
 
 /** What of the pod the policy does not allow, with paths; empty when it fits. */
 export function policyProblems(policy: PodSecurityPolicy, volumes: readonly PodVolume[]): string[] {
@@ -109,23 +109,26 @@ export function podSecurityPolicy(options: { reader: Reader; authorizer: Authori
     }
   }
 
+  // Mirror pods of nodes show what runs already; the same mark from anyone else changes nothing.
   const isPodCreation = (request: AdmissionRequest) =>
-    isAbout(request, pods) && request.operation === 'create' && request.subresource === '';
+    isAbout(request, pods) &&
+    request.operation === 'create' &&
+    request.subresource === '' &&
+    !(nodeNameOf(request.user) && isMirrorPod(request.object as Pod));
 
   return {
     name: 'PodSecurityPolicy',
     mutate(request) {
       if (!isPodCreation(request)) return;
       const pod = request.object as Pod;
-      if (!pod.spec || pod.metadata.annotations?.[MIRROR_POD] !== undefined) return;
+      if (!pod.spec) return;
       const chosen = choose(request);
       if (chosen !== undefined)
         pod.metadata.annotations = { ...pod.metadata.annotations, [ANN_POLICY]: chosen };
     },
     validate(request) {
       if (isPodCreation(request)) {
-        const pod = request.object as Pod;
-        if (pod.metadata.annotations?.[MIRROR_POD] === undefined) choose(request);
+        choose(request);
       } else if (isAbout(request, podSecurityPolicies) && request.operation !== 'delete') {
         warnOfUnenforced(request);
       }

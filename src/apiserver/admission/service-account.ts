@@ -2,21 +2,27 @@
 
 import type { Pod } from '../../api/kinds.ts';
 import { pods, serviceAccounts } from '../../api/kinds.ts';
+import { isMirrorPod, refersToObjects } from '../authorization/node-references.ts';
 import type { AdmissionPlugin, Reader } from '../pipeline.ts';
 import { isAbout, refuse } from './refuse.ts';
-
-const MIRROR_POD = 'kubernetes.io/config.mirror';
 
 export function serviceAccount({ reader }: { reader: Reader }): AdmissionPlugin {
   return {
     name: 'ServiceAccount',
     mutate(request) {
       if (!isAbout(request, pods) || request.operation !== 'create' || request.subresource !== '') return;
-      const { spec, metadata } = (request.object ?? {}) as Partial<Pod>;
-      if (!spec) return;
+      const pod = request.object as Pod | undefined;
+      if (!pod?.spec) return;
+      const { spec } = pod;
       // A mirror pod speaks for no account.
-      if (metadata?.annotations?.[MIRROR_POD] !== undefined) {
-        if (spec.serviceAccountName) refuse(request, 'a mirror pod may not reference service accounts');
+      if (isMirrorPod(pod)) {
+        if (refersToObjects(pod)) {
+          refuse(request, 'a mirror pod may not reference service accounts, secrets or other objects');
+        }
+        const projectsToken = spec.volumes?.some(({ projected }) =>
+          projected?.sources?.some((source) => source.serviceAccountToken),
+        );
+        if (projectsToken) refuse(request, 'a mirror pod may not use ServiceAccountToken volume projections');
         return;
       }
       const name = spec.serviceAccountName || spec.serviceAccount || 'default';

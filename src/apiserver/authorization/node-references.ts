@@ -12,7 +12,7 @@ interface Environment {
   envFrom?: { secretRef?: NamedReference; configMapRef?: NamedReference }[];
 }
 
-const MIRROR_POD = 'kubernetes.io/config.mirror';
+export const MIRROR_POD = 'kubernetes.io/config.mirror';
 
 export interface PodReference {
   kind: 'secret' | 'configmap' | 'serviceaccount';
@@ -21,11 +21,18 @@ export interface PodReference {
 }
 
 /** A mirror pod comes from the node itself and must not widen what that node may read. */
-const isMirror = (pod: Pod): boolean => pod.metadata.annotations?.[MIRROR_POD] !== undefined;
+export const isMirrorPod = (pod: { metadata: { annotations?: Record<string, string> } }): boolean =>
+  pod.metadata.annotations?.[MIRROR_POD] !== undefined;
+
+/** Whether the pod names any other object, mirror or not. */
+export function refersToObjects(pod: Pod): boolean {
+  const ordinary: Pod = { ...pod, metadata: { ...pod.metadata, annotations: {} } };
+  return podReferences(ordinary).length > 0 || claimsOf(ordinary).length > 0;
+}
 
 /** Each reference once. */
 export function podReferences(pod: Pod): PodReference[] {
-  if (isMirror(pod)) return [];
+  if (isMirrorPod(pod)) return [];
   const found = new Map<string, PodReference>();
   const add = (kind: PodReference['kind'], reference: string | NamedReference | undefined) => {
     const name = typeof reference === 'string' ? reference : reference?.name;
@@ -68,7 +75,7 @@ export function podReferences(pod: Pod): PodReference[] {
 
 /** Claims the pod mounts, those made for its ephemeral volumes included: namespace/name, each once. */
 export function claimsOf(pod: Pod): string[] {
-  if (isMirror(pod)) return [];
+  if (isMirrorPod(pod)) return [];
   const claims = new Set<string>();
   for (const volume of pod.spec.volumes ?? []) {
     const name = claimNameOf(pod, volume);
