@@ -306,7 +306,7 @@ suite('roles', () => {
 
   reader.put(clusterRoles, {
     metadata: { name: 'reader' },
-    rules: [rule('', ['pods', 'pods/log'], ['get', 'list'])],
+    rules: [rule('', ['pods', 'pods/log', 'namespaces'], ['get', 'list'])],
   });
   reader.put(clusterRoles, { metadata: { name: 'scaler' }, rules: [rule('*', ['*/scale'], ['*'])] });
   reader.put(clusterRoles, {
@@ -346,6 +346,9 @@ suite('roles', () => {
     [bob, 'get pods@b/x', 'allow'],
     [bob, 'get pods@a/x', 'no'],
     [bob, 'list pods', 'no'],
+    [bob, 'get namespaces@b', 'allow'],
+    [bob, 'get namespaces@a', 'no'],
+    [bob, 'list namespaces', 'no'],
     [serviceAccountUser('b', 'same-namespace'), 'get pods@b/x', 'allow'],
     [serviceAccountUser('a', 'same-namespace'), 'get pods@b/x', 'no'],
     [serviceAccountUser('mon', 'probe'), 'get /healthz', 'allow'],

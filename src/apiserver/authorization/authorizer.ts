@@ -33,6 +33,13 @@ function withSelectedName(attributes: Attributes): Attributes {
   }
 }
 
+/** A Namespace counts as being in itself: whoever may read namespaces by a RoleBinding there may read this one. */
+function withOwnNamespace(attributes: Attributes): Attributes {
+  const { group, plural, namespace, name, verb } = attributes;
+  if (plural !== 'namespaces' || group !== '' || namespace || !name || verb === 'create') return attributes;
+  return { ...attributes, namespace: name };
+}
+
 /** Follows the reader from now on; what it holds already is taken in first. */
 export function createAuthorizer({ reader }: { reader: Reader }): ClusterAuthorizer {
   const node = createNodeAuthorizer(reader);
@@ -41,7 +48,7 @@ export function createAuthorizer({ reader }: { reader: Reader }): ClusterAuthori
   return {
     authorize(given): Decision {
       if (given.user.groups.includes(GROUP_MASTERS)) return { decision: 'allow' };
-      const attributes = withSelectedName(given);
+      const attributes = withOwnNamespace(withSelectedName(given));
       const byNode = node.authorize(attributes);
       if (byNode.decision !== 'no-opinion') return byNode;
       const byRbac = rbac.authorize(attributes);
