@@ -195,10 +195,10 @@ describe('createLoop', () => {
       { clock: realClock },
     );
     loop.add('hot');
-    await realClock.sleep(5);
+    // Each sleep is a timer's turn, given although the loop always has something to do.
+    while (runs <= 100) await realClock.sleep(1);
     abort.abort();
     await running;
-    assert.ok(runs > 32, `${runs} runs`);
   });
 
   it('lets runs under way end after abort, starts none, and goes on in a later run', async () => {
