@@ -13,6 +13,7 @@ import { followRoleAggregation } from './authorization/role-aggregation.ts';
 import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap-store.ts';
 import { followCustomResources } from './custom-resources.ts';
+import { followEvents } from './event-expiry.ts';
 import type { HttpsDoor } from './http/https-door.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
@@ -118,6 +119,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   const unfollowNamespaces = followNamespaces(machine, reader);
   const system = createLocalClient(machine, SYSTEM);
   const unbootstrap = await bootstrapStore(system, reader, log);
+  const unfollowEvents = followEvents({ client: system, reader, clock, log });
   const unfollowRoles = followRoleAggregation({ reader, client: system, log });
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
@@ -135,6 +137,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       unfollowNamespaces();
       unfollowRoles();
       unbootstrap();
+      unfollowEvents();
       store.close();
     },
   };

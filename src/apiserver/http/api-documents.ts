@@ -10,6 +10,11 @@ export interface FoundDocument extends CachedDocument {
 }
 
 const JSON_TYPE = 'application/json';
+/** kubectl asks for nothing else; the second spelling is that of older ones. */
+const OPENAPI_V2_PROTOBUF = [
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+];
 
 export async function findDocument(exchange: OtherExchange): Promise<FoundDocument | undefined> {
   const segments = exchange.info.path.split('/').filter((segment) => segment !== '');
@@ -52,12 +57,20 @@ async function discoveryDocument(
 }
 
 async function openapiDocument(
-  { documents, machine }: OtherExchange,
+  { documents, machine, message }: OtherExchange,
   segments: readonly string[],
 ): Promise<FoundDocument | undefined> {
   const { registry } = machine;
   const openapi = await import('../openapi/openapi.ts');
   const [, edition, root, ...rest] = segments;
+  const protobuf = OPENAPI_V2_PROTOBUF.find((type) => message.headers.accept?.includes(type));
+  if (edition === 'v2' && root === undefined && protobuf !== undefined) {
+    const { encodeOpenApiV2 } = await import('../openapi/encode-protobuf.ts');
+    const document = await documents.get('openapi/v2 protobuf', () =>
+      encodeOpenApiV2(openapi.openapiV2(registry)),
+    );
+    return withType(document, protobuf);
+  }
   const build = (): object | undefined => {
     if (edition === 'v2') return root === undefined ? openapi.openapiV2(registry) : undefined;
     if (edition !== 'v3') return undefined;

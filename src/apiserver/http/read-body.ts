@@ -35,7 +35,9 @@ export async function readBody(message: IncomingMessage): Promise<Buffer | undef
       resolve(chunks.length === 0 ? undefined : chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });
     message.on('error', reject);
-    message.on('aborted', () => reject(badRequest('the client went away before the body was complete')));
+    message.on('close', () => {
+      if (!message.complete) reject(badRequest('the client went away before the body was complete'));
+    });
   });
 }
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import {
   configMaps,
   customResourceDefinitions,
+  events,
   namespaces,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -424,6 +425,27 @@ test('a quiet watch is told once a minute how far it has come, and ends at its t
   await clock.advance(200_000);
   await over;
   assert.deepEqual(seen, ['BOOKMARK', 'BOOKMARK']);
+});
+
+test('events are forgotten an hour after they were last seen', async (t) => {
+  const clock = new VirtualClock();
+  const client = await admin(t, { clock });
+  const event = (name: string) => ({
+    metadata: inDefault(name),
+    involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' },
+    reason: 'Tested',
+    message: 'tested',
+    type: 'Normal',
+  });
+  await client.create(events, event('old') as never);
+  await clock.advance(1_800_000);
+  await client.create(events, event('young') as never);
+  await clock.advance(1_900_000);
+  const names = async () => (await client.list(events)).items.map(({ metadata }) => metadata.name);
+  assert.deepEqual(await names(), ['young']);
+  await clock.advance(1_900_000);
+  assert.deepEqual(await names(), []);
+  assert.equal(clock.pendingTimers, 0);
 });
 
 test('an aborted watch throws its reason and lets go', async (t) => {

@@ -1,0 +1,57 @@
+// Removes Events an hour after they were last seen, as Kubernetes does: they are news, not state, and would otherwise
+// fill the store. Sets a timer only while there are any.
+
+import { type Event, events } from '../api/kinds.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import { isNotFound } from '../runtime/kube-error.ts';
+import type { Clock, Log, Timer } from '../runtime/ports.ts';
+import type { Reader } from './pipeline.ts';
+
+const KEPT_MS = 3_600_000;
+/** Removal in batches costs less than a timer an event. */
+const PERIOD_MS = 60_000;
+
+export function followEvents(ports: {
+  client: KubeClient;
+  reader: Reader;
+  clock: Clock;
+  log: Log;
+}): () => void {
+  const { client, reader, clock, log } = ports;
+  let timer: Timer | undefined;
+
+  const sweep = async (): Promise<void> => {
+    const limitMs = clock.now() - KEPT_MS;
+    const all = [...reader.list(events)];
+    const old = all.filter((event) => lastSeenMs(event) < limitMs);
+    for (const { metadata } of old) {
+      const { namespace = '', name, resourceVersion } = metadata;
+      try {
+        // One that was seen again meanwhile stays.
+        await client.delete(events, { namespace, name }, { preconditions: { resourceVersion } });
+      } catch (error) {
+        if (!isNotFound(error)) log.v(2).info('an old event was not removed', { name, error: String(error) });
+      }
+    }
+    if (all.length > old.length) arm();
+  };
+  const arm = (): void => {
+    timer ??= clock.setTimeout(() => {
+      timer = undefined;
+      void sweep();
+    }, PERIOD_MS);
+  };
+  if (!reader.list(events)[Symbol.iterator]().next().done) arm();
+  const unsubscribe = reader.subscribe(events, (_before, after) => {
+    if (after !== undefined) arm();
+  });
+  return () => {
+    unsubscribe();
+    timer?.cancel();
+  };
+}
+
+function lastSeenMs({ metadata, lastTimestamp, eventTime, series }: Event): number {
+  const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime];
+  return Math.max(...times.map((time) => Date.parse(time ?? '') || 0));
+}
