@@ -12,6 +12,7 @@ import { ageColumn, nameColumn } from '../printing/column.ts';
 import type { Schema } from '../schema.ts';
 import { compileJsonPath } from './json-path.ts';
 import { setSchemaDefaults } from './schema-defaults.ts';
+import { createRuleSet } from './validate-rules.ts';
 import { validateAgainstSchema } from './validate-schema.ts';
 
 type Version = CustomResourceDefinition['spec']['versions'][number];
@@ -37,6 +38,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
   if (version.subresources?.scale) subresources.push('scale');
   const hasStatus = subresources.includes('status');
   const schema = wholeSchema(version);
+  const rules = createRuleSet(schema);
   const selectable = (version as { selectableFields?: { jsonPath: string }[] }).selectableFields ?? [];
   const selectors = selectable.map(
     ({ jsonPath }) => [jsonPath.replace(/^\./, ''), compileJsonPath(jsonPath)] as const,
@@ -58,8 +60,14 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     prepareForUpdate(next, current, subresource) {
       if (hasStatus) isolate(next as Loose, current as Loose, subresource);
     },
-    validate: (object) => validateAgainstSchema(schema, object),
-    validateUpdate: (): FieldError[] => [],
+    // Rules are asked only of objects that have the right shape.
+    validate(object) {
+      const errors = validateAgainstSchema(schema, object);
+      return errors.length > 0 ? errors : rules.validate(object);
+    },
+    validateUpdate(next, current): FieldError[] {
+      return validateAgainstSchema(schema, next).length > 0 ? [] : rules.validateUpdate(next, current);
+    },
     selectableFields: (object) =>
       Object.fromEntries(selectors.map(([field, read]) => [field, String(read(object)[0] ?? '')])),
     selectable: selectors.map(([field]) => field),

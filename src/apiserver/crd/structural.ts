@@ -1,7 +1,8 @@
 // What makes a schema structural: every field has one type, and keywords stand where Kubernetes allows them.
 
 import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
-import { at, type Checks, forbidden, required } from '../validation/checks.ts';
+import { at, type Checks, forbidden, invalid, required } from '../validation/checks.ts';
+import { CelError, compileCel } from './cel.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'map', 'set'];
@@ -38,6 +39,7 @@ export function checkStructural(checks: Checks, path: string, schema: LooseMap, 
       ),
     );
   checkList(checks, path, schema);
+  checkRules(checks, path, schema);
   checkPattern(checks, path, schema.pattern);
   const properties = mapOf(schema.properties);
   if (properties && mapOf(schema.additionalProperties)) {
@@ -78,6 +80,20 @@ function checkList(checks: Checks, path: string, schema: LooseMap): void {
           `entries in x-kubernetes-list-map-keys must be properties: ${key} (${index})`,
         ),
       );
+    }
+  }
+}
+
+/** A rule that this server cannot evaluate would be a rule that does not hold: it is refused. */
+function checkRules(checks: Checks, path: string, schema: LooseMap): void {
+  for (const [index, { rule }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
+    const field = `${at(`${path}.x-kubernetes-validations`, index)}.rule`;
+    if (!checks.required(field, rule)) continue;
+    try {
+      compileCel(String(rule));
+    } catch (error) {
+      if (!(error instanceof CelError)) throw error;
+      checks.add(invalid(field, rule, `compilation failed: ${error.message}`));
     }
   }
 }

@@ -1,5 +1,5 @@
 // Validates a value against a structural schema and words what is wrong as Kubernetes does. Rules in the CEL language
-// (x-kubernetes-validations) are not evaluated here.
+// are in validate-rules.ts.
 
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { FieldError } from '../kind.ts';

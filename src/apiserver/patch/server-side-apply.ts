@@ -4,6 +4,7 @@
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import { decodeValues } from '../validation/unknown-fields.ts';
 import {
   difference,
   emptySet,
@@ -92,7 +93,9 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   if (Array.isArray(managed) && managed.length > 0)
     throw new PatchError('metadata.managedFields must be nil');
   const { managedFields: _none, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
-  return { ...patch, metadata: rest } as unknown as KubeObject;
+  const applied = structuredClone({ ...patch, metadata: rest }) as unknown as KubeObject;
+  decodeValues(applied, kind);
+  return applied;
 }
 
 /** Without force, a changed field that another owns is refused; with force it changes hands. */

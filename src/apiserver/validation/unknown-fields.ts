@@ -14,6 +14,8 @@ interface Walk {
   readonly unknown: string[];
   /** Nulls dropped, types enforced, quantities canonical: what decoding into Go structures does. */
   readonly decodes: boolean;
+  /** Unknown fields are left alone: only values are brought into form. */
+  readonly keepsUnknown: boolean;
 }
 
 /**
@@ -22,9 +24,26 @@ interface Walk {
  */
 export function pruneUnknownFields(object: KubeObject, kind: Kind): string[] {
   const schema = kind.schema();
-  const walk: Walk = { kind, unknown: [], decodes: definitionNameOf(schema) !== undefined };
+  const walk: Walk = {
+    kind,
+    unknown: [],
+    decodes: definitionNameOf(schema) !== undefined,
+    keepsUnknown: false,
+  };
   visitObject(object as unknown as Record<string, unknown>, schema, '', walk);
   return walk.unknown;
+}
+
+/** Brings values into the form they are stored in, in place, so that they can be compared with stored ones. */
+export function decodeValues(object: KubeObject, kind: Kind): void {
+  const schema = kind.schema();
+  if (definitionNameOf(schema) === undefined) return;
+  visitObject(object as unknown as Record<string, unknown>, schema, '', {
+    kind,
+    unknown: [],
+    decodes: true,
+    keepsUnknown: true,
+  });
 }
 
 const OBJECT_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
@@ -46,7 +65,11 @@ function visitObject(object: Record<string, unknown>, schema: Schema, path: stri
       else visit(object, key, property, field, walk);
     } else if (whole && OBJECT_FIELDS.has(key)) {
       if (key === 'metadata') visitMetadata(object, key, field, walk);
-    } else if (!schema['x-kubernetes-preserve-unknown-fields'] && additionalProperties !== true) {
+    } else if (
+      !schema['x-kubernetes-preserve-unknown-fields'] &&
+      additionalProperties !== true &&
+      !walk.keepsUnknown
+    ) {
       walk.unknown.push(field);
       delete object[key];
     }
