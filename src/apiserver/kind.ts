@@ -72,6 +72,8 @@ export interface Kind extends Resource {
   readonly selectable: readonly string[];
   /** Only ever created, answered at once and never stored (reviews). */
   readonly virtual?: boolean;
+  /** What its `scale` subresource stands for. */
+  readonly scale?: ScalePaths;
   /** This kind is another view of objects that are stored (and watched) as `resource`. */
   readonly storedAs?: StoredAs;
 }
@@ -81,4 +83,11 @@ export interface StoredAs {
   readonly resource: Resource;
   toStored(object: KubeObject): KubeObject;
   fromStored(object: KubeObject): KubeObject;
+}
+
+/** Paths such as `.spec.replicas`. */
+export interface ScalePaths {
+  readonly specReplicas: string;
+  readonly statusReplicas: string;
+  readonly labelSelector?: string;
 }

@@ -71,6 +71,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     selectableFields: (object) =>
       Object.fromEntries(selectors.map(([field, read]) => [field, String(read(object)[0] ?? '')])),
     selectable: selectors.map(([field]) => field),
+    ...scaleOf(version),
     ...(version.name === storedVersion
       ? {}
       : { storedAs: otherVersion(resource, { ...resource, version: storedVersion }) }),
@@ -92,6 +93,19 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 function otherVersion(served: Resource, stored: Resource): NonNullable<Kind['storedAs']> {
   const as = (apiVersion: string) => (object: KubeObject) => ({ ...object, apiVersion });
   return { resource: stored, toStored: as(apiVersionOf(stored)), fromStored: as(apiVersionOf(served)) };
+}
+
+function scaleOf(version: Version): Pick<Kind, 'scale'> | object {
+  const scale = version.subresources?.scale;
+  if (!scale) return {};
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  return {
+    scale: {
+      specReplicas: specReplicasPath,
+      statusReplicas: statusReplicasPath,
+      ...(labelSelectorPath ? { labelSelector: labelSelectorPath } : {}),
+    },
+  };
 }
 
 /** The schema with what every object has, whether the author wrote it or not. */

@@ -1,6 +1,6 @@
 // Workloads of apps/v1. They are stored, defaulted and validated; no controller of Berth acts on them.
 
-import type { Kind } from '../kind.ts';
+import type { Kind, ScalePaths } from '../kind.ts';
 import { daemonSetColumns, deploymentColumns, statefulSetColumns } from '../printing/other-columns.ts';
 import {
   validateStatefulSetUpdate,
@@ -18,6 +18,12 @@ const apps = {
   namespaced: true,
   categories: ['all'],
   hasGeneration: true,
+};
+
+const scale: ScalePaths = {
+  specReplicas: '.spec.replicas',
+  statusReplicas: '.status.replicas',
+  labelSelector: '.spec.selector',
 };
 
 function templateDefaults(spec: LooseMap): void {
@@ -53,6 +59,7 @@ const deploymentKind = defineKind({
   plural: 'deployments',
   shortNames: ['deploy'],
   subresources: ['scale', 'status'],
+  scale,
   columns: deploymentColumns,
   setDefaults(deployment) {
     const spec = ensureMap(deployment, 'spec');
@@ -77,6 +84,7 @@ const statefulSetKind = defineKind({
   plural: 'statefulsets',
   shortNames: ['sts'],
   subresources: ['scale', 'status'],
+  scale,
   columns: statefulSetColumns,
   setDefaults(set) {
     const spec = ensureMap(set, 'spec');

@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
-import type { Column, FieldError, Kind, StoredAs, Subresource } from '../kind.ts';
+import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
 import type { Loose } from './loose.ts';
 
 export const ALL_VERBS: readonly string[] = [
@@ -35,6 +35,7 @@ export interface KindDefinition {
   verbs?: readonly string[];
   virtual?: boolean;
   storedAs?: StoredAs;
+  scale?: ScalePaths;
   setDefaults?(object: Loose): void;
   prepareForCreate?(object: Loose): void;
   /** Runs after status and spec were isolated from each other. */
@@ -65,6 +66,7 @@ export function defineKind(definition: KindDefinition): Kind {
     verbs: definition.verbs ?? ALL_VERBS,
     ...(definition.virtual ? { virtual: true } : {}),
     ...(definition.storedAs ? { storedAs: definition.storedAs } : {}),
+    ...(definition.scale ? { scale: definition.scale } : {}),
     setDefaults: (object) => definition.setDefaults?.(object as Loose),
     prepareForCreate(object) {
       if (hasStatus && !definition.keepsStatusOnCreate) delete (object as Loose).status;
