@@ -1,6 +1,6 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
-import { messages } from './generated/messages.ts';
+import { messages } from './wire-numbers.ts';
 import { WireError, WireReader } from './wire-reader.ts';
 
 interface Field {
