@@ -27,6 +27,7 @@ import type { RequestFields } from './field-checks.ts';
 import { type KeyLocks, keyLocks } from './key-locks.ts';
 import { type OperationRule, operationRules } from './operation-rules.ts';
 import { presentSystemError, refuse } from './refuse.ts';
+import { responseLimits } from './response-limits.ts';
 
 export interface DriverServicesOptions {
   log: Log;
@@ -146,7 +147,11 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
     try {
       const checked = 'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
       const call: DriverCall = { signal: context.signal, deadline: context.deadline, log };
-      return await (operation as AnyOperation).call(self, checked, call);
+      const response = await (operation as AnyOperation).call(self, checked, call);
+      const limit = responseLimits[name];
+      return limit === undefined
+        ? response
+        : limit(driver, response as Record<string, unknown>, { ...fields });
     } catch (error) {
       throw presentSystemError(error, name);
     } finally {

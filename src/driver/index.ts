@@ -19,6 +19,8 @@ export {
 export { type DriverServicesOptions, driverServices } from './driver-services.ts';
 export { type FilesystemTools, formatIfBlank, linuxFilesystemTools } from './filesystem/filesystem-tools.ts';
 export { createHostpath, type Hostpath } from './hostpath/create-hostpath.ts';
+export { processLocks } from './hostpath/machine-locks.ts';
+export { memoryFiles, memoryFilesystemTools } from './hostpath/memory-files.ts';
 export {
   DEFAULT_DRIVER_NAME,
   type HostpathCapabilities,

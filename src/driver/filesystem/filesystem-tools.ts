@@ -15,6 +15,8 @@ export interface FilesystemTools {
   format(device: string, fsType: string): Promise<void>;
   /** Repairs what can be repaired without losing anything; throws if that is not enough. */
   check(device: string, fsType: string): Promise<void>;
+  /** Makes a filesystem that is not mounted as large as its device; false if this type can only grow mounted. */
+  growUnmounted(device: string, fsType: string): Promise<boolean>;
   /** Makes the mounted filesystem as large as its device. */
   grow(mounted: { device: string; path: string; fsType: string }): Promise<void>;
 }
@@ -23,6 +25,8 @@ interface FilesystemPrograms {
   readonly package: string;
   readonly format: (device: string) => readonly [program: string, ...args: string[]];
   readonly check?: (device: string) => readonly [program: string, ...args: string[]];
+  /** Commands that grow it while it is not mounted, one after the other. */
+  readonly growUnmounted?: (device: string) => readonly (readonly [program: string, ...args: string[]])[];
   readonly grow: (mounted: { device: string; path: string }) => readonly [program: string, ...args: string[]];
   /** The smallest device that the format program takes. */
   readonly minBytes: bigint;
@@ -42,6 +46,11 @@ const ext = (version: string): FilesystemPrograms => ({
     device,
   ],
   check: (device) => ['e2fsck', '-p', device],
+  // resize2fs insists on a full check first.
+  growUnmounted: (device) => [
+    ['e2fsck', '-f', '-p', device],
+    ['resize2fs', device],
+  ],
   grow: ({ device }) => ['resize2fs', device],
   minBytes: 4n * MiB,
 });
@@ -67,13 +76,13 @@ export const linuxFilesystemTools: FilesystemTools = {
   },
   async check(device, fsType) {
     const command = filesystems[fsType]?.check?.(device);
-    if (command === undefined) return;
-    try {
-      await runProgram(fsType, `check the ${fsType} filesystem on ${device}`, command);
-    } catch (error) {
-      // 1: errors were found and repaired.
-      if (exitCode(error) !== 1) throw error;
-    }
+    if (command !== undefined) await runCheck(fsType, `check the ${fsType} filesystem on ${device}`, command);
+  },
+  async growUnmounted(device, fsType) {
+    const commands = programsOf(fsType).growUnmounted?.(device);
+    for (const command of commands ?? [])
+      await runCheck(fsType, `grow the ${fsType} filesystem on ${device}`, command);
+    return commands !== undefined;
   },
   async grow({ device, path, fsType }) {
     await runProgram(
@@ -120,6 +129,19 @@ function programsOf(fsType: string): FilesystemPrograms {
   return programs;
 }
 
+/** 1: errors were found and repaired. */
+async function runCheck(
+  fsType: string,
+  attempted: string,
+  command: readonly [string, ...string[]],
+): Promise<void> {
+  try {
+    await runProgram(fsType, attempted, command);
+  } catch (error) {
+    if (exitCode(error) !== 1 || command[0] !== 'e2fsck') throw error;
+  }
+}
+
 async function runProgram(
   fsType: string,
   attempted: string,
@@ -135,6 +157,12 @@ async function runProgram(
     }
     const { stderr } = error as { stderr?: string };
     const detail = (stderr ?? '').trim().split('\n').slice(-3).join(' ') || (error as Error).message;
+    if (/Permission denied to resize/.test(detail)) {
+      throw refuse.failedPrecondition(
+        `cannot ${attempted}: growing it while mounted needs CAP_SYS_RESOURCE; run the driver privileged, or unmount it: it grows when it is mounted next`,
+        error,
+      );
+    }
     throw Object.assign(refuse.internal(`cannot ${attempted}: ${detail}`, error), {
       exitCode: exitCode(error),
     });

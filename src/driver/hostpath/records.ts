@@ -74,6 +74,7 @@ export interface StagingRecord {
   path: string;
   accessType: 'mount' | 'block';
   accessMode: number;
+  mountFlags: string[];
   /** False from before the first mount until after the last. */
   done: boolean;
 }

@@ -32,6 +32,7 @@ export async function stageVolume(
     path,
     accessType: volume.accessType,
     accessMode: capability.accessMode?.mode ?? 0,
+    mountFlags: mountFlags(capability),
     done: false,
   };
   // All nodes of the machine share the image and its one loop device.
@@ -46,7 +47,7 @@ export async function stageVolume(
           );
         }
       }
-      if (existing?.done && (await isStaged(node, volume, existing))) return;
+      if (existing?.done && (await isStaged(node, volume, existing))) return checkSame(existing, wanted);
       await core.step('stage: record');
       core.records.stagings.put(key, wanted);
       try {
@@ -82,6 +83,15 @@ export async function unstageVolume(
       core.records.stagings.delete(key);
     },
     signal,
+  );
+}
+
+function checkSame(existing: StagingRecord, wanted: StagingRecord): void {
+  const isSame =
+    existing.accessMode === wanted.accessMode && existing.mountFlags.join() === wanted.mountFlags.join();
+  if (isSame) return;
+  throw refuse.alreadyExists(
+    `volume ${wanted.volumeId} is staged at ${wanted.path} with another capability; unstage it first`,
   );
 }
 
@@ -141,21 +151,16 @@ async function mountImage(node: HostpathNode, { volume, path, capability }: Stag
       await core.step('stage: check');
       await core.tools.check(device, fsType);
     }
+    await core.step('stage: grow');
+    const isGrown = !volume.growBeforeUse || (await core.tools.growUnmounted(device, fsType));
     await core.step('stage: mount image');
     await core.mounter.mount({ source: device, target: path, fsType, options });
-    if (volume.growBeforeUse) await growStaged(node, { volume, device, path });
+    await core.step('stage: grow mounted');
+    if (!isGrown) await core.tools.grow({ device, path, fsType });
+    forgetGrowth(core, volume.id);
   } finally {
     await release();
   }
-}
-
-async function growStaged(
-  { core }: HostpathNode,
-  { volume, device, path }: { volume: VolumeRecord; device: string; path: string },
-): Promise<void> {
-  await core.step('stage: grow');
-  await core.tools.grow({ device, path, fsType: volume.fsType ?? DEFAULT_FS_TYPE });
-  forgetGrowth(core, volume.id);
 }
 
 /** The image's one loop device on this machine; two would not see each other's writes. */
@@ -184,9 +189,8 @@ async function undoStaging(
     .findAll('volume', volume.id)
     .some(({ record }) => record.nodeId !== nodeId);
   if (othersUse) return;
-  for (const device of await core.mounter.loop.find(core.layout.volume(volume.id))) {
-    await core.mounter.loop.detach(device);
-  }
+  const image = core.layout.volume(volume.id);
+  for (const device of await core.mounter.loop.find(image)) await core.mounter.loop.detach(device, image);
 }
 
 async function isStaged(node: HostpathNode, volume: VolumeRecord, staging: StagingRecord): Promise<boolean> {

@@ -18,6 +18,7 @@ import {
 } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode } from '../../runtime/mount/mount-error.ts';
+import { refuse } from '../refuse.ts';
 
 const run = promisify(execFile);
 
@@ -38,10 +39,8 @@ export interface VolumeFiles {
   rename(from: string, to: string): Promise<void>;
   /** Removes whatever is there, with all that is in it. Never follows a link, never leaves the filesystem. */
   removeTree(path: string): Promise<void>;
-  /** Removes an empty directory or a file that a volume was mounted on. */
+  /** Removes an empty directory or an empty file that a volume was mounted on; refuses to remove anything else. */
   removeMountPoint(path: string): Promise<void>;
-  /** Bytes that a directory or an image takes on disk. */
-  usedBytes(path: string): Promise<bigint>;
 }
 
 export const diskFiles: VolumeFiles = {
@@ -105,20 +104,31 @@ export const diskFiles: VolumeFiles = {
   },
 
   async removeMountPoint(path) {
-    const kind = await diskFiles.kindOf(path);
     try {
-      if (kind === 'directory') await rmdir(path);
-      else if (kind !== 'absent') await unlink(path);
+      // Directories first: nearly all are.
+      await rmdir(path);
     } catch (error) {
-      if (!isAbsent(error)) throw error;
+      if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
+      if (errorCode(error) === 'ENOENT') return;
+      if (['ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) {
+        throw refuse.failedPrecondition(
+          `${path} is not empty although nothing is mounted there; it is not removed, in case it is somebody's data`,
+        );
+      }
+      throw error;
     }
   },
-
-  async usedBytes(path) {
-    const { stdout } = await run('du', ['--summarize', '--block-size=1', '--one-file-system', '--', path]);
-    return BigInt(stdout.split('\t', 1)[0] ?? '0');
-  },
 };
+
+async function isEmptyFile(path: string): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    return stats.isFile() && stats.size === 0;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
+}
 
 function isAbsent(error: unknown): boolean {
   return errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';

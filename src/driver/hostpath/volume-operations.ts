@@ -170,7 +170,7 @@ export async function discardVolume(core: HostpathCore, volume: VolumeRecord): P
   const path = core.layout.volume(volume.id);
   await core.step('volume: remove content');
   if (volume.backing === 'image') {
-    for (const device of await core.mounter.loop.find(path)) await core.mounter.loop.detach(device);
+    for (const device of await core.mounter.loop.find(path)) await core.mounter.loop.detach(device, path);
   }
   if (volume.source !== undefined) await core.files.removeTree(core.layout.unfinished(path));
   await core.files.removeTree(path);

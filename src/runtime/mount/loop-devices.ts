@@ -50,8 +50,10 @@ function ioctlDevices(ioctl: Ioctl): LoopDevices {
         await control.close();
       }
     },
-    async detach(device) {
+    async detach(device, image) {
       await withDevice(device, async (handle) => {
+        // The open descriptor keeps the device from being reused between the look and the detach.
+        if (image !== undefined && !(await isOver(device, image))) return;
         try {
           await ioctl(handle.fd, LOOP_CLR_FD, 0);
         } catch (error) {
@@ -133,8 +135,9 @@ function losetupDevices(): LoopDevices {
       ]);
       return { device: stdout.trim(), release: async () => {} };
     },
-    async detach(device) {
-      const attached = await readBackingFile(device.slice('/dev/'.length));
+    async detach(device, image) {
+      const attached = await readBackingFile(deviceName(device));
+      if (image !== undefined && !(await isOver(device, image))) return;
       if (attached !== undefined) await run('losetup', ['--detach', device]);
     },
     async refreshSize(device) {
@@ -148,6 +151,15 @@ async function findLoopDevices(image: string): Promise<string[]> {
   const names = (await readdir('/sys/block')).filter((name) => /^loop\d+$/.test(name));
   const backing = await Promise.all(names.map(readBackingFile));
   return names.filter((_, at) => backing[at] === path).map((name) => `/dev/${name}`);
+}
+
+async function isOver(device: string, image: string): Promise<boolean> {
+  const path = await realpath(image).catch(() => image);
+  return (await readBackingFile(deviceName(device))) === path;
+}
+
+function deviceName(device: string): string {
+  return device.slice('/dev/'.length);
 }
 
 /** The image under a device; undefined if it is not attached. sysfs marks an unlinked image, which is still its image. */

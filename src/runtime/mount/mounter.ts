@@ -80,8 +80,11 @@ export interface LoopDevices {
    * a leak impossible where the device is only ever used through a mount: `hold` keeps it alive until it is mounted.
    */
   attach(image: string, options: LoopAttachOptions): Promise<AttachedLoop>;
-  /** Detaches; a device that is in use goes when its last user does, one that is not attached is left alone. */
-  detach(device: string): Promise<void>;
+  /**
+   * Detaches; a device that is in use goes when its last user does, one that is not attached is left alone. With `image`
+   * also one that is over another image by now: devices are reused.
+   */
+  detach(device: string, image?: string): Promise<void>;
   /** Makes the device as large as its image has become. */
   refreshSize(device: string): Promise<void>;
 }
