@@ -73,11 +73,14 @@ spec:
 describe('kubectl', { skip: lacking('kubectl') }, () => {
   let dir: string;
   let server: ServerProcess;
+  /** kubectl's own minor version: some things came later than others. */
+  let minor: number;
   const running = new Set<ChildProcess>();
 
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), 'kubectl-'));
     server = await startServer({ dir });
+    minor = Number.parseInt(JSON.parse(await kubectl('version -o json')).clientVersion.minor, 10);
   });
   after(async () => {
     for (const child of running) child.kill('SIGKILL');
@@ -138,7 +141,7 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
   }
 
   it('knows the server and its resources', async () => {
-    assert.match(await kubectl('version'), /Server Version: v1\.\d+/);
+    assert.equal(JSON.parse(await kubectl('version -o json')).serverVersion.major, '1');
     const resources = await kubectl('api-resources -o name');
     for (const name of [
       'persistentvolumeclaims',
@@ -217,7 +220,7 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     await kubectl('create role made --verb=get --resource=pods');
     await kubectl('create rolebinding made --role=made --serviceaccount=default:made');
     assert.equal(await kubectl('get secret made -o jsonpath={.data.password}'), 'aHVzaA==');
-    assert.ok((await kubectl('create token made')).length > 100);
+    if (minor >= 24) assert.ok((await kubectl('create token made')).length > 100);
     assert.match(await refused('create namespace made'), /namespaces "made" already exists/);
   });
 
@@ -229,7 +232,9 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
   });
 
   it('explains', async () => {
-    assert.match(await kubectl('explain pvc.spec.storageClassName'), /FIELD: storageClassName <string>/);
+    assert.match(await kubectl('explain pvc.spec.storageClassName'), /FIELD:\s+storageClassName <string>/);
+    if (minor >= 27)
+      assert.match(await kubectl('explain pvc.spec --output plaintext-openapiv2'), /storageClassName/);
     assert.match(await kubectl('explain volumeattachment.spec.source --recursive'), /persistentVolumeName/);
   });
 
@@ -261,8 +266,10 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
   it('labels, annotates, replaces', async () => {
     assert.equal(await kubectl('label pod web tier=front'), 'pod/web labeled\n');
     assert.match(await refused('label pod web tier=back'), /already has a value/);
-    assert.equal(await kubectl('label pod web tier-'), 'pod/web unlabeled\n');
-    assert.equal(await kubectl('annotate pod web note=yes --overwrite'), 'pod/web annotated\n');
+    assert.match(await kubectl('label pod web tier-'), /^pod\/web (un)?labeled$/m);
+    assert.equal(await kubectl('get pod web -o jsonpath={.metadata.labels.tier}'), '');
+    assert.match(await kubectl('annotate pod web note=yes --overwrite'), /^pod\/web annotated?$/m);
+    assert.equal(await kubectl('get pod web -o jsonpath={.metadata.annotations.note}'), 'yes');
     const secret = await kubectl('get secret made -o json');
     const replaced = await kubectl('replace -f -', secret.replace('aHVzaA==', 'bmV3'));
     assert.equal(replaced, 'secret/made replaced\n');
@@ -283,8 +290,7 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
       '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"held","finalizers":["example.com/hold"]}}';
     await kubectl('create -f -', held);
     const deletion = kubectl('delete cm held --wait');
-    const terminating = await untilSeen('get cm held -w -o jsonpath={.metadata.deletionTimestamp}', /\d{4}-/);
-    assert.ok(terminating);
+    while ((await kubectl('get cm held -o jsonpath={.metadata.deletionTimestamp}')) === '');
     await run(['patch', 'cm', 'held', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     assert.match(await deletion, /configmap "held" deleted/);
     assert.match(await kubectl('delete cm seen-2 seen-3'), /"seen-3" deleted/);
@@ -297,13 +303,11 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
       await kubectl('wait --for=condition=Established crd/gadgets.example.com --timeout=20s'),
       /condition met/,
     );
-    const gone = kubectl('wait --for=delete cm/seen-1 --timeout=20s');
+    // Older ones fail when the object is gone before they look.
+    const gone = minor >= 27 ? kubectl('wait --for=delete cm/seen-1 --timeout=20s') : undefined;
     await kubectl('delete cm seen-1');
     await gone;
-    assert.match(
-      await kubectl('wait --for=jsonpath={.status.phase}=Pending pvc/data --timeout=20s'),
-      /condition met/,
-    );
+    if (minor >= 23) await kubectl('wait --for=jsonpath={.status.phase}=Pending pvc/data --timeout=20s');
   });
 
   it('works with custom kinds like with any other', async () => {
@@ -313,11 +317,11 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     assert.match(await kubectl('explain gadget.spec'), /How large it is\./);
     assert.match(
       await refused('apply -f -', gadget.replace('size: 3', 'size: big')),
-      /spec\.size: Invalid value: "string"/,
+      /spec\.size(: Invalid value: "string"|\): invalid type)/,
     );
     assert.match(
       await refused('create -f -', gadget.replace('size', 'sise').replace('name: g', 'name: h')),
-      /unknown field "spec\.sise"/,
+      /unknown field "(spec\.)?sise"/,
     );
     assert.match(await kubectl('delete crd gadgets.example.com'), /deleted/);
     // What kubectl says depends on how old its cache of the resources is.
@@ -329,7 +333,9 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
 
   it('asks what one may do, and acts as others', async () => {
     assert.equal(await kubectl('auth can-i create pods'), 'yes\n');
-    assert.match(await kubectl('auth whoami'), /kubernetes-admin/);
+    const whoami = await run(['auth', 'whoami']);
+    // Those before 1.28 ask for a beta of this API, and those before 1.26 not at all.
+    assert.match(whoami.stdout + whoami.stderr, /kubernetes-admin|API is not enabled|unknown command/);
     const cannot = await run([
       'auth',
       'can-i',
@@ -369,7 +375,7 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     assert.match(await kubectl('delete pod web --dry-run=server'), /deleted \(server dry run\)/);
     await kubectl('get pod web');
     const odd = CLAIM.replace('name: data', 'name: odd').replace('spec:', 'spec:\n  unheardOf: 1');
-    assert.match(await refused('apply -f -', odd), /unknown field "spec\.unheardOf"/);
+    assert.match(await refused('apply -f -', odd), /unknown field "(spec\.)?unheardOf"/);
     const invalid = CLAIM.replace('name: data', 'name: Odd_Name').replace('[ReadWriteOnce]', '[]');
     const problems = await refused('apply -f -', invalid);
     assert.match(problems, /metadata\.name: Invalid value/);

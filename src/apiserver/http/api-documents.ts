@@ -63,13 +63,14 @@ async function openapiDocument(
   const { registry } = machine;
   const openapi = await import('../openapi/openapi.ts');
   const [, edition, root, ...rest] = segments;
-  const protobuf = OPENAPI_V2_PROTOBUF.find((type) => message.headers.accept?.includes(type));
-  if (edition === 'v2' && root === undefined && protobuf !== undefined) {
+  const wantsProtobuf = OPENAPI_V2_PROTOBUF.some((type) => message.headers.accept?.includes(type));
+  if (edition === 'v2' && root === undefined && wantsProtobuf) {
     const { encodeOpenApiV2 } = await import('../openapi/encode-protobuf.ts');
     const document = await documents.get('openapi/v2 protobuf', () =>
       encodeOpenApiV2(openapi.openapiV2(registry)),
     );
-    return withType(document, protobuf);
+    // The other spelling is no legal content type.
+    return withType(document, OPENAPI_V2_PROTOBUF[0] as string);
   }
   const build = (): object | undefined => {
     if (edition === 'v2') return root === undefined ? openapi.openapiV2(registry) : undefined;
