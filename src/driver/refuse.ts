@@ -46,7 +46,7 @@ const systemErrors: Record<string, readonly [GrpcCode, string]> = {
 /** An error as the caller shall see it. A bug stays what it is: the server logs it whole and answers INTERNAL. */
 export function presentSystemError(error: unknown, attempted: string): unknown {
   if (error instanceof CsiError) return error;
-  const known = systemErrors[errorCode(error) ?? ''];
+  const known = systemErrors[isStoreFull(error) ? 'ENOSPC' : (errorCode(error) ?? '')];
   if (known === undefined) {
     // Other errors of the operating system carry a message worth passing on; exceptions of the language do not.
     if (errorCode(error)?.startsWith('E') && !errorCode(error)?.startsWith('ERR_')) {
@@ -60,4 +60,9 @@ export function presentSystemError(error: unknown, attempted: string): unknown {
     message: `${attempted}: ${(error as Error).message}: ${advice}`,
     cause: error,
   });
+}
+
+/** SQLITE_FULL: the state store has its own numbers. */
+function isStoreFull(error: unknown): boolean {
+  return errorCode(error) === 'ERR_SQLITE_ERROR' && (error as { errcode?: unknown }).errcode === 13;
 }

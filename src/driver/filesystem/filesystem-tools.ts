@@ -72,7 +72,7 @@ export const filesystems: Readonly<Record<string, FilesystemPrograms>> = {
 export const linuxFilesystemTools: FilesystemTools = {
   detect: detectContent,
   async format(device, fsType) {
-    await runProgram(fsType, `format ${device} with ${fsType}`, programsOf(fsType).format(device));
+    await runFilesystemProgram(fsType, `format ${device} with ${fsType}`, programsOf(fsType).format(device));
   },
   async check(device, fsType) {
     const command = filesystems[fsType]?.check?.(device);
@@ -85,7 +85,7 @@ export const linuxFilesystemTools: FilesystemTools = {
     return commands !== undefined;
   },
   async grow({ device, path, fsType }) {
-    await runProgram(
+    await runFilesystemProgram(
       fsType,
       `grow the ${fsType} filesystem at ${path}`,
       programsOf(fsType).grow({ device, path }),
@@ -136,13 +136,14 @@ async function runCheck(
   command: readonly [string, ...string[]],
 ): Promise<void> {
   try {
-    await runProgram(fsType, attempted, command);
+    await runFilesystemProgram(fsType, attempted, command);
   } catch (error) {
     if (exitCode(error) !== 1 || command[0] !== 'e2fsck') throw error;
   }
 }
 
-async function runProgram(
+/** Its failures say what was attempted, and what to install if the program is missing. */
+export async function runFilesystemProgram(
   fsType: string,
   attempted: string,
   [program, ...args]: readonly [string, ...string[]],

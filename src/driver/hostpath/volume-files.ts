@@ -17,7 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { errorCode } from '../../runtime/mount/mount-error.ts';
+import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
 import { refuse } from '../refuse.ts';
 
 const run = promisify(execFile);
@@ -79,7 +79,7 @@ export const diskFiles: VolumeFiles = {
 
   async copy(from, to) {
     // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
-    await run('cp', [
+    const args = [
       '--archive',
       '--reflink=auto',
       '--sparse=always',
@@ -88,7 +88,19 @@ export const diskFiles: VolumeFiles = {
       '--',
       from,
       to,
-    ]);
+    ];
+    try {
+      await run('cp', args, { env: { ...process.env, LC_ALL: 'C' } });
+    } catch (error) {
+      const detail =
+        (error as { stderr?: string }).stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
+      const code = /No space left/.test(detail)
+        ? 'ENOSPC'
+        : /quota exceeded/i.test(detail)
+          ? 'EDQUOT'
+          : 'EIO';
+      throw new MountError({ operation: 'copy', path: from, code, detail, cause: error });
+    }
   },
 
   rename,

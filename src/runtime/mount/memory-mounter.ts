@@ -185,8 +185,10 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
           loops.set(device, image);
           return { device, release: async () => {} };
         }),
-      detach: (device) =>
-        perform({ operation: 'loop.detach', path: device }, () => void loops.delete(device)),
+      detach: (device, image) =>
+        perform({ operation: 'loop.detach', path: device }, () => {
+          if (image === undefined || loops.get(device) === image) loops.delete(device);
+        }),
       refreshSize: (device) => perform({ operation: 'loop.refreshSize', path: device }, () => {}),
     },
 

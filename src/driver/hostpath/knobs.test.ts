@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  ControllerServiceCapability_RPC_Type as ControllerRpc,
+  NodeServiceCapability_RPC_Type as NodeRpc,
+  PluginCapability_Service_Type as PluginService,
+} from '../../csi/index.ts';
+import { openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
+import { MountError } from '../../runtime/mount/mount-error.ts';
+import { secretValue } from '../../runtime/secret-value.ts';
+import { linuxFilesystemTools, runFilesystemProgram } from '../filesystem/filesystem-tools.ts';
+import {
+  capability,
+  cleanUp,
+  codeOf,
+  type HostpathFixture,
+  MiB,
+  needsRoot,
+  release,
+  startHostpath,
+  use,
+  volumeRequest,
+} from './hostpath-fixture.ts';
+import type { HostpathCapabilities } from './options.ts';
+
+async function told({ identity, controller, node, group }: HostpathFixture): Promise<string[]> {
+  const name = (table: Record<string, unknown>, value: unknown) =>
+    Object.keys(table).find((key) => table[key] === value) ?? String(value);
+  const plugin = (await identity.getPluginCapabilities({})).capabilities;
+  const groups = await group.groupControllerGetCapabilities({}).catch(() => ({ capabilities: [] }));
+  return [
+    ...(await controller.controllerGetCapabilities({})).capabilities.map(({ type }) =>
+      name(ControllerRpc, type.value?.type),
+    ),
+    ...(await node.nodeGetCapabilities({})).capabilities.map(
+      ({ type }) => `node ${name(NodeRpc, type.value?.type)}`,
+    ),
+    ...groups.capabilities.map(() => 'group'),
+    ...plugin.map(({ type }) =>
+      type.case === 'service' ? name(PluginService, type.value.type) : `expansion ${type.value?.type}`,
+    ),
+  ];
+}
+
+describe('each capability of hostpath can be taken away', { skip: needsRoot }, () => {
+  const gone: Record<keyof HostpathCapabilities, string[]> = {
+    attach: ['PUBLISH_UNPUBLISH_VOLUME', 'PUBLISH_READONLY', 'LIST_VOLUMES_PUBLISHED_NODES'],
+    stage: ['node STAGE_UNSTAGE_VOLUME'],
+    expand: ['EXPAND_VOLUME'],
+    nodeExpand: ['node EXPAND_VOLUME'],
+    snapshots: [
+      'CREATE_DELETE_SNAPSHOT',
+      'LIST_SNAPSHOTS',
+      'GET_SNAPSHOT',
+      'group',
+      'GROUP_CONTROLLER_SERVICE',
+    ],
+    listSnapshots: ['LIST_SNAPSHOTS'],
+    getSnapshot: ['GET_SNAPSHOT'],
+    groupSnapshots: ['group', 'GROUP_CONTROLLER_SERVICE'],
+    clone: ['CLONE_VOLUME'],
+    listVolumes: ['LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'],
+    publishedNodes: ['LIST_VOLUMES_PUBLISHED_NODES'],
+    volumeCondition: ['VOLUME_CONDITION', 'node VOLUME_CONDITION'],
+    getVolume: ['GET_VOLUME'],
+    getCapacity: ['GET_CAPACITY'],
+    modify: ['MODIFY_VOLUME'],
+    publishReadOnly: ['PUBLISH_READONLY'],
+    singleNodeMultiWriter: ['SINGLE_NODE_MULTI_WRITER', 'node SINGLE_NODE_MULTI_WRITER'],
+    volumeStats: ['node GET_VOLUME_STATS', 'node VOLUME_CONDITION'],
+    block: [],
+    ephemeral: [],
+    onlineExpansion: ['expansion 1'],
+  };
+
+  it('and exactly what belongs to it vanishes', async (t) => {
+    const all = await told(await startHostpath(t));
+    for (const [name, expected] of Object.entries(gone)) {
+      const rest = await told(await startHostpath(t, { capabilities: { [name]: false } }));
+      assert.deepEqual(
+        all.filter((one) => !rest.includes(one)),
+        all.filter((one) => expected.includes(one)),
+        name,
+      );
+      assert.equal(
+        all.filter((one) => expected.includes(one)).length,
+        expected.length,
+        `${name} is told at all`,
+      );
+    }
+  });
+
+  for (const backing of ['directory', 'image'] as const) {
+    for (const type of ['mount', 'block'] as const) {
+      if (backing === 'directory' && type === 'block') continue;
+      it(`a driver that neither attaches nor stages publishes a ${type} ${backing}`, async (t) => {
+        const driver = await startHostpath(t, { backing, capabilities: { attach: false, stage: false } });
+        const volumeCapability = capability({ type });
+        const { volume } = await driver.controller.createVolume(
+          volumeRequest({ volumeCapabilities: [volumeCapability] }),
+        );
+        const volumeId = volume?.volumeId ?? '';
+        const targets = [driver.path('pods/a'), driver.path('pods/b')];
+        for (const targetPath of targets)
+          await driver.node.nodePublishVolume({ volumeId, targetPath, volumeCapability });
+        if (type === 'mount') {
+          await writeFile(join(targets[0] ?? '', 'file'), 'shared');
+          assert.equal(await readFile(join(targets[1] ?? '', 'file'), 'utf8'), 'shared');
+        }
+        assert.equal(await codeOf(driver.controller.deleteVolume({ volumeId })), 'FAILED_PRECONDITION');
+        for (const targetPath of targets) {
+          await driver.node.nodeUnpublishVolume({ volumeId, targetPath });
+          await driver.node.nodeUnpublishVolume({ volumeId, targetPath });
+        }
+        await driver.controller.deleteVolume({ volumeId });
+      });
+    }
+  }
+
+  it('raw block and inline volumes are refused without their capability', async (t) => {
+    const driver = await startHostpath(t, { capabilities: { block: false, ephemeral: false } });
+    const block = volumeRequest({ volumeCapabilities: [capability({ type: 'block' })] });
+    assert.equal(await codeOf(driver.controller.createVolume(block)), 'INVALID_ARGUMENT');
+    const inline = driver.node.nodePublishVolume({
+      volumeId: 'csi-1',
+      targetPath: driver.path('pods/t'),
+      volumeCapability: capability(),
+      volumeContext: { 'csi.storage.k8s.io/ephemeral': 'true' },
+    });
+    assert.equal(await codeOf(inline), 'INVALID_ARGUMENT');
+  });
+});
+
+describe('inline volumes of hostpath', { skip: needsRoot }, () => {
+  for (const [backing, size] of [
+    ['directory', undefined],
+    ['image', '8Mi'],
+  ] as const) {
+    it(`are made and removed with their pod, as ${backing}`, async (t) => {
+      const { node, controller, path, contents } = await startHostpath(t);
+      const request = {
+        volumeId: '../../csi-escape',
+        targetPath: path('pods/t'),
+        volumeCapability: capability(),
+        volumeContext: { 'csi.storage.k8s.io/ephemeral': 'true', backing, ...(size && { size }) },
+      };
+      await node.nodePublishVolume(request);
+      await node.nodePublishVolume(request);
+      await writeFile(join(request.targetPath, 'file'), 'x');
+      assert.equal((await contents()).volumes.length, 1);
+      assert.deepEqual((await controller.listVolumes({})).entries, []);
+      await node.nodeUnpublishVolume(request);
+      assert.equal((await contents()).volumes.length, 0);
+      await node.nodeUnpublishVolume(request);
+    });
+  }
+
+  it('refuse a size that is none, and leave nothing', async (t) => {
+    const { node, path } = await startHostpath(t);
+    const volumeContext = { 'csi.storage.k8s.io/ephemeral': 'true', size: 'big' };
+    const targetPath = path('pods/t');
+    const call = node.nodePublishVolume({
+      volumeId: 'v',
+      targetPath,
+      volumeCapability: capability(),
+      volumeContext,
+    });
+    assert.equal(await codeOf(call), 'INVALID_ARGUMENT');
+    await assert.rejects(stat(targetPath), { code: 'ENOENT' });
+  });
+});
+
+describe('topology, limits and credentials of hostpath', { skip: needsRoot }, () => {
+  const zone = (name: string) => ({ 'topology.hostpath.csi.berth/zone': name });
+
+  it('places volumes where they are asked for, and nowhere else', async (t) => {
+    const driver = await startHostpath(t, {
+      node: { nodeId: 'node-1', topology: zone('a') },
+      capacityBytes: 32n * MiB,
+    });
+    driver.addNode({ nodeId: 'node-2', topology: zone('b') });
+    const { controller } = driver;
+    const create = (name: string, zones: string[], preferred: string[] = []) =>
+      controller.createVolume(
+        volumeRequest({
+          name,
+          accessibilityRequirements: {
+            requisite: zones.map((z) => ({ segments: zone(z) })),
+            preferred: preferred.map((z) => ({ segments: zone(z) })),
+          },
+        }),
+      );
+    const inB = (await create('b1', ['a', 'b'], ['b', 'a'])).volume;
+    assert.deepEqual(inB?.accessibleTopology[0]?.segments, zone('b'));
+    assert.equal(await codeOf(create('c', ['c'])), 'RESOURCE_EXHAUSTED');
+    const b2 = (await create('b2', ['b'])).volume;
+    assert.equal(await codeOf(create('b3', ['b'])), 'RESOURCE_EXHAUSTED', 'b is full');
+    const spill = (await create('b3', ['a', 'b'], ['b', 'a'])).volume;
+    assert.deepEqual(spill?.accessibleTopology[0]?.segments, zone('a'));
+    const room = async (z: string) =>
+      (await controller.getCapacity({ accessibleTopology: { segments: zone(z) } })).availableCapacity;
+    assert.deepEqual([await room('a'), await room('b')], [16n * MiB, 0n]);
+    const publish = (nodeId: string) =>
+      codeOf(
+        controller.controllerPublishVolume({
+          volumeId: inB?.volumeId ?? '',
+          nodeId,
+          volumeCapability: capability(),
+        }),
+      );
+    assert.equal(await publish('node-1'), 'FAILED_PRECONDITION');
+    assert.equal(await publish('node-2'), 'OK');
+    await controller.controllerUnpublishVolume({ volumeId: inB?.volumeId ?? '' });
+    const grow = { volumeId: b2?.volumeId ?? '', capacityRange: { requiredBytes: 17n * MiB } };
+    assert.equal(await codeOf(controller.controllerExpandVolume(grow)), 'RESOURCE_EXHAUSTED');
+    for (const volume of [inB, b2, spill])
+      await controller.deleteVolume({ volumeId: volume?.volumeId ?? '' });
+    assert.ok((await told(driver)).includes('VOLUME_ACCESSIBILITY_CONSTRAINTS'));
+  });
+
+  it('demands the configured secrets, and does not repeat them', async (t) => {
+    const driver = await startHostpath(t, { requiredSecrets: secretValue({ password: 'swordfish' }) });
+    const { controller } = driver;
+    for (const secrets of [{}, { password: 'guess' }]) {
+      await assert.rejects(
+        controller.createVolume(volumeRequest({ secrets })),
+        (error: Error & { code: string }) => {
+          assert.equal(error.code, 'UNAUTHENTICATED');
+          assert.match(error.message, /"password"/);
+          assert.doesNotMatch(error.message, /swordfish|guess/);
+          return true;
+        },
+      );
+    }
+    const secrets = { password: 'swordfish' };
+    const { volume } = await controller.createVolume(volumeRequest({ secrets }));
+    const volumeId = volume?.volumeId ?? '';
+    assert.equal(
+      await codeOf(use(driver, { volumeId, staging: driver.path('s'), target: driver.path('t') })),
+      'UNAUTHENTICATED',
+    );
+    await controller.deleteVolume({ volumeId, secrets });
+  });
+
+  it('changes mutable parameters, and only those', async (t) => {
+    const { controller } = await startHostpath(t, { mutableParameters: ['iops'] });
+    const { volume } = await controller.createVolume(volumeRequest({ mutableParameters: { iops: '100' } }));
+    const volumeId = volume?.volumeId ?? '';
+    await controller.controllerModifyVolume({ volumeId, mutableParameters: { iops: '200' } });
+    assert.equal(
+      await codeOf(controller.controllerModifyVolume({ volumeId, mutableParameters: { tier: 'x' } })),
+      'INVALID_ARGUMENT',
+    );
+    await controller.deleteVolume({ volumeId });
+  });
+});
+
+describe('hostpath on a machine in trouble', { skip: needsRoot }, () => {
+  it('a full disk is told as such, and leaves nothing half-made', async (t) => {
+    const mounter = await openLinuxMounter();
+    const disk = await mkdtemp(join(tmpdir(), 'berth-disk-'));
+    await mounter.mount({ source: 'tmpfs', target: disk, fsType: 'tmpfs', options: ['size=4m'] });
+    try {
+      const small = await startHostpath(t, { stateDir: join(disk, 'state') });
+      const { volume } = await small.controller.createVolume(volumeRequest());
+      const volumeId = volume?.volumeId ?? '';
+      const target = small.path('pods/t');
+      await use(small, { volumeId, staging: small.path('s'), target });
+      execFileSync('sh', ['-c', 'head -c 2500000 /dev/urandom > "$0"/data', target]);
+      assert.equal(
+        await codeOf(small.controller.createSnapshot({ name: 's', sourceVolumeId: volumeId })),
+        'RESOURCE_EXHAUSTED',
+      );
+      const clone = volumeRequest({
+        name: 'c',
+        volumeContentSource: { type: { case: 'volume', value: { volumeId } } },
+      });
+      assert.equal(await codeOf(small.controller.createVolume(clone)), 'RESOURCE_EXHAUSTED');
+      assert.deepEqual(await small.contents(), { volumes: [volumeId], snapshots: [] });
+      assert.equal((await small.controller.listVolumes({})).entries.length, 1);
+      await release(small, { volumeId, staging: small.path('s'), target });
+      await small.controller.deleteVolume({ volumeId });
+    } finally {
+      await mounter.unmount(disk, { lazy: true });
+      await rm(disk, { recursive: true });
+    }
+  });
+
+  it('a missing mkfs is named, with the package to install', async (t) => {
+    const driver = await startHostpath(t, {
+      backing: 'image',
+      tools: {
+        ...linuxFilesystemTools,
+        format: () => runFilesystemProgram('ext4', 'format', ['mkfs.of-nobody']),
+      },
+    });
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await assert.rejects(use(driver, place), {
+      code: 'FAILED_PRECONDITION',
+      description: /mkfs.of-nobody is not installed; install the package e2fsprogs/,
+    });
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('data that is no filesystem is never formatted', async (t) => {
+    const driver = await startHostpath(t, { backing: 'image' });
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const image = join(driver.stateDir, 'volumes', volumeId);
+    const handle = await open(image, 'r+');
+    await handle.write('precious', 5_000_000);
+    await handle.write('precious', 1_000_000);
+    await handle.close();
+    const before = createHash('sha256')
+      .update(await readFile(image))
+      .digest('hex');
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await assert.rejects(use(driver, place), { code: 'FAILED_PRECONDITION', description: /not formatted/ });
+    assert.equal(
+      createHash('sha256')
+        .update(await readFile(image))
+        .digest('hex'),
+      before,
+    );
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('a dead mount at the target, or at the staging path, is cleaned and replaced', async (t) => {
+    const driver = await startHostpath(t);
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await use(driver, place);
+    await writeFile(join(place.target, 'file'), 'kept');
+    for (const path of [place.target, place.staging]) await mountDeadFilesystem(path);
+    await assert.rejects(stat(place.target), { code: 'ENOTCONN' });
+    const { volumeCondition } = await driver.node.nodeGetVolumeStats({ volumeId, volumePath: place.target });
+    assert.match(volumeCondition?.message ?? '', /corrupted/);
+    await use(driver, place);
+    assert.equal(await readFile(join(place.target, 'file'), 'utf8'), 'kept');
+    for (const path of [place.target, place.staging]) await mountDeadFilesystem(path);
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('after a reboot the same calls mount everything again', async (t) => {
+    const driver = await startHostpath(t, { backing: 'image' });
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await use(driver, place);
+    await writeFile(join(place.target, 'file'), 'kept');
+    // What a reboot does to the mount table.
+    await cleanUp(driver.root);
+    await use(driver, place);
+    assert.equal(await readFile(join(place.target, 'file'), 'utf8'), 'kept');
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('without root it says what is missing', async (t) => {
+    const mounter = await openLinuxMounter();
+    const denied = () =>
+      Promise.reject(new MountError({ operation: 'bind-mount', path: '/x', code: 'EPERM' }));
+    const driver = await startHostpath(t, { mounter: { ...mounter, bind: denied } });
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await assert.rejects(use(driver, place), { code: 'FAILED_PRECONDITION', description: /run it as root/ });
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+});
+
+/** Mounts a FUSE filesystem whose daemon is gone at once. */
+async function mountDeadFilesystem(path: string): Promise<void> {
+  const fuse = await open('/dev/fuse', 'r+');
+  const mounter = await openLinuxMounter();
+  await mounter.mount({
+    source: 'dead',
+    target: path,
+    fsType: 'fuse',
+    options: [`fd=${fuse.fd}`, 'rootmode=40000', 'user_id=0', 'group_id=0'],
+  });
+  await fuse.close();
+}
