@@ -1,0 +1,166 @@
+// Everything that is known about a volume before the driver is asked for it: from the claim, its class, and what they
+// refer to. The CreateVolume request and the PersistentVolume are both made from this plan. Pure.
+
+import { createHash } from 'node:crypto';
+import type { PersistentVolumeClaim, SecretReference, StorageClass } from '../../../api/kinds.ts';
+import { quantityToBytes } from '../../../api/quantity.ts';
+import type { Segment } from '../../../api/topology.ts';
+import { isBlock, selectedNodeOf } from '../../../api/volumes.ts';
+import { KEY_PV_NAME, KEY_PVC_NAME, KEY_PVC_NAMESPACE } from '../../../api/well-known.ts';
+import type { VolumeCapability } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { AccessModeError, volumeCapability } from '../../../csi/volume-capability.ts';
+import { ClaimProblem } from './claim-problem.ts';
+import { classParameters } from './class-parameters.ts';
+import { SECRET_KINDS, type SecretKind, secretReference } from './secret-references.ts';
+import { type VolumeNaming, volumeNameFor } from './volume-name.ts';
+
+export interface PlanningOptions {
+  naming: VolumeNaming;
+  defaultFsType: string;
+  /** `--extra-create-metadata`: names of claim and volume go to the driver as parameters. */
+  extraCreateMetadata: boolean;
+  /** `--controller-publish-readonly`: volumes that can only be read are published so. */
+  controllerPublishReadOnly: boolean;
+  /** The driver has SINGLE_NODE_MULTI_WRITER. */
+  singleNodeMultiWriter: boolean;
+}
+
+export type ContentSource = { kind: 'snapshot' | 'volume'; id: string };
+
+export interface TopologyRequirement {
+  requisite: readonly Segment[];
+  preferred: readonly Segment[];
+}
+
+export interface PlanInput {
+  claim: PersistentVolumeClaim;
+  storageClass: StorageClass;
+  /** Parameters of the claim's VolumeAttributesClass. */
+  mutableParameters: Readonly<Record<string, string>> | undefined;
+  source: ContentSource | undefined;
+  topology: TopologyRequirement | undefined;
+}
+
+export interface VolumePlan {
+  volumeName: string;
+  capacityBytes: bigint;
+  parameters: Readonly<Record<string, string>>;
+  mutableParameters: Readonly<Record<string, string>>;
+  capabilities: readonly VolumeCapability[];
+  /** '' for block volumes too. */
+  fsType: string;
+  readOnly: boolean;
+  source: ContentSource | undefined;
+  topology: TopologyRequirement | undefined;
+  secretRefs: Partial<Record<SecretKind, SecretReference>>;
+  mountOptions: readonly string[];
+  reclaimPolicy: string;
+  /** Of what the driver must see again to recognise the volume: two plans with one digest ask for the same. */
+  digest: string;
+}
+
+const MAX_INT64 = (1n << 63n) - 1n;
+
+export function planVolume(input: PlanInput, options: PlanningOptions): VolumePlan {
+  const { claim, storageClass, source, topology, mutableParameters = {} } = input;
+  const volumeName = volumeNameFor(claim.metadata.uid, options.naming);
+  if (claim.spec.selector) {
+    throw new ClaimProblem('a claim with a selector asks for a volume that exists; none is made for it', {
+      slow: true,
+    });
+  }
+  const { driver, fsType } = classParameters(storageClass.parameters ?? {}, options.defaultFsType);
+  const names = {
+    [KEY_PVC_NAME]: claim.metadata.name,
+    [KEY_PVC_NAMESPACE]: claim.metadata.namespace ?? '',
+    [KEY_PV_NAME]: volumeName,
+  };
+  const parameters = options.extraCreateMetadata ? { ...driver, ...names } : driver;
+  const accessModes = claim.spec.accessModes ?? [];
+  const capacityBytes = requestedBytes(claim);
+  const capabilities = capabilitiesFor(claim, {
+    fsType,
+    mountFlags: storageClass.mountOptions ?? [],
+    singleNodeMultiWriter: options.singleNodeMultiWriter,
+  });
+  return {
+    volumeName,
+    capacityBytes,
+    parameters,
+    mutableParameters,
+    capabilities,
+    fsType: isBlock(claim) ? '' : fsType,
+    readOnly:
+      options.controllerPublishReadOnly && accessModes.length === 1 && accessModes[0] === 'ReadOnlyMany',
+    source,
+    topology,
+    secretRefs: secretRefsFor(claim, storageClass, volumeName),
+    mountOptions: storageClass.mountOptions ?? [],
+    reclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
+    digest: digestOf([
+      volumeName,
+      capacityBytes.toString(),
+      sorted(parameters),
+      sorted(mutableParameters),
+      [...accessModes],
+      claim.spec.volumeMode ?? 'Filesystem',
+      fsType,
+      storageClass.mountOptions ?? [],
+      source ?? null,
+      selectedNodeOf(claim) ?? null,
+    ]),
+  };
+}
+
+function requestedBytes(claim: PersistentVolumeClaim): bigint {
+  const request = claim.spec.resources?.requests?.storage;
+  if (request === undefined) throw new ClaimProblem('the claim asks for no size', { slow: true });
+  const bytes = quantityToBytes(request);
+  if (bytes <= 0n || bytes > MAX_INT64) {
+    throw new ClaimProblem(`the claim asks for ${request}, which no volume can have`, { slow: true });
+  }
+  return bytes;
+}
+
+function capabilitiesFor(
+  claim: PersistentVolumeClaim,
+  common: { fsType: string; mountFlags: readonly string[]; singleNodeMultiWriter: boolean },
+): VolumeCapability[] {
+  const modes = claim.spec.accessModes ?? [];
+  try {
+    if (modes.length === 0) throw new AccessModeError('no access mode is given');
+    // One capability a mode: a volume must be able to do each of them, not all at once.
+    return modes.map((mode) =>
+      volumeCapability({ ...common, accessModes: [mode], volumeMode: claim.spec.volumeMode }),
+    );
+  } catch (error) {
+    if (error instanceof AccessModeError) throw new ClaimProblem(error.message, { slow: true, cause: error });
+    throw error;
+  }
+}
+
+function secretRefsFor(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  volumeName: string,
+): VolumePlan['secretRefs'] {
+  const values = {
+    volumeName,
+    claimName: claim.metadata.name,
+    claimNamespace: claim.metadata.namespace ?? '',
+    claimAnnotations: claim.metadata.annotations,
+  };
+  const refs: VolumePlan['secretRefs'] = {};
+  for (const kind of SECRET_KINDS) {
+    const ref = secretReference(kind, storageClass.parameters ?? {}, values);
+    if (ref) refs[kind] = ref;
+  }
+  return refs;
+}
+
+const sorted = (map: Readonly<Record<string, string>>): [string, string][] =>
+  Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+
+function digestOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
