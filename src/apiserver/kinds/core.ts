@@ -138,6 +138,9 @@ const persistentVolumeKind = defineKind({
     setDefault(spec, 'volumeMode', 'Filesystem');
     setDefault(ensureMap(volume, 'status'), 'phase', 'Pending');
   },
+  prepareForCreate(volume) {
+    volume.status = { phase: 'Pending' };
+  },
   validate: validateVolume,
   validateUpdate: validateVolumeUpdate,
   selectable: {},
@@ -155,6 +158,9 @@ const persistentVolumeClaimKind = defineKind({
     setDefault(ensureMap(claim, 'spec'), 'volumeMode', 'Filesystem');
     setDefault(ensureMap(claim, 'status'), 'phase', 'Pending');
     mirrorDataSources(ensureMap(claim, 'spec'));
+  },
+  prepareForCreate(claim) {
+    claim.status = { phase: 'Pending' };
   },
   validate: validateClaim,
   validateUpdate: validateClaimUpdate,

@@ -94,6 +94,9 @@ const volumeAttachmentKind = defineKind({
   setDefaults(attachment) {
     setDefault(ensureMap(attachment, 'status'), 'attached', false);
   },
+  prepareForCreate(attachment) {
+    attachment.status = { attached: false };
+  },
   validate: validateAttachment,
   validateUpdate: validateAttachmentUpdate,
 });

@@ -6,9 +6,9 @@ import type { Kind, Subresource } from '../kind.ts';
 import {
   difference,
   emptySet,
-  equalSets,
   type FieldSet,
   formatFields,
+  intersection,
   isEmptySet,
   parseFields,
   union,
@@ -25,6 +25,8 @@ export interface Manager {
   readonly subresource: string;
   time: string | undefined;
   fields: FieldSet;
+  /** As it was read; written again as it is while the fields stay the same set. */
+  readonly read?: { readonly fields: FieldSet; readonly entry: ManagedFieldsEntry };
 }
 
 export interface TrackOptions {
@@ -51,7 +53,7 @@ export function trackManagedFields({ next, current, manager, kind, subresource, 
     : readManagers(sent?.length ? sent : current?.metadata.managedFields);
   const { changed, removed } = compareFields(current && bodyOf(current), bodyOf(next), kind.schema());
   const written = owned(changed, kind, subresource);
-  const gone = owned(removed, kind, '');
+  const gone = owned(removed, kind, subresource);
   const writer = findOrAdd(managers, {
     manager: manager || 'unknown',
     operation: 'Update',
@@ -59,12 +61,17 @@ export function trackManagedFields({ next, current, manager, kind, subresource, 
     subresource,
   });
   for (const each of managers) {
-    const taken = each === writer ? each.fields : difference(each.fields, written);
-    each.fields = withoutBelow(taken, gone);
+    if (each !== writer && !isEmptySet(intersection(written, each.fields))) {
+      each.fields = difference(each.fields, written);
+    }
+    if (!isEmptySet(gone)) each.fields = withoutBelow(each.fields, gone);
   }
-  const fields = union(writer.fields, written);
-  if (!equalSets(fields, writer.fields) || !isEmptySet(written)) writer.time = stamp(nowMs);
-  writer.fields = fields;
+  if (isEmptySet(written)) {
+    writeManagers(next, managers);
+    return;
+  }
+  writer.fields = union(writer.fields, written);
+  writer.time = stamp(nowMs);
   writeManagers(next, capped(managers));
 }
 
@@ -80,14 +87,18 @@ function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
 export function readManagers(entries: ManagedFieldsEntry[] | undefined): Manager[] {
   return (entries ?? [])
     .filter((entry) => entry.operation === 'Apply' || entry.operation === 'Update')
-    .map((entry) => ({
-      manager: entry.manager ?? 'unknown',
-      operation: entry.operation as Manager['operation'],
-      apiVersion: entry.apiVersion ?? '',
-      subresource: entry.subresource ?? '',
-      time: entry.time,
-      fields: parseFields(entry.fieldsV1),
-    }));
+    .map((entry) => {
+      const fields = parseFields(entry.fieldsV1);
+      return {
+        manager: entry.manager ?? 'unknown',
+        operation: entry.operation as Manager['operation'],
+        apiVersion: entry.apiVersion ?? '',
+        subresource: entry.subresource ?? '',
+        time: entry.time,
+        fields,
+        read: { fields, entry },
+      };
+    });
 }
 
 export function findOrAdd(
@@ -120,19 +131,24 @@ export function writeManagers(object: KubeObject, managers: readonly Manager[]):
         compareText(a.manager, b.manager) ||
         compareText(a.subresource, b.subresource),
     )
-    .map(
-      ({ manager, operation, apiVersion, subresource, time, fields }): ManagedFieldsEntry => ({
-        apiVersion,
-        fieldsType: 'FieldsV1',
-        fieldsV1: formatFields(fields),
-        manager,
-        operation,
-        ...(subresource ? { subresource } : {}),
-        ...(time ? { time } : {}),
-      }),
-    );
+    .map(entryOf);
   if (entries.length > 0) object.metadata.managedFields = entries;
   else delete object.metadata.managedFields;
+}
+
+function entryOf(each: Manager): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, subresource, time, fields, read } = each;
+  if (read && read.fields === fields && read.entry.time === time && read.entry.manager === manager)
+    return read.entry;
+  return {
+    apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: formatFields(fields),
+    manager,
+    operation,
+    ...(subresource ? { subresource } : {}),
+    ...(time ? { time } : {}),
+  };
 }
 
 function compareText(a: string, b: string): number {
