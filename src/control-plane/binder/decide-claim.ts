@@ -22,12 +22,16 @@ export interface ClaimSnapshot {
   match: PersistentVolume | undefined;
   /** The class that the claim names; undefined when it names none or it does not exist. */
   storageClass: StorageClass | undefined;
-  /** A pod uses the claim and waits to be scheduled (delayed binding only). */
-  waitingPod: string | undefined;
+  /** For a claim that says nothing about its class: the class that it would get today. */
+  defaultClass: StorageClass | undefined;
+  /** Pods that use the claim and wait to be scheduled. */
+  waitingPods: readonly string[];
 }
 
 export type ClaimStep =
   | { do: 'bind'; volume: PersistentVolume }
+  /** The claim was made before there was a default class. */
+  | { do: 'assign-class'; className: string }
   | { do: 'ask-provisioner'; provisioner: string }
   | { do: 'set-phase'; phase: 'Pending' | 'Lost' }
   | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string };
@@ -48,7 +52,7 @@ const warning = (reason: string, message: string): ClaimStep => ({
 
 export function decideClaim(snapshot: ClaimSnapshot): ClaimStep[] {
   const { claim } = snapshot;
-  if (claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined) return decideBound(snapshot);
+  if (isBindCompleted(claim)) return decideBound(snapshot);
   return claim.spec.volumeName ? decideRequested(snapshot) : decideUnbound(snapshot);
 }
 
@@ -71,8 +75,12 @@ function decideRequested({ claim, named }: ClaimSnapshot): ClaimStep[] {
 }
 
 /** The user did not care which volume it is. */
-function decideUnbound({ claim, match, storageClass, waitingPod }: ClaimSnapshot): ClaimStep[] {
+function decideUnbound(snapshot: ClaimSnapshot): ClaimStep[] {
+  const { claim, match, storageClass, defaultClass, waitingPods } = snapshot;
+  // Safe, as above: one write decides who has it.
   if (match) return [{ do: 'bind', volume: match }];
+  // The write wakes the claim again, and then it has a class.
+  if (defaultClass) return [{ do: 'assign-class', className: defaultClass.metadata.name }];
   const className = storageClassOf(claim) ?? '';
   if (className === '') {
     const message = 'no persistent volumes available for this claim and no storage class is set';
@@ -83,9 +91,12 @@ function decideUnbound({ claim, match, storageClass, waitingPod }: ClaimSnapshot
   }
   if (isDelayed(storageClass) && selectedNodeOf(claim) === undefined) {
     return [
-      waitingPod === undefined
+      waitingPods.length === 0
         ? normal('WaitForFirstConsumer', 'waiting for first consumer to be created before binding')
-        : normal('WaitForPodScheduled', `waiting for pod ${waitingPod} to be scheduled`),
+        : normal(
+            'WaitForPodScheduled',
+            `waiting for pod${waitingPods.length > 1 ? 's' : ''} ${waitingPods.join(',')} to be scheduled`,
+          ),
       pending,
     ];
   }
@@ -130,4 +141,14 @@ function decideBound({ claim, named }: ClaimSnapshot): ClaimStep[] {
 
 export function isDelayed(storageClass: StorageClass | undefined): boolean {
   return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+}
+
+/** The binding was completed once: from then on it is a promise. */
+export function isBindCompleted(claim: PersistentVolumeClaim): boolean {
+  return claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined;
+}
+
+/** Neither bound nor tied to a volume by name: it takes any that fits. */
+export function isWaiting(claim: PersistentVolumeClaim): boolean {
+  return !claim.spec.volumeName && !isBindCompleted(claim);
 }

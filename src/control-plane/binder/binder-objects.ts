@@ -1,0 +1,74 @@
+// The binder's view of claims and volumes: the caches with its own writes on top, and the writes themselves. Every
+// write carries the version it was decided from, so that a decision from an old state fails with a conflict.
+
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/kinds.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+
+export class BinderObjects {
+  readonly claims: ReadYourWrites<PersistentVolumeClaim>;
+  readonly volumes: ReadYourWrites<PersistentVolume>;
+  readonly #kube: KubeClient;
+
+  constructor(
+    kube: KubeClient,
+    informers: { claims: Informer<PersistentVolumeClaim>; volumes: Informer<PersistentVolume> },
+  ) {
+    this.#kube = kube;
+    this.claims = new ReadYourWrites(informers.claims);
+    this.volumes = new ReadYourWrites(informers.volumes);
+  }
+
+  async writeClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<PersistentVolumeClaim> {
+    return this.claims.wrote(await this.#kube.update(persistentVolumeClaims, claim, { signal }));
+  }
+
+  async writeClaimStatus(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<PersistentVolumeClaim> {
+    const options = { subresource: 'status', signal };
+    return this.claims.wrote(await this.#kube.update(persistentVolumeClaims, claim, options));
+  }
+
+  async writeVolume(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
+    return this.volumes.wrote(await this.#kube.update(persistentVolumes, volume, { signal }));
+  }
+
+  async setVolumePhase(
+    volume: PersistentVolume,
+    next: { phase: string; message?: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (volume.status?.phase === next.phase) return;
+    // The message explained the phase that is now over.
+    const { message: _message, reason: _reason, ...rest } = volume.status ?? {};
+    const updated = { ...volume, status: { ...rest, ...next } };
+    this.volumes.wrote(
+      await this.#kube.update(persistentVolumes, updated, { subresource: 'status', signal }),
+    );
+  }
+
+  /**
+   * The claim that a volume names by UID. It counts as gone only by the server's word: the cache may not have seen it
+   * yet, or may still show an earlier claim of that name.
+   */
+  async claimOf(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | 'gone'> {
+    const { claimRef } = volume.spec;
+    if (!claimRef?.uid || !claimRef.name || !claimRef.namespace) return 'gone';
+    const { name, namespace, uid } = claimRef;
+    const cached = this.claims.get(`${namespace}/${name}`);
+    if (cached?.metadata.uid === uid) return cached;
+    try {
+      const live = await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal });
+      return live.metadata.uid === uid ? live : 'gone';
+    } catch (error) {
+      if (isNotFound(error)) return 'gone';
+      throw error;
+    }
+  }
+}

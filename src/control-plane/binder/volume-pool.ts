@@ -1,0 +1,63 @@
+// The volumes that claims may choose from, by class. Claims are worked on side by side, so a choice is held until it
+// has been written: otherwise all of them would choose the same smallest volume, and all but one would fail.
+
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { storageClassOf } from '../../api/volumes.ts';
+import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { matchVolume } from '../matching/match-volume.ts';
+
+const BY_CLAIM = 'binder/volumes-by-claim';
+const FREE_BY_CLASS = 'binder/free-volumes-by-class';
+
+const claimKeys = ({ spec: { claimRef } }: PersistentVolume): string[] =>
+  claimRef ? [`${claimRef.namespace}/${claimRef.name}`] : [];
+const freeInClass = (volume: PersistentVolume): string[] =>
+  volume.spec.claimRef ? [] : [storageClassOf(volume) ?? ''];
+
+export class VolumePool {
+  readonly #informer: Informer<PersistentVolume>;
+  readonly #latest: ReadYourWrites<PersistentVolume>;
+  readonly #held = new Set<string>();
+
+  constructor(informer: Informer<PersistentVolume>, latest: ReadYourWrites<PersistentVolume>) {
+    this.#informer = informer;
+    this.#latest = latest;
+    informer.addIndex(BY_CLAIM, claimKeys);
+    informer.addIndex(FREE_BY_CLASS, freeInClass);
+  }
+
+  /** Volumes whose `claimRef` names this claim, whichever claim of that name it means. */
+  naming(claimKey: string): readonly PersistentVolume[] {
+    return this.#informer.byIndex(BY_CLAIM, claimKey);
+  }
+
+  /**
+   * A volume that was made or reserved for the claim is its own, wherever its nodes are. Of the free ones, those that
+   * the node can reach; with delayed binding and no node yet, none.
+   */
+  match(
+    claim: PersistentVolumeClaim,
+    { node, delayed }: { node: Node | undefined; delayed: boolean },
+  ): PersistentVolume | undefined {
+    const own = matchVolume(claim, this.#current(this.naming(keyOf(claim))));
+    if (own !== undefined || (delayed && node === undefined)) return own;
+    const free = this.#current(this.#informer.byIndex(FREE_BY_CLASS, storageClassOf(claim) ?? ''));
+    return matchVolume(claim, free, node);
+  }
+
+  /** Keeps a volume from being matched until the returned function is called. */
+  hold(volume: PersistentVolume): () => void {
+    const { name } = volume.metadata;
+    this.#held.add(name);
+    return () => this.#held.delete(name);
+  }
+
+  *#current(volumes: readonly PersistentVolume[]): Iterable<PersistentVolume> {
+    for (const { metadata } of volumes) {
+      const volume = this.#held.has(metadata.name) ? undefined : this.#latest.get(metadata.name);
+      if (volume !== undefined) yield volume;
+    }
+  }
+}

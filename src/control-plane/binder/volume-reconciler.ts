@@ -1,0 +1,44 @@
+// One volume: reads the claim it names, has it decided, performs the steps. Writes volumes only.
+
+import type { PersistentVolume } from '../../api/kinds.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { BinderObjects } from './binder-objects.ts';
+import { volumeUnbound } from './binding.ts';
+import { decideVolume, type VolumeStep } from './decide-volume.ts';
+
+export interface VolumeReconcilerPorts {
+  objects: BinderObjects;
+  recorder: EventRecorder;
+  lookAtClaim(claimKey: string): void;
+}
+
+export function createVolumeReconciler({ objects, recorder, lookAtClaim }: VolumeReconcilerPorts): Reconcile {
+  async function perform(volume: PersistentVolume, step: VolumeStep, signal: AbortSignal): Promise<void> {
+    const { claimRef } = volume.spec;
+    switch (step.do) {
+      case 'set-phase':
+        await objects.setVolumePhase(volume, step, signal);
+        return;
+      case 'look-at-claim':
+        lookAtClaim(`${claimRef?.namespace}/${claimRef?.name}`);
+        return;
+      case 'unbind':
+        await objects.writeVolume(volumeUnbound(volume), signal);
+        return;
+      case 'event':
+        recorder.event(volume, step.type, step.reason, step.message);
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  return async (key, { signal }) => {
+    const volume = objects.volumes.get(key);
+    if (!volume) return done;
+    const claim = await objects.claimOf(volume, signal);
+    for (const step of decideVolume({ volume, claim })) await perform(volume, step, signal);
+    return done;
+  };
+}

@@ -1,0 +1,21 @@
+// Which pods use a claim: the index that several controllers ask, and that the shared informer then keeps once.
+
+import type { Pod } from '../api/kinds.ts';
+import { claimNameOf } from '../api/volumes.ts';
+import type { Informer } from '../runtime/informer.ts';
+
+const INDEX = 'pods-by-claim';
+
+/** Keys of the claims that a pod's volumes name, whether they exist or not. */
+export function claimKeysOf(pod: Pod): string[] {
+  return (pod.spec.volumes ?? []).flatMap((volume) => {
+    const name = claimNameOf(pod, volume);
+    return name === undefined ? [] : [`${pod.metadata.namespace}/${name}`];
+  });
+}
+
+/** `informer` must be asked for with the same options by everyone, so that it is the same one. */
+export function indexPodsByClaim(informer: Informer<Pod>): (claimKey: string) => readonly Pod[] {
+  informer.addIndex(INDEX, claimKeysOf);
+  return (claimKey) => informer.byIndex(INDEX, claimKey);
+}
