@@ -148,3 +148,10 @@ export function nodeIdsOf(node: Node | undefined): Record<string, string> {
     return {};
   }
 }
+
+// Volumes on nodes
+
+/** How Node status names a CSI volume, in `volumesInUse` and `volumesAttached`: the plugin, the driver, the handle. */
+export function uniqueVolumeName(driver: string, volumeHandle: string): string {
+  return `kubernetes.io/csi/${driver}^${volumeHandle}`;
+}
