@@ -4,7 +4,7 @@
 import type { Schema } from '../schema.ts';
 
 /** Lists that are maps: `Type.field` → the keys (the first is the strategic merge key). */
-const KEYED_LISTS: Record<string, string[]> = {
+export const KEYED_LISTS: Record<string, string[]> = {
   'ObjectMeta.ownerReferences': ['uid'],
   'PodSpec.volumes': ['name'],
   'PodSpec.initContainers': ['name'],
