@@ -3,7 +3,7 @@
 
 import { type CsiConnection, connectCsi } from '../../csi/connect-csi.ts';
 import { operationMetrics } from '../../csi/operation-metrics.ts';
-import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { createEventRecorder, type EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
 import { serveHttpEndpoint } from '../../runtime/http-endpoint.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
@@ -39,8 +39,11 @@ export interface SidecarProgram {
   maxGrpcLogLength?: number;
   needsLease: boolean;
   leaseName(driver: Driver): string;
-  eventSource(driver: Driver, identity: string): string;
-  create(ports: SidecarPorts & ProcessPorts): Sidecar;
+  /** `recorderFor` gives the recorder for Events of one component. */
+  create(
+    ports: Omit<SidecarPorts, 'recorder'> & ProcessPorts,
+    recorderFor: (component: string) => EventRecorder,
+  ): Sidecar;
 }
 
 /** Resolves when told to stop; rejects when it cannot go on, with a message that says why. */
@@ -55,8 +58,10 @@ export async function runSidecar<T extends FlagTable>(
       ...(flags.maxGrpcLogLength === undefined ? {} : { maxGrpcLogLength: flags.maxGrpcLogLength }),
       needsLease: flags.leaderElection && (kind.needsLease?.(flags) ?? true),
       leaseName: (driver) => kind.leaseName(driver.name),
-      eventSource: (driver, identity) => kind.eventSource(driver.name, identity),
-      create: (ports) => kind.create(ports, flags),
+      create: (ports, recorderFor) => {
+        const recorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
+        return kind.create({ ...ports, recorder }, flags);
+      },
     },
     flags,
     context,
@@ -137,19 +142,24 @@ export async function runProgram(
       signal: stop.signal,
       onChanged: (error) => stop.abort(error),
     });
-    const recorder = createEventRecorder({
-      kube,
-      clock,
-      random,
-      log,
-      metrics,
-      component: program.eventSource(driver, identity),
-      instance: identity,
-    });
+    const recorders: EventRecorder[] = [];
+    const recorderFor = (component: string): EventRecorder => {
+      const recorder = createEventRecorder({
+        kube,
+        clock,
+        random,
+        log,
+        metrics,
+        component,
+        instance: identity,
+      });
+      recorders.push(recorder);
+      return recorder;
+    };
     const lead = async (signal: AbortSignal): Promise<void> => {
       const informers = createInformers({ kube, clock, random, log, metrics });
-      const ports = { kube, informers, csi, driver, recorder, clock, random, log, metrics };
-      const sidecar = program.create({ ...ports, env: context.env, identity, kubeWith });
+      const ports = { kube, informers, csi, driver, clock, random, log, metrics };
+      const sidecar = program.create({ ...ports, env: context.env, identity, kubeWith }, recorderFor);
       informers.start(signal);
       await sidecar.run(signal);
     };
@@ -164,7 +174,7 @@ export async function runProgram(
       } else await lead(stop.signal);
     } finally {
       // After the lease was given back: what is left to say must not hold up the next leader.
-      await recorder.flush();
+      await Promise.all(recorders.map((recorder) => recorder.flush()));
     }
     throwUnlessAsked(stop.signal, context.signal);
   } catch (error) {

@@ -13,7 +13,7 @@ export class DriverChangedError extends Error {
 }
 
 export interface SameDriverOptions {
-  connection: Pick<CsiConnection, 'call' | 'address' | 'onStateChange'>;
+  connection: Pick<CsiConnection, 'call' | 'address' | 'onStateChange' | 'waitForReady'>;
   driver: Driver;
   log: Log;
   timeoutMs: number;
@@ -49,17 +49,19 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
     return asking;
   };
 
+  /** Without waiting for a call to come along: a sidecar with nothing to do must notice, too. */
+  const lookWhenBack = (): void => {
+    connection
+      .waitForReady(signal)
+      .then(() => (certain ? undefined : confirmed()))
+      // The next call asks again.
+      .catch((error: unknown) => log.v(4).info('Could not ask the driver who it is', { err: error }));
+  };
   const unsubscribe = connection.onStateChange((state) => {
-    if (changed !== undefined || state === 'closed') return;
-    if (state !== 'ready') {
-      if (certain) log.warn('Lost the connection to the driver; waiting for it to come back');
-      certain = false;
-    } else if (!certain) {
-      // Asked again by the next call if it fails.
-      confirmed().catch((error: unknown) =>
-        log.v(4).info('Could not ask the driver who it is', { err: error }),
-      );
-    }
+    if (changed !== undefined || state === 'closed' || state === 'ready' || !certain) return;
+    log.warn('Lost the connection to the driver; waiting for it to come back');
+    certain = false;
+    lookWhenBack();
   });
   signal.addEventListener('abort', unsubscribe, { once: true });
 

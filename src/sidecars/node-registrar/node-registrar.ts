@@ -1,0 +1,156 @@
+// Makes the kubelet know a driver: keeps a registration socket in the directory that the kubelet watches, for as long
+// as it runs. A socket that somebody deleted is made again, and the kubelet then registers the driver again. Ends with
+// an error when the kubelet refuses the driver or another driver takes its place, so that it is started afresh.
+
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CsiConnection, connectCsi } from '../../csi/connect-csi.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import type { DriverName } from '../../csi/driver-name.ts';
+import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
+import { getDriverName } from '../../csi/probe.ts';
+import { type CsiServer, serveCsi } from '../../csi/serve-csi.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { registrationServices } from './registration-service.ts';
+
+export interface NodeRegistrarOptions {
+  /** To the driver. */
+  connection: Pick<CsiConnection, 'call' | 'onStateChange'>;
+  driverName: DriverName;
+  /** `--plugin-registration-path`: the directory. */
+  registrationDirectory: string;
+  /** `--kubelet-registration-path`: the driver's socket as the kubelet sees it. */
+  kubeletRegistrationPath: string;
+  requiresPublishPod: boolean;
+  timeoutMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+export interface NodeRegistrar {
+  readonly socketPath: string;
+  /** Serves until aborted, then removes its socket. Rejects when it must be started afresh. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Throws unless the socket is there and answers for the driver. */
+  check(): Promise<void>;
+}
+
+/** The registration cannot go on; starting afresh may help. */
+export class RegistrationError extends Error {
+  override readonly name = 'RegistrationError';
+}
+
+/** How often to look whether the socket is still there and the driver still the same. */
+const LOOK_MS = 1000;
+/** A kubelet that is in the middle of a call gets its answer. */
+const GRACE_MS = 500;
+
+interface Serving {
+  server: CsiServer;
+  inode: number;
+}
+
+export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistrar {
+  const { driverName, clock, log, timeoutMs } = options;
+  const socketPath = join(options.registrationDirectory, `${driverName}-reg.sock`);
+
+  async function serve(onRefused: (reason: string) => void): Promise<Serving> {
+    const server = await serveCsi({
+      address: socketPath,
+      services: registrationServices({
+        driverName,
+        endpoint: options.kubeletRegistrationPath,
+        requiresPublishPod: options.requiresPublishPod,
+        log,
+        onRefused,
+      }),
+      // The kubelet runs as root; nobody else has business here.
+      socketMode: 0o600,
+      clock,
+      log,
+    });
+    log.info('Waiting for the kubelet to register the driver', { socket: socketPath });
+    return { server, inode: (await inodeOf(socketPath)) ?? 0 };
+  }
+
+  /** Whether the socket is gone; another one in its place is somebody else's, and left alone. */
+  async function isGone({ inode }: Serving): Promise<boolean> {
+    const found = await inodeOf(socketPath);
+    if (found === undefined) return true;
+    if (found === inode) return false;
+    throw new RegistrationError(
+      `another process has put its own socket at ${socketPath}; stop it, one registrar a driver is enough`,
+    );
+  }
+
+  /** True when the driver was asked and is the same; false when it does not answer. */
+  async function isSameDriver(signal: AbortSignal): Promise<boolean> {
+    const now = await getDriverName(options.connection, { timeoutMs, signal }).catch((error: unknown) => {
+      log.v(4).info('The driver does not answer', { err: error });
+      return undefined;
+    });
+    if (now === undefined || now === driverName) return now !== undefined;
+    throw new RegistrationError(
+      `the driver now says its name is ${now}, it was registered as ${driverName}; start again to register it`,
+    );
+  }
+
+  return {
+    socketPath,
+
+    async run(signal) {
+      const { promise: refused, reject } = Promise.withResolvers<never>();
+      refused.catch(() => {});
+      const onRefused = (reason: string): void =>
+        reject(new RegistrationError(`the kubelet could not register ${driverName}: ${reason}`));
+      let certain = true;
+      const unsubscribe = options.connection.onStateChange((state) => {
+        if (state !== 'ready') certain = false;
+      });
+      let serving: Serving | undefined = await serve(onRefused);
+      try {
+        while (!signal.aborted) {
+          await Promise.race([refused, clock.sleep(LOOK_MS, signal).catch(() => {})]);
+          if (signal.aborted) break;
+          if (await isGone(serving)) {
+            log.warn('The registration socket was deleted; making it again', { socket: socketPath });
+            const { server } = serving;
+            serving = undefined;
+            await server.stop(GRACE_MS);
+            serving = await serve(onRefused);
+          }
+          certain ||= await isSameDriver(signal);
+        }
+      } finally {
+        unsubscribe();
+        // Stopping removes whatever is at the path: not when that is another's.
+        const mine = serving !== undefined && (await inodeOf(socketPath)) === serving.inode;
+        if (mine) await serving?.server.stop(GRACE_MS);
+      }
+    },
+
+    async check() {
+      if ((await inodeOf(socketPath)) === undefined) {
+        throw new RegistrationError(`registration socket ${socketPath} does not exist`);
+      }
+      const connection = connectCsi({ address: socketPath, clock, log });
+      try {
+        const info = await csiClient(Registration, connection, { timeoutMs }).getInfo({});
+        if (info.name !== driverName) {
+          throw new RegistrationError(`${socketPath} is the socket of ${info.name}, not of ${driverName}`);
+        }
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
+
+async function inodeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await lstat(path)).ino;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

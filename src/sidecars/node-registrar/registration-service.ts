@@ -1,0 +1,39 @@
+// What the kubelet asks on the registration socket: who the driver is and where it listens; and what it tells: whether
+// it could register it. With `requiresPublishPod` also the early way to say that the driver wants pod information.
+
+import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
+import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
+import { implement, type ServiceImplementation } from '../../csi/service-implementation.ts';
+import type { Log } from '../../runtime/ports.ts';
+
+export interface RegistrationServiceOptions {
+  driverName: string;
+  /** The driver's socket as the kubelet sees it. */
+  endpoint: string;
+  requiresPublishPod: boolean;
+  log: Log;
+  /** Told by the kubelet that it could not register the driver. */
+  onRefused(reason: string): void;
+}
+
+/** The registration protocol's versions, not the driver's. */
+const SUPPORTED_VERSIONS = ['1.0.0'];
+
+export function registrationServices(options: RegistrationServiceOptions): ServiceImplementation[] {
+  const { driverName, endpoint, log } = options;
+  const registration = implement(Registration, {
+    getInfo: () => ({ type: 'CSIPlugin', name: driverName, endpoint, supportedVersions: SUPPORTED_VERSIONS }),
+    notifyRegistrationStatus: ({ pluginRegistered, error }) => {
+      if (pluginRegistered) log.info('The kubelet has registered the driver');
+      else options.onRefused(error);
+      return {};
+    },
+  });
+  if (!options.requiresPublishPod) return [registration];
+  return [
+    registration,
+    implement(CSIRegistration, {
+      getCSIDriverInfo: () => ({ csiEndpoint: endpoint, options: { requiresPublishPod: true } }),
+    }),
+  ];
+}
