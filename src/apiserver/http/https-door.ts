@@ -68,7 +68,10 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     (message, response) => {
       responses.add(response);
       response.once('close', () => responses.delete(response));
-      void exchange(options, message, response);
+      exchange(options, message, response).catch((error: unknown) => {
+        machine.log.error('an answer could not be given', error, { method: message.method });
+        response.destroy();
+      });
     },
   );
   server.on('tlsClientError', (error) =>
@@ -116,7 +119,6 @@ async function stop(
   force.cancel();
 }
 
-/** Never rejects. */
 async function exchange(
   options: HttpsDoorOptions,
   message: IncomingMessage,

@@ -3,6 +3,7 @@
 // loop, is made durable with it, and only then is seen by readers and watchers, in revision order.
 
 import type { KubeObject } from '../../api/object.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { type Change, History, type HistoryLimits } from './history.ts';
 import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
@@ -21,8 +22,10 @@ export type Decide = (current: Version | undefined) => Plan;
 export type ChangeListener = (change: Change) => void;
 
 /** A commit failed: nothing of its batch happened. */
-export class CommitError extends Error {
-  override readonly name = 'CommitError';
+export class CommitError extends KubeError {
+  constructor(message: string) {
+    super({ reason: 'InternalError', code: 500, message: `Internal error occurred: ${message}` });
+  }
 }
 
 export interface StoreOptions {

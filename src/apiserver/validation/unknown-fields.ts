@@ -100,7 +100,12 @@ function visit(
   }
   if (Array.isArray(value)) {
     const { items } = schema;
-    if (items) for (const index of value.keys()) visit(value, index, items, `${path}[${index}]`, walk);
+    if (items) {
+      for (const index of value.keys()) {
+        if (value[index] === null && walk.decodes) value[index] = emptyOf(items);
+        visit(value, index, items, `${path}[${index}]`, walk);
+      }
+    }
   } else if (typeof value === 'object') {
     const described =
       schema.properties ?? schema.additionalProperties ?? schema['x-kubernetes-embedded-resource'];
@@ -111,6 +116,14 @@ function visit(
       visitObject(value as Record<string, unknown>, schema, path, walk);
     }
   }
+}
+
+/** What Go's decoder makes of a null in a list. */
+function emptyOf({ type }: Schema): unknown {
+  if (type === 'string') return '';
+  if (type === 'boolean') return false;
+  if (type === 'integer' || type === 'number') return 0;
+  return type === 'array' ? [] : {};
 }
 
 function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk): unknown {

@@ -1,6 +1,7 @@
 // POST to a subresource, and to kinds that are answered and never stored: each goes to the one part that knows it.
 
 import { bindPod } from './bind-pod.ts';
+import { decodeObject } from './decode-object.ts';
 import { evictPod } from './evict-pod.ts';
 import { authorize, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
 import { methodNotAllowed } from './status.ts';
@@ -24,7 +25,9 @@ export async function createVirtual(
   body: unknown,
 ): Promise<WriteAnswer> {
   authorize(machine, 'create', request);
-  const answer = machine.virtual(request, body);
+  // A token request is a kind of its own, which its issuer reads; the others have their schema.
+  const asked = request.subresource === '' ? decodeObject(body, request) : body;
+  const answer = machine.virtual(request, asked);
   if (answer === undefined) throw methodNotAllowed('create', request.kind);
   return { kind: 'other', body: answer, code: 201 };
 }
