@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import type { KubeObject } from '../../api/object.ts';
 import { realClock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { seededRandom } from '../../runtime/random.ts';
 import { type Change, defaultHistoryLimits, type HistoryLimits } from './history.ts';
 import { type Journal, RetryableCommitError } from './journal.ts';
 import { openSqliteJournal } from './sqlite-journal.ts';
@@ -98,6 +99,29 @@ describe('the store in memory', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('keeps ten thousand keys in order through chunks that split and empty', () => {
+    const store = storeWith();
+    const random = seededRandom('keys');
+    const model = new Set<string>();
+    for (let at = 0; at < 10_000; at++) {
+      const key = `n/${random.int(6_000)}`;
+      if (model.has(key) && random.int(2) === 0) {
+        model.delete(key);
+        void remove(store, key);
+      } else {
+        model.add(key);
+        void put(store, key);
+      }
+    }
+    assert.deepEqual(keys(store), [...model].sort());
+    assert.deepEqual(
+      [...store.range('configmaps', 'n/', 'n/5')].map(({ key }) => key),
+      [...model].sort().filter((key) => key >= 'n/5'),
+    );
+    for (const key of model) void remove(store, key);
+    assert.deepEqual(keys(store), []);
   });
 
   it('selects a namespace without its neighbours', () => {
