@@ -97,12 +97,16 @@ async function finishGroup(core: HostpathCore, groupSnapshotId: string): Promise
 
 /** Call it as the holder of the group's lock. */
 export async function discardGroup(core: HostpathCore, group: GroupSnapshotRecord): Promise<void> {
-  await core.step('group snapshot: mark deleting');
-  core.store.transaction(() => {
-    for (const member of membersOf(core, group))
-      core.records.snapshots.put(member.id, { ...member, state: 'deleting' });
-    core.records.groups.put(group.id, { ...group, state: 'deleting' });
-  });
+  // As with a single snapshot: one that is not ready needs no mark, and a full disk takes none.
+  if (group.state === 'ready') {
+    await core.step('group snapshot: mark deleting');
+    core.store.transaction(() => {
+      for (const member of membersOf(core, group)) {
+        core.records.snapshots.put(member.id, { ...member, state: 'deleting' });
+      }
+      core.records.groups.put(group.id, { ...group, state: 'deleting' });
+    });
+  }
   for (const snapshotId of group.snapshotIds) {
     await core.locks.exclusive(snapshotLock(snapshotId), () => removeSnapshotContent(core, snapshotId));
   }

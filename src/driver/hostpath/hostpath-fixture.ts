@@ -66,7 +66,7 @@ type VolumeRequestInit = Omit<
 
 export type HostpathClients = ReturnType<typeof clientsOf>;
 
-function clientsOf(services: ReturnType<typeof driverServices>) {
+export function clientsOf(services: ReturnType<typeof driverServices>) {
   const transport = loopbackTransport(services, { clock: realClock, log: memoryLog() });
   const defaults = { timeoutMs: 30_000 };
   return {

@@ -131,8 +131,11 @@ function finishSnapshot(
 
 /** Removes whatever there is of a snapshot, then its record. Call it as the holder of the snapshot's lock. */
 export async function discardSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Promise<void> {
-  await core.step('snapshot: mark deleting');
-  core.records.snapshots.put(snapshot.id, { ...snapshot, state: 'deleting' });
+  // A snapshot that is not ready is as good as deleted; and on a full disk nothing can be written before it is removed.
+  if (snapshot.state === 'ready') {
+    await core.step('snapshot: mark deleting');
+    core.records.snapshots.put(snapshot.id, { ...snapshot, state: 'deleting' });
+  }
   await removeSnapshotContent(core, snapshot.id);
   await core.step('snapshot: remove record');
   core.records.snapshots.delete(snapshot.id);
