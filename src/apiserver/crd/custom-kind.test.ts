@@ -102,7 +102,7 @@ test('a custom kind defaults, prunes, and reports what is wrong with paths', () 
     kind.validate(bad).map(({ field, message }) => `${field}: ${message}`),
     [
       'spec.size: Required value',
-      'spec.color: Unsupported value: "green": supported values: "blue", "red"',
+      'spec.color: Unsupported value: "green": supported values: "red", "blue"',
       'spec.code: Too long: may not be more than 3 bytes',
       `spec.code: Invalid value: "ABCD": spec.code in body should match '^[a-z]+$'`,
       'spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean"',

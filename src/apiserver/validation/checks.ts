@@ -7,7 +7,7 @@ import { deepEqual } from '../patch/json.ts';
 
 function shown(value: unknown): string {
   if (value === undefined) return 'null';
-  return typeof value === 'string' ? JSON.stringify(value) : JSON.stringify(value);
+  return JSON.stringify(value);
 }
 
 export const required = (field: string, detail = ''): FieldError => ({
@@ -28,7 +28,7 @@ export const forbidden = (field: string, detail: string): FieldError => ({
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
   reason: 'FieldValueNotSupported',
   field,
-  message: `Unsupported value: ${shown(value)}: supported values: ${[...supported].sort().map(shown).join(', ')}`,
+  message: `Unsupported value: ${shown(value)}: supported values: ${supported.map(shown).join(', ')}`,
 });
 export const duplicate = (field: string, value: unknown): FieldError => ({
   reason: 'FieldValueDuplicate',
@@ -78,7 +78,7 @@ export class Checks {
   /** Absent is fine: ask for it with `required`. */
   oneOf(field: string, value: unknown, supported: readonly string[]): boolean {
     if (value === undefined || value === null) return true;
-    return supported.includes(value as string) || this.add(notSupported(field, value, supported));
+    return supported.includes(value as string) || this.add(notSupported(field, value, [...supported].sort()));
   }
 
   /** `problems` as the checks of names.ts give them. */

@@ -25,7 +25,8 @@ function checkParameters(checks: Checks, value: unknown, options: { mayBeEmpty: 
 }
 
 function checkProvisioner(checks: Checks, field: string, value: unknown): void {
-  if (checks.required(field, value)) checks.text(field, String(value).toLowerCase(), qualifiedNameProblems);
+  if (checks.required(field, value))
+    checks.text(field, value, (text) => qualifiedNameProblems(text.toLowerCase()));
 }
 
 export function validateStorageClass(storageClass: Loose): FieldError[] {

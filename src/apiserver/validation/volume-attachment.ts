@@ -25,7 +25,7 @@ export function validateAttachment(attachment: Loose): FieldError[] {
 
 function checkAttacher(checks: Checks, spec: LooseMap): void {
   if (!checks.required('spec.attacher', spec.attacher)) return;
-  checks.text('spec.attacher', String(spec.attacher).toLowerCase(), qualifiedNameProblems);
+  checks.text('spec.attacher', spec.attacher, (text) => qualifiedNameProblems(text.toLowerCase()));
 }
 
 function checkSource(checks: Checks, source: LooseMap): void {

@@ -102,7 +102,7 @@ export function checkDriverName(checks: Checks, field: string, value: unknown): 
   const name = String(value);
   if (name.length > 63)
     checks.add({ reason: 'FieldValueTooLong', field, message: 'Too long: may not be more than 63 bytes' });
-  checks.text(field, name.toLowerCase(), dns1123SubdomainProblems);
+  checks.text(field, name, (text) => dns1123SubdomainProblems(text.toLowerCase()));
 }
 
 const SECRETS = [
