@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Subresource } from '../kind.ts';
@@ -260,4 +261,20 @@ test('an apply patch that names another kind, or ownership, is refused', () => {
     );
   refused({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } });
   refused(configMap({}, { managedFields: [{ manager: 'me' }] }));
+});
+
+test('whatever two managers apply: each has what it applied last, and takes only its own away', () => {
+  const data = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('1', '2'), {
+    noNullPrototype: true,
+  });
+  fc.assert(
+    fc.property(data, data, (mine, theirs) => {
+      const first = apply(undefined, configMap(mine), { by: 'one' });
+      const second = apply(first, configMap(theirs), { by: 'two', force: true });
+      assert.deepEqual(dataOf(second), { ...mine, ...theirs });
+      assert.deepEqual(apply(second, configMap(theirs), { by: 'two' }), second);
+      const third = apply(second, configMap({}), { by: 'one' });
+      assert.deepEqual(dataOf(third) ?? {}, theirs);
+    }),
+  );
 });
