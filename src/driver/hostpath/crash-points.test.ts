@@ -41,7 +41,8 @@ describe('kill -9 before any step of hostpath', { skip: needsRoot }, () => {
           await crashAndRepair(name, point.at, point.step);
         }
       });
-      await Promise.all(workers);
+      const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
     });
   }
 });
