@@ -82,6 +82,17 @@ export function ephemeralVolumeHandle(podUid: string, volumeName: string): strin
 
 // Attachments
 
+const CSI_VOLUME_PREFIX = 'kubernetes.io/csi/';
+
+/** A volume's name in `volumesAttached` and `volumesInUse` of a Node: what one driver calls one volume. */
+export function uniqueVolumeName(driver: string, volumeHandle: string): string {
+  return `${CSI_VOLUME_PREFIX}${driver}^${volumeHandle}`;
+}
+
+export function isCsiVolumeName(uniqueName: string): boolean {
+  return uniqueName.startsWith(CSI_VOLUME_PREFIX);
+}
+
 export function attachmentName(pvName: string, nodeName: string): string {
   return `pv-${sha256Hex(`${pvName}${nodeName}`)}`;
 }
@@ -147,11 +158,4 @@ export function nodeIdsOf(node: Node | undefined): Record<string, string> {
   } catch {
     return {};
   }
-}
-
-// Volumes on nodes
-
-/** How Node status names a CSI volume, in `volumesInUse` and `volumesAttached`: the plugin, the driver, the handle. */
-export function uniqueVolumeName(driver: string, volumeHandle: string): string {
-  return `kubernetes.io/csi/${driver}^${volumeHandle}`;
 }

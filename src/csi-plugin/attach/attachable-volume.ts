@@ -6,14 +6,17 @@ import type { Draft } from '../../api/object.ts';
 import { attachmentName, inlineAttachmentName } from '../../api/volumes.ts';
 
 export type AttachableVolume =
-  | { kind: 'persistent-volume'; driver: string; pvName: string }
+  | { kind: 'persistent-volume'; driver: string; volumeHandle: string; pvName: string }
   | { kind: 'inline'; driver: string; volumeHandle: string; namespace: string; csi: CSIVolumeSource };
 
 export function attachablePersistentVolume(volume: PersistentVolume): AttachableVolume | undefined {
-  const driver = volume.spec.csi?.driver;
-  return driver ? { kind: 'persistent-volume', driver, pvName: volume.metadata.name } : undefined;
+  const { csi } = volume.spec;
+  if (!csi) return undefined;
+  const { driver, volumeHandle } = csi;
+  return { kind: 'persistent-volume', driver, volumeHandle, pvName: volume.metadata.name };
 }
 
+/** Without a handle there is nothing to attach: the volume is made on the node, for the pod. */
 export function attachableInlineVolume(
   csi: CSIVolumeSource,
   namespace: string,

@@ -2,6 +2,7 @@
 // makes `attached` worthless, and an error counts only while the operation it belongs to has not succeeded.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
+import { attacherFinalizer } from '../../api/well-known.ts';
 
 export type AttachmentState =
   | { kind: 'absent' }
@@ -12,6 +13,8 @@ export type AttachmentState =
   /** Being detached. `attached` must not be trusted, and no new object can take its place until it is gone. */
   | { kind: 'detaching'; attached: boolean; error: string | undefined };
 
+const NO_MESSAGE = 'the attacher gave no message';
+
 export function attachmentState(attachment: VolumeAttachment | undefined): AttachmentState {
   if (!attachment) return { kind: 'absent' };
   const status = attachment.status;
@@ -20,12 +23,22 @@ export function attachmentState(attachment: VolumeAttachment | undefined): Attac
     return {
       kind: 'detaching',
       attached: status?.attached ?? false,
-      error: error && (error.message ?? 'the attacher gave no message'),
+      error: error && (error.message ?? NO_MESSAGE),
     };
   }
   if (status?.attached) return { kind: 'attached', publishContext: status.attachmentMetadata ?? {} };
-  if (status?.attachError) {
-    return { kind: 'attach-failed', message: status.attachError.message ?? 'the attacher gave no message' };
-  }
+  if (status?.attachError)
+    return { kind: 'attach-failed', message: status.attachError.message ?? NO_MESSAGE };
   return { kind: 'pending' };
+}
+
+/**
+ * Whether the volume may be on the node as far as this object tells. `attached: false` alone proves nothing: the call
+ * may be under way, or may have timed out and succeeded. The attacher's finalizer does: it is there before the first
+ * ControllerPublishVolume, and goes after a ControllerUnpublishVolume that succeeded.
+ */
+export function mayBeAttached(attachment: VolumeAttachment): boolean {
+  const { deletionTimestamp, finalizers } = attachment.metadata;
+  if (!deletionTimestamp || attachment.status?.attached) return true;
+  return finalizers?.includes(attacherFinalizer(attachment.spec.attacher)) ?? false;
 }

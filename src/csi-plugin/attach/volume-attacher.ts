@@ -2,6 +2,8 @@
 // their status, through an informer, never by polling. It never writes a status: that is the attacher's.
 
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
+import { withDeadline } from '../../runtime/deadline.ts';
+import { isNewer } from '../../runtime/informer/machine.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube-error.ts';
@@ -38,72 +40,104 @@ export interface VolumeAttacherPorts {
 }
 
 export interface VolumeAttacher {
-  /** Resolves with the publish context once the volume is attached; rejects with an AttachError otherwise. */
+  /**
+   * Makes the attachment unless it exists. Resolves with the publish context once the volume is attached; rejects
+   * with an AttachError, or with the KubeError that stood in its way.
+   */
   attach(
     volume: AttachableVolume,
     nodeName: string,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>>>;
-  /** Resolves once the attachment is gone or no longer attached; rejects with an AttachError otherwise. */
-  detach(attachment: string, signal: AbortSignal): Promise<void>;
+  /** Resolves once the attachment is gone or no longer attached; rejects with an AttachError or a KubeError. */
+  detach(attachment: VolumeAttachment, signal: AbortSignal): Promise<void>;
 }
 
 export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher {
-  const { kube, attachments, clock } = ports;
-  const timeoutMs = ports.timeoutMs ?? ANSWER_TIMEOUT_MS;
+  const { kube, attachments, clock, timeoutMs = ANSWER_TIMEOUT_MS } = ports;
 
-  async function settled(
+  function inTime<T>(
     name: string,
-    isSettled: (state: AttachmentState) => boolean,
+    parent: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const reason = () =>
+      new AttachError(
+        'timeout',
+        `VolumeAttachment ${name}: no answer from its attacher within ${timeoutMs / 1000}s; will look again`,
+      );
+    return withDeadline({ clock, delayMs: timeoutMs, reason, parent }, work);
+  }
+
+  /** The object as the server has it now; undefined when it exists there but cannot be seen yet. */
+  async function ensure(
+    volume: AttachableVolume,
+    nodeName: string,
     signal: AbortSignal,
-  ): Promise<AttachmentState> {
-    const wait = new AbortController();
-    const timer = clock.setTimeout(() => wait.abort(), timeoutMs);
+  ): Promise<VolumeAttachment | undefined> {
     try {
-      const either = AbortSignal.any([wait.signal, signal]);
-      return attachmentState(await attachments.waitFor(name, (va) => isSettled(attachmentState(va)), either));
+      return await kube.create(volumeAttachments, attachmentDraft(volume, nodeName), { signal });
     } catch (error) {
-      if (!wait.signal.aborted || signal.aborted) throw error;
-      throw new AttachError('timeout', `VolumeAttachment ${name}: no answer within ${timeoutMs / 1000}s`);
-    } finally {
-      timer.cancel();
+      if (isAlreadyExists(error)) return undefined;
+      throw error;
     }
   }
 
+  /** Waits for an answer on what exists now. `absent`: it was there, and somebody took it away. */
+  async function answered(
+    name: string,
+    made: VolumeAttachment | undefined,
+    signal: AbortSignal,
+  ): Promise<AttachmentState> {
+    // The cache may lag behind: until it shows the object that exists, what it says is old news.
+    let seen = false;
+    const isAnswered = (attachment: VolumeAttachment | undefined): boolean => {
+      if (!attachment) return seen;
+      if (made && isNewer(made.metadata.resourceVersion, attachment.metadata.resourceVersion)) return false;
+      seen = true;
+      return attachmentState(attachment).kind !== 'pending';
+    };
+    return attachmentState(await attachments.waitFor(name, isAnswered, signal));
+  }
+
   return {
-    async attach(volume, nodeName, signal) {
+    attach(volume, nodeName, parent) {
       const name = attachmentNameOf(volume, nodeName);
-      // An informer may lag behind the server: until it has seen the object that exists now, "absent" is old news.
-      if (!attachments.get(name)) {
-        try {
-          await kube.create(volumeAttachments, attachmentDraft(volume, nodeName), { signal });
-        } catch (error) {
-          if (!isAlreadyExists(error)) throw error;
+      return inTime(name, parent, async (signal) => {
+        for (;;) {
+          const made = attachments.get(name) ? undefined : await ensure(volume, nodeName, signal);
+          const state = await answered(name, made, signal);
+          if (state.kind === 'attached') return state.publishContext;
+          if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
+          if (state.kind === 'detaching') {
+            throw new AttachError(
+              'detach-in-progress',
+              `VolumeAttachment ${name} is being detached; it is made again once it is gone`,
+            );
+          }
         }
-      }
-      const state = await settled(name, (s) => s.kind !== 'absent' && s.kind !== 'pending', signal);
-      if (state.kind === 'attached') return state.publishContext;
-      if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
-      throw new AttachError(
-        'detach-in-progress',
-        `VolumeAttachment ${name} is being detached; waiting for it to go`,
-      );
+      });
     },
 
-    async detach(name, signal) {
-      try {
-        await kube.delete(volumeAttachments, { name }, { signal });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
-      const state = await settled(
-        name,
-        (s) => s.kind === 'absent' || (s.kind === 'detaching' && (!s.attached || s.error !== undefined)),
-        signal,
-      );
-      if (state.kind === 'detaching' && state.attached) {
-        throw new AttachError('detach-error', state.error ?? 'the attacher gave no message');
-      }
+    detach({ metadata: { name, uid } }, parent) {
+      return inTime(name, parent, async (signal) => {
+        try {
+          await kube.delete(volumeAttachments, { name }, { preconditions: { uid }, signal });
+        } catch (error) {
+          if (!isNotFound(error)) throw error;
+        }
+        const isOver = (attachment: VolumeAttachment | undefined): boolean => {
+          // Another object of the same name: the one that was to go is gone.
+          if (attachment?.metadata.uid !== uid) return true;
+          const state = attachmentState(attachment);
+          return state.kind === 'detaching' && (!state.attached || state.error !== undefined);
+        };
+        const left = await attachments.waitFor(name, isOver, signal);
+        const state = attachmentState(left);
+        if (left?.metadata.uid === uid && state.kind === 'detaching' && state.attached) {
+          throw new AttachError('detach-error', state.error ?? '');
+        }
+      });
     },
   };
 }

@@ -1,0 +1,117 @@
+// Actual state: which VolumeAttachments there are for a volume, on which nodes. Everything is read from the caches, so
+// that a restart begins where the last run ended. Two things are kept besides: which handle a deleted
+// PersistentVolume had, while attachments of it are left, and which attachments are being made but cannot be seen in
+// the cache yet. Without the second, two nodes could be given the same volume within the lag of a watch.
+
+import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
+import { inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
+import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
+import type { Informer } from '../../runtime/informer.ts';
+
+const BY_NODE = 'attach-detach/node';
+const BY_SOURCE = 'attach-detach/source';
+
+export class ActualAttachments {
+  readonly #attachments: Informer<VolumeAttachment>;
+  readonly #volumeIds = new Map<string, string>();
+  readonly #pvNames = new Map<string, Set<string>>();
+  readonly #beingMade = new Map<string, Map<string, string>>();
+
+  constructor(attachments: Informer<VolumeAttachment>) {
+    this.#attachments = attachments;
+    attachments.addIndex(BY_NODE, (attachment) => [attachment.spec.nodeName]);
+    attachments.addIndex(BY_SOURCE, (attachment) => [sourceOf(attachment)]);
+  }
+
+  get size(): number {
+    return this.#attachments.list().length;
+  }
+
+  knows(volume: PersistentVolume): void {
+    const { csi } = volume.spec;
+    if (!csi) return;
+    const { name } = volume.metadata;
+    const volumeId = uniqueVolumeName(csi.driver, csi.volumeHandle);
+    if (this.#volumeIds.get(name) === volumeId) return;
+    this.forget(name);
+    this.#volumeIds.set(name, volumeId);
+    const names = this.#pvNames.get(volumeId);
+    if (names) names.add(name);
+    else this.#pvNames.set(volumeId, new Set([name]));
+  }
+
+  /** To be called once neither the volume nor an attachment of it is left. */
+  forget(pvName: string): void {
+    const volumeId = this.#volumeIds.get(pvName);
+    if (volumeId === undefined) return;
+    this.#volumeIds.delete(pvName);
+    const names = this.#pvNames.get(volumeId);
+    names?.delete(pvName);
+    if (names?.size === 0) this.#pvNames.delete(volumeId);
+  }
+
+  isUsed(pvName: string): boolean {
+    return this.#attachments.byIndex(BY_SOURCE, `pv:${pvName}`).length > 0;
+  }
+
+  volumeIdOf(attachment: VolumeAttachment): string {
+    const source = sourceOf(attachment);
+    const { persistentVolumeName } = attachment.spec.source;
+    return persistentVolumeName === undefined
+      ? source
+      : (this.#volumeIds.get(persistentVolumeName) ?? source);
+  }
+
+  /** On all nodes. */
+  ofVolume(volumeId: string): VolumeAttachment[] {
+    const bySource = (source: string) => this.#attachments.byIndex(BY_SOURCE, source);
+    const names = [...(this.#pvNames.get(volumeId) ?? [])];
+    return [...bySource(volumeId), ...names.flatMap((name) => bySource(`pv:${name}`))];
+  }
+
+  onNode(nodeName: string): readonly VolumeAttachment[] {
+    return this.#attachments.byIndex(BY_NODE, nodeName);
+  }
+
+  nodes(): Iterable<string> {
+    return this.#attachments.indexValues(BY_NODE);
+  }
+
+  /** Other nodes that may have the volume, as far as anything tells. */
+  holdersBesides(nodeName: string, volumeId: string): string[] {
+    const holders = new Set(this.#beingMade.get(volumeId)?.keys());
+    for (const attachment of this.ofVolume(volumeId)) {
+      if (mayBeAttached(attachment)) holders.add(attachment.spec.nodeName);
+    }
+    holders.delete(nodeName);
+    return [...holders].sort();
+  }
+
+  /** From now on the node counts as a holder, whatever the cache says. */
+  making(volumeId: string, nodeName: string, attachmentName: string): void {
+    const nodes = this.#beingMade.get(volumeId) ?? new Map<string, string>();
+    this.#beingMade.set(volumeId, nodes.set(nodeName, attachmentName));
+  }
+
+  /** From now on the cache tells. */
+  made(volumeId: string, nodeName: string): void {
+    const nodes = this.#beingMade.get(volumeId);
+    nodes?.delete(nodeName);
+    if (nodes?.size === 0) this.#beingMade.delete(volumeId);
+  }
+
+  /** The attachment that was to be made and has not been seen. */
+  unseen(volumeId: string, nodeName: string): string | undefined {
+    const name = this.#beingMade.get(volumeId)?.get(nodeName);
+    if (name === undefined || this.#attachments.get(name) === undefined) return name;
+    this.made(volumeId, nodeName);
+    return undefined;
+  }
+}
+
+function sourceOf(attachment: VolumeAttachment): string {
+  const { persistentVolumeName } = attachment.spec.source;
+  if (persistentVolumeName !== undefined) return `pv:${persistentVolumeName}`;
+  const handle = inlineSourceOf(attachment)?.csi.volumeHandle ?? '';
+  return uniqueVolumeName(attachment.spec.attacher, handle);
+}

@@ -1,0 +1,108 @@
+// Writes `status.volumesAttached` of Nodes: what a node may mount. It follows from the attachments alone, so it is made
+// anew at each write. A volume that is about to be detached is taken off the list before anything else happens, and
+// the answer to that very write says whether the node still uses it. Writes to one node never overtake each other.
+
+import { type Node, nodes, type VolumeAttachment } from '../../api/kinds.ts';
+import { isCsiVolumeName } from '../../api/volumes.ts';
+import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import type { ActualAttachments } from './actual-attachments.ts';
+
+type Attached = NonNullable<NonNullable<Node['status']>['volumesAttached']>;
+
+export interface AttachedReportPorts {
+  kube: KubeClient;
+  nodes: Informer<Node>;
+  actual: ActualAttachments;
+}
+
+export class AttachedReport {
+  readonly #ports: AttachedReportPorts;
+  readonly #latest: ReadYourWrites<Node>;
+  readonly #withheld = new Set<string>();
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(ports: AttachedReportPorts) {
+    this.#ports = ports;
+    this.#latest = new ReadYourWrites(ports.nodes);
+  }
+
+  /** Keeps the attachment off the list although it is still attached. */
+  withhold(attachmentName: string): void {
+    this.#withheld.add(attachmentName);
+  }
+
+  release(attachmentName: string): void {
+    this.#withheld.delete(attachmentName);
+  }
+
+  /** Writes the list where it is not right. Returns the node as the server has it, undefined when it has none. */
+  async publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
+    const before = this.#last.get(nodeName) ?? Promise.resolve();
+    const writing = before.then(
+      () => this.#publish(nodeName, signal),
+      () => this.#publish(nodeName, signal),
+    );
+    this.#last.set(nodeName, writing);
+    try {
+      return await writing;
+    } finally {
+      if (this.#last.get(nodeName) === writing) this.#last.delete(nodeName);
+    }
+  }
+
+  /** Whether the list is right as far as the caches tell. */
+  isRight(nodeName: string): boolean {
+    const node = this.#latest.get(nodeName);
+    return node === undefined || isSame(node.status?.volumesAttached ?? [], this.#listFor(node));
+  }
+
+  async #publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
+    const { kube } = this.#ports;
+    const cached = this.#latest.get(nodeName);
+    if (!cached) return undefined;
+    try {
+      if (this.isRight(nodeName)) return await kube.get(nodes, { name: nodeName }, { signal });
+      const patch = { status: { volumesAttached: this.#listFor(cached) } };
+      const options = { type: 'merge', subresource: 'status', signal } as const;
+      return this.#latest.wrote(await kube.patch(nodes, { name: nodeName }, patch, options));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #listFor(node: Node): Attached {
+    const { actual } = this.#ports;
+    const devices = new Map<string, string>();
+    // What other kinds of volumes have there is not ours.
+    for (const { name, devicePath } of node.status?.volumesAttached ?? []) {
+      if (!isCsiVolumeName(name)) devices.set(name, devicePath);
+    }
+    // By name: of two attachments that share a handle it is always the same one that gives the path.
+    for (const attachment of [...actual.onNode(node.metadata.name)].sort(byName)) {
+      if (this.#isAttached(attachment)) devices.set(actual.volumeIdOf(attachment), attachment.metadata.name);
+    }
+    return [...devices]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, devicePath]) => ({ name, devicePath }));
+  }
+
+  #isAttached(attachment: VolumeAttachment): boolean {
+    return !this.#withheld.has(attachment.metadata.name) && attachmentState(attachment).kind === 'attached';
+  }
+}
+
+function byName(a: VolumeAttachment, b: VolumeAttachment): number {
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+function isSame(left: Attached, right: Attached): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ name, devicePath }, i) => name === right[i]?.name && devicePath === right[i]?.devicePath)
+  );
+}

@@ -1,0 +1,38 @@
+// What a Node object says about its volumes and about itself. Pure.
+
+import type { Node } from '../../api/kinds.ts';
+import { uniqueVolumeName } from '../../api/volumes.ts';
+import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';
+
+export type NodeHealth = 'ready' | 'unready' | 'gone';
+
+export function healthOf(node: Node | undefined): NodeHealth {
+  if (!node) return 'gone';
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' ? 'ready' : 'unready';
+}
+
+export function isOutOfService(node: Node | undefined): boolean {
+  return node?.spec?.taints?.some(({ key }) => key === TAINT_OUT_OF_SERVICE) ?? false;
+}
+
+/**
+ * Whether the node has the volume mounted. A node that is gone cannot deny it, and of a volume whose handle nobody
+ * knows any more any volume of its driver may be the one.
+ */
+export function reportsInUse(node: Node | undefined, volumeId: string, driver: string): boolean {
+  if (!node) return true;
+  const inUse = node.status?.volumesInUse ?? [];
+  if (volumeId.startsWith('pv:')) return inUse.some((name) => name.startsWith(uniqueVolumeName(driver, '')));
+  return inUse.includes(volumeId);
+}
+
+/** Everything of a node that attach-detach looks at, as one text to compare: nodes report often, and mostly the same. */
+export function nodeFingerprint(node: Node): string {
+  return JSON.stringify([
+    healthOf(node),
+    isOutOfService(node),
+    node.status?.volumesInUse,
+    node.status?.volumesAttached,
+  ]);
+}

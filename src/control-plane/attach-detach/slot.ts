@@ -1,0 +1,18 @@
+// A slot is one volume on one node: the key of the attach-detach loop. The volume is named as drivers see it (driver
+// and handle), because that is what is attached: two PersistentVolumes with the same handle share a slot.
+
+export interface Slot {
+  nodeName: string;
+  /** `uniqueVolumeName`, or `pv:NAME` where nothing tells the handle any more. */
+  volumeId: string;
+}
+
+/** Node names hold no space. */
+export function slotKey(nodeName: string, volumeId: string): string {
+  return `${nodeName} ${volumeId}`;
+}
+
+export function slotOf(key: string): Slot {
+  const space = key.indexOf(' ');
+  return { nodeName: key.slice(0, space), volumeId: key.slice(space + 1) };
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
+import { testServer } from '../../apiserver/test-server.ts';
+import { realClock } from '../../runtime/clock.ts';
+import { createInformers } from '../../runtime/informer/create-informers.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { silentLog } from '../../runtime/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import type { AttachableVolume } from './attachable-volume.ts';
+import { type Answer, scriptedAttacher } from './testing/scripted-attacher.ts';
+import { AttachError, createVolumeAttacher, type VolumeAttacher } from './volume-attacher.ts';
+
+const NAME = `pv-${createHash('sha256').update('datanode-1').digest('hex')}`;
+const data: AttachableVolume = {
+  kind: 'persistent-volume',
+  driver: 'driver.example',
+  volumeHandle: 'h',
+  pvName: 'data',
+};
+
+async function start(t: TestContext, attach: Answer = 'ok', timeoutMs?: number) {
+  const server = await testServer(t);
+  const kube = server.client(server.adminUser);
+  const informers = createInformers({ kube, clock: realClock, random: seededRandom(1), log: silentLog });
+  const attachments = informers.of(volumeAttachments);
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  informers.start(stop.signal);
+  await informers.synced();
+  const attacher = scriptedAttacher(kube, attachments);
+  attacher.attach(attach);
+  const plugin = createVolumeAttacher({
+    kube,
+    attachments,
+    clock: realClock,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+  return { kube, attachments, attacher, plugin, signal: stop.signal };
+}
+
+const attachData = (plugin: VolumeAttacher, signal: AbortSignal) => plugin.attach(data, 'node-1', signal);
+const read = (kube: KubeClient) => kube.get(volumeAttachments, { name: NAME });
+
+function failsWith(failure: AttachError['failure'], message?: RegExp) {
+  return (error: unknown) => {
+    assert(error instanceof AttachError, String(error));
+    assert.equal(error.failure, failure);
+    if (message) assert.match(error.message, message);
+    return true;
+  };
+}
+
+test('[ATT-1] attach makes the attachment that the design names, and ends when it is attached', async (t) => {
+  const { kube, plugin, signal } = await start(t);
+  assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
+  const { spec } = await read(kube);
+  assert.deepEqual(spec, {
+    attacher: 'driver.example',
+    nodeName: 'node-1',
+    source: { persistentVolumeName: 'data' },
+  });
+});
+
+test('[ATT-1] an attachment that exists is left as it is and waited for', async (t) => {
+  const { kube, attacher, plugin, signal } = await start(t, 'silent');
+  const made = await kube.create(volumeAttachments, {
+    metadata: { name: NAME, labels: { made: 'before' } },
+    spec: { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } },
+  });
+  const attaching = attachData(plugin, signal);
+  attacher.attach('ok');
+  await attaching;
+  const left = await read(kube);
+  assert.equal(left.metadata.uid, made.metadata.uid);
+  assert.deepEqual(left.metadata.labels, { made: 'before' });
+});
+
+test('[ATT-2] attach ends with the error that the attacher reports, and succeeds once it has recovered', async (t) => {
+  const { attacher, attachments, plugin, signal } = await start(t, { error: 'disk is full' });
+  await assert.rejects(attachData(plugin, signal), failsWith('attach-error', /disk is full/));
+  attacher.attach('ok');
+  await attachments.waitFor(NAME, (va) => va?.status?.attached === true);
+  assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
+});
+
+test('[ATT-2] attach ends when no answer comes in time, and leaves the attachment to be waited for again', async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t, 'silent', 20);
+  await kube.create(volumeAttachments, {
+    metadata: { name: NAME },
+    spec: { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } },
+  });
+  await attachments.waitFor(NAME, (va) => va !== undefined);
+  await assert.rejects(attachData(plugin, signal), failsWith('timeout', /no answer .* within 0.02s/));
+  assert.equal((await read(kube)).status?.attached, false);
+});
+
+test('[ATT-2] attached is not trusted while it is being detached; a new object is made once the old one is gone', async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  const old = await read(kube);
+  attacher.detach('silent');
+  await kube.delete(volumeAttachments, { name: NAME });
+  await attachments.waitFor(NAME, (va) => va?.metadata.deletionTimestamp !== undefined);
+  assert.equal((await read(kube)).status?.attached, true);
+  await assert.rejects(attachData(plugin, signal), failsWith('detach-in-progress'));
+  attacher.detach('ok');
+  await attachments.waitFor(NAME, (va) => va === undefined);
+  await attachData(plugin, signal);
+  assert.notEqual((await read(kube)).metadata.uid, old.metadata.uid);
+});
+
+test('[ATT-2] an attachment that somebody takes away while it is waited for is made again', async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
+  const attaching = attachData(plugin, signal);
+  const first = await attachments.waitFor(NAME, (va) => va !== undefined);
+  await kube.delete(volumeAttachments, { name: NAME });
+  await attachments.waitFor(NAME, (va) => va !== undefined && va.metadata.uid !== first?.metadata.uid);
+  attacher.attach('ok');
+  await attaching;
+});
+
+test('attach ends with what stood in its way', async (t) => {
+  const { plugin, signal } = await start(t);
+  const bad: AttachableVolume = { ...data, driver: 'not a name' };
+  await assert.rejects(plugin.attach(bad, 'node-1', signal), KubeError);
+});
+
+test('attach ends with the reason of its signal', async (t) => {
+  const { plugin } = await start(t, 'silent');
+  const stop = new AbortController();
+  const attaching = attachData(plugin, stop.signal);
+  stop.abort(new Error('enough'));
+  await assert.rejects(attaching, /enough/);
+});
+
+test('[ATT-3] detach deletes the attachment and ends when it is gone', async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  await plugin.detach(await read(kube), signal);
+  await attachments.waitFor(NAME, (va) => va === undefined);
+});
+
+test('[ATT-3] detach of what is gone already is no error', async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  const old = await read(kube);
+  await plugin.detach(old, signal);
+  await attachments.waitFor(NAME, (va) => va === undefined);
+  await plugin.detach(old, signal);
+});
+
+test('[ATT-3] detach ends on attached: false, although somebody holds the object', async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  attacher.detach('silent');
+  const detaching = plugin.detach(await read(kube), signal);
+  await attachments.waitFor(NAME, (va) => va?.metadata.deletionTimestamp !== undefined);
+  const held = await read(kube);
+  await kube.update(volumeAttachments, { ...held, status: { attached: false } }, { subresource: 'status' });
+  await detaching;
+  assert.notEqual((await read(kube)).metadata.deletionTimestamp, undefined);
+});
+
+test('[ATT-3] detach ends with the error that the attacher reports', async (t) => {
+  const { kube, attacher, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  attacher.detach({ error: 'volume is busy' });
+  await assert.rejects(plugin.detach(await read(kube), signal), failsWith('detach-error', /volume is busy/));
+});
+
+test('[ATT-3] detach ends when no answer comes in time', async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  attacher.detach('silent');
+  await kube.delete(volumeAttachments, { name: NAME });
+  const hasty = createVolumeAttacher({ kube, attachments, clock: realClock, timeoutMs: 20 });
+  await assert.rejects(hasty.detach(await read(kube), signal), failsWith('timeout'));
+  assert.notEqual(attachments.get(NAME), undefined);
+});
+
+test('detach never deletes a successor of the same name', async (t) => {
+  const { kube, plugin, signal } = await start(t);
+  await attachData(plugin, signal);
+  const now = await read(kube);
+  const earlier: VolumeAttachment = { ...now, metadata: { ...now.metadata, uid: 'another' } };
+  await assert.rejects(plugin.detach(earlier, signal), KubeError);
+  assert.equal((await read(kube)).metadata.deletionTimestamp, undefined);
+});
+
+test('[INL-4] an inline volume is copied whole, with its namespace, under a name of its own', async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t);
+  const csi = {
+    driver: 'driver.example',
+    volumeHandle: 'h',
+    readOnly: true,
+    fsType: 'ext4',
+    volumeAttributes: { a: 'b' },
+    controllerPublishSecretRef: { name: 's' },
+    nodePublishSecretRef: { name: 't' },
+  };
+  const volume: AttachableVolume = {
+    kind: 'inline',
+    driver: 'driver.example',
+    volumeHandle: 'h',
+    namespace: 'team',
+    csi,
+  };
+  await plugin.attach(volume, 'node-1', signal);
+  const [made] = attachments.list();
+  assert.match(made?.metadata.name ?? '', /^inline-[0-9a-f]{64}$/);
+  const stored = await kube.get(volumeAttachments, { name: made?.metadata.name ?? '' });
+  assert.deepEqual(stored.spec.source, { inlineVolumeSource: { volumeSource: { csi }, namespace: 'team' } });
+});

@@ -1,0 +1,190 @@
+// VolumeFiles on a real disk.
+
+import { watch as watchDirectory } from 'node:fs';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { errorCode } from '../../runtime/mount/mount-error.ts';
+import { type PathKind, UnsafePathError, type VolumeFiles } from './volume-files.ts';
+
+const READ_WRITE = 0o660;
+const READ_WRITE_DIRECTORY = 0o770;
+const SET_GROUP_ID = 0o2000;
+
+export function diskFiles(root: string): VolumeFiles {
+  const made = new Set<string>();
+
+  async function makeOne(path: string): Promise<void> {
+    try {
+      await mkdir(path, { mode: 0o750 });
+      return;
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    const kind = await kindOf(path);
+    if (kind !== 'directory') {
+      throw new UnsafePathError(
+        `${path} should be a directory and is a ${kind}; it is left alone, move it away`,
+      );
+    }
+  }
+
+  return {
+    async makeDirectory(path) {
+      const below = relative(root, path);
+      if (below === '..' || below.startsWith(`..${sep}`))
+        throw new UnsafePathError(`${path} is outside of ${root}`);
+      if (!made.has(root)) {
+        await mkdir(root, { recursive: true, mode: 0o755 });
+        made.add(root);
+      }
+      let current = root;
+      for (const part of below.split(sep).filter(Boolean)) {
+        current = join(current, part);
+        await makeOne(current);
+      }
+    },
+    kindOf,
+    async removeDirectory(path) {
+      const kind = await kindOf(path);
+      if (kind === 'absent') return;
+      if (kind !== 'directory') {
+        throw new UnsafePathError(
+          `${path} should be a directory and is a ${kind}; it is left alone, move it away`,
+        );
+      }
+      try {
+        await rmdir(path);
+      } catch (error) {
+        const code = errorCode(error);
+        if (code === 'ENOENT') return;
+        if (code === 'ENOTEMPTY' || code === 'EEXIST') {
+          throw new UnsafePathError(
+            `${path} is not empty though nothing is mounted there; its content is left alone, move it away`,
+          );
+        }
+        throw error;
+      }
+    },
+    async removeEmptyFile(path) {
+      const kind = await kindOf(path);
+      if (kind === 'absent') return;
+      const size = kind === 'file' ? (await lstat(path)).size : undefined;
+      if (size !== 0) {
+        throw new UnsafePathError(
+          `${path} should be an empty file and is not; it is left alone, move it away`,
+        );
+      }
+      await unlink(path);
+    },
+    async readRecord(path) {
+      try {
+        return await readFile(path, 'utf8');
+      } catch (error) {
+        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+        throw error;
+      }
+    },
+    async writeRecord(path, text) {
+      // Not synced: what a power failure could lose describes mounts that it takes away too.
+      const temporary = `${path}.new`;
+      const file = await open(temporary, 'w', 0o600);
+      try {
+        await file.writeFile(text);
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, path);
+    },
+    async removeRecord(path) {
+      for (const file of [`${path}.new`, path]) {
+        await unlink(file).catch((error: unknown) => {
+          if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error;
+        });
+      }
+    },
+    async list(path) {
+      try {
+        return (await readdir(path)).sort();
+      } catch (error) {
+        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
+        throw error;
+      }
+    },
+    async socketIdentity(path) {
+      try {
+        const found = await lstat(path, { bigint: true });
+        return found.isSocket() ? `${found.ino}-${found.birthtimeNs}-${found.mtimeNs}` : undefined;
+      } catch (error) {
+        if (errorCode(error) === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    async changeGroup(path, { gid, onlyIfRootDiffers }, signal) {
+      if (onlyIfRootDiffers && (await hasGroup(path, gid))) return;
+      await changeBelow(path, gid, signal);
+      // The root last: an interrupted change is then seen as not done.
+      await changeOne(path, gid);
+    },
+    watch(path, changed) {
+      const watcher = watchDirectory(path, { persistent: false }, () => changed());
+      // The directory itself went away: whoever looks again makes it and watches anew.
+      watcher.on('error', () => changed());
+      return () => watcher.close();
+    },
+  };
+}
+
+async function kindOf(path: string): Promise<PathKind> {
+  try {
+    const found = await lstat(path);
+    if (found.isSymbolicLink()) return 'symlink';
+    if (found.isDirectory()) return 'directory';
+    if (found.isFile()) return 'file';
+    return found.isBlockDevice() ? 'device' : 'other';
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return 'absent';
+    throw error;
+  }
+}
+
+async function hasGroup(path: string, gid: number): Promise<boolean> {
+  const found = await lstat(path);
+  const wanted = READ_WRITE_DIRECTORY | SET_GROUP_ID;
+  return found.gid === gid && (found.mode & wanted) === wanted;
+}
+
+async function changeBelow(path: string, gid: number, signal: AbortSignal): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    signal.throwIfAborted();
+    const child = join(path, entry.name);
+    if (entry.isDirectory()) await changeBelow(child, gid, signal);
+    await changeOne(child, gid).catch((error: unknown) => {
+      // The pod's own processes may remove files while we walk.
+      if (errorCode(error) !== 'ENOENT') throw error;
+    });
+  }
+}
+
+async function changeOne(path: string, gid: number): Promise<void> {
+  const found = await lstat(path);
+  if (found.isSymbolicLink()) {
+    await lchown(path, found.uid, gid);
+    return;
+  }
+  await lchown(path, found.uid, gid);
+  const mode = found.isDirectory()
+    ? found.mode | READ_WRITE_DIRECTORY | SET_GROUP_ID
+    : found.mode | READ_WRITE;
+  await chmod(path, mode & 0o7777);
+}

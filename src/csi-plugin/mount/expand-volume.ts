@@ -1,0 +1,34 @@
+// NodeExpandVolume: after the controller made a volume larger, its filesystem follows where it is mounted.
+
+import { quantityToBytes } from '../../api/quantity.ts';
+import { volumeCapability } from '../../csi/volume-capability.ts';
+import { needsStaging } from './mount-device.ts';
+import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
+import type { MountableVolume } from './mountable-volume.ts';
+
+export async function expandVolume(
+  ports: MountPorts,
+  request: { volume: MountableVolume; driver: NodeDriver; podUid: string; capacity: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { volume, driver, podUid } = request;
+  const secrets = await secretsFor(ports, volume.secrets.expand, signal);
+  signal.throwIfAborted();
+  await nodeClient(driver).nodeExpandVolume(
+    {
+      volumeId: volume.handle,
+      volumePath: ports.paths.mount(podUid, volume).target,
+      capacityRange: { requiredBytes: quantityToBytes(request.capacity), limitBytes: 0n },
+      stagingTargetPath: needsStaging(driver, volume) ? ports.paths.device(volume).staging : '',
+      volumeCapability: volumeCapability({
+        accessModes: volume.accessModes,
+        volumeMode: volume.block ? 'Block' : 'Filesystem',
+        fsType: volume.fsType,
+        mountFlags: volume.mountOptions,
+        singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
+      }),
+      secrets: secrets?.reveal() ?? {},
+    },
+    { signal },
+  );
+}

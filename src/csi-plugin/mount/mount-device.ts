@@ -1,0 +1,56 @@
+// NodeStageVolume: makes a volume usable on this node, once for all pods. The record is on disk before the driver is
+// called, so that whatever happens afterwards can be undone.
+
+import { join } from 'node:path';
+import { volumeCapability } from '../../csi/volume-capability.ts';
+import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
+import type { MountableVolume } from './mountable-volume.ts';
+import { stageAttributes } from './publish-attributes.ts';
+import { RECORD_FILE } from './volume-paths.ts';
+import { recordOf, recordText } from './volume-record.ts';
+
+export interface MountDeviceRequest {
+  volume: MountableVolume;
+  driver: NodeDriver;
+  publishContext: Readonly<Record<string, string>>;
+  /** Called right before the driver is: from here on the volume may be staged, whatever the answer. */
+  begins: () => void;
+}
+
+export function needsStaging(driver: NodeDriver, volume: Pick<MountableVolume, 'lifecycle'>): boolean {
+  return volume.lifecycle === 'Persistent' && driver.capabilities.has('STAGE_UNSTAGE_VOLUME');
+}
+
+export async function mountDevice(
+  ports: MountPorts,
+  request: MountDeviceRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const { volume, driver, publishContext } = request;
+  const { files, paths } = ports;
+  const { staging, recordDir } = paths.device(volume);
+  const secrets = await secretsFor(ports, volume.secrets.stage, signal);
+  const capability = volumeCapability({
+    accessModes: volume.accessModes,
+    volumeMode: volume.block ? 'Block' : 'Filesystem',
+    fsType: volume.fsType,
+    mountFlags: volume.mountOptions,
+    singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
+  });
+  await files.makeDirectory(recordDir);
+  await files.writeRecord(join(recordDir, RECORD_FILE), recordText(recordOf(volume, ports.nodeName)));
+  if ((await ports.mounter.inspect(staging)) !== 'mounted') await files.makeDirectory(staging);
+  signal.throwIfAborted();
+  request.begins();
+  await nodeClient(driver).nodeStageVolume(
+    {
+      volumeId: volume.handle,
+      publishContext: { ...publishContext },
+      stagingTargetPath: staging,
+      volumeCapability: capability,
+      secrets: secrets?.reveal() ?? {},
+      volumeContext: stageAttributes(volume),
+    },
+    { signal },
+  );
+}

@@ -1,0 +1,52 @@
+// What the mount half of the plugin is made of: its ports, and the driver as it sees it.
+
+import type { NodeCapability } from '../../csi/capabilities.ts';
+import { type CsiSecrets, readSecret } from '../../csi/credentials.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { CsiTransport } from '../../csi/transport.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import type { Mounter } from '../../runtime/mount/mounter.ts';
+import type { SecretKey } from './mountable-volume.ts';
+import type { ServiceAccountTokens } from './service-account-tokens.ts';
+import type { VolumeFiles } from './volume-files.ts';
+import type { VolumePaths } from './volume-paths.ts';
+
+/** As long as the kubelet waits for any CSI call. */
+export const CSI_TIMEOUT_MS = 2 * 60_000;
+
+/** A driver that is registered on this node. */
+export interface NodeDriver {
+  readonly name: string;
+  readonly transport: CsiTransport;
+  readonly capabilities: ReadonlySet<NodeCapability>;
+  /** Its registrar asked for pod information. */
+  readonly wantsPodInfo: boolean;
+}
+
+export interface MountPorts {
+  readonly nodeName: string;
+  readonly paths: VolumePaths;
+  readonly files: VolumeFiles;
+  readonly mounter: Mounter;
+  readonly kube: Pick<KubeClient, 'get'>;
+  readonly tokens: ServiceAccountTokens;
+}
+
+/** The driver says it is done, and what should be there is not. */
+export class MountMissingError extends Error {
+  override readonly name = 'MountMissingError';
+}
+
+export function nodeClient(driver: NodeDriver) {
+  return csiClient(Node, driver.transport, { timeoutMs: CSI_TIMEOUT_MS });
+}
+
+/** The entries for one call; empty without a reference. */
+export async function secretsFor(
+  ports: Pick<MountPorts, 'kube'>,
+  key: SecretKey | undefined,
+  signal: AbortSignal,
+): Promise<CsiSecrets | undefined> {
+  return key && (await readSecret(ports.kube, key, { signal }));
+}

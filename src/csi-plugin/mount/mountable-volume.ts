@@ -1,0 +1,115 @@
+// A volume as the node mounts it, whatever it was declared as: a PersistentVolume behind a claim, or a pod's inline
+// `csi` volume, persistent or ephemeral. Pure: from API objects to the words of the plugin.
+
+import { declaredModes, inlineMode } from '../../api/inline-volumes.ts';
+import type { CSIDriver, CSIVolumeSource, PersistentVolume, Pod, PodVolume } from '../../api/kinds.ts';
+import { ephemeralVolumeHandle, uniqueVolumeName } from '../../api/volumes.ts';
+import { driverNameProblem } from '../../csi/driver-name.ts';
+
+export interface SecretKey {
+  name: string;
+  namespace: string;
+}
+
+export interface MountableVolume {
+  driver: string;
+  handle: string;
+  /** Names its directory in the pod's: the PersistentVolume's name, or the inline volume's in its pod. */
+  specName: string;
+  lifecycle: 'Persistent' | 'Ephemeral';
+  block: boolean;
+  attributes: Readonly<Record<string, string>>;
+  fsType: string;
+  accessModes: readonly string[];
+  mountOptions: readonly string[];
+  /** Everywhere, whatever a pod asks for. */
+  readOnly: boolean;
+  secrets: { stage?: SecretKey; publish?: SecretKey; expand?: SecretKey };
+  /** What its VolumeAttachment names; absent for what is never attached. */
+  attachedAs?: { pvName: string } | { inlineIn: string };
+  /** Capacity of the PersistentVolume, as a quantity. */
+  capacity?: string;
+}
+
+/** The volume cannot be mounted as it is declared; the message says why and is fit for events. */
+export class VolumeSpecError extends Error {
+  override readonly name = 'VolumeSpecError';
+}
+
+/** Of a volume on this node: one operation at a time happens under this name. */
+export function volumeKeyOf({ driver, handle }: { driver: string; handle: string }): string {
+  return uniqueVolumeName(driver, handle);
+}
+
+export function fromPersistentVolume({ metadata, spec }: PersistentVolume): MountableVolume {
+  const { csi } = spec;
+  const what = `PersistentVolume ${metadata.name}`;
+  if (!csi) throw new VolumeSpecError(`${what} is not a CSI volume, and this node mounts nothing else`);
+  checkName(what, csi.driver);
+  if (!csi.volumeHandle) throw new VolumeSpecError(`${what} has no volumeHandle`);
+  const secrets: MountableVolume['secrets'] = {};
+  const add = (use: keyof MountableVolume['secrets'], ref?: { name?: string; namespace?: string }) => {
+    if (ref) secrets[use] = { name: ref.name ?? '', namespace: ref.namespace ?? '' };
+  };
+  add('stage', csi.nodeStageSecretRef);
+  add('publish', csi.nodePublishSecretRef);
+  add('expand', csi.nodeExpandSecretRef);
+  return {
+    driver: csi.driver,
+    handle: csi.volumeHandle,
+    specName: metadata.name,
+    lifecycle: 'Persistent',
+    block: spec.volumeMode === 'Block',
+    attributes: csi.volumeAttributes ?? {},
+    fsType: csi.fsType ?? '',
+    accessModes: spec.accessModes ?? [],
+    mountOptions: spec.mountOptions ?? [],
+    readOnly: csi.readOnly ?? false,
+    secrets,
+    attachedAs: { pvName: metadata.name },
+    ...(spec.capacity?.storage && { capacity: spec.capacity.storage }),
+  };
+}
+
+/** `driver` is the CSIDriver object, where there is one: it says in which modes its volumes may be named inline. */
+export function fromInlineVolume(
+  pod: Pod,
+  volume: PodVolume & { csi: CSIVolumeSource },
+  driver: CSIDriver | undefined,
+): MountableVolume {
+  const { csi } = volume;
+  const what = `volume ${volume.name}`;
+  checkName(what, csi.driver);
+  // A driver without an object serves persistent volumes only: what it never declared is not asked of it.
+  const mode = inlineMode(csi, driver ? declaredModes(driver) : ['Persistent']);
+  if (typeof mode === 'object') throw new VolumeSpecError(`${what}: ${mode.problem}`);
+  const namespace = pod.metadata.namespace ?? '';
+  const secret = (ref: { name?: string } | undefined): SecretKey | undefined =>
+    ref && { name: ref.name ?? '', namespace };
+  const publish = secret(csi.nodePublishSecretRef);
+  const stage = mode === 'Persistent' ? secret(csi.nodeStageSecretRef) : undefined;
+  const persistent = mode === 'Persistent' && csi.volumeHandle;
+  return {
+    driver: csi.driver,
+    handle: persistent ? persistent : ephemeralVolumeHandle(pod.metadata.uid, volume.name),
+    specName: volume.name,
+    lifecycle: mode,
+    block: false,
+    attributes: csi.volumeAttributes ?? {},
+    fsType: csi.fsType ?? '',
+    accessModes: ['ReadWriteOnce'],
+    mountOptions: [],
+    readOnly: csi.readOnly ?? false,
+    secrets: { ...(publish && { publish }), ...(stage && { stage }) },
+    ...(persistent && { attachedAs: { inlineIn: namespace } }),
+  };
+}
+
+function checkName(what: string, driver: string): void {
+  const problem = driverNameProblem(driver);
+  if (problem !== undefined) {
+    throw new VolumeSpecError(
+      `${what}: driver name ${JSON.stringify(driver.slice(0, 100))} is refused: ${problem}`,
+    );
+  }
+}

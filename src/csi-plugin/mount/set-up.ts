@@ -1,0 +1,122 @@
+// NodePublishVolume: makes a volume visible at a path that belongs to one pod and one volume. The record is on disk
+// before the driver is called; afterwards it is checked that something is mounted there, for drivers that only say so.
+
+import { join } from 'node:path';
+import type { CSIDriver, Pod } from '../../api/kinds.ts';
+import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
+import { volumeCapability } from '../../csi/volume-capability.ts';
+import { type FsGroupPlan, planFsGroup } from './fs-group.ts';
+import { needsStaging } from './mount-device.ts';
+import {
+  MountMissingError,
+  type MountPorts,
+  type NodeDriver,
+  nodeClient,
+  secretsFor,
+} from './mount-plugin.ts';
+import type { MountableVolume } from './mountable-volume.ts';
+import { publishAttributes } from './publish-attributes.ts';
+import { UnsafePathError } from './volume-files.ts';
+import { RECORD_FILE } from './volume-paths.ts';
+import { recordOf, recordText } from './volume-record.ts';
+
+export interface SetUpRequest {
+  pod: Pod;
+  volume: MountableVolume;
+  /** The pod's wish; the volume may be read-only by itself. */
+  readOnly: boolean;
+  driver: NodeDriver;
+  /** The CSIDriver object, where there is one. */
+  driverObject: CSIDriver | undefined;
+  publishContext: Readonly<Record<string, string>>;
+  /** It is mounted already, and the driver only wants to hear of it again (requiresRepublish). */
+  again: boolean;
+  /** Called right before the driver is: from here on the volume may be published, whatever the answer. */
+  begins: () => void;
+}
+
+/** Resolves with the path. */
+export async function setUp(ports: MountPorts, request: SetUpRequest, signal: AbortSignal): Promise<string> {
+  const { pod, volume, driver, driverObject } = request;
+  const { target } = ports.paths.mount(pod.metadata.uid, volume);
+  const readOnly = request.readOnly || volume.readOnly;
+  const fsGroup = planFsGroup({
+    pod,
+    volume,
+    readOnly,
+    driver: driverObject,
+    mountsGroup: driver.capabilities.has('VOLUME_MOUNT_GROUP'),
+  });
+  const secrets = (await secretsFor(ports, volume.secrets.publish, signal))?.reveal() ?? {};
+  const tokens = (await ports.tokens.forPod(pod, driverObject, signal))?.reveal();
+  const inSecrets = driverObject?.spec.serviceAccountTokenInSecrets === true;
+  await preparePath(ports, request, target);
+  signal.throwIfAborted();
+  request.begins();
+  await nodeClient(driver).nodePublishVolume(
+    {
+      volumeId: volume.handle,
+      publishContext: { ...request.publishContext },
+      stagingTargetPath: needsStaging(driver, volume) ? ports.paths.device(volume).staging : '',
+      targetPath: target,
+      volumeCapability: capabilityOf(volume, driver, fsGroup),
+      readonly: readOnly,
+      secrets:
+        inSecrets && tokens !== undefined ? { ...secrets, [KEY_SERVICE_ACCOUNT_TOKENS]: tokens } : secrets,
+      volumeContext: publishAttributes(volume, pod, {
+        podInfo: driver.wantsPodInfo || driverObject?.spec.podInfoOnMount === true,
+        tokens: inSecrets ? undefined : tokens,
+      }),
+    },
+    { signal },
+  );
+  signal.throwIfAborted();
+  await checkMounted(ports, volume, target);
+  if (fsGroup.by === 'node' && !request.again) await ports.files.changeGroup(target, fsGroup, signal);
+  return target;
+}
+
+function capabilityOf(volume: MountableVolume, driver: NodeDriver, fsGroup: FsGroupPlan) {
+  return volumeCapability({
+    accessModes: volume.accessModes,
+    volumeMode: volume.block ? 'Block' : 'Filesystem',
+    fsType: volume.fsType,
+    mountFlags: volume.mountOptions,
+    ...(fsGroup.by === 'driver' && { volumeMountGroup: String(fsGroup.gid) }),
+    singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
+  });
+}
+
+/** Everything above the target is ours and really there; the target itself is for the driver to make. */
+async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, target: string): Promise<void> {
+  const { files, paths, mounter } = ports;
+  const { parent, recordDir } = paths.mount(pod.metadata.uid, volume);
+  await files.makeDirectory(recordDir);
+  if (parent !== recordDir) await files.makeDirectory(parent);
+  const state = await mounter.inspect(target);
+  if (state === 'plain' || state === 'corrupted') {
+    // Asking a mount point whose filesystem is gone fails; a link to one can be asked.
+    const kind = await files.kindOf(target).catch(() => 'directory' as const);
+    const wanted = volume.block ? 'file' : 'directory';
+    if (kind !== wanted && !(volume.block && kind !== 'symlink')) {
+      throw new UnsafePathError(
+        `the target path ${target} should be a ${wanted} or not exist, and is a ${kind}; it is left alone, move it away`,
+      );
+    }
+  }
+  await files.writeRecord(
+    join(recordDir, RECORD_FILE),
+    recordText(recordOf(volume, ports.nodeName, pod.metadata.uid)),
+  );
+}
+
+async function checkMounted(ports: MountPorts, volume: MountableVolume, target: string): Promise<void> {
+  const state = await ports.mounter.inspect(target);
+  if (state === 'mounted') return;
+  if (volume.block && state === 'plain' && (await ports.files.kindOf(target)) === 'device') return;
+  throw new MountMissingError(
+    `driver ${volume.driver} answered that volume ${volume.handle} is published, but ${
+      state === 'corrupted' ? 'what is mounted' : 'nothing is mounted'
+    } at ${target}${state === 'corrupted' ? ' cannot be used' : ''}; it is asked again`,
+  );
+}
