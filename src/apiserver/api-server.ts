@@ -2,7 +2,7 @@
 // the two doors. `berth apiserver` runs one; `berth up`, tests and the simulation have one in their own process.
 
 import { join } from 'node:path';
-import type { KubeClient } from '../runtime/kube.ts';
+import type { Discovery, KubeClient } from '../runtime/kube.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -51,7 +51,7 @@ export interface ApiServer {
   /** Undefined without the HTTPS door. */
   readonly url: string | undefined;
   /** The Kubernetes port as this user, without HTTP. */
-  client(user: User): KubeClient;
+  client(user: User): KubeClient & Discovery;
   readonly adminUser: User;
   readonly pki: Pki;
   /** Committed state, for tests and checkers. */
@@ -138,7 +138,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       unfollowRoles();
       unbootstrap();
       unfollowEvents();
-      store.close();
+      await store.close();
     },
   };
 }

@@ -22,8 +22,11 @@ export interface Journal {
   /** The highest revision ever committed. */
   readonly revision: number;
   load(): Iterable<StoredRow>;
-  /** All of the batch or nothing: when this returns the batch is on disk; when it throws none of it is. */
-  commit(batch: readonly JournalRecord[]): void;
+  /**
+   * All of the batch or nothing. Throws when nothing of it was written; resolves when it is on disk; rejects when it is
+   * written but nobody knows whether it will survive. Not called again before it is settled.
+   */
+  commit(batch: readonly JournalRecord[]): Promise<void>;
   close(): void;
 }
 

@@ -169,7 +169,7 @@ describe('the store on disk', () => {
       assert.deepEqual(seen, [2]);
       assert.equal((await second).revision, 3);
       assert.equal((await kept).revision, 3);
-      store.close();
+      await store.close();
     });
   });
 
@@ -180,13 +180,13 @@ describe('the store on disk', () => {
       await put(first, 'b', 2);
       await remove(first, 'c');
       const { revision } = first;
-      first.close();
+      await first.close();
       const second = storeWith({ journal: openSqliteJournal(dir) });
       assert.equal(second.revision, revision);
       assert.equal(second.history.compactedRevision, revision);
       assert.deepEqual(keys(second), ['a', 'b']);
       assert.deepEqual(second.get('configmaps', 'a')?.object, first.get('configmaps', 'a')?.object);
-      second.close();
+      await second.close();
     });
   });
 
@@ -195,7 +195,7 @@ describe('the store on disk', () => {
     const journal: Journal = {
       revision: 1,
       load: () => [],
-      commit() {
+      async commit() {
         if (failing) throw failing;
       },
       close() {},
@@ -225,6 +225,41 @@ describe('the store on disk', () => {
     await assert.rejects(put(store, 'b'), CommitError);
     failing = undefined;
     await assert.rejects(put(store, 'b'), /storage has failed/);
+  });
+
+  it('fails what was judged by a batch that then fails, and all who waited for it', async () => {
+    const commits: PromiseWithResolvers<void>[] = [];
+    const journal: Journal = {
+      revision: 1,
+      load: () => [],
+      commit() {
+        const commit = Promise.withResolvers<void>();
+        commits.push(commit);
+        return commit.promise;
+      },
+      close() {},
+    };
+    const store = storeWith({ journal });
+    const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+    const first = put(store, 'a', 1);
+    await nextTurn();
+    const second = put(store, 'b', 2);
+    const kept = store.write('configmaps', 'a', (current) => ({ kind: 'keep', version: current as never }));
+    await nextTurn();
+    assert.equal(commits.length, 1, 'one batch at a time');
+    assert.deepEqual(keys(store), []);
+    commits[0]?.resolve();
+    assert.equal((await kept).revision, (await first).revision);
+    assert.deepEqual(keys(store), ['a']);
+    await nextTurn();
+    const third = store.write('configmaps', 'b', (current) => ({ kind: 'keep', version: current as never }));
+    const fourth = put(store, 'b', 4);
+    commits[1]?.reject(new Error('sync failed'));
+    const results = await Promise.allSettled([second, third, fourth]);
+    assert.ok(results.every((each) => each.status === 'rejected' && each.reason instanceof CommitError));
+    assert.deepEqual(keys(store), ['a']);
+    assert.match(store.failure?.message ?? '', /sync failed/);
+    await store.close();
   });
 
   it('is refused to a second process, and free again after the first', async () => {
@@ -275,7 +310,7 @@ describe('the store on disk', () => {
       await withDir(async (dir) => {
         const store = storeWith({ journal: openSqliteJournal(dir) });
         await put(store, 'a', 'value');
-        store.close();
+        await store.close();
         const path = join(dir, 'state.db');
         await damage(path);
         const before = await readFile(path);

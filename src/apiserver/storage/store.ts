@@ -43,6 +43,8 @@ interface Pending {
   readonly record: JournalRecord;
   resolve(version: Version): void;
   reject(error: Error): void;
+  /** Writes that changed nothing, on top of this one. */
+  readonly followers: { resolve(): void; reject(error: Error): void }[];
 }
 
 class Collection {
@@ -61,7 +63,10 @@ export class Store {
   #revision: number;
   #headRevision: number;
   #queue: Pending[] = [];
+  /** What is being made durable now; the queue waits for it. */
+  #committing: readonly Pending[] = [];
   #flushing = false;
+  readonly #afterFlush: (() => void)[] = [];
   #flushScheduled = false;
   #failure: Error | undefined;
   #failedForGood = false;
@@ -146,7 +151,7 @@ export class Store {
       if (plan.kind === 'keep') {
         // Nobody may be told of a state that is not on disk yet.
         if (head === undefined) resolve(plan.version);
-        else this.#afterFlush(head.change, () => resolve(plan.version), reject);
+        else this.#await(head.change, () => resolve(plan.version), reject);
         return;
       }
       const change = this.#changeFor(type, key, current, plan);
@@ -158,7 +163,7 @@ export class Store {
         bytes: change.after?.bytes,
         replaces: current?.revision ?? 0,
       };
-      this.#queue.push({ change, record, resolve, reject });
+      this.#queue.push({ change, record, resolve, reject, followers: [] });
       this.#schedule();
     });
   }
@@ -170,9 +175,14 @@ export class Store {
     return head === undefined ? collection?.versions.get(key) : head.change.after;
   }
 
-  /** Writes what is queued; afterwards the journal is closed and writes fail. */
-  close(): void {
-    this.#flush();
+  /** Makes durable what is queued; afterwards the journal is closed and writes fail. */
+  async close(): Promise<void> {
+    while (this.#queue.length > 0 || this.#flushing) {
+      await new Promise<void>((resolve) => {
+        this.#afterFlush.push(resolve);
+        this.#flush();
+      });
+    }
     this.#failedForGood = true;
     this.#failure ??= new Error('the server is stopping');
     this.#options.journal?.close();
@@ -214,32 +224,49 @@ export class Store {
     }
   }
 
-  /** Listeners may write again: those writes join the next round of the loop. */
+  /** One batch at a time; what is written meanwhile, by listeners too, makes the next one. */
   #flush(): void {
     this.#flushScheduled = false;
     if (this.#flushing) return;
     this.#flushing = true;
-    try {
-      while (this.#queue.length > 0) {
-        const batch = this.#queue;
-        this.#queue = [];
-        this.#commit(batch);
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      const { journal } = this.#options;
+      if (journal === undefined) {
+        this.#complete(batch);
+        continue;
       }
-    } finally {
-      this.#flushing = false;
+      try {
+        this.#committing = batch;
+        journal.commit(batch.map(({ record }) => record)).then(
+          () => this.#settle(() => this.#complete(batch)),
+          (error: unknown) => this.#settle(() => this.#rollBack([...batch, ...this.#queue.splice(0)], error)),
+        );
+        return;
+      } catch (error) {
+        this.#committing = [];
+        this.#rollBack(batch, error);
+      }
     }
+    this.#flushing = false;
+    for (const told of this.#afterFlush.splice(0)) told();
   }
 
-  #commit(batch: readonly Pending[]): void {
-    try {
-      this.#options.journal?.commit(batch.map(({ record }) => record));
-      this.#failure = undefined;
-    } catch (error) {
-      this.#rollBack(batch, error);
-      return;
-    }
+  #settle(end: () => void): void {
+    this.#committing = [];
+    end();
+    this.#flushing = false;
+    this.#flush();
+  }
+
+  #complete(batch: readonly Pending[]): void {
+    this.#failure = undefined;
     for (const { change } of batch) this.#publish(change);
-    for (const { change, resolve } of batch) resolve(change.last);
+    for (const { change, resolve, followers } of batch) {
+      resolve(change.last);
+      for (const follower of followers) follower.resolve();
+    }
   }
 
   #publish(change: Change): void {
@@ -267,30 +294,19 @@ export class Store {
       this.#failedForGood ? 'storage failed; no more writes are accepted' : 'storage failed; will try again',
       cause,
     );
-    for (const { change, reject } of batch) {
+    for (const { change, reject, followers } of batch) {
       this.#collection(change.type).heads.delete(change.key);
-      reject(new CommitError(`${change.type} ${change.key} was not written: ${this.#failure.message}`));
+      const error = new CommitError(`${change.type} ${change.key} was not written: ${this.#failure.message}`);
+      reject(error);
+      for (const follower of followers) follower.reject(error);
     }
   }
 
-  #afterFlush(change: Change, resolve: () => void, reject: (error: Error) => void): void {
-    const at = this.#queue.findIndex((pending) => pending.change === change);
-    const pending = this.#queue[at];
-    if (pending === undefined) {
-      resolve();
-      return;
-    }
-    this.#queue[at] = {
-      ...pending,
-      resolve(version) {
-        pending.resolve(version);
-        resolve();
-      },
-      reject(error) {
-        pending.reject(error);
-        reject(error);
-      },
-    };
+  /** Follows a pending write without being one. */
+  #await(change: Change, resolve: () => void, reject: (error: Error) => void): void {
+    const pending = [...this.#committing, ...this.#queue].find((each) => each.change === change);
+    if (pending === undefined) resolve();
+    else pending.followers.push({ resolve, reject });
   }
 
   #apply(type: string, key: string, version: Version | undefined): void {
