@@ -10,6 +10,8 @@ export const ANN_SELECTED_NODE_ALPHA = 'volume.alpha.kubernetes.io/selected-node
 export const ANN_BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 /** On claims and volumes: the binder, not the user, chose the other side. */
 export const ANN_BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+/** While a volume may exist for the claim: a digest of what the driver was asked for. */
+export const ANN_PROVISIONING_REQUEST = 'csi.berth/provisioning-request';
 /** Legacy spelling of `spec.storageClassName`, on claims and volumes. */
 export const ANN_STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
 

@@ -43,6 +43,7 @@ export interface PlanInput {
 
 export interface VolumePlan {
   volumeName: string;
+  selectedNode: string | undefined;
   capacityBytes: bigint;
   parameters: Readonly<Record<string, string>>;
   mutableParameters: Readonly<Record<string, string>>;
@@ -83,8 +84,10 @@ export function planVolume(input: PlanInput, options: PlanningOptions): VolumePl
     mountFlags: storageClass.mountOptions ?? [],
     singleNodeMultiWriter: options.singleNodeMultiWriter,
   });
+  const selectedNode = selectedNodeOf(claim);
   return {
     volumeName,
+    selectedNode,
     capacityBytes,
     parameters,
     mutableParameters,
@@ -107,7 +110,7 @@ export function planVolume(input: PlanInput, options: PlanningOptions): VolumePl
       fsType,
       storageClass.mountOptions ?? [],
       source ?? null,
-      selectedNodeOf(claim) ?? null,
+      selectedNode ?? null,
     ]),
   };
 }

@@ -25,6 +25,9 @@ export class TopologyIndex {
   readonly #withKeys: string[] = [];
   readonly #position = new Map<string, number>();
   readonly #aggregates = new Map<string, Aggregate>();
+  /** Each node's segment by the keys that the driver reports on that very node. */
+  readonly #own = new Map<string, { segment: Segment; nodes: number }>();
+  readonly #listeners = new Set<(segment: Segment) => void>();
 
   /** The node as it is now; undefined when it is gone or no longer runs the driver. */
   update(name: string, node: TopologyNode | undefined): void {
@@ -35,6 +38,8 @@ export class TopologyIndex {
     }
     if (node) this.#nodes.set(name, node);
     else this.#nodes.delete(name);
+    this.#countOwn(before, -1);
+    this.#countOwn(node, +1);
     this.#remember(name, (node?.driver.topologyKeys.length ?? 0) > 0);
   }
 
@@ -53,6 +58,34 @@ export class TopologyIndex {
     const aggregate = this.#aggregate(keys);
     aggregate.sorted ??= sortedSegments([...aggregate.counts.values()].map((entry) => entry.segment));
     return aggregate.sorted;
+  }
+
+  /** Every segment that some node is in, by its own keys; where capacity is asked for. */
+  ownSegments(): Segment[] {
+    return sortedSegments([...this.#own.values()].map((entry) => entry.segment));
+  }
+
+  /** Called when a segment gets its first node or loses its last. */
+  onOwnSegment(listener: (segment: Segment) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  hasOwnSegment(segment: Segment): boolean {
+    return this.#own.has(segmentText(segment));
+  }
+
+  #countOwn(node: TopologyNode | undefined, change: 1 | -1): void {
+    const keys = node?.driver.topologyKeys ?? [];
+    const segment = keys.length > 0 ? segmentFromLabels(keys, node?.labels) : undefined;
+    if (!segment) return;
+    const text = segmentText(segment);
+    const entry = this.#own.get(text) ?? { segment, nodes: 0 };
+    entry.nodes += change;
+    if (entry.nodes > 0) this.#own.set(text, entry);
+    else this.#own.delete(text);
+    if (entry.nodes === 0 || (change === 1 && entry.nodes === 1)) {
+      for (const listener of this.#listeners) listener(segment);
+    }
   }
 
   #aggregate(keys: readonly string[]): Aggregate {

@@ -1,0 +1,86 @@
+// One CSIStorageCapacity: how much room there is for one class in one topology segment. Its name follows from what it
+// is about, so that publishing it twice makes one object. Pure.
+
+import { createHash } from 'node:crypto';
+import type { CSIStorageCapacity, OwnerReference } from '../../../api/index.ts';
+import type { Draft } from '../../../api/object.ts';
+import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
+import { type Segment, segmentText } from '../../../api/topology.ts';
+
+export const LABEL_DRIVER = 'csi.storage.k8s.io/drivername';
+export const LABEL_MANAGED_BY = 'csi.storage.k8s.io/managed-by';
+
+export interface CapacityPlace {
+  className: string;
+  /** Empty where the driver has no topology: then it is everywhere. */
+  segment: Segment;
+}
+
+/** The key of a place in queues and indexes. */
+export function placeKey({ className, segment }: CapacityPlace): string {
+  return `${className}|${segmentText(segment)}`;
+}
+
+/** The place an object is about; undefined when it was not written by a provisioner. */
+export function placeOf(object: CSIStorageCapacity): CapacityPlace | undefined {
+  const { nodeTopology, storageClassName } = object;
+  if (!nodeTopology || nodeTopology.matchExpressions?.length) return undefined;
+  return { className: storageClassName, segment: nodeTopology.matchLabels ?? {} };
+}
+
+export interface Room {
+  availableBytes: bigint;
+  maximumVolumeBytes: bigint | undefined;
+}
+
+export interface CapacityOwner {
+  driver: string;
+  managedBy: string;
+  namespace: string;
+  reference: OwnerReference | undefined;
+}
+
+export function capacityObject(
+  place: CapacityPlace,
+  room: Room,
+  owner: CapacityOwner,
+): Draft<CSIStorageCapacity> {
+  const id = createHash('sha256')
+    .update(JSON.stringify([owner.driver, owner.managedBy, placeKey(place)]))
+    .digest('hex')
+    .slice(0, 16);
+  return {
+    metadata: {
+      name: `csisc-${id}`,
+      namespace: owner.namespace,
+      labels: { [LABEL_DRIVER]: owner.driver, [LABEL_MANAGED_BY]: owner.managedBy },
+      ...(owner.reference && { ownerReferences: [owner.reference] }),
+    },
+    storageClassName: place.className,
+    nodeTopology: { matchLabels: { ...place.segment } },
+    ...amounts(room),
+  };
+}
+
+export function amounts(room: Room): { capacity: string; maximumVolumeSize?: string } {
+  const text = (bytes: bigint) => formatQuantity(quantityFromBytes(bytes));
+  return {
+    capacity: text(room.availableBytes),
+    ...(room.maximumVolumeBytes !== undefined && { maximumVolumeSize: text(room.maximumVolumeBytes) }),
+  };
+}
+
+/** Whether the object already says all of this. */
+export function isCurrent(
+  object: CSIStorageCapacity,
+  room: Room,
+  reference: OwnerReference | undefined,
+): boolean {
+  const bytes = (text: string | undefined) => (text === undefined ? undefined : quantityToBytes(text));
+  return (
+    bytes(object.capacity) === room.availableBytes &&
+    bytes(object.maximumVolumeSize) === room.maximumVolumeBytes &&
+    (reference === undefined ||
+      (object.metadata.ownerReferences?.some((each) => each.uid === reference.uid) ?? false))
+  );
+}

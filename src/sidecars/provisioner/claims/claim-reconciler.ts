@@ -1,0 +1,138 @@
+// The loop over claims. Watches claims, classes and volumes; writes the intent on claims and PersistentVolumes; never
+// touches a claim that another provisioner was asked for.
+
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type StorageClass,
+  storageClasses,
+} from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
+import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
+import type { Informers } from '../../../runtime/informer.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { hasFinalizer } from '../../common/finalizers.ts';
+import type { NodeOwner } from '../node-deployment/node-owner.ts';
+import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
+import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
+import { decideClaim } from './decide-claim.ts';
+import { followClaim, followOrphan } from './follow-claim.ts';
+import { BINDING_GRACE_MS, provisionClaim } from './provision-claim.ts';
+
+const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
+
+export interface ClaimReconcilerOptions {
+  work: Omit<ClaimWork, 'claims'>;
+  informers: Informers;
+  naming: VolumeNaming;
+  /** With one provisioner a node. */
+  node: NodeOwner | undefined;
+  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
+}
+
+export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
+  const { informers, naming, node } = options;
+  const claims = informers.of(persistentVolumeClaims);
+  const classes = informers.of(storageClasses);
+  const work: ClaimWork = { ...options.work, claims: new ReadYourWrites(claims) };
+  const { driver } = work;
+  /** Until when the binder has time, by the claim's UID. */
+  const bindingUntilMs = new Map<string, number>();
+  const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
+
+  claims.addIndex(WAITING_BY_CLASS, (claim) =>
+    provisionerOf(claim) === driver && isOpen(claim) ? [storageClassOf(claim) ?? ''] : [],
+  );
+  const look = (claim: PersistentVolumeClaim): void => {
+    if (provisionerOf(claim) === driver && isOpen(claim)) loop.add(keyOf(claim));
+  };
+  claims.subscribe({
+    added: look,
+    updated: (_before, after) => look(after),
+    deleted: (claim) => {
+      if (work.unrecorded.get(keyOf(claim))) loop.add(keyOf(claim));
+      work.gate.forget(claim.metadata.uid);
+      bindingUntilMs.delete(claim.metadata.uid);
+      node?.forget(claim.metadata.uid);
+    },
+  });
+  const wake = ({ metadata: { name } }: StorageClass): void => {
+    for (const claim of claims.byIndex(WAITING_BY_CLASS, name)) loop.add(keyOf(claim));
+  };
+  classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const claim = work.claims.get(key);
+    const remembered = work.unrecorded.get(key);
+    if (remembered && remembered.claimUid !== claim?.metadata.uid) {
+      const outcome = await followOrphan(work, key, remembered, signal);
+      // A new claim of the same name has its turn right after.
+      if (claim) loop.add(key);
+      return outcome;
+    }
+    if (!claim) return done;
+    const className = storageClassOf(claim);
+    const storageClass = className ? classes.get(className) : undefined;
+    const volumeName = volumeNameFor(claim.metadata.uid, naming);
+    const step = decideClaim({
+      claim,
+      driver,
+      volumeName,
+      volumeFor: work.made.claimOf(volumeName),
+      storageClass,
+      ...(node && { node: { name: node.name, takesImmediate: node.takesImmediate } }),
+    });
+    switch (step.do) {
+      case 'nothing':
+        node?.forget(claim.metadata.uid);
+        work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
+        return done;
+      case 'settle':
+        await letGo(claim, signal);
+        return done;
+      case 'await-binding':
+        return awaitBinding(claim, signal);
+      case 'provision':
+        return provisionClaim(work, claim, step.storageClass, signal);
+      case 'take':
+        return node ? node.take(work, claim, step.storageClass, signal) : done;
+      case 'follow':
+        return followClaim(work, claim, { storageClass: step.storageClass, volumeName, signal });
+      case 'refuse':
+        work.recorder.event(claim, 'Warning', 'ProvisioningFailed', step.problem);
+        return requeueAfter(
+          work.gate.failed(claim.metadata.uid, inputsOf(claim, storageClass), true),
+          step.problem,
+        );
+      default:
+        return step satisfies never;
+    }
+  }
+
+  /** A binder that does not come (it may be gone for the moment) must not keep the claim from being let go. */
+  async function awaitBinding(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<Outcome> {
+    const { uid } = claim.metadata;
+    const nowMs = work.clock.monotonicMs();
+    const untilMs = bindingUntilMs.get(uid) ?? nowMs + BINDING_GRACE_MS;
+    bindingUntilMs.set(uid, untilMs);
+    if (untilMs > nowMs) return requeueAfter(untilMs - nowMs, 'the claim is about to be bound');
+    await letGo(claim, signal);
+    return done;
+  }
+
+  async function letGo(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    await settle(work, claim, { signal });
+    bindingUntilMs.delete(claim.metadata.uid);
+    await work.releaseSource(claim, signal);
+  }
+
+  return loop;
+}
+
+/** Something may be left to do: it has no volume yet, or its intent still stands. */
+function isOpen(claim: PersistentVolumeClaim): boolean {
+  return !claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING);
+}

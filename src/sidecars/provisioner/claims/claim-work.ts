@@ -1,0 +1,78 @@
+// What the steps on one claim share: ports, caches with the provisioner's own writes on top, and its short memory.
+
+import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
+import { type CsiSecrets, readSecret } from '../../../csi/credentials.ts';
+import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
+import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import type { Clock, Log } from '../../../runtime/ports.ts';
+import type { VolumePlan } from '../planning/plan-volume.ts';
+import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
+import { dropIntent } from './claim-intent.ts';
+import type { RetryGate } from './retry-gate.ts';
+import type { UnrecordedVolumes } from './unrecorded-volumes.ts';
+import type { VolumeCalls } from './volume-calls.ts';
+import type { VolumePlanner } from './volume-planner.ts';
+import type { VolumesMade } from './volumes-made.ts';
+
+export interface ClaimWork {
+  driver: string;
+  withTopology: boolean;
+  kube: KubeClient;
+  clock: Clock;
+  log: Log;
+  recorder: EventRecorder;
+  metrics: ProvisionerMetrics;
+  calls: VolumeCalls;
+  planner: VolumePlanner;
+  claims: ReadYourWrites<PersistentVolumeClaim>;
+  made: VolumesMade;
+  unrecorded: UnrecordedVolumes;
+  gate: RetryGate;
+  /** A volume of this class was made, or could not be: what is left has changed. */
+  capacityChanged(className: string): void;
+  /** The claim's volume exists: what it was made from may go. */
+  releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
+}
+
+/** What an attempt is made from, as far as others can change it: a change is worth a new attempt at once. */
+export function inputsOf(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): string {
+  return JSON.stringify([
+    storageClass?.metadata.uid ?? null,
+    storageClass?.metadata.resourceVersion ?? null,
+    selectedNodeOf(claim) ?? null,
+    claim.spec.volumeAttributesClassName ?? null,
+    claim.spec.volumeName ?? null,
+    claim.metadata.deletionTimestamp !== undefined,
+  ]);
+}
+
+export async function provisionerSecrets(
+  work: Pick<ClaimWork, 'kube'>,
+  plan: VolumePlan,
+  signal: AbortSignal,
+): Promise<CsiSecrets | undefined> {
+  const ref = plan.secretRefs.provisioner;
+  return ref && readSecret(work.kube, ref, { signal });
+}
+
+/** The volume is recorded or known not to exist: nothing is left to remember. */
+export async function settle(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  options: { reschedule?: boolean; signal: AbortSignal },
+): Promise<void> {
+  const settled = await dropIntent(work.kube, claim, options);
+  if (settled) work.claims.wrote(settled);
+  work.unrecorded.delete(keyOf(claim), claim.metadata.uid);
+}
+
+export function labelsOf(claim: PersistentVolumeClaim): { class: string; source: string } {
+  return { class: storageClassOf(claim) ?? '', source: claim.spec.dataSource?.kind ?? '' };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,159 @@
+// Finds out whether a volume exists for a claim that does not want it any more (deleted, or bound to another volume),
+// and deletes it. There is one way to learn of a volume by name: ask for it again. That is repeated until the answer is
+// certain; only then is the claim let go.
+
+import { type PersistentVolumeClaim, persistentVolumes, type StorageClass } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import { type CsiSecrets, SecretError } from '../../../csi/credentials.ts';
+import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { isNotFound } from '../../../runtime/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+import { createVolumeRequest, type SecretlessRequest } from '../planning/create-volume-request.ts';
+import { intendedDigest } from './claim-intent.ts';
+import { type ClaimWork, inputsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
+import type { UnrecordedVolume } from './unrecorded-volumes.ts';
+import { createFailure } from './volume-calls.ts';
+
+interface Repeat {
+  volumeName: string;
+  request: SecretlessRequest;
+  secrets: CsiSecrets | undefined;
+  /** The driver is asked for what it was asked for before, so that its refusal is an answer. */
+  same: boolean;
+}
+
+export async function followClaim(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  context: { storageClass: StorageClass | undefined; volumeName: string; signal: AbortSignal },
+): Promise<Outcome> {
+  const { storageClass, volumeName, signal } = context;
+  const { uid } = claim.metadata;
+  const inputs = inputsOf(claim, storageClass);
+  const waitMs = work.gate.waitMs(uid, inputs);
+  if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
+  const again = (why: string, slow = false): Outcome => {
+    work.recorder.event(claim, 'Warning', 'ProvisioningCleanupFailed', why);
+    return requeueAfter(work.gate.failed(uid, inputs, slow), why);
+  };
+  // By the server's word: if it exists, its volume is in use or on its own way out.
+  if (await isRecorded(work, volumeName, uid, signal)) {
+    await settle(work, claim, { signal });
+    return done;
+  }
+  let repeat: Repeat;
+  try {
+    repeat = await repeatOf(work, claim, storageClass, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ClaimProblem || error instanceof SecretError)) throw error;
+    return again(
+      `cannot find out whether a volume ${volumeName} exists that must be deleted: ${error.message}. ` +
+        `If you know that there is none, remove the finalizer ${FINALIZER_PROVISIONING}`,
+    );
+  }
+  const ending = await findAndDelete(work, repeat, signal);
+  if (ending.kind === 'uncertain') return again(ending.why);
+  await settle(work, claim, { signal });
+  work.gate.forget(uid);
+  work.log.info('No volume is left of a claim that is gone', { claim: keyOf(claim), how: ending.how });
+  return done;
+}
+
+/** The claim itself is gone: its intent was taken away by force. What this process remembers is all there is. */
+export async function followOrphan(
+  work: ClaimWork,
+  key: string,
+  orphan: UnrecordedVolume,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { plan, request, secrets, claimUid } = orphan;
+  const waitMs = work.gate.waitMs(claimUid, 'orphan');
+  if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
+  if (!(await isRecorded(work, plan.volumeName, claimUid, signal))) {
+    const repeat = { volumeName: plan.volumeName, request, secrets, same: true };
+    const ending = await findAndDelete(work, repeat, signal);
+    if (ending.kind === 'uncertain') {
+      work.log.warn('A volume may be left of a claim that is gone, will try again', {
+        claim: key,
+        why: ending.why,
+      });
+      return requeueAfter(work.gate.failed(claimUid, 'orphan', false), ending.why);
+    }
+  }
+  work.unrecorded.delete(key, claimUid);
+  work.gate.forget(claimUid);
+  return done;
+}
+
+type Ending = { kind: 'certain'; how: string } | { kind: 'uncertain'; why: string };
+
+async function findAndDelete(work: ClaimWork, repeat: Repeat, signal: AbortSignal): Promise<Ending> {
+  let volume: Volume | undefined;
+  try {
+    volume = await work.calls.create(repeat.request, repeat.secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const earlier = repeat.same ? 'the same' : 'something else';
+    const { noVolume } = createFailure(error, { nodeSelected: false, earlier });
+    if (noVolume) return { kind: 'certain', how: 'the driver made none' };
+    return { kind: 'uncertain', why: `a volume may be left, asking again: ${messageOf(error)}` };
+  }
+  if (!volume?.volumeId)
+    return { kind: 'uncertain', why: 'the driver answered without a volume ID, asking again' };
+  const owner = work.made.ownerOf(volume.volumeId, repeat.volumeName);
+  if (owner !== undefined) return { kind: 'certain', how: `the driver answered with the volume of ${owner}` };
+  try {
+    await work.calls.delete(volume.volumeId, repeat.secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return {
+      kind: 'uncertain',
+      why: `volume ${volume.volumeId} could not be deleted, trying again: ${messageOf(error)}`,
+    };
+  }
+  return { kind: 'certain', how: `volume ${volume.volumeId} was deleted` };
+}
+
+async function repeatOf(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass | undefined,
+  signal: AbortSignal,
+): Promise<Repeat> {
+  const remembered = work.unrecorded.of(keyOf(claim), claim.metadata.uid);
+  if (remembered) {
+    const { plan, request, secrets } = remembered;
+    return { volumeName: plan.volumeName, request, secrets, same: true };
+  }
+  if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
+  const planned = await work.planner.plan(claim, storageClass, { signal });
+  if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
+  const { plan } = planned;
+  const common = { volumeName: plan.volumeName, request: createVolumeRequest(plan) };
+  try {
+    const secrets = await provisionerSecrets(work, plan, signal);
+    return { ...common, secrets, same: intendedDigest(claim) === plan.digest };
+  } catch (error) {
+    if (!(error instanceof SecretError && error.missing)) throw error;
+    // Secrets often go with their namespace. Some drivers do without; a refusal proves nothing then.
+    return { ...common, secrets: undefined, same: false };
+  }
+}
+
+async function isRecorded(
+  work: ClaimWork,
+  volumeName: string,
+  claimUid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const volume = await work.kube.get(persistentVolumes, { name: volumeName }, { signal });
+    return volume.spec.claimRef?.uid === claimUid;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

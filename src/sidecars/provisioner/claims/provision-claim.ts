@@ -1,0 +1,269 @@
+// Makes the volume of one claim. In order: plan; write the intent; ask the driver; create the PersistentVolume. A crash
+// or an error after any of these leaves a state from which the next run goes on, with one volume at the end.
+
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumes,
+  type StorageClass,
+} from '../../../api/kinds.ts';
+import { type Draft, keyOf } from '../../../api/object.ts';
+import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import { type CsiSecrets, SecretError } from '../../../csi/credentials.ts';
+import type { VolumeHandle } from '../../../csi/driver-name.ts';
+import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { isAlreadyExists, KubeError } from '../../../runtime/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { hasFinalizer } from '../../common/finalizers.ts';
+import { checkVolume } from '../planning/check-volume.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+import { createVolumeRequest } from '../planning/create-volume-request.ts';
+import { persistentVolume } from '../planning/persistent-volume.ts';
+import type { VolumePlan } from '../planning/plan-volume.ts';
+import { intendedDigest, recordIntent } from './claim-intent.ts';
+import { type ClaimWork, inputsOf, labelsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
+import { createFailure } from './volume-calls.ts';
+import type { PlannedVolume } from './volume-planner.ts';
+
+/** How long the intent stays beside a volume that exists, so as not to write the claim while the binder does. */
+export const BINDING_GRACE_MS = 5_000;
+
+interface Attempt {
+  work: ClaimWork;
+  /** With the intent on it. */
+  claim: PersistentVolumeClaim;
+  storageClass: StorageClass;
+  plan: VolumePlan;
+  secrets: CsiSecrets | undefined;
+  earlier: 'none' | 'the same' | 'something else';
+  signal: AbortSignal;
+}
+
+export async function provisionClaim(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const waitMs = work.gate.waitMs(claim.metadata.uid, inputsOf(claim, storageClass));
+  if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
+  const startMs = work.clock.monotonicMs();
+  let planned: PlannedVolume;
+  let secrets: CsiSecrets | undefined;
+  try {
+    const plan = await planFor(work, claim, storageClass, signal);
+    if ('populator' in plan) {
+      work.recorder.event(
+        claim,
+        'Normal',
+        'Provisioning',
+        `Assuming an external populator will provision the volume from ${plan.populator}`,
+      );
+      return done;
+    }
+    planned = plan;
+    secrets = await provisionerSecrets(work, planned.plan, signal);
+    await planned.source?.protect(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ClaimProblem || error instanceof SecretError)) throw error;
+    return cannotPlan(work, claim, storageClass, error, signal);
+  }
+  const { plan } = planned;
+  const intended = await withIntent(work, claim, plan, signal);
+  if (!intended) return requeueAfter(0, 'the claim changed');
+  const attempt = { work, storageClass, plan, secrets, signal, ...intended };
+  return askDriver(attempt, startMs);
+}
+
+async function planFor(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  signal: AbortSignal,
+) {
+  const before = work.unrecorded.of(keyOf(claim), claim.metadata.uid)?.plan;
+  const planned = await work.planner.plan(claim, storageClass, {
+    signal,
+    // While a call may be going on, the cluster's changes must not make the next one another request.
+    pinned: before?.topology,
+  });
+  if ('populator' in planned || !before?.topology || before.selectedNode === planned.plan.selectedNode) {
+    return planned;
+  }
+  return work.planner.plan(claim, storageClass, { signal });
+}
+
+/** The claim with the intent on it, and what is known of calls before this one; undefined when it must be re-read. */
+async function withIntent(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  plan: VolumePlan,
+  signal: AbortSignal,
+): Promise<Pick<Attempt, 'claim' | 'earlier'> | undefined> {
+  if (hasFinalizer(claim, FINALIZER_PROVISIONING)) {
+    return { claim, earlier: intendedDigest(claim) === plan.digest ? 'the same' : 'something else' };
+  }
+  const intended = await recordIntent(work.kube, claim, plan.digest, signal);
+  return intended && { claim: work.claims.wrote(intended), earlier: 'none' };
+}
+
+async function askDriver(attempt: Attempt, startMs: number): Promise<Outcome> {
+  const { work, claim, plan, secrets, signal } = attempt;
+  const { recorder, unrecorded } = work;
+  const request = createVolumeRequest(plan);
+  recorder.event(
+    claim,
+    'Normal',
+    'Provisioning',
+    `External provisioner is provisioning volume for claim "${keyOf(claim)}"`,
+  );
+  // The request that the intent stands for is the one to repeat: a later, different one must not take its place.
+  if (attempt.earlier !== 'something else') {
+    unrecorded.set(keyOf(claim), { claimUid: claim.metadata.uid, plan, request, secrets });
+  }
+  let volume: Volume | undefined;
+  try {
+    volume = await work.calls.create(request, secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return refusedByDriver(attempt, error);
+  }
+  const check = checkVolume(volume, plan, (handle) => work.made.ownerOf(handle, plan.volumeName));
+  switch (check.kind) {
+    case 'nameless':
+      return failed(attempt, `${check.why}; asking again`, { slow: false });
+    case 'not-ours':
+      await settle(work, claim, { signal });
+      return failed(attempt, check.why, { slow: true });
+    case 'useless':
+      return deleteUseless(attempt, check.handle, check.why);
+    case 'accepted': {
+      if (work.claims.get(keyOf(claim))?.metadata.deletionTimestamp !== undefined) {
+        // Its claim went away meanwhile: shorter than making a PersistentVolume only to see it released.
+        return deleteUseless(attempt, check.handle, 'the claim was deleted while its volume was made');
+      }
+      const { driver, withTopology } = work;
+      const { handle, capacityBytes } = check;
+      // Accepted only when there is a volume.
+      const facts = { driver, claim, plan, volume: volume as Volume, handle, capacityBytes, withTopology };
+      return record(attempt, persistentVolume(facts), handle, startMs);
+    }
+    default:
+      return check satisfies never;
+  }
+}
+
+async function record(
+  attempt: Attempt,
+  draft: Draft<PersistentVolume>,
+  handle: VolumeHandle,
+  startMs: number,
+): Promise<Outcome> {
+  const { work, claim, plan, signal } = attempt;
+  const { uid } = claim.metadata;
+  work.made.add(plan.volumeName, { handle, claimUid: uid });
+  try {
+    await work.kube.create(persistentVolumes, draft, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isAlreadyExists(error)) {
+      const existing = await work.kube.get(persistentVolumes, { name: plan.volumeName }, { signal });
+      if (existing.spec.claimRef?.uid !== uid) {
+        work.made.remove(plan.volumeName);
+        await settle(work, claim, { signal });
+        return failed(attempt, `PersistentVolume ${plan.volumeName} exists and is for another claim`, {
+          slow: true,
+        });
+      }
+    } else {
+      work.made.remove(plan.volumeName);
+      if (!isRefusal(error)) throw error;
+      return deleteUseless(attempt, handle, `the volume cannot be recorded: ${messageOf(error)}`);
+    }
+  }
+  work.unrecorded.delete(keyOf(claim), uid);
+  work.gate.forget(uid);
+  work.metrics.provisioned(labelsOf(claim), (work.clock.monotonicMs() - startMs) / 1000);
+  work.capacityChanged(labelsOf(claim).class);
+  work.recorder.event(
+    claim,
+    'Normal',
+    'ProvisioningSucceeded',
+    `Successfully provisioned volume ${plan.volumeName}`,
+  );
+  work.log.v(2).info('Provisioned a volume', { claim: keyOf(claim), volume: plan.volumeName, handle });
+  return requeueAfter(BINDING_GRACE_MS, 'the intent goes once the claim is bound');
+}
+
+/** The server will say the same next time. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof KubeError && ['Invalid', 'BadRequest', 'RequestEntityTooLarge'].includes(error.reason)
+  );
+}
+
+async function deleteUseless(attempt: Attempt, handle: VolumeHandle, why: string): Promise<Outcome> {
+  const { work, claim, secrets, signal } = attempt;
+  try {
+    await work.calls.delete(handle, secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failed(attempt, `${why}; deleting volume ${handle} failed, trying again: ${messageOf(error)}`, {
+      slow: false,
+    });
+  }
+  await settle(work, claim, { signal });
+  return failed(attempt, `${why}; volume ${handle} was deleted again`, { slow: true });
+}
+
+async function refusedByDriver(attempt: Attempt, error: unknown): Promise<Outcome> {
+  const { work, claim, plan, earlier, signal } = attempt;
+  const nodeSelected = plan.selectedNode !== undefined && work.withTopology;
+  const { verdict, noVolume } = createFailure(error, { nodeSelected, earlier });
+  const reschedule = verdict.outcome === 'reschedule' && noVolume;
+  if (noVolume) await settle(work, claim, { reschedule, signal });
+  if (verdict.outcome === 'reschedule') work.capacityChanged(labelsOf(claim).class);
+  const next = noVolume ? '' : '; a volume may exist, asking again until that is certain';
+  const infeasible = verdict.outcome === 'infeasible';
+  const message = infeasible
+    ? `Volume provisioning failed with infeasible error. Retries will be delayed. ${messageOf(error)}`
+    : `failed to provision volume with StorageClass "${labelsOf(claim).class}": ${messageOf(error)}`;
+  const outcome = failed(attempt, `${message}${next}`, { slow: infeasible && noVolume });
+  if (!reschedule) return outcome;
+  work.gate.forget(claim.metadata.uid);
+  return done;
+}
+
+function failed(
+  { work, claim, storageClass }: Pick<Attempt, 'work' | 'claim' | 'storageClass'>,
+  message: string,
+  { slow }: { slow: boolean },
+): Outcome {
+  work.metrics.provisionFailed(labelsOf(claim));
+  work.recorder.event(claim, 'Warning', 'ProvisioningFailed', message);
+  const delayMs = work.gate.failed(claim.metadata.uid, inputsOf(claim, storageClass), slow);
+  work.log.warn('Could not provision a volume, will try again', {
+    claim: keyOf(claim),
+    why: message,
+    retryInMs: Math.round(delayMs),
+  });
+  return requeueAfter(delayMs, 'provisioning failed');
+}
+
+/** Nothing was asked of the driver in this run, so an intent that stands stays as it is. */
+async function cannotPlan(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  problem: ClaimProblem | SecretError,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const slow = problem instanceof ClaimProblem && problem.slow;
+  const outcome = failed({ work, claim, storageClass }, problem.message, { slow });
+  const intent = hasFinalizer(claim, FINALIZER_PROVISIONING);
+  if (!(problem instanceof ClaimProblem && problem.reschedule) || intent) return outcome;
+  await settle(work, claim, { reschedule: true, signal });
+  work.gate.forget(claim.metadata.uid);
+  return done;
+}

@@ -1,0 +1,130 @@
+// One provisioner on each node: which claims are this node's. A claim belongs to the node that was selected for it. One
+// that binds immediately has none selected; every node may offer itself, each after a wait of its own, and the first
+// to write its name has it. A node without room does not offer itself.
+
+import { type PersistentVolumeClaim, persistentVolumeClaims, type StorageClass } from '../../../api/kinds.ts';
+import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
+import { csiClient } from '../../../csi/csi-client.ts';
+import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { CsiTransport } from '../../../csi/transport.ts';
+import { backoffDelayMs } from '../../../runtime/backoff.ts';
+import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import type { Clock, Random } from '../../../runtime/ports.ts';
+import type { ClaimWork } from '../claims/claim-work.ts';
+import type { VolumePlan } from '../planning/plan-volume.ts';
+
+export interface NodeOwner {
+  readonly name: string;
+  readonly takesImmediate: boolean;
+  take(
+    work: ClaimWork,
+    claim: PersistentVolumeClaim,
+    storageClass: StorageClass,
+    signal: AbortSignal,
+  ): Promise<Outcome>;
+  /** The claim is somebody's, or gone. */
+  forget(claimUid: string): void;
+}
+
+export interface NodeOwnerOptions {
+  name: string;
+  takesImmediate: boolean;
+  /** `--node-deployment-base-delay` and `-max-delay` */
+  baseDelayMs: number;
+  maxDelayMs: number;
+  csi: CsiTransport;
+  timeoutMs: number;
+  clock: Clock;
+  random: Random;
+}
+
+interface Offer {
+  atMs: number;
+  attempts: number;
+}
+
+export function createNodeOwner(options: NodeOwnerOptions): NodeOwner {
+  const { name, takesImmediate, clock, random } = options;
+  const controller = csiClient(Controller, options.csi, { timeoutMs: options.timeoutMs });
+  const offers = new Map<string, Offer>();
+
+  /** Between nothing and the whole delay, so that nodes do not all come at once. */
+  function nextOffer(uid: string): Offer {
+    const attempts = offers.get(uid)?.attempts ?? 0;
+    const policy = { startMs: options.baseDelayMs, maxMs: options.maxDelayMs };
+    const delayMs = Math.max(
+      0,
+      backoffDelayMs(policy, attempts, random) - random.next() * options.baseDelayMs,
+    );
+    const offer = { atMs: clock.monotonicMs() + delayMs, attempts: attempts + 1 };
+    offers.set(uid, offer);
+    return offer;
+  }
+
+  /** A driver that cannot say is tried: the user then learns from the driver what is wrong. */
+  async function hasRoom(plan: VolumePlan, signal: AbortSignal): Promise<boolean> {
+    const segments = plan.topology?.requisite ?? [];
+    for (const segment of segments.length === 0 ? [undefined] : segments) {
+      try {
+        const { availableCapacity } = await controller.getCapacity(
+          {
+            volumeCapabilities: [...plan.capabilities],
+            parameters: { ...plan.parameters },
+            ...(segment && { accessibleTopology: { segments: segment } }),
+          },
+          { signal },
+        );
+        if (availableCapacity >= plan.capacityBytes) return true;
+      } catch {
+        signal.throwIfAborted();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  function withNode(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+    const annotations = { ...claim.metadata.annotations, [ANN_SELECTED_NODE]: name };
+    return { ...claim, metadata: { ...claim.metadata, annotations } };
+  }
+
+  return {
+    name,
+    takesImmediate,
+    forget: (uid) => void offers.delete(uid),
+    async take(work, claim, storageClass, signal) {
+      const { uid } = claim.metadata;
+      const known = offers.get(uid);
+      if (!known || known.atMs > clock.monotonicMs()) {
+        const offer = known ?? nextOffer(uid);
+        return requeueAfter(offer.atMs - clock.monotonicMs(), 'another node may take the claim first');
+      }
+      const mine = withNode(claim);
+      try {
+        const planned = await work.planner.plan(mine, storageClass, { signal });
+        if ('populator' in planned) return done;
+        if (!(await hasRoom(planned.plan, signal))) {
+          return requeueAfter(nextOffer(uid).atMs - clock.monotonicMs(), 'this node has no room for it');
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        // Outside the class's topology, for example: another node's to take.
+        const delayMs = nextOffer(uid).atMs - clock.monotonicMs();
+        work.log.v(4).info('Does not offer to make a volume', { claim: claim.metadata.name, err: error });
+        return requeueAfter(delayMs, 'this node cannot take it');
+      }
+      try {
+        work.claims.wrote(await work.kube.update(persistentVolumeClaims, mine, { signal }));
+        offers.delete(uid);
+        return requeueAfter(0, 'it is ours now');
+      } catch (error) {
+        if (isNotFound(error)) offers.delete(uid);
+        else if (!isConflict(error) && !isInvalid(error)) throw error;
+        // Somebody wrote first, most likely their own name.
+        else return requeueAfter(nextOffer(uid).atMs - clock.monotonicMs(), 'the claim changed');
+        return done;
+      }
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// The provisioner: makes volumes for claims and deletes those of volumes that were released. Puts its loops together;
+// what each of them watches and writes stands in its own file.
+
+import type { PersistentVolume } from '../../api/kinds.ts';
+import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
+import type { Segment } from '../../api/topology.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
+import { startCapacity } from './capacity/start-capacity.ts';
+import { createClaimReconciler } from './claims/claim-reconciler.ts';
+import { RetryGate } from './claims/retry-gate.ts';
+import { UnrecordedVolumes } from './claims/unrecorded-volumes.ts';
+import { volumeCalls } from './claims/volume-calls.ts';
+import { createVolumePlanner } from './claims/volume-planner.ts';
+import { VolumesMade } from './claims/volumes-made.ts';
+import { createNodeOwner } from './node-deployment/node-owner.ts';
+import { provisionerMetrics } from './provisioner-metrics.ts';
+import type { ProvisionerOptions } from './provisioner-options.ts';
+import { createCloneProtection, indexPendingBySource } from './sources/clone-protection.ts';
+import { createSnapshotProtection } from './sources/snapshot-protection.ts';
+import { feedTopology } from './topology/topology-feed.ts';
+import { TopologyIndex } from './topology/topology-index.ts';
+import { createVolumeReconciler } from './volumes/volume-reconciler.ts';
+
+export interface ProvisionerPorts extends SidecarPorts {
+  /** For published capacity, so that it never slows down the rest; `kube` unless given. */
+  capacityKube?: KubeClient;
+}
+
+export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerOptions): Sidecar {
+  const { kube, informers, csi, driver, recorder, clock, random, log } = ports;
+  const metrics = provisionerMetrics(ports.metrics);
+  const calls = volumeCalls(csi, options);
+  const withTopology = options.topology && driver.plugin.services.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
+  const topology = withTopology ? new TopologyIndex() : undefined;
+  if (topology) feedTopology(topology, informers, driver.name);
+
+  const backoff = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
+  const loop = { clock, random, log, metrics: ports.metrics, backoff, workers: options.workers };
+  const naming = { prefix: options.volumeNamePrefix, uuidLength: options.volumeNameUuidLength };
+  const { nodeDeployment } = options;
+  const node =
+    nodeDeployment &&
+    createNodeOwner({
+      name: nodeDeployment.nodeName,
+      takesImmediate: nodeDeployment.immediateBinding,
+      baseDelayMs: nodeDeployment.baseDelayMs,
+      maxDelayMs: nodeDeployment.maxDelayMs,
+      csi,
+      timeoutMs: options.timeoutMs,
+      clock,
+      random,
+    });
+  /** Where this node is, once the driver has said so; with one provisioner a node. */
+  let here: Segment | undefined;
+
+  const capacity =
+    options.capacity &&
+    startCapacity({
+      ports: { ...ports, kube: ports.capacityKube ?? kube },
+      options: options.capacity,
+      timeoutMs: options.timeoutMs,
+      backoff,
+      topology,
+      nodeName: nodeDeployment?.nodeName,
+    });
+  const capacityChanged = (className: string): void => capacity?.changed(className);
+
+  const pendingFrom = indexPendingBySource(informers);
+  const snapshots = createSnapshotProtection({
+    kube,
+    clock,
+    log,
+    pendingFrom,
+    sweepIntervalMs: driver.controller.has('CREATE_DELETE_SNAPSHOT') ? options.snapshotSweepIntervalMs : 0,
+  });
+  const claimLoop = createClaimReconciler({
+    informers,
+    naming,
+    node,
+    loop,
+    work: {
+      driver: driver.name,
+      withTopology,
+      kube,
+      clock,
+      log,
+      recorder,
+      metrics,
+      calls,
+      made: new VolumesMade({ informers, driver: driver.name, clock }),
+      unrecorded: new UnrecordedVolumes(),
+      gate: new RetryGate({ clock, random, policy: backoff }),
+      capacityChanged,
+      releaseSource: (claim, signal) => snapshots.releaseSourceOf(claim, signal),
+      planner: createVolumePlanner({
+        kube,
+        log,
+        informers,
+        random,
+        topology,
+        driver: driver.name,
+        capabilities: driver.controller,
+        preventVolumeModeConversion: options.preventVolumeModeConversion,
+        options: {
+          volumeAttributesClasses: options.volumeAttributesClasses,
+          topology: {
+            strict: options.strictTopology,
+            immediate: options.immediateTopology,
+            preferImmediate: options.immediatePreference,
+          },
+          planning: {
+            naming,
+            defaultFsType: options.defaultFsType,
+            extraCreateMetadata: options.extraCreateMetadata,
+            controllerPublishReadOnly: options.controllerPublishReadOnly,
+            singleNodeMultiWriter: driver.controller.has('SINGLE_NODE_MULTI_WRITER'),
+          },
+        },
+      }),
+    },
+  });
+  const volumeLoop = createVolumeReconciler({
+    driver: driver.name,
+    kube,
+    informers,
+    recorder,
+    calls,
+    clock,
+    log,
+    metrics,
+    attaches: driver.controller.has('PUBLISH_UNPUBLISH_VOLUME'),
+    isLocal: (volume) => here === undefined || isReachable(volume, here),
+    capacityChanged,
+    loop,
+  });
+  const clones = driver.controller.has('CLONE_VOLUME')
+    ? createCloneProtection({ kube, informers, loop: { ...loop, workers: options.cloningProtectionWorkers } })
+    : undefined;
+
+  return {
+    async run(signal) {
+      if (nodeDeployment) {
+        const nodes = csiClient(NodeService, csi, { timeoutMs: options.timeoutMs });
+        const info = await nodes.nodeGetInfo({}, { signal });
+        here = info.accessibleTopology?.segments;
+      }
+      await informers.synced(signal);
+      await Promise.all([
+        claimLoop.run(signal),
+        volumeLoop.run(signal),
+        clones?.run(signal),
+        snapshots.run(signal),
+        capacity?.run(here, signal),
+      ]);
+    },
+  };
+}
+
+function isReachable(volume: PersistentVolume, segment: Segment): boolean {
+  const required = volume.spec.nodeAffinity?.required;
+  if (!required) return true;
+  return matchesNodeSelectorTerms(required.nodeSelectorTerms, {
+    metadata: { name: '', labels: { ...segment } },
+  });
+}

@@ -1,0 +1,100 @@
+// Whether a snapshot or a claim can be the source of a new volume, and under which ID the driver knows it. Pure.
+
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from '../../../api/kinds.ts';
+import { quantityToBytes } from '../../../api/quantity.ts';
+import { isBlock } from '../../../api/volumes.ts';
+import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import { hasFinalizer } from '../../common/finalizers.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+
+const ANN_ALLOW_MODE_CHANGE = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
+
+/** The snapshot's ID. Throws a ClaimProblem. */
+export function snapshotIdFor(
+  claim: PersistentVolumeClaim,
+  sources: { snapshot: VolumeSnapshot; content: VolumeSnapshotContent },
+  rules: { driver: string; preventVolumeModeConversion: boolean },
+): string {
+  const { snapshot, content } = sources;
+  const name = `snapshot ${snapshot.metadata.name}`;
+  const { volumeSnapshotRef: ref, driver, sourceVolumeMode } = content.spec;
+  // A restore that had begun goes on: its protection is still there.
+  const begun = hasFinalizer(snapshot, FINALIZER_SNAPSHOT_SOURCE_PROTECTION);
+  if (snapshot.metadata.deletionTimestamp && !begun) throw new ClaimProblem(`${name} is being deleted`);
+  const { uid, namespace } = snapshot.metadata;
+  if (ref.uid !== uid || ref.namespace !== namespace || ref.name !== snapshot.metadata.name) {
+    throw new ClaimProblem(
+      `snapshotcontent ${content.metadata.name} for ${name} is bound to a different snapshot`,
+    );
+  }
+  if (driver !== rules.driver) {
+    throw new ClaimProblem(`${name} was made by driver ${driver}, not by ${rules.driver}`, { slow: true });
+  }
+  if (!snapshot.status?.readyToUse) throw new ClaimProblem(`${name} is not ready`);
+  const id = content.status?.snapshotHandle;
+  if (!id) throw new ClaimProblem(`the handle of ${name} is not available yet`);
+  const { restoreSize } = snapshot.status;
+  if (restoreSize !== undefined && requestOf(claim) < quantityToBytes(restoreSize)) {
+    throw new ClaimProblem(
+      `the claim asks for ${requestOf(claim)} bytes, less than the ${quantityToBytes(restoreSize)} of ${name}`,
+      { slow: true },
+    );
+  }
+  const wanted = isBlock(claim) ? 'Block' : 'Filesystem';
+  const allowed = content.metadata.annotations?.[ANN_ALLOW_MODE_CHANGE] === 'true';
+  if (rules.preventVolumeModeConversion && sourceVolumeMode && sourceVolumeMode !== wanted && !allowed) {
+    throw new ClaimProblem(
+      `${name} is of a ${sourceVolumeMode} volume and the claim wants ${wanted}; that needs the annotation ` +
+        `${ANN_ALLOW_MODE_CHANGE}: "true" on snapshotcontent ${content.metadata.name}`,
+      { slow: true },
+    );
+  }
+  return id;
+}
+
+/** The volume's ID. Throws a ClaimProblem. */
+export function cloneSourceIdFor(
+  claim: PersistentVolumeClaim,
+  sources: { source: PersistentVolumeClaim; volume: PersistentVolume | undefined },
+  rules: { driver: string },
+): string {
+  const { source, volume } = sources;
+  const name = `source claim ${source.metadata.name}`;
+  if (source.metadata.deletionTimestamp) throw new ClaimProblem(`${name} is being deleted`);
+  if (source.status?.phase !== 'Bound' || !source.spec.volumeName) {
+    throw new ClaimProblem(`${name} is not bound`);
+  }
+  const csi = volume?.spec.csi;
+  if (
+    !volume ||
+    !csi ||
+    volume.spec.claimRef?.uid !== source.metadata.uid ||
+    volume.status?.phase !== 'Bound'
+  ) {
+    throw new ClaimProblem(`${name} is not properly bound to a CSI volume`);
+  }
+  if (csi.driver !== rules.driver) {
+    throw new ClaimProblem(`the volume of ${name} belongs to driver ${csi.driver}, not to ${rules.driver}`, {
+      slow: true,
+    });
+  }
+  if (requestOf(claim) < requestOf(source)) {
+    throw new ClaimProblem(
+      `the claim asks for ${requestOf(claim)} bytes, less than the ${requestOf(source)} of ${name}`,
+      { slow: true },
+    );
+  }
+  if (isBlock(claim) !== isBlock(volume)) {
+    throw new ClaimProblem(`the claim and ${name} must have the same volume mode`, { slow: true });
+  }
+  return csi.volumeHandle;
+}
+
+function requestOf(claim: PersistentVolumeClaim): bigint {
+  return quantityToBytes(claim.spec.resources?.requests?.storage ?? '0');
+}

@@ -1,0 +1,72 @@
+// Takes the cloning protection off claims that are being deleted, once no clone of them is pending. Watches and writes
+// claims; nothing else ever removes this finalizer.
+
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
+import type { Informers } from '../../../runtime/informer.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { done, type Loop } from '../../../runtime/loop.ts';
+import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { hasFinalizer, removeFinalizer } from '../../common/finalizers.ts';
+import { sourceKey, sourceKeyOf } from './data-source.ts';
+
+const PENDING_BY_SOURCE = 'provisioner/pending-by-source';
+
+/** Those whose volume is still to be made; their sources must stay. */
+export function indexPendingBySource(
+  informers: Informers,
+): (key: string) => readonly PersistentVolumeClaim[] {
+  const claims = informers.of(persistentVolumeClaims);
+  claims.addIndex(PENDING_BY_SOURCE, pendingSource);
+  return (key) => claims.byIndex(PENDING_BY_SOURCE, key);
+}
+
+function pendingSource(claim: PersistentVolumeClaim): readonly string[] {
+  const key = claim.spec.volumeName ? undefined : sourceKeyOf(claim);
+  return key === undefined ? [] : [key];
+}
+
+export function createCloneProtection(options: {
+  kube: KubeClient;
+  informers: Informers;
+  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
+}): Loop {
+  const { kube, informers } = options;
+  const claims = informers.of(persistentVolumeClaims);
+  const pendingFrom = indexPendingBySource(informers);
+  const isDue = (claim: PersistentVolumeClaim) =>
+    claim.metadata.deletionTimestamp !== undefined && hasFinalizer(claim, FINALIZER_CLONE_PROTECTION);
+
+  const loop = createLoop({
+    ...options.loop,
+    name: 'cloning-protection',
+    async reconcile(key, { signal }) {
+      const object = claims.get(key);
+      if (!object || !isDue(object)) return done;
+      const { name, namespace = '' } = object.metadata;
+      // The last of them wakes the source when it is bound or gone.
+      if (pendingFrom(sourceKey({ kind: 'claim', name, namespace })).length > 0) return done;
+      const resource = persistentVolumeClaims;
+      await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_CLONE_PROTECTION, signal });
+      return done;
+    },
+  });
+
+  const look = (claim: PersistentVolumeClaim): void => {
+    if (isDue(claim)) loop.add(keyOf(claim));
+  };
+  const lookAtSource = (claim: PersistentVolumeClaim): void => {
+    const key = sourceKeyOf(claim);
+    if (key?.startsWith('claim:')) loop.add(key.slice('claim:'.length));
+  };
+  claims.subscribe({
+    added: look,
+    updated(before, after) {
+      look(after);
+      if (!before.spec.volumeName && after.spec.volumeName) lookAtSource(after);
+    },
+    deleted: lookAtSource,
+  });
+  return loop;
+}

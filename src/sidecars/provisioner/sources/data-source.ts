@@ -1,0 +1,49 @@
+// What a claim says its volume should be made from. Pure.
+
+import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+
+export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
+
+export type DataSource =
+  | { kind: 'snapshot' | 'claim'; name: string; namespace: string }
+  /** Some other kind: a populator makes the volume, and the provisioner stands aside. */
+  | { kind: 'populator'; what: string };
+
+export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefined {
+  const { dataSource, dataSourceRef } = claim.spec;
+  const source = dataSource ?? dataSourceRef;
+  if (!source) return undefined;
+  const own = claim.metadata.namespace ?? '';
+  const namespace = (!dataSource && dataSourceRef?.namespace) || own;
+  if (namespace !== own) {
+    throw new ClaimProblem(
+      `the data source is in namespace ${namespace}; volumes are made only from sources in the claim's own namespace`,
+      { slow: true },
+    );
+  }
+  const { apiGroup = '', kind, name } = source;
+  if (kind === 'VolumeSnapshot' && apiGroup === SNAPSHOT_GROUP) return { kind: 'snapshot', name, namespace };
+  if (kind === 'VolumeSnapshot' && !apiGroup) {
+    throw new ClaimProblem(`the data source is a VolumeSnapshot without apiGroup ${SNAPSHOT_GROUP}`, {
+      slow: true,
+    });
+  }
+  if (kind === 'PersistentVolumeClaim' && !apiGroup) return { kind: 'claim', name, namespace };
+  return { kind: 'populator', what: apiGroup ? `${kind}.${apiGroup}` : kind };
+}
+
+/** The snapshot or claim that a claim is made from, as `snapshot:ns/name`; for indexes. Never throws. */
+export function sourceKeyOf(claim: PersistentVolumeClaim): string | undefined {
+  try {
+    const source = dataSourceOf(claim);
+    if (!source || source.kind === 'populator') return undefined;
+    return sourceKey(source);
+  } catch {
+    return undefined;
+  }
+}
+
+export function sourceKey(source: { kind: 'snapshot' | 'claim'; name: string; namespace: string }): string {
+  return `${source.kind}:${source.namespace}/${source.name}`;
+}

@@ -1,0 +1,69 @@
+// Takes the source protection off snapshots from which no pending claim is made any more: right after a volume was
+// made, and in a sweep now and then for what a crash left behind. Writes VolumeSnapshots; lists them only to sweep.
+
+import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from '../../../api/kinds.ts';
+import { nameFromKey } from '../../../api/object.ts';
+import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { isForbidden, isNotFound } from '../../../runtime/kube-error.ts';
+import type { Clock, Log } from '../../../runtime/ports.ts';
+import { hasFinalizer, removeFinalizer } from '../../common/finalizers.ts';
+import { sourceKey, sourceKeyOf } from './data-source.ts';
+
+export interface SnapshotProtectionOptions {
+  kube: KubeClient;
+  clock: Clock;
+  log: Log;
+  /** `--snapshot-orphan-sweep-interval`; 0 for never. */
+  sweepIntervalMs: number;
+  pendingFrom(sourceKey: string): readonly PersistentVolumeClaim[];
+}
+
+export function createSnapshotProtection(options: SnapshotProtectionOptions) {
+  const { kube, clock, log, sweepIntervalMs } = options;
+
+  async function release(object: VolumeSnapshot, signal: AbortSignal): Promise<void> {
+    const { name, namespace = '' } = object.metadata;
+    const finalizer = FINALIZER_SNAPSHOT_SOURCE_PROTECTION;
+    if (!hasFinalizer(object, finalizer)) return;
+    if (options.pendingFrom(sourceKey({ kind: 'snapshot', name, namespace })).length > 0) return;
+    await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
+    log.v(3).info('Let go of a snapshot', { snapshot: `${namespace}/${name}` });
+  }
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    try {
+      const { items } = await kube.list(volumeSnapshots, { signal });
+      for (const snapshot of items) await release(snapshot, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // No snapshots in this cluster, or roles from before this protection existed.
+      if (isNotFound(error) || isForbidden(error)) return;
+      log.warn('Could not look for snapshots to let go, will try again', { err: error });
+    }
+  }
+
+  return {
+    /** Of this claim, whose volume exists. What cannot be done now is left to the sweep. */
+    async releaseSourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+      const key = sourceKeyOf(claim);
+      if (!key?.startsWith('snapshot:')) return;
+      try {
+        const name = nameFromKey(key.slice('snapshot:'.length));
+        await release(await kube.get(volumeSnapshots, name, { signal }), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.v(3).info('Could not let go of a snapshot yet', { snapshot: key, err: error });
+      }
+    },
+    async run(signal: AbortSignal): Promise<void> {
+      if (sweepIntervalMs === 0) return;
+      while (!signal.aborted) {
+        await sweep(signal).catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+        });
+        await clock.sleep(sweepIntervalMs, signal).catch(() => {});
+      }
+    },
+  };
+}

@@ -1,0 +1,32 @@
+// What to do for one PersistentVolume, from a snapshot of it. Pure: the reconciler performs the step. Whether the
+// volume is in use is looked at last, just before it would be deleted.
+
+import type { PersistentVolume } from '../../../api/kinds.ts';
+import { ANN_PROVISIONED_BY, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
+import { hasFinalizer } from '../../common/finalizers.ts';
+
+export type VolumeStep =
+  | { do: 'nothing' }
+  /** Keep the object until its storage is deleted. */
+  | { do: 'protect' }
+  /** Its storage is to stay: the object may go whenever the user wants. */
+  | { do: 'release' }
+  | { do: 'delete' };
+
+export function decideVolume(volume: PersistentVolume, driver: string): VolumeStep {
+  const { metadata, spec, status } = volume;
+  if (spec.csi?.driver !== driver) return { do: 'nothing' };
+  const provisionedBy = metadata.annotations?.[ANN_PROVISIONED_BY];
+  if (provisionedBy !== undefined && provisionedBy !== driver) return { do: 'nothing' };
+  const isProtected = hasFinalizer(volume, FINALIZER_PROVISIONER);
+  if (spec.persistentVolumeReclaimPolicy !== 'Delete') {
+    return isProtected ? { do: 'release' } : { do: 'nothing' };
+  }
+  const deleting = metadata.deletionTimestamp !== undefined;
+  if (status?.phase === 'Released') {
+    // Without the finalizer and on its way out: the storage was deleted already, by whoever took the finalizer off.
+    return deleting && !isProtected ? { do: 'nothing' } : { do: 'delete' };
+  }
+  if (status?.phase === 'Bound' && !isProtected && !deleting) return { do: 'protect' };
+  return { do: 'nothing' };
+}

@@ -1,0 +1,170 @@
+// The loop over PersistentVolumes: deletes the storage of those that were released, then the object. Watches volumes,
+// claims' absence by asking for them, and attachments; writes finalizers on and deletes PersistentVolumes; never
+// deletes what is attached or whose claim lives.
+
+import {
+  type PersistentVolume,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttachments,
+} from '../../../api/kinds.ts';
+import { storageClassOf } from '../../../api/volumes.ts';
+import { FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
+import { type CsiSecrets, readSecret, SecretError } from '../../../csi/credentials.ts';
+import { CsiError } from '../../../csi/csi-error.ts';
+import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
+import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
+import type { Informers } from '../../../runtime/informer.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { isNotFound } from '../../../runtime/kube-error.ts';
+import { done, type Loop, type Outcome } from '../../../runtime/loop.ts';
+import type { Clock, Log } from '../../../runtime/ports.ts';
+import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { addFinalizer, removeFinalizer } from '../../common/finalizers.ts';
+import type { VolumeCalls } from '../claims/volume-calls.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
+import { decideVolume } from './decide-volume.ts';
+import { deletionSecretOf } from './deletion-secrets.ts';
+
+const ATTACHED_BY_VOLUME = 'provisioner/attached-by-volume';
+
+export interface VolumeReconcilerOptions {
+  driver: string;
+  kube: KubeClient;
+  informers: Informers;
+  recorder: EventRecorder;
+  calls: VolumeCalls;
+  clock: Clock;
+  log: Log;
+  metrics: ProvisionerMetrics;
+  /** The driver attaches: a volume that is attached is not deleted. */
+  attaches: boolean;
+  /** With one provisioner a node: whether the volume is this node's. */
+  isLocal(volume: PersistentVolume): boolean;
+  capacityChanged(className: string): void;
+  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
+}
+
+export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
+  const { driver, kube, informers, recorder, calls, clock, metrics } = options;
+  const volumes = informers.of(persistentVolumes);
+  const classes = informers.of(storageClasses);
+  const latest = new ReadYourWrites(volumes);
+  const attachments = options.attaches ? informers.of(volumeAttachments) : undefined;
+  const loop = createLoop({ ...options.loop, name: 'volumes', reconcile });
+
+  attachments?.addIndex(ATTACHED_BY_VOLUME, ({ spec: { source } }) =>
+    source.persistentVolumeName ? [source.persistentVolumeName] : [],
+  );
+  attachments?.subscribe({
+    deleted: ({ spec: { source } }) => {
+      if (source.persistentVolumeName) loop.add(source.persistentVolumeName);
+    },
+  });
+  const look = (volume: PersistentVolume): void => {
+    if (decideVolume(volume, driver).do !== 'nothing') loop.add(volume.metadata.name);
+  };
+  volumes.subscribe({ added: look, updated: (_before, after) => look(after) });
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const volume = latest.get(key);
+    if (!volume || !options.isLocal(volume)) return done;
+    const step = decideVolume(volume, driver);
+    const request = { kube, resource: persistentVolumes, object: volume, signal };
+    switch (step.do) {
+      case 'nothing':
+        return done;
+      case 'protect':
+        latest.wrote(await addFinalizer({ ...request, finalizer: FINALIZER_PROVISIONER }));
+        return done;
+      case 'release': {
+        const released = await removeFinalizer({ ...request, finalizer: FINALIZER_PROVISIONER });
+        if (released) latest.wrote(released);
+        return done;
+      }
+      case 'delete':
+        await deleteStorage(volume, signal);
+        return done;
+      default:
+        return step satisfies never;
+    }
+  }
+
+  async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const startMs = clock.monotonicMs();
+    const className = storageClassOf(volume) ?? '';
+    try {
+      await refuseIfUsed(volume, signal);
+      const secrets = await secretsFor(volume, signal);
+      await calls.delete(volume.spec.csi?.volumeHandle ?? '', secrets, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      metrics.deleteFailed({ class: className });
+      if (error instanceof CsiError || error instanceof ClaimProblem || error instanceof SecretError) {
+        recorder.event(volume, 'Warning', 'VolumeFailedDelete', error.message);
+      }
+      throw error;
+    }
+    metrics.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
+    options.capacityChanged(className);
+    options.log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
+    await deleteObject(volume, signal);
+  }
+
+  /** The storage is gone. A crash in between is harmless: DeleteVolume is asked again and says yes again. */
+  async function deleteObject(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { name, uid, deletionTimestamp } = volume.metadata;
+    if (deletionTimestamp === undefined) {
+      try {
+        await kube.delete(persistentVolumes, { name }, { preconditions: { uid }, signal });
+      } catch (error) {
+        if (isNotFound(error)) return;
+        throw error;
+      }
+    }
+    const request = { kube, resource: persistentVolumes, object: volume, finalizer: FINALIZER_PROVISIONER };
+    const left = await removeFinalizer({ ...request, signal });
+    if (left) latest.wrote(left);
+  }
+
+  async function refuseIfUsed(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { name } = volume.metadata;
+    const attached = attachments?.byIndex(ATTACHED_BY_VOLUME, name)[0];
+    if (attached) {
+      throw new ClaimProblem(`persistentvolume ${name} is still attached to node ${attached.spec.nodeName}`);
+    }
+    const { claimRef } = volume.spec;
+    if (!claimRef?.name || !claimRef.namespace) return;
+    // By the server's word: the phase may have been written by hand, and data is about to be destroyed.
+    try {
+      const claimName = { name: claimRef.name, namespace: claimRef.namespace };
+      const claim = await kube.get(persistentVolumeClaims, claimName, { signal });
+      if (claim.metadata.uid !== claimRef.uid) return;
+      if (claim.spec.volumeName && claim.spec.volumeName !== name) return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      throw error;
+    }
+    throw new ClaimProblem(
+      `persistentvolume ${name} is marked Released, but its claim ${claimRef.namespace}/${claimRef.name} exists; not deleting it`,
+    );
+  }
+
+  async function secretsFor(volume: PersistentVolume, signal: AbortSignal): Promise<CsiSecrets | undefined> {
+    const className = storageClassOf(volume);
+    const ref = deletionSecretOf(volume, className ? classes.get(className) : undefined);
+    if (!ref) return undefined;
+    try {
+      return await readSecret(kube, ref, { signal });
+    } catch (error) {
+      if (!(error instanceof SecretError && error.missing)) throw error;
+      // It may have gone with its namespace; the driver says whether it can do without.
+      options.log.warn('Deleting a volume without its secret', { volume: volume.metadata.name, err: error });
+      return undefined;
+    }
+  }
+
+  return loop;
+}
