@@ -18,7 +18,6 @@ import type { HttpsDoor } from './http/https-door.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
 import { createLocalClient } from './local-door.ts';
-import { followNamespaces } from './namespace-cleanup.ts';
 import type { Reader, User } from './pipeline.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
 import type { Journal } from './storage/journal.ts';
@@ -116,7 +115,6 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };
   const unfollow = followCustomResources(machine, reader);
-  const unfollowNamespaces = followNamespaces(machine, reader);
   const system = createLocalClient(machine, SYSTEM);
   const unbootstrap = await bootstrapStore(system, reader, log);
   const unfollowEvents = followEvents({ client: system, reader, clock, log });
@@ -134,7 +132,6 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       stopping.abort();
       await door?.stop();
       unfollow();
-      unfollowNamespaces();
       unfollowRoles();
       unbootstrap();
       unfollowEvents();

@@ -6,6 +6,7 @@ import type { Draft, KubeObject, ObjectName, Resource } from '../api/object.ts';
 import type {
   CallOptions,
   DeleteOptions,
+  Discovery,
   KubeClient,
   KubeList,
   ListOptions,
@@ -16,6 +17,7 @@ import type {
   WriteOptions,
 } from '../runtime/kube.ts';
 import type { Timer } from '../runtime/ports.ts';
+import { servedResources } from './discovery/served-resources.ts';
 import type { Subresource } from './kind.ts';
 import type { User } from './pipeline.ts';
 import { create } from './verbs/create.ts';
@@ -39,7 +41,7 @@ import { WatchQueue } from './verbs/watch-queue.ts';
 
 const BOOKMARK_PERIOD_MS = 60_000;
 
-export function createLocalClient(machine: Machine, user: User): KubeClient {
+export function createLocalClient(machine: Machine, user: User): KubeClient & Discovery {
   const { registry } = machine;
 
   function requestFor(
@@ -159,6 +161,11 @@ export function createLocalClient(machine: Machine, user: User): KubeClient {
       options?.signal?.throwIfAborted();
       const request = writeFor('create', resource, name, { ...options, subresource });
       return bodyOf<R>(await createSubresource(machine, request, copyOf(body)));
+    },
+
+    async servedResources(options) {
+      options?.signal?.throwIfAborted();
+      return { resources: servedResources(registry), unknown: [] };
     },
   };
 }

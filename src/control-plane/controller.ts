@@ -2,7 +2,7 @@
 
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer.ts';
-import type { KubeClient } from '../runtime/kube.ts';
+import type { Discovery, KubeClient } from '../runtime/kube.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 
@@ -15,6 +15,11 @@ export interface ControllerPorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
+}
+
+/** For controllers that act on kinds they never heard of. */
+export interface DiscoveringPorts extends ControllerPorts {
+  discovery: Discovery;
 }
 
 export interface Controller {

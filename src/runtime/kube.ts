@@ -97,3 +97,19 @@ export interface KubeClient {
     options?: WriteOptions,
   ): Promise<R>;
 }
+
+/** A kind that a server serves, in the version it prefers. */
+export interface ServedResource extends Resource {
+  readonly verbs: readonly string[];
+}
+
+export interface ServedResources {
+  readonly resources: readonly ServedResource[];
+  /** Groups (with their versions) that the server lists and could not describe: their kinds are missing above. */
+  readonly unknown: readonly string[];
+}
+
+/** What kinds there are. Apart from `KubeClient`, because only those who act on kinds they never heard of ask. */
+export interface Discovery {
+  servedResources(options?: CallOptions): Promise<ServedResources>;
+}

@@ -294,7 +294,7 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     await run(['patch', 'cm', 'held', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     assert.match(await deletion, /configmap "held" deleted/);
     assert.match(await kubectl('delete cm seen-2 seen-3'), /"seen-3" deleted/);
-    assert.match(await kubectl('delete namespace made'), /namespace "made" deleted/);
+    assert.match(await kubectl('delete namespace made --wait=false'), /namespace "made" deleted/);
   });
 
   it('waits for conditions and deletions', async () => {

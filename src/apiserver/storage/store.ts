@@ -58,7 +58,6 @@ class Collection {
 export class Store {
   readonly #options: StoreOptions;
   readonly #collections = new Map<string, Collection>();
-  readonly #listeners = new Set<ChangeListener>();
   readonly history: History;
   #revision: number;
   #headRevision: number;
@@ -132,12 +131,6 @@ export class Store {
     const { listeners } = this.#collection(type);
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }
-
-  /** Follows every kind, after the listeners of the kind itself. */
-  subscribeAll(listener: ChangeListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Resolves once the plan is durable and visible; rejects with what `decide` threw, or a CommitError. */
@@ -275,7 +268,7 @@ export class Store {
     if (collection.heads.get(change.key)?.change === change) collection.heads.delete(change.key);
     this.#revision = change.revision;
     this.history.push(change);
-    for (const listener of [...collection.listeners, ...this.#listeners]) {
+    for (const listener of [...collection.listeners]) {
       try {
         listener(change);
       } catch (error) {

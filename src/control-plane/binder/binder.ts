@@ -16,6 +16,7 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { storageClassOf } from '../../api/volumes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { BinderObjects } from './binder-objects.ts';
@@ -43,6 +44,8 @@ export function createBinder(ports: ControllerPorts): Controller {
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
   const classes = informers.of(storageClasses);
+  const nodeCache = informers.of(nodes);
+  const podCache = informers.of(pods);
   claims.addIndex(BY_VOLUME, namedVolume);
   claims.addIndex(WAITING_BY_CLASS, waitingInClass);
   const objects = new BinderObjects(kube, { claims, volumes });
@@ -56,8 +59,8 @@ export function createBinder(ports: ControllerPorts): Controller {
       objects,
       pool,
       classes,
-      nodes: informers.of(nodes),
-      podsOf: indexPodsByClaim(informers.of(pods)),
+      nodes: nodeCache,
+      podsOf: indexPodsByClaim(podCache),
       recorder,
     }),
   });
@@ -112,7 +115,7 @@ export function createBinder(ports: ControllerPorts): Controller {
   return {
     name: 'persistentvolume-binder-controller',
     async run(signal) {
-      await informers.synced(signal);
+      if (!(await cachesSynced([claims, volumes, classes, nodeCache, podCache], signal))) return;
       await Promise.all([claimLoop.run(signal), volumeLoop.run(signal)]);
     },
   };

@@ -10,6 +10,7 @@ import {
 } from '../../api/object.ts';
 import type {
   DeleteOptions,
+  Discovery,
   KubeClient,
   KubeList,
   ListOptions,
@@ -22,6 +23,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import { clientMetrics } from './client-metrics.ts';
 import { CredentialSource } from './credentials.ts';
+import { discoverResources } from './discover-resources.ts';
 import { createHttpTransport, type TransportOptions } from './http-transport.ts';
 import type { KubeConfig } from './kube-config.ts';
 import { Limiter } from './limiter.ts';
@@ -42,7 +44,7 @@ export interface HttpKubeClientOptions {
   timeouts?: Pick<TransportOptions, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>;
 }
 
-export interface HttpKubeClient extends KubeClient {
+export interface HttpKubeClient extends KubeClient, Discovery {
   /** Breaks off what is under way and closes all connections. */
   close(): Promise<void>;
 }
@@ -229,6 +231,12 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         repeatable: false,
         ...withSignal(given.signal),
       });
+    },
+
+    async servedResources({ signal } = {}) {
+      return discoverResources((path) =>
+        send({ method: 'GET', path, kind: 'read', repeatable: true, ...withSignal(signal) }),
+      );
     },
 
     close: () => transport.close(),

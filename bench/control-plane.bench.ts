@@ -1,0 +1,15 @@
+// What the control plane does in a second: claims bound to volumes that were made by hand.
+
+import { intFlag } from '../src/runtime/flags/flag.ts';
+import { binding } from './binder-candidates.ts';
+import { defineBenchmark } from './harness.ts';
+
+export const benchmark = defineBenchmark({
+  summary: 'Claims bound to volumes made by hand, on the embedded API server',
+  operation: 'claim',
+  flags: { claims: intFlag({ help: 'Volumes, and claims, a round', default: 1000, min: 1 }) },
+  candidates: {
+    'volumes first': ({ flags }) => binding(flags.claims, 'volumes'),
+    'claims first': ({ flags }) => binding(flags.claims, 'claims'),
+  },
+});

@@ -1,0 +1,160 @@
+// One object: deleted when none of its owners is left; let go or freed of its dependents when it is itself on its way
+// out. Everything is read again from the server before anything is written, and each write carries what was read.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/loop.ts';
+import type { Log } from '../../runtime/ports.ts';
+import {
+  blocks,
+  decideDependent,
+  FINALIZER_FOREGROUND,
+  FINALIZER_ORPHAN,
+  orphansDependents,
+  waitsForDependents,
+} from './decide-dependent.ts';
+import { type GraphObject, graphKey, type ObjectGraph } from './object-graph.ts';
+import type { OwnerLookup } from './owner-lookup.ts';
+
+/** New kinds are being read: what depends on the object is not known yet. */
+const WAIT_FOR_CACHES_MS = 200;
+/** The owner's kind may be installed later; discovery says so, this is the safety net. */
+const LOOK_FOR_KIND_AGAIN_MS = 60_000;
+
+export interface CollectorPorts {
+  kube: KubeClient;
+  graph: ObjectGraph;
+  owners: OwnerLookup;
+  recorder: EventRecorder;
+  log: Log;
+  enqueue(key: string): void;
+}
+
+export function createObjectCollector(ports: CollectorPorts): Reconcile {
+  const { kube, graph, owners, recorder, log, enqueue } = ports;
+
+  return async (key, { signal }) => {
+    const item = graph.find(key);
+    if (!item) return done;
+    if (item.object.metadata.deletionTimestamp) return finishDeletion(item, signal);
+    const references = item.object.metadata.ownerReferences ?? [];
+    if (references.every((each) => owners.cachedState(each, item) === 'present')) return done;
+    return collectDependent(item, signal);
+  };
+
+  async function collectDependent(item: GraphObject, signal: AbortSignal): Promise<Outcome> {
+    const live = await readLive(item, signal);
+    if (!live || live.metadata.deletionTimestamp) return done;
+    const { uid, resourceVersion, ownerReferences = [], finalizers = [] } = live.metadata;
+    const found = await Promise.all(
+      ownerReferences.map(async (reference) => ({
+        reference,
+        state: await owners.liveState(reference, item, signal),
+      })),
+    );
+    for (const { reference } of found) {
+      if (owners.isInvalid(reference, item)) {
+        const message = `ownerRef [${reference.apiVersion}/${reference.kind}, name: ${reference.name}, uid: ${reference.uid}] is namespaced and cannot own a cluster-scoped object`;
+        recorder.event(live, 'Warning', 'OwnerRefInvalidNamespace', message);
+      }
+    }
+    const dependents = graph.dependentsOf(uid).map(({ object }) => object);
+    const step = decideDependent({ owners: found, finalizers, dependents });
+    switch (step.do) {
+      case 'nothing': {
+        const isOpen = found.some(({ state }) => state === 'unknown');
+        return isOpen ? requeueAfter(LOOK_FOR_KIND_AGAIN_MS, 'the kind of an owner is not served') : done;
+      }
+      case 'drop-owners': {
+        const left = ownerReferences.filter((reference) => !step.uids.includes(reference.uid));
+        await patch(item, { resourceVersion, ownerReferences: left }, signal);
+        return done;
+      }
+      case 'delete': {
+        let version = resourceVersion;
+        if (step.unblockOwners) {
+          const unblocked = ownerReferences.map((each) => ({ ...each, blockOwnerDeletion: false }));
+          const patched = await patch(item, { resourceVersion, ownerReferences: unblocked }, signal);
+          version = patched?.metadata.resourceVersion ?? version;
+        }
+        log.v(2).info('Deleting an object whose owners are gone', { key: graphKey(item), ...step });
+        await ignoringAbsence(
+          kube.delete(item.resource, nameOf(live), {
+            // The owners were read after this version: one that came since makes this fail.
+            preconditions: { uid, resourceVersion: version },
+            propagationPolicy: step.propagation,
+            signal,
+          }),
+        );
+        return done;
+      }
+    }
+  }
+
+  async function finishDeletion(item: GraphObject, signal: AbortSignal): Promise<Outcome> {
+    const orphans = orphansDependents(item.object);
+    if (!orphans && !waitsForDependents(item.object)) return done;
+    if (!graph.hasSynced) return requeueAfter(WAIT_FOR_CACHES_MS, 'kinds are still being read');
+    const { uid } = item.object.metadata;
+    const dependents = graph.dependentsOf(uid);
+    if (orphans) {
+      for (const dependent of dependents) await disown(dependent, uid, signal);
+      await removeFinalizer(item, FINALIZER_ORPHAN, signal);
+      return done;
+    }
+    if (dependents.some(({ object }) => blocks(object, uid))) {
+      // Each goes on its own account, and the last one's end brings this one back.
+      for (const dependent of dependents) enqueue(graphKey(dependent));
+      return done;
+    }
+    await removeFinalizer(item, FINALIZER_FOREGROUND, signal);
+    return done;
+  }
+
+  async function disown(dependent: GraphObject, ownerUid: string, signal: AbortSignal): Promise<void> {
+    const live = await readLive(dependent, signal);
+    const { resourceVersion, ownerReferences = [] } = live?.metadata ?? {};
+    const left = ownerReferences.filter(({ uid }) => uid !== ownerUid);
+    if (!live || left.length === ownerReferences.length) return;
+    await patch(dependent, { resourceVersion, ownerReferences: left }, signal);
+  }
+
+  async function removeFinalizer(item: GraphObject, finalizer: string, signal: AbortSignal): Promise<void> {
+    const live = await readLive(item, signal);
+    const { resourceVersion, finalizers = [] } = live?.metadata ?? {};
+    if (!finalizers.includes(finalizer)) return;
+    await patch(
+      item,
+      { resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) },
+      signal,
+    );
+  }
+
+  /** The very object, as the server has it now. */
+  async function readLive({ resource, object }: GraphObject, signal: AbortSignal) {
+    const live = await ignoringAbsence(kube.get<KubeObject>(resource, nameOf(object), { signal }));
+    return live?.metadata.uid === object.metadata.uid ? live : undefined;
+  }
+
+  function patch({ resource, object }: GraphObject, metadata: object, signal: AbortSignal) {
+    return ignoringAbsence(
+      kube.patch<KubeObject>(resource, nameOf(object), { metadata }, { type: 'merge', signal }),
+    );
+  }
+}
+
+function nameOf({ metadata: { name, namespace } }: KubeObject): { name: string; namespace?: string } {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+/** What is gone needs nothing more. */
+async function ignoringAbsence<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

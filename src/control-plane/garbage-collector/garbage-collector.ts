@@ -1,0 +1,105 @@
+// The garbage collector: what has owners goes when the last of them is gone, at once (background), before its owner
+// (foreground), or not at all (orphan). Watches the metadata of every kind the server serves; writes finalizers and
+// owner references, and deletes.
+
+import { customResourceDefinitions } from '../../api/kinds.ts';
+import { done, requeueAfter } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, DiscoveringPorts } from '../controller.ts';
+import { createObjectCollector } from './collect-object.ts';
+import { orphansDependents, waitsForDependents } from './decide-dependent.ts';
+import { type GraphListener, type GraphObject, graphKey, ObjectGraph } from './object-graph.ts';
+import { OwnerLookup } from './owner-lookup.ts';
+
+const WORKERS = 20;
+const BACKOFF = { startMs: 100, maxMs: 60_000 };
+/** Kinds come with CRDs, which are watched; aggregated APIs come without a word. */
+const DISCOVER_AGAIN_MS = 300_000;
+/** A server describes a new kind a moment after it accepts its definition. */
+const AFTER_DEFINITION_MS = 2_000;
+const DISCOVER_UNKNOWN_MS = 30_000;
+const PERIODIC = 'periodic';
+
+export function createGarbageCollector(ports: DiscoveringPorts): Controller {
+  const { kube, informers, discovery, recorder, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'garbage-collector' });
+  const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+
+  const enqueue = (item: GraphObject): void => objectLoop.add(graphKey(item));
+  /** Owners that wait for their dependents look again when one of these changes. */
+  const wakeWaitingOwners = ({ object }: GraphObject): void => {
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      const owner = graph.findByUid(uid);
+      if (owner && waitsForDependents(owner.object)) enqueue(owner);
+    }
+  };
+  const listener: GraphListener = {
+    changed(before, after) {
+      const ownersChanged = references(before) !== references(after);
+      if (ownersChanged && after.object.metadata.ownerReferences?.length) enqueue(after);
+      if (before && ownersChanged) wakeWaitingOwners(before);
+      if (waitsForDependents(after.object) || orphansDependents(after.object)) enqueue(after);
+    },
+    deleted(last) {
+      for (const dependent of graph.dependentsOf(last.object.metadata.uid)) enqueue(dependent);
+      wakeWaitingOwners(last);
+    },
+  };
+  const graph = new ObjectGraph({ informers, discovery, listener });
+  const owners = new OwnerLookup({ kube, graph });
+  const objectLoop = createLoop({
+    ...common,
+    name: 'garbage',
+    workers: WORKERS,
+    reconcile: createObjectCollector({
+      kube,
+      graph,
+      owners,
+      recorder,
+      log,
+      enqueue: (key) => objectLoop.add(key),
+    }),
+  });
+  const discovered = Promise.withResolvers<void>();
+  const discoveryLoop = createLoop({
+    ...common,
+    name: 'garbage-discovery',
+    async reconcile(key, { signal }) {
+      const unknown = await graph.refresh(signal);
+      discovered.resolve();
+      if (key !== PERIODIC) return done;
+      if (unknown.length === 0) return requeueAfter(DISCOVER_AGAIN_MS, 'kinds may come and go');
+      log.warn('Some kinds cannot be looked at; what they own is left alone', { groups: unknown });
+      return requeueAfter(DISCOVER_UNKNOWN_MS, 'some groups could not be described');
+    },
+  });
+  const definitionChanged = (): void => {
+    discoveryLoop.add('definitions');
+    discoveryLoop.addAfter('definitions, a moment later', AFTER_DEFINITION_MS);
+  };
+  informers.of(customResourceDefinitions).subscribe({
+    added: definitionChanged,
+    updated: definitionChanged,
+    deleted: definitionChanged,
+  });
+
+  /** Before, nearly every owner would seem absent and have to be asked for. */
+  async function collectOnceSynced(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => discovered.resolve(), { once: true });
+    await discovered.promise;
+    if (await cachesSynced([graph], signal)) await objectLoop.run(signal);
+  }
+
+  return {
+    name: 'garbage-collector-controller',
+    async run(signal) {
+      discoveryLoop.add(PERIODIC);
+      await Promise.all([discoveryLoop.run(signal), collectOnceSynced(signal)]);
+    },
+  };
+}
+
+function references(item: GraphObject | undefined): string {
+  return JSON.stringify(item?.object.metadata.ownerReferences ?? []);
+}

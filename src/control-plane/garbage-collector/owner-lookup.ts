@@ -1,0 +1,70 @@
+// Whether an owner exists. The caches may say that it does; that it does not, only the server may say.
+
+import type { KubeObject, OwnerReference } from '../../api/object.ts';
+import { LruMap } from '../../runtime/events/lru-map.ts';
+import type { KubeClient, ServedResource } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { type OwnerState, waitsForDependents } from './decide-dependent.ts';
+import type { GraphObject, ObjectGraph } from './object-graph.ts';
+
+/** A thousand dependents of one owner ask once. A UID never comes back. */
+const ABSENT_OWNERS = 1000;
+
+export class OwnerLookup {
+  readonly #kube: KubeClient;
+  readonly #graph: ObjectGraph;
+  readonly #absent = new LruMap<string, true>(ABSENT_OWNERS);
+
+  constructor(ports: { kube: KubeClient; graph: ObjectGraph }) {
+    this.#kube = ports.kube;
+    this.#graph = ports.graph;
+  }
+
+  /** From the caches alone; undefined when they do not show it. */
+  cachedState(reference: OwnerReference, dependent: GraphObject): OwnerState | undefined {
+    const owner = this.#graph.findByUid(reference.uid);
+    if (!owner || !couldOwn(owner, reference, dependent.object)) return undefined;
+    return waitsForDependents(owner.object) ? 'waiting' : 'present';
+  }
+
+  async liveState(
+    reference: OwnerReference,
+    dependent: GraphObject,
+    signal: AbortSignal,
+  ): Promise<OwnerState> {
+    const resource = this.#graph.resourceOf(reference);
+    if (!resource || isOutOfReach(resource, dependent.object)) return 'unknown';
+    const { namespace } = dependent.object.metadata;
+    const place = resource.namespaced && namespace !== undefined ? { namespace } : {};
+    const remembered = `${reference.uid} ${place.namespace ?? ''}`;
+    if (this.#absent.get(remembered)) return 'absent';
+    try {
+      const owner = await this.#kube.get(resource, { name: reference.name, ...place }, { signal });
+      if (owner.metadata.uid === reference.uid) return waitsForDependents(owner) ? 'waiting' : 'present';
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    this.#absent.set(remembered, true);
+    return 'absent';
+  }
+
+  /** A cluster-wide object cannot belong to one in some namespace: there is no saying in which. */
+  isInvalid(reference: OwnerReference, dependent: GraphObject): boolean {
+    const resource = this.#graph.resourceOf(reference);
+    return resource !== undefined && isOutOfReach(resource, dependent.object);
+  }
+}
+
+function isOutOfReach(owner: ServedResource, dependent: KubeObject): boolean {
+  return owner.namespaced && dependent.metadata.namespace === undefined;
+}
+
+/** The UID alone proves nothing: whoever wrote the reference may have named another object's. */
+function couldOwn(owner: GraphObject, reference: OwnerReference, dependent: KubeObject): boolean {
+  const { name, namespace } = owner.object.metadata;
+  return (
+    owner.resource.kind === reference.kind &&
+    name === reference.name &&
+    (namespace === undefined || namespace === dependent.metadata.namespace)
+  );
+}

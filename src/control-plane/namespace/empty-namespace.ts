@@ -1,0 +1,92 @@
+// Deletes everything in a namespace, of every kind the server serves, and says what is left. Pods are given the time
+// that they ask for.
+
+import type { KubeObject } from '../../api/object.ts';
+import { apiVersionOf } from '../../api/object.ts';
+import type { Discovery, KubeClient, ServedResource } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import type { NamespaceContent } from './namespace-conditions.ts';
+
+export async function emptyNamespace(
+  { kube, discovery }: { kube: KubeClient; discovery: Discovery },
+  namespace: string,
+  signal: AbortSignal,
+): Promise<NamespaceContent> {
+  const { resources, unknown } = await discovery.servedResources({ signal });
+  const left: { resource: string; count: number }[] = [];
+  const finalizers = new Map<string, number>();
+  const failures: string[] = [];
+  const results = await Promise.allSettled(
+    resources.filter(canBeEmptied).map(async (resource) => ({
+      resource,
+      items: await deleteAll(kube, resource, namespace, signal),
+    })),
+  );
+  signal.throwIfAborted();
+  for (const result of results) {
+    if (result.status === 'rejected') {
+      failures.push(result.reason instanceof Error ? result.reason.message : String(result.reason));
+      continue;
+    }
+    const { resource, items } = result.value;
+    if (items.length === 0) continue;
+    left.push({ resource: typeName(resource), count: items.length });
+    for (const finalizer of items.flatMap(({ metadata }) => metadata.finalizers ?? [])) {
+      finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+    }
+  }
+  return {
+    left,
+    finalizers: [...finalizers].map(([finalizer, count]) => ({ finalizer, count })),
+    unknown,
+    failures,
+  };
+}
+
+/** What is left afterwards. Most kinds have nothing there, which one read shows. */
+async function deleteAll(
+  kube: KubeClient,
+  resource: ServedResource,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const read = async () => (await kube.list<KubeObject>(resource, { namespace, signal })).items;
+  try {
+    const found = await read();
+    const staying = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    if (staying.length === 0) return found;
+    if (resource.verbs.includes('deletecollection')) {
+      await kube.deleteCollection(resource, { namespace }, { propagationPolicy: 'Background', signal });
+    } else {
+      for (const { metadata } of staying) await deleteOne(kube, resource, metadata, signal);
+    }
+    return await read();
+  } catch (error) {
+    // The kind went away together with all its objects.
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+async function deleteOne(
+  kube: KubeClient,
+  resource: ServedResource,
+  { name, namespace = '', uid }: KubeObject['metadata'],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await kube.delete(resource, { name, namespace }, { preconditions: { uid }, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+function canBeEmptied({ namespaced, verbs }: ServedResource): boolean {
+  return namespaced && ['list', 'delete'].every((verb) => verbs.includes(verb));
+}
+
+function typeName(resource: ServedResource): string {
+  return resource.group === ''
+    ? `${resource.plural}.`
+    : `${resource.plural}.${apiVersionOf(resource).split('/')[0]}`;
+}

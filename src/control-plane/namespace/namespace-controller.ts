@@ -1,0 +1,94 @@
+// Ends namespaces: once one is being deleted, deletes what is in it, tells how far that is, and lets it go when nothing
+// is left. Watches namespaces; writes their conditions and the finalizer of their spec.
+
+import { type Namespace, namespaces } from '../../api/kinds.ts';
+import { type Backoff, createBackoff } from '../../runtime/backoff.ts';
+import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import { done, requeueAfter } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, DiscoveringPorts } from '../controller.ts';
+import { emptyNamespace } from './empty-namespace.ts';
+import { isEmpty, type NamespaceContent, namespaceConditions } from './namespace-conditions.ts';
+
+const FINALIZER = 'kubernetes';
+const WORKERS = 10;
+/** Contents go within milliseconds, or when their finalizers do, which nobody announces. */
+const LOOK_AGAIN = { startMs: 100, maxMs: 10_000 };
+
+export function createNamespaceController(ports: DiscoveringPorts): Controller {
+  const { kube, informers, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'namespace' });
+  const informer = informers.of(namespaces);
+  const waits = new Map<string, Backoff>();
+
+  const loop = createLoop({
+    name: 'namespaces',
+    workers: WORKERS,
+    clock,
+    random,
+    log,
+    backoff: LOOK_AGAIN,
+    ...(metrics && { metrics }),
+    async reconcile(name, { signal }) {
+      const namespace = informer.get(name);
+      if (!namespace || !isOurs(namespace)) {
+        waits.delete(name);
+        return done;
+      }
+      const content = await emptyNamespace(ports, name, signal);
+      if (isEmpty(content)) {
+        await finalize(name, signal);
+        waits.delete(name);
+        return done;
+      }
+      await report(namespace, content, signal);
+      const wait = waits.get(name) ?? createBackoff(LOOK_AGAIN, random);
+      waits.set(name, wait);
+      return requeueAfter(wait.nextMs(), 'the namespace is not empty yet');
+    },
+  });
+
+  async function finalize(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      const live = await kube.get(namespaces, { name }, { signal });
+      if (!isOurs(live)) return;
+      const finalizers = live.spec?.finalizers?.filter((each) => each !== FINALIZER) ?? [];
+      const next = { ...live, spec: { ...live.spec, finalizers } };
+      await kube.update(namespaces, next, { subresource: 'finalize', signal });
+      log.info('A namespace is empty and may go', { namespace: name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** For whoever wonders why it takes so long. Nothing depends on it, so that a conflict is no reason to stop. */
+  async function report(namespace: Namespace, content: NamespaceContent, signal: AbortSignal): Promise<void> {
+    const now = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+    const conditions = namespaceConditions(namespace, content, now);
+    if (conditions === undefined) return;
+    const next = { ...namespace, status: { ...namespace.status, conditions } };
+    try {
+      await kube.update(namespaces, next, { subresource: 'status', signal });
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  const look = (namespace: Namespace): void => {
+    if (isOurs(namespace)) loop.add(namespace.metadata.name);
+  };
+  informer.subscribe({ added: look, updated: (_before, after) => look(after) });
+
+  return {
+    name: 'namespace-controller',
+    async run(signal) {
+      if (await cachesSynced([informer], signal)) await loop.run(signal);
+    },
+  };
+}
+
+/** Is being deleted, and waits for us. */
+function isOurs({ metadata, spec }: Namespace): boolean {
+  return metadata.deletionTimestamp !== undefined && (spec?.finalizers?.includes(FINALIZER) ?? false);
+}
