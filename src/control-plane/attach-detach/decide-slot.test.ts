@@ -44,7 +44,11 @@ test('what is done about one volume on one node', () => {
     ['another node has it', used({ holders: ['b'] }), { do: 'refuse', holders: ['b'] }],
     ['another node has it too, and may', used({ holders: ['b'], exclusive: false }), attach],
     ['both have it already: no more harm in waiting', used({ needed: [pending], holders: ['b'] }), attach],
-    ['a second volume of the same handle', used({ needed: [attached, absent], existing: [attached] }), attach],
+    [
+      'a second volume of the same handle',
+      used({ needed: [attached, absent], existing: [attached] }),
+      attach,
+    ],
     ['the last pod is gone', unused(), detach],
     ['the last pod is gone before it was attached', unused({ existing: [pending] }), detach],
     ['the last pod is gone, attach had failed', unused({ existing: [failed] }), detach],

@@ -1,0 +1,603 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  type CSIDriver,
+  csiDrivers,
+  events,
+  type Node,
+  namespaces,
+  nodes,
+  type PersistentVolume,
+  type PodVolume,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+} from '../../api/kinds.ts';
+import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { testServer } from '../../apiserver/test-server.ts';
+import { scriptedAttacher } from '../../csi-plugin/attach/testing/scripted-attacher.ts';
+import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { createInformers } from '../../runtime/informer/create-informers.ts';
+import { silentLog } from '../../runtime/log.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { createAttachDetach } from './attach-detach.ts';
+
+const DRIVER = 'driver.example';
+const SIX_MINUTES = 6 * 60_000;
+
+/** The controller under virtual time, on a real API server in memory, with an attacher that follows a script. */
+async function world(t: TestContext) {
+  const clock = new VirtualClock();
+  const server = await testServer(t, { clock });
+  const kube = server.client(server.adminUser);
+  const ports = { kube, clock, random: seededRandom(1), log: silentLog };
+  const mine = new AbortController();
+  t.after(() => mine.abort());
+  const informers = createInformers(ports);
+  const attachments = informers.of(volumeAttachments);
+  informers.start(mine.signal);
+  await clock.runUntil(informers.synced(), 1000);
+  const attacher = scriptedAttacher(kube, attachments);
+
+  async function startController() {
+    const stop = new AbortController();
+    const metrics = createMetrics();
+    const own = createInformers(ports);
+    const recorder = createEventRecorder({
+      ...ports,
+      component: 'attachdetach-controller',
+      signal: stop.signal,
+    });
+    const controller = createAttachDetach({ ...ports, informers: own, recorder, metrics });
+    own.start(stop.signal);
+    const running = controller.run(stop.signal);
+    await clock.advance(100);
+    const end = async () => {
+      stop.abort();
+      await clock.runUntil(
+        running.catch(() => {}),
+        1000,
+      );
+    };
+    t.after(end);
+    return { stop: end, metrics };
+  }
+
+  const settle = () => clock.advance(1000);
+  async function make<T>(work: Promise<T>): Promise<T> {
+    const made = await clock.runUntil(work, 60_000);
+    return made as T;
+  }
+  const attachment = (volume: string, nodeName: string) => attachments.get(attachmentName(volume, nodeName));
+
+  return {
+    kube,
+    clock,
+    attacher,
+    attachments,
+    startController,
+    settle,
+    attachment,
+    isAttached: (volume: string, nodeName: string) => attachment(volume, nodeName)?.status?.attached === true,
+    async node(name: string, status: Node['status'] = READY) {
+      await make(kube.create(nodes, { metadata: { name } }));
+      await make(kube.patch(nodes, { name }, { status }, { type: 'merge', subresource: 'status' }));
+    },
+    nodeStatus: (name: string, status: object) =>
+      make(kube.patch(nodes, { name }, { status }, { type: 'merge', subresource: 'status' })),
+    readNode: (name: string) => make(kube.get(nodes, { name })),
+    /** A volume with a claim that is bound to it, both under one name. */
+    async volume(name: string, change: { modes?: string[]; handle?: string; namespace?: string } = {}) {
+      const { modes = ['ReadWriteOnce'], handle = name, namespace = 'default' } = change;
+      const claim = await make(
+        kube.create(persistentVolumeClaims, {
+          metadata: { name, namespace },
+          spec: {
+            accessModes: modes,
+            storageClassName: '',
+            volumeName: name,
+            resources: { requests: { storage: '1Gi' } },
+          },
+        }),
+      );
+      await make(
+        kube.create(persistentVolumes, {
+          metadata: { name },
+          spec: {
+            capacity: { storage: '1Gi' },
+            accessModes: modes,
+            persistentVolumeReclaimPolicy: 'Retain',
+            claimRef: { kind: 'PersistentVolumeClaim', name, namespace, uid: claim.metadata.uid },
+            csi: { driver: DRIVER, volumeHandle: handle },
+          } as PersistentVolume['spec'],
+        }),
+      );
+    },
+    async pod(name: string, nodeName: string, volumes: (string | PodVolume)[], namespace = 'default') {
+      await make(
+        kube.create(pods, {
+          metadata: { name, namespace },
+          spec: {
+            nodeName,
+            containers: [{ name: 'c', image: 'i' }],
+            volumes: volumes.map((volume) =>
+              typeof volume === 'string'
+                ? { name: volume, persistentVolumeClaim: { claimName: volume } }
+                : volume,
+            ),
+          },
+        }),
+      );
+    },
+    async removePod(name: string, namespace = 'default') {
+      await make(kube.delete(pods, { name, namespace }, { gracePeriodSeconds: 0 }));
+    },
+    driver: (spec: CSIDriver['spec']) => make(kube.create(csiDrivers, { metadata: { name: DRIVER }, spec })),
+    async eventsOn(pod: string, namespace = 'default') {
+      const { items } = await make(kube.list(events, { namespace }));
+      return items
+        .filter(({ involvedObject }) => involvedObject.name === pod)
+        .map(({ reason, message }) => `${reason}: ${message}`);
+    },
+    make,
+  };
+}
+
+const READY: Node['status'] = { conditions: [{ type: 'Ready', status: 'True' }] };
+
+test('[ATT-10] a volume is attached when a pod that uses it is scheduled, and detached when it is gone', async (t) => {
+  const w = await world(t);
+  const { metrics } = await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  assert(w.isAttached('data', 'n1'));
+  const name = uniqueVolumeName(DRIVER, 'data');
+  assert.deepEqual((await w.readNode('n1')).status?.volumesAttached, [
+    { name, devicePath: attachmentName('data', 'n1') },
+  ]);
+  assert.deepEqual(await w.eventsOn('p'), [
+    'SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "data"',
+  ]);
+  assert.match(await metrics.text(), /attachdetach_controller_total_volumes\{[^}]*desired[^}]*\} 1/);
+  await w.removePod('p');
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+  assert.deepEqual((await w.readNode('n1')).status?.volumesAttached ?? [], []);
+});
+
+test('[ATT-10] a volume stays while another pod on the node uses it, or the node has it mounted', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.pod('q', 'n1', ['data']);
+  await w.settle();
+  await w.nodeStatus('n1', { volumesInUse: [uniqueVolumeName(DRIVER, 'data')] });
+  await w.removePod('p');
+  await w.clock.advance(2 * SIX_MINUTES);
+  assert(w.isAttached('data', 'n1'));
+  await w.removePod('q');
+  await w.clock.advance(2 * SIX_MINUTES);
+  assert(w.isAttached('data', 'n1'), 'a node that is fine is waited for, however long it takes');
+  await w.nodeStatus('n1', { volumesInUse: [] });
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('[ATT-10] a pod that has ended no longer keeps its volume', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  const status = { phase: 'Succeeded' };
+  await w.make(
+    w.kube.patch(
+      pods,
+      { name: 'p', namespace: 'default' },
+      { status },
+      { type: 'merge', subresource: 'status' },
+    ),
+  );
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('[ATT-10] a volume for one node is refused to a second one, with an event that names who has it', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await w.pod('q', 'n2', ['data']);
+  await w.settle();
+  assert.equal(w.attachment('data', 'n2'), undefined);
+  assert.deepEqual(await w.eventsOn('q'), [
+    'FailedAttachVolume: Multi-Attach error for volume "data" Volume is already used by pod(s) p',
+  ]);
+  w.attacher.detach('silent');
+  await w.removePod('p');
+  await w.settle();
+  assert.equal(w.attachment('data', 'n2'), undefined, 'not before the first node has let go');
+  w.attacher.detach('ok');
+  await w.settle();
+  assert(w.isAttached('data', 'n2'));
+  assert.equal(w.attacher.mostNodes, 1);
+});
+
+test('[ATT-10] two nodes that want a single-node volume at the same instant: one gets it', async (t) => {
+  const w = await world(t);
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.pod('q', 'n2', ['data']);
+  // Both are there when the controller begins, so that it looks at both before it has seen what it made for either.
+  await w.startController();
+  await w.settle();
+  assert.equal(w.attachments.list().length, 1);
+  assert.equal(w.attacher.mostNodes, 1);
+});
+
+test('[ATT-10] an attempt to attach that may have succeeded keeps the volume from other nodes', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  w.attacher.attach({ error: 'timed out' });
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  assert.deepEqual(await w.eventsOn('p'), [
+    'FailedAttachVolume: AttachVolume.Attach failed for volume "data" : timed out',
+  ]);
+  w.attacher.detach('silent');
+  await w.removePod('p');
+  await w.pod('q', 'n2', ['data']);
+  await w.settle();
+  // Deleted and `attached: false`, but its attacher has not let it go.
+  assert.notEqual(w.attachment('data', 'n1')?.metadata.deletionTimestamp, undefined);
+  assert.equal(w.attachment('data', 'n2'), undefined);
+  w.attacher.attach('ok');
+  w.attacher.detach('ok');
+  await w.settle();
+  assert(w.isAttached('data', 'n2'));
+});
+
+test('a volume for many nodes goes to each of them', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data', { modes: ['ReadWriteMany'] });
+  await w.pod('p', 'n1', ['data']);
+  await w.pod('q', 'n2', ['data']);
+  await w.settle();
+  assert(w.isAttached('data', 'n1') && w.isAttached('data', 'n2'));
+  await w.removePod('p');
+  await w.settle();
+  assert(!w.isAttached('data', 'n1') && w.isAttached('data', 'n2'));
+});
+
+test('[ATT-10] a restart goes on where the last run ended: nothing is attached twice, nothing is left behind', async (t) => {
+  const w = await world(t);
+  const first = await w.startController();
+  await w.node('n1');
+  for (const name of ['kept', 'left', 'asked']) await w.volume(name);
+  await w.pod('keeps', 'n1', ['kept']);
+  await w.pod('leaves', 'n1', ['left']);
+  await w.settle();
+  w.attacher.attach('silent');
+  await w.pod('asks', 'n1', ['asked']);
+  await w.settle();
+  await first.stop();
+  const before = ['kept', 'asked'].map((name) => w.attachment(name, 'n1')?.metadata.uid);
+  await w.removePod('leaves');
+  // Somebody wrote nonsense meanwhile; what other plugins attached is not ours to judge.
+  const others = { name: 'kubernetes.io/nfs/x', devicePath: '' };
+  await w.nodeStatus('n1', {
+    volumesAttached: [others, { name: uniqueVolumeName(DRIVER, 'never'), devicePath: 'x' }],
+  });
+  await w.startController();
+  w.attacher.attach('ok');
+  await w.settle();
+  assert.deepEqual(
+    ['kept', 'asked'].map((name) => w.attachment(name, 'n1')?.metadata.uid),
+    before,
+  );
+  assert.equal(w.attachment('left', 'n1'), undefined);
+  assert(w.isAttached('asked', 'n1'));
+  assert.deepEqual(
+    (await w.readNode('n1')).status?.volumesAttached?.map(({ name }) => name),
+    [uniqueVolumeName(DRIVER, 'asked'), uniqueVolumeName(DRIVER, 'kept'), others.name],
+  );
+});
+
+test('[ATT-10] a volume that is being detached is attached anew once that has ended', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  const old = w.attachment('data', 'n1')?.metadata.uid;
+  w.attacher.detach({ error: 'busy' });
+  await w.removePod('p');
+  await w.settle();
+  await w.pod('q', 'n1', ['data']);
+  await w.settle();
+  assert.equal(w.attachment('data', 'n1')?.metadata.uid, old);
+  assert.deepEqual((await w.readNode('n1')).status?.volumesAttached ?? [], []);
+  w.attacher.detach('ok');
+  await w.settle();
+  assert(w.isAttached('data', 'n1'));
+  assert.notEqual(w.attachment('data', 'n1')?.metadata.uid, old);
+});
+
+test('the success of an attach that failed at first is told as well', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  w.attacher.attach({ error: 'no room' });
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  w.attacher.attach('ok');
+  await w.settle();
+  assert.deepEqual(await w.eventsOn('p'), [
+    'FailedAttachVolume: AttachVolume.Attach failed for volume "data" : no room',
+    'SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "data"',
+  ]);
+});
+
+for (const [what, strike] of [
+  [
+    'is not ready',
+    (w: Awaited<ReturnType<typeof world>>) =>
+      w.nodeStatus('n1', { conditions: [{ type: 'Ready', status: 'Unknown' }] }),
+  ],
+  ['is gone', (w: Awaited<ReturnType<typeof world>>) => w.make(w.kube.delete(nodes, { name: 'n1' }))],
+] as const) {
+  test(`[ATT-10] a volume is taken from a node that ${what} after six minutes, not before`, async (t) => {
+    const w = await world(t);
+    const { metrics } = await w.startController();
+    await w.node('n1');
+    await w.volume('data');
+    await w.pod('p', 'n1', ['data']);
+    await w.settle();
+    await w.nodeStatus('n1', { volumesInUse: [uniqueVolumeName(DRIVER, 'data')] });
+    await strike(w);
+    await w.clock.advance(SIX_MINUTES);
+    assert(w.isAttached('data', 'n1'), 'a pod still uses it');
+    await w.removePod('p');
+    await w.clock.advance(SIX_MINUTES - 5000);
+    assert(w.isAttached('data', 'n1'));
+    await w.clock.advance(6000);
+    assert.deepEqual(w.attachments.list(), []);
+    assert.match(await metrics.text(), /attachdetach_controller_forced_detaches\{reason="timeout"\} 1/);
+  });
+}
+
+test('a node that comes back in time keeps its volume until it has unmounted it', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await w.nodeStatus('n1', {
+    volumesInUse: [uniqueVolumeName(DRIVER, 'data')],
+    conditions: [{ type: 'Ready', status: 'False' }],
+  });
+  await w.removePod('p');
+  await w.clock.advance(SIX_MINUTES - 5000);
+  await w.nodeStatus('n1', READY ?? {});
+  await w.clock.advance(60_000);
+  await w.nodeStatus('n1', { conditions: [{ type: 'Ready', status: 'False' }] });
+  await w.clock.advance(SIX_MINUTES - 5000);
+  assert(w.isAttached('data', 'n1'), 'the six minutes begin anew');
+  await w.clock.advance(10_000);
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('[ATT-10] a node that is out of service gives its volumes up at once', async (t) => {
+  const w = await world(t);
+  const { metrics } = await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await w.nodeStatus('n1', {
+    volumesInUse: [uniqueVolumeName(DRIVER, 'data')],
+    conditions: [{ type: 'Ready', status: 'Unknown' }],
+  });
+  await w.removePod('p');
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  await w.make(w.kube.patch(nodes, { name: 'n1' }, { spec: { taints } }, { type: 'merge' }));
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+  assert.match(await metrics.text(), /forced_detaches\{reason="out-of-service"\} 1/);
+});
+
+test('[ATT-9] a driver that needs no attachment gets none, and what exists goes when its pods are gone', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('before');
+  await w.volume('after');
+  await w.pod('p', 'n1', ['before']);
+  await w.settle();
+  assert(w.isAttached('before', 'n1'), 'without a CSIDriver object volumes are attached');
+  await w.driver({ attachRequired: false });
+  await w.pod('q', 'n1', ['after']);
+  await w.settle();
+  assert.equal(w.attachment('after', 'n1'), undefined);
+  assert(w.isAttached('before', 'n1'), 'nothing is taken from a running pod');
+  await w.removePod('p');
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+  await w.make(w.kube.delete(csiDrivers, { name: DRIVER }));
+  await w.driver({ attachRequired: true });
+  await w.settle();
+  assert(w.isAttached('after', 'n1'), 'the object as it is now decides');
+});
+
+const inline = (volumeHandle?: string): PodVolume => ({
+  name: 'scratch',
+  csi: {
+    driver: DRIVER,
+    ...(volumeHandle && { volumeHandle }),
+    volumeAttributes: { a: 'b' },
+    controllerPublishSecretRef: { name: 'key' },
+  },
+});
+
+test('[INL-4] a persistent inline volume is attached with its whole source, and detached after the pod is gone', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.make(w.kube.create(namespaces, { metadata: { name: 'team' } }));
+  await w.driver({ volumeLifecycleModes: ['Persistent'] });
+  await w.pod('p', 'n1', [inline('disk-1')], 'team');
+  await w.settle();
+  const [attachment] = w.attachments.list();
+  assert.match(attachment?.metadata.name ?? '', /^inline-/);
+  assert.deepEqual(attachment?.spec, {
+    attacher: DRIVER,
+    nodeName: 'n1',
+    source: {
+      inlineVolumeSource: {
+        volumeSource: {
+          csi: {
+            driver: DRIVER,
+            volumeHandle: 'disk-1',
+            volumeAttributes: { a: 'b' },
+            controllerPublishSecretRef: { name: 'key' },
+          },
+        },
+        namespace: 'team',
+      },
+    },
+  });
+  assert.equal(attachment?.status?.attached, true);
+  await w.removePod('p', 'team');
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('an ephemeral inline volume is never attached, whether or not it has a handle', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.driver({ volumeLifecycleModes: ['Ephemeral'] });
+  await w.pod('p', 'n1', [inline()]);
+  await w.pod('q', 'n1', [inline('ignored')]);
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('two volumes with one handle: none is detached while either is used on the node, nor attached elsewhere', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('a', { handle: 'shared' });
+  await w.volume('b', { handle: 'shared' });
+  await w.pod('p', 'n1', ['a']);
+  await w.pod('q', 'n1', ['b']);
+  await w.settle();
+  assert(w.isAttached('a', 'n1') && w.isAttached('b', 'n1'));
+  await w.removePod('p');
+  await w.pod('r', 'n2', ['a']);
+  await w.settle();
+  assert(w.isAttached('a', 'n1') && w.isAttached('b', 'n1'));
+  assert.equal(w.attachment('a', 'n2'), undefined);
+  await w.removePod('q');
+  await w.settle();
+  assert.deepEqual(
+    w.attachments.list().map(({ spec }) => [spec.nodeName, spec.source.persistentVolumeName]),
+    [['n2', 'a']],
+  );
+});
+
+test('a claim and volume deleted under a running pod take nothing from it', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  for (const [resource, name] of [
+    [persistentVolumeClaims, { name: 'data', namespace: 'default' }],
+    [persistentVolumes, { name: 'data' }],
+  ] as const) {
+    await w.make(w.kube.patch(resource, name, { metadata: { finalizers: null } }, { type: 'merge' }));
+    await w.make(w.kube.delete(resource, name));
+  }
+  await w.settle();
+  assert(w.isAttached('data', 'n1'));
+  await w.removePod('p');
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('an attachment nobody asked for goes, also when its volume is unknown', async (t) => {
+  const w = await world(t);
+  await w.node('n1', { ...READY, volumesInUse: [uniqueVolumeName(DRIVER, 'whatever')] });
+  await w.make(
+    w.kube.create(volumeAttachments, {
+      metadata: { name: 'stray' },
+      spec: { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: 'unknown' } },
+    }),
+  );
+  await w.startController();
+  await w.settle();
+  assert.equal(w.attachments.list().length, 1, 'the node uses something of this driver: it may be this');
+  await w.nodeStatus('n1', { volumesInUse: [] });
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('an attacher that is down is waited for, and reported after two minutes', async (t) => {
+  const w = await world(t);
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  w.attacher.attach('silent');
+  await w.pod('p', 'n1', ['data']);
+  await w.clock.advance(121_000);
+  const [event] = await w.eventsOn('p');
+  assert.match(event ?? '', /FailedAttachVolume: .*no answer from its attacher within 120s/);
+  w.attacher.attach('ok');
+  await w.settle();
+  assert(w.isAttached('data', 'n1'));
+});
+
+test('after the end nothing is written any more', async (t) => {
+  const w = await world(t);
+  const controller = await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.volume('more');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await controller.stop();
+  await w.removePod('p');
+  await w.pod('q', 'n1', ['more']);
+  await w.clock.advance(SIX_MINUTES);
+  assert.deepEqual(
+    w.attachments.list().map(({ spec }) => spec.source.persistentVolumeName),
+    ['data'],
+  );
+});
