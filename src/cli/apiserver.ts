@@ -11,7 +11,10 @@ export const command = defineCommand({
   description:
     'Prints one line "ready https://HOST:PORT" on standard output once it serves, and runs until SIGINT or SIGTERM.',
   flags: {
-    'data-dir': stringFlag({ help: 'Directory that keeps all state; made when missing', default: '' }),
+    'data-dir': stringFlag({
+      help: 'Directory that keeps all state; made when missing',
+      default: '.berth/apiserver',
+    }),
     ephemeral: boolFlag({ help: 'Keep everything in memory only' }),
     host: stringFlag({ help: 'Address to listen on', default: '127.0.0.1' }),
     port: intFlag({ help: 'Port to listen on; 0 for any free one', default: 0 }),
@@ -21,13 +24,11 @@ export const command = defineCommand({
     }),
     kubeconfig: stringFlag({ help: "File to write the admin's kubeconfig to (mode 0600)", default: '' }),
   },
-  async run({ flags, signal, log, stdout }) {
-    if (flags.ephemeral && flags.dataDir !== '') {
+  async run({ flags, given, signal, log, stdout }) {
+    if (flags.ephemeral && given.has('data-dir')) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
-    if (!flags.ephemeral && flags.dataDir === '') {
-      throw new UsageError('give --data-dir DIR to keep state, or --ephemeral to keep none');
-    }
+    if (flags.dataDir === '') throw new UsageError('--data-dir must not be empty');
     const server = await createApiServer({
       clock: realClock,
       random: realRandom,
@@ -35,7 +36,7 @@ export const command = defineCommand({
       host: flags.host,
       port: flags.port,
       admission: { nodeLabelPrefixes: flags.nodeLabelPrefixes },
-      ...(flags.dataDir === '' ? {} : { dataDir: flags.dataDir }),
+      ...(flags.ephemeral ? {} : { dataDir: flags.dataDir }),
       ...(flags.kubeconfig === '' ? {} : { kubeconfigPath: flags.kubeconfig }),
     });
     stdout.write(`ready ${server.url}\n`);

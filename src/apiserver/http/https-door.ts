@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
@@ -45,11 +46,16 @@ const REQUEST_MS = 60_000;
 const HEADERS_MS = 20_000;
 /** Running requests get this long when the server stops. */
 const STOP_MS = 2_000;
+/** Time for the last bytes of an answer to leave before connections are cut. */
+const LINGER_MS = 100;
+/** A client that has not said who it is by then never will. */
+const HANDSHAKE_MS = 10_000;
 
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
   const { pki, host, port, machine } = options;
   const { keyPem, certificatePem } = await pki.serving();
   const responses = new Set<ServerResponse>();
+  const sockets = new Set<Duplex>();
   const server = createServer(
     {
       key: keyPem,
@@ -63,6 +69,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       keepAliveTimeout: IDLE_MS,
       requestTimeout: REQUEST_MS,
       headersTimeout: HEADERS_MS,
+      handshakeTimeout: HANDSHAKE_MS,
       noDelay: true,
     },
     (message, response) => {
@@ -74,6 +81,10 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       });
     },
   );
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('tlsClientError', (error) =>
     machine.log.v(4).info('TLS handshake failed', { error: error.message }),
   );
@@ -87,7 +98,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
   return {
     url: `https://${shownHost}:${actual}`,
     port: actual,
-    stop: () => stop(server, responses, machine),
+    stop: () => stop(server, { responses, sockets }, machine),
   };
 }
 
@@ -101,22 +112,27 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** Answers under way are sent to their last byte; then nobody is left to wait for. */
+/** Answers under way are sent to their last byte; then whoever is still connected is cut off. */
 async function stop(
   server: Server,
-  responses: ReadonlySet<ServerResponse>,
+  { responses, sockets }: { responses: ReadonlySet<ServerResponse>; sockets: ReadonlySet<Duplex> },
   { clock }: Machine,
 ): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.on('close', () => resolve());
-  });
-  const force = clock.setTimeout(() => server.closeAllConnections(), STOP_MS);
+  const cutOff = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const force = clock.setTimeout(cutOff, STOP_MS);
   await Promise.all(
     [...responses].map((response) => new Promise<void>((resolve) => response.once('close', () => resolve()))),
   );
-  server.close();
-  await closed;
   force.cancel();
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  // Connections that never came to a request are not the HTTP server's to close.
+  const last = clock.setTimeout(cutOff, LINGER_MS);
+  await closed;
+  last.cancel();
 }
 
 async function exchange(
