@@ -132,8 +132,12 @@ export function virtualResources(ports: {
     define(AUTHENTICATION, 'SelfSubjectReview', false, (_, user) => ({ userInfo: showUser(user) })),
     define(AUTHENTICATION, 'TokenReview', false, (spec) => {
       const { token, audiences } = spec as { token?: string; audiences?: string[] };
-      if (typeof token !== 'string' || token === '') throw badRequest('token is required for TokenReview in authentication');
-      const verdict = authenticator.checkToken(token, Array.isArray(audiences) && audiences.length > 0 ? audiences : undefined);
+      if (typeof token !== 'string' || token === '')
+        throw badRequest('token is required for TokenReview in authentication');
+      const verdict = authenticator.checkToken(
+        token,
+        Array.isArray(audiences) && audiences.length > 0 ? audiences : undefined,
+      );
       if ('problem' in verdict) return { authenticated: false, error: verdict.problem };
       return { authenticated: true, user: showUser(verdict.user), audiences: verdict.audiences };
     }),
