@@ -19,8 +19,8 @@ export class ActualAttachments {
 
   constructor(attachments: Informer<VolumeAttachment>) {
     this.#attachments = attachments;
-    attachments.addIndex(BY_NODE, (attachment) => [attachment.spec.nodeName]);
-    attachments.addIndex(BY_SOURCE, (attachment) => [sourceOf(attachment)]);
+    attachments.addIndex(BY_NODE, nodesOf);
+    attachments.addIndex(BY_SOURCE, sourcesOf);
   }
 
   get size(): number {
@@ -108,6 +108,9 @@ export class ActualAttachments {
     return undefined;
   }
 }
+
+const nodesOf = (attachment: VolumeAttachment): string[] => [attachment.spec.nodeName];
+const sourcesOf = (attachment: VolumeAttachment): string[] => [sourceOf(attachment)];
 
 function sourceOf(attachment: VolumeAttachment): string {
   const { persistentVolumeName } = attachment.spec.source;

@@ -20,14 +20,15 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { claimNameOf } from '../../api/volumes.ts';
 import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
 import { isNotFound, KubeError } from '../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
+import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { ActualAttachments } from './actual-attachments.ts';
 import { attachDetachMetrics } from './attach-detach-metrics.ts';
 import { AttachedReport } from './attached-report.ts';
@@ -41,7 +42,6 @@ import type { UsedVolume } from './volumes-of-pod.ts';
 /** Those of Kubernetes' volume operations. */
 const BACKOFF = { startMs: 500, maxMs: 122_000 };
 const REPORT_WORKERS = 16;
-const PODS_BY_CLAIM = 'attach-detach/pods-by-claim';
 
 export interface AttachDetachPorts extends ControllerPorts {
   /** How long to wait for an attacher's answer; two minutes unless given. */
@@ -57,7 +57,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   const attachmentInformer = informers.of(volumeAttachments);
   const nodeInformer = informers.of(nodes);
   const driverInformer = informers.of(csiDrivers);
-  podInformer.addIndex(PODS_BY_CLAIM, claimsOfPod);
+  const podsOfClaim = indexPodsByClaim(podInformer);
 
   const actual = new ActualAttachments(attachmentInformer);
   const desired = new DesiredVolumes({
@@ -290,7 +290,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   }
 
   function refreshPodsOfClaim(claimKey: string): void {
-    for (const pod of podInformer.byIndex(PODS_BY_CLAIM, claimKey)) wake(desired.update(pod));
+    for (const pod of podsOfClaim(claimKey)) wake(desired.update(pod));
   }
 
   function lookAtVolume(volume: PersistentVolume): void {
@@ -371,7 +371,15 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     name: 'attachdetach',
     async run(signal) {
       // Nothing is decided before everything is known: a pod that has not been listed yet would seem to be gone.
-      await informers.synced(signal);
+      const caches = [
+        podInformer,
+        claimInformer,
+        volumeInformer,
+        attachmentInformer,
+        nodeInformer,
+        driverInformer,
+      ];
+      if (!(await cachesSynced(caches, signal))) return;
       const subscriptions = subscribe();
       const stopCounting = counted.follow({ desired: () => desired.size, actual: () => actual.size });
       try {
@@ -382,13 +390,6 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       }
     },
   };
-}
-
-function claimsOfPod(pod: Pod): string[] {
-  return (pod.spec.volumes ?? []).flatMap((volume) => {
-    const name = claimNameOf(pod, volume);
-    return name === undefined ? [] : [`${pod.metadata.namespace}/${name}`];
-  });
 }
 
 /** The server said no: nothing was made. */

@@ -8,6 +8,8 @@ import {
   attachablePersistentVolume,
 } from '../../csi-plugin/attach/attachable-volume.ts';
 
+import { isMadeFor } from '../pods-by-claim.ts';
+
 export interface UsedVolume {
   volumeId: string;
   volume: AttachableVolume;
@@ -45,7 +47,7 @@ function claimed(pod: Pod, podVolume: PodVolume, lookups: VolumeLookups): UsedVo
   const claim = lookups.claim(`${pod.metadata.namespace}/${claimName}`);
   if (!claim?.spec.volumeName) return undefined;
   // A claim of that name which somebody else made is not the pod's.
-  if (podVolume.ephemeral && !isOwnedBy(claim, pod)) return undefined;
+  if (podVolume.ephemeral && !isMadeFor(claim, pod)) return undefined;
   const persistent = lookups.volume(claim.spec.volumeName);
   if (!persistent || !refersToClaim(persistent.spec.claimRef, claim)) return undefined;
   const volume = attachablePersistentVolume(persistent);
@@ -56,10 +58,6 @@ function claimed(pod: Pod, podVolume: PodVolume, lookups: VolumeLookups): UsedVo
     shownAs: persistent.metadata.name,
     exclusive: isExclusive(persistent),
   };
-}
-
-function isOwnedBy(claim: PersistentVolumeClaim, pod: Pod): boolean {
-  return (claim.metadata.ownerReferences ?? []).some((owner) => owner.uid === pod.metadata.uid);
 }
 
 /** As Kubernetes decides it: shared as soon as one of its modes is. A volume without modes is left to its driver. */
