@@ -1,7 +1,6 @@
 // One holder at a time for a name on this machine, across the processes that share a state directory. Within a process
 // it is a queue; between processes a lock on one byte of a file, which the kernel gives up when its holder dies.
 
-import { createHash } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import type { SystemCalls } from '../../runtime/mount/system-calls.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -84,7 +83,14 @@ function lockingBytes(
   };
 }
 
-/** 62 bits of a hash: that two keys share a byte is possible, and costs no more than a wait. */
+/** A hash of 53 bits: that two keys share a byte is possible, and costs no more than a wait. */
 function offsetOf(key: string): bigint {
-  return createHash('sha256').update(key).digest().readBigUInt64BE(0) >> 2n;
+  let low = 0x811c9dc5;
+  let high = 0x9747b28c;
+  for (let at = 0; at < key.length; at += 1) {
+    const code = key.charCodeAt(at);
+    low = Math.imul(low ^ code, 0x01000193);
+    high = Math.imul(high ^ code, 0x85ebca6b) ^ (low >>> 15);
+  }
+  return BigInt((high >>> 11) * 2 ** 32 + (low >>> 0));
 }

@@ -1,6 +1,7 @@
 // The files of hostpath in memory: with memoryMounter, an in-memory store and processLocks the whole driver runs without
 // touching the machine, for simulations and unit tests. Everything resolves at once, so virtual time stands still.
 
+import { basename, dirname } from 'node:path';
 import { MountError } from '../../runtime/mount/mount-error.ts';
 import type { DeviceContent } from '../filesystem/detect-content.ts';
 import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
@@ -21,7 +22,12 @@ export function memoryFiles(): MemoryFiles {
   };
   return {
     paths,
+    list: async (path) =>
+      [...paths.keys()].filter((each) => dirname(each) === path).map((each) => basename(each)),
     kindOf: async (path) => paths.get(path)?.kind ?? 'absent',
+    async makeVolumeDirectory(path) {
+      if (!paths.has(path)) paths.set(path, { kind: 'directory', sizeBytes: 0n });
+    },
     async makeDirectory(path) {
       if (!paths.has(path)) paths.set(path, { kind: 'directory', sizeBytes: 0n });
     },
@@ -44,6 +50,10 @@ export function memoryFiles(): MemoryFiles {
     },
     async removeTree(path) {
       paths.delete(path);
+    },
+    async removeEmpty(path) {
+      paths.delete(path);
+      return true;
     },
     async removeMountPoint(path) {
       paths.delete(path);

@@ -90,25 +90,18 @@ export interface TargetRecord {
   done: boolean;
 }
 
-/** In the index `listed`: what lists show. */
-export const LISTED = 'yes';
-
 export function openRecords(store: StateStore) {
   return {
     volumes: store.collection<VolumeRecord>('volumes', {
       indexes: {
         name: { of: (volume) => volume.name, unique: true },
-        listed: { of: (volume) => (volume.state === 'ready' && !volume.ephemeralOn ? LISTED : undefined) },
       },
     }),
     snapshots: store.collection<SnapshotRecord>('snapshots', {
       indexes: {
         name: { of: (snapshot) => snapshot.name, unique: true },
         group: { of: (snapshot) => snapshot.groupSnapshotId },
-        listed: { of: (snapshot) => (snapshot.state === 'ready' ? LISTED : undefined) },
-        listedOfVolume: {
-          of: (snapshot) => (snapshot.state === 'ready' ? snapshot.sourceVolumeId : undefined),
-        },
+        volume: { of: (snapshot) => snapshot.sourceVolumeId },
       },
     }),
     groups: store.collection<GroupSnapshotRecord>('groupSnapshots', {
@@ -135,4 +128,20 @@ export type Records = ReturnType<typeof openRecords>;
 /** One key from two parts, none of which can hold the separator: control characters are refused in every field. */
 export function recordKey(first: string, second: string): string {
   return `${first}\n${second}`;
+}
+
+/** Up to `limit` records that pass, in the order of their keys, from a source that gives some that do not. */
+export function readPassing<T>(
+  source: (page: { after: string; limit: number }) => { key: string; record: T }[],
+  passes: (record: T) => boolean,
+  { after, limit }: { after: string; limit: number },
+): T[] {
+  const passing: T[] = [];
+  for (let last = after; passing.length < limit; ) {
+    const page = source({ after: last, limit });
+    for (const { record } of page) if (passes(record)) passing.push(record);
+    if (page.length < limit) break;
+    last = page.at(-1)?.key ?? last;
+  }
+  return passing.slice(0, limit);
 }

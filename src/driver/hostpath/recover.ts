@@ -42,6 +42,19 @@ export async function recover(core: HostpathCore): Promise<void> {
       await discardVolume(core, current);
     });
   }
+  for (const name of await core.files.list(core.layout.volumes)) {
+    // A directory is made before its record: see createPlainDirectory. It is empty then; anything in it is data.
+    if (records.volumes.get(name) !== undefined || !isVolumeName(name)) continue;
+    await core.locks.ifFree(volumeLock(name), async () => {
+      if (records.volumes.get(name) !== undefined) return;
+      if (await core.files.removeEmpty(core.layout.volume(name))) say('directory', name, 'without a record');
+    });
+  }
+}
+
+/** Names that hold a hash or a suffix belong to volumes whose record is written first. */
+function isVolumeName(name: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }
 
 /** Whoever holds the volume's lock is alive, and thaws by itself. */

@@ -7,8 +7,9 @@ import type { SnapshotSchema } from '../../csi/index.ts';
 import type { ControllerOperations } from '../driver.ts';
 import { paginate } from '../pagination.ts';
 import { refuse } from '../refuse.ts';
+import type { ListOptions } from '../state/state-store.ts';
 import { checkSecrets, existingVolume, type HostpathCore, snapshotLock } from './core.ts';
-import { LISTED, type SnapshotRecord, type VolumeRecord } from './records.ts';
+import { readPassing, type SnapshotRecord, type VolumeRecord } from './records.ts';
 import { cutSnapshots, removeSnapshotContent } from './snapshot-content.ts';
 
 export function snapshotOperations(core: HostpathCore) {
@@ -56,10 +57,12 @@ export function snapshotOperations(core: HostpathCore) {
         snapshot?.state === 'ready' && (sourceVolumeId === '' || snapshot.sourceVolumeId === sourceVolumeId);
       return { entries: matches ? [{ snapshot: snapshotMessage(snapshot) }] : [] };
     }
-    const [index, value] = sourceVolumeId === '' ? ['listed', LISTED] : ['listedOfVolume', sourceVolumeId];
+    const source = (options: ListOptions) =>
+      sourceVolumeId === ''
+        ? records.snapshots.list(options)
+        : records.snapshots.findAll('volume', sourceVolumeId, options);
     const page = paginate(request, {
-      read: (after, limit) =>
-        records.snapshots.findAll(index, value, { after, limit }).map(({ record }) => record),
+      read: (after, limit) => readPassing(source, ({ state }) => state === 'ready', { after, limit }),
       keyOf: ({ id }) => id,
     });
     return {

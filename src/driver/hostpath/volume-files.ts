@@ -1,21 +1,11 @@
 // What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
 // volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds.
+// is gone, succeeds. Single calls on the state directory are synchronous: like the store beside it, it is on a local disk,
+// and handing such a call to a thread costs several times the call. Paths of others may be on anything, and never block.
 
 import { execFile } from 'node:child_process';
-import {
-  chmod,
-  lstat,
-  mkdir,
-  open,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  truncate,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmodSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
 import { refuse } from '../refuse.ts';
@@ -25,9 +15,13 @@ const run = promisify(execFile);
 export type PathKind = 'absent' | 'directory' | 'file' | 'block' | 'symlink' | 'other';
 
 export interface VolumeFiles {
+  /** Names in a directory; none if it is not there. */
+  list(path: string): Promise<string[]>;
   kindOf(path: string): Promise<PathKind>;
-  /** A directory that everybody may write to; its parents too. */
-  makeDirectory(path: string, mode?: number): Promise<void>;
+  /** A directory of a volume, that everybody may write to. */
+  makeVolumeDirectory(path: string): Promise<void>;
+  /** A directory to mount on; its parents too. */
+  makeDirectory(path: string): Promise<void>;
   /** An empty file, to mount on. */
   makeFile(path: string): Promise<void>;
   /** A sparse file of this size. */
@@ -39,11 +33,22 @@ export interface VolumeFiles {
   rename(from: string, to: string): Promise<void>;
   /** Removes whatever is there, with all that is in it. Never follows a link, never leaves the filesystem. */
   removeTree(path: string): Promise<void>;
+  /** Removes a directory that is empty, or not there; false if it is neither. */
+  removeEmpty(path: string): Promise<boolean>;
   /** Removes an empty directory or an empty file that a volume was mounted on; refuses to remove anything else. */
   removeMountPoint(path: string): Promise<void>;
 }
 
 export const diskFiles: VolumeFiles = {
+  async list(path) {
+    try {
+      return readdirSync(path);
+    } catch (error) {
+      if (isAbsent(error)) return [];
+      throw error;
+    }
+  },
+
   async kindOf(path) {
     try {
       const stats = await lstat(path);
@@ -57,10 +62,18 @@ export const diskFiles: VolumeFiles = {
     }
   },
 
-  async makeDirectory(path, mode = 0o750) {
-    await mkdir(path, { recursive: true, mode });
-    // mkdir's mode is cut by the umask.
-    if ((mode & 0o022) !== 0) await chmod(path, mode);
+  async makeVolumeDirectory(path) {
+    try {
+      mkdirSync(path);
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    // mkdir's own mode is cut by the umask.
+    chmodSync(path, 0o777);
+  },
+
+  async makeDirectory(path) {
+    await mkdir(path, { recursive: true, mode: 0o750 });
   },
 
   async makeFile(path) {
@@ -106,13 +119,18 @@ export const diskFiles: VolumeFiles = {
   rename,
 
   async removeTree(path) {
+    // Most are empty by now: one call instead of a walk.
+    if (await diskFiles.removeEmpty(path)) return;
+    await rm(path, { recursive: true, force: true });
+  },
+
+  async removeEmpty(path) {
     try {
-      // Nearly every volume is empty by now, or a single file: one call instead of a walk.
-      await rmdir(path);
+      rmdirSync(path);
     } catch (error) {
-      if (isAbsent(error) && errorCode(error) === 'ENOENT') return;
-      await rm(path, { recursive: true, force: true });
+      if (errorCode(error) !== 'ENOENT') return false;
     }
+    return true;
   },
 
   async removeMountPoint(path) {

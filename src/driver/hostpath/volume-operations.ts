@@ -2,7 +2,7 @@
 // change on disk: whoever finds one, by the next call or at start-up, finishes or undoes it.
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { VolumeSchema } from '../../csi/index.ts';
+import type { TopologyRequirement, VolumeSchema } from '../../csi/index.ts';
 import { smaller } from '../capacity.ts';
 import type { ControllerOperations } from '../driver.ts';
 import { paginate } from '../pagination.ts';
@@ -10,37 +10,25 @@ import { refuse } from '../refuse.ts';
 import { copySource } from './copy-source.ts';
 import { checkSecrets, existingVolume, type HostpathCore, volumeLock } from './core.ts';
 import { freeBytes, placeVolume } from './placement.ts';
-import { difference, planVolume, type SourceRecord, sourceOf, unusable } from './plan-volume.ts';
-import { LISTED, type VolumeRecord, type VolumeSource } from './records.ts';
+import {
+  difference,
+  planVolume,
+  type SourceRecord,
+  sourceOf,
+  unusable,
+  type VolumeRequest,
+} from './plan-volume.ts';
+import { readPassing, type VolumeRecord, type VolumeSource } from './records.ts';
 import { conditionOf, publishedNodeIds } from './volume-status.ts';
 
 export function volumeOperations(core: HostpathCore) {
-  const { records, store, can } = core;
+  const { records, can } = core;
 
   const createVolume: ControllerOperations['createVolume'] = async (request, { signal }) => {
     checkSecrets(core, request.secrets);
-    const record = store.transaction(() => {
-      const existing = records.volumes.find('name', request.name)?.record;
-      if (existing !== undefined) {
-        const differs = difference(existing, request, core);
-        if (differs === undefined) return existing;
-        throw refuse.alreadyExists(
-          `volume ${request.name} exists and is not what is asked for: ${differs}; delete it or use another name`,
-        );
-      }
-      const source = sourceRecord(core, sourceOf(request.volumeContentSource));
-      const plan = planVolume(request, core, source);
-      const topology = placeVolume(core, plan.sizeBytes, request.accessibilityRequirements);
-      const made: VolumeRecord = {
-        id: core.random.uuid(),
-        name: request.name,
-        state: 'creating',
-        ...plan,
-        ...(topology && { topology }),
-      };
-      records.volumes.put(made.id, made);
-      return made;
-    });
+    const record = isPlainDirectory(core, request)
+      ? await createPlainDirectory(core, request)
+      : recordVolume(core, request, 'creating');
     return { volume: volumeMessage(await finishCreation(core, record, signal)) };
   };
 
@@ -58,7 +46,10 @@ export function volumeOperations(core: HostpathCore) {
   const listVolumes: ControllerOperations['listVolumes'] = async (request) => {
     const page = paginate(request, {
       read: (after, limit) =>
-        records.volumes.findAll('listed', LISTED, { after, limit }).map(({ record }) => record),
+        readPassing(records.volumes.list, ({ state, ephemeralOn }) => state === 'ready' && !ephemeralOn, {
+          after,
+          limit,
+        }),
       keyOf: ({ id }) => id,
     });
     const entries = await Promise.all(
@@ -109,6 +100,63 @@ export function volumeOperations(core: HostpathCore) {
   };
 }
 
+type CreateRequest = VolumeRequest & { accessibilityRequirements?: TopologyRequirement | undefined };
+
+function existingByName(core: HostpathCore, request: CreateRequest): VolumeRecord | undefined {
+  const existing = core.records.volumes.find('name', request.name)?.record;
+  if (existing === undefined) return undefined;
+  const differs = difference(existing, request, core);
+  if (differs === undefined) return existing;
+  throw refuse.alreadyExists(
+    `volume ${request.name} exists and is not what is asked for: ${differs}; delete it or use another name`,
+  );
+}
+
+/** In one transaction: the volume of that name, or else where there is room, and the record of a new one. */
+function recordVolume(
+  core: HostpathCore,
+  request: CreateRequest,
+  state: 'creating' | 'ready',
+  id = core.random.uuid(),
+): VolumeRecord {
+  return core.store.transaction(() => {
+    const existing = existingByName(core, request);
+    if (existing !== undefined) return existing;
+    const source = sourceRecord(core, sourceOf(request.volumeContentSource));
+    const plan = planVolume(request, core, source);
+    const topology = placeVolume(core, plan.sizeBytes, request.accessibilityRequirements);
+    const made: VolumeRecord = { id, name: request.name, state, ...plan, ...(topology && { topology }) };
+    core.records.volumes.put(id, made);
+    return made;
+  });
+}
+
+function isPlainDirectory(core: HostpathCore, request: CreateRequest): boolean {
+  return request.volumeContentSource === undefined && planVolume(request, core).backing === 'directory';
+}
+
+/**
+ * The common case, with one transaction instead of two: the directory first, then its record. A directory whose record
+ * was not written is nobody's, and is removed at start-up; the lock tells it from one that is being made.
+ */
+function createPlainDirectory(core: HostpathCore, request: CreateRequest): Promise<VolumeRecord> {
+  const id = core.random.uuid();
+  const path = core.layout.volume(id);
+  return core.locks.exclusive(volumeLock(id), async () => {
+    await core.step('volume: make');
+    await core.files.makeVolumeDirectory(path);
+    let record: VolumeRecord | undefined;
+    try {
+      await core.step('volume: record');
+      record = recordVolume(core, request, 'ready', id);
+    } finally {
+      // There was a volume of that name, or there is no room for one.
+      if (record?.id !== id) await core.files.removeTree(path);
+    }
+    return record;
+  });
+}
+
 /** Makes what a record in state `creating` speaks of. Leaves nothing behind if it cannot. */
 export async function finishCreation(
   core: HostpathCore,
@@ -144,7 +192,7 @@ async function makeContent(core: HostpathCore, volume: VolumeRecord): Promise<vo
   const path = core.layout.volume(volume.id);
   if (volume.source !== undefined) return copySource(core, volume, volume.source);
   await core.step('volume: make');
-  if (volume.backing === 'directory') await core.files.makeDirectory(path, 0o777);
+  if (volume.backing === 'directory') await core.files.makeVolumeDirectory(path);
   else await core.files.makeImage(path, volume.sizeBytes);
 }
 
@@ -153,6 +201,11 @@ async function removeVolume(core: HostpathCore, volumeId: string): Promise<void>
   const volume = core.records.volumes.get(volumeId);
   if (volume === undefined) return;
   if (volume.state === 'ready') {
+    if (volume.backing === 'directory' && (await forgetIfUnused(core, volumeId))) {
+      await core.step('volume: remove empty');
+      await core.files.removeTree(core.layout.volume(volumeId));
+      return;
+    }
     const user = await userOf(core, volumeId);
     if (user !== undefined) {
       throw refuse.failedPrecondition(
@@ -174,28 +227,43 @@ export async function discardVolume(core: HostpathCore, volume: VolumeRecord): P
   }
   if (volume.source !== undefined) await core.files.removeTree(core.layout.unfinished(path));
   await core.files.removeTree(path);
+  await forgetVolume(core, volume.id);
+}
+
+/**
+ * Removes the record of an empty directory that nobody uses. An empty directory without a record is removed at start-up,
+ * so its record may go first, and there is no need to note that it is being deleted.
+ */
+async function forgetIfUnused(core: HostpathCore, volumeId: string): Promise<boolean> {
+  if ((await core.files.list(core.layout.volume(volumeId))).length > 0) return false;
   await core.step('volume: remove record');
-  core.store.transaction(() => {
-    forgetUses(core, volume.id);
-    core.records.volumes.delete(volume.id);
+  return core.store.transaction(() => {
+    if (usesOf(core, volumeId).length > 0) return false;
+    core.records.volumes.delete(volumeId);
+    return true;
   });
 }
 
-function forgetUses({ records }: HostpathCore, volumeId: string): void {
-  for (const uses of [records.attachments, records.stagings, records.targets]) {
-    for (const { key } of uses.findAll('volume', volumeId)) uses.delete(key);
-  }
+async function forgetVolume(core: HostpathCore, volumeId: string): Promise<void> {
+  await core.step('volume: remove record');
+  core.store.transaction(() => {
+    for (const { uses, key } of usesOf(core, volumeId)) uses.delete(key);
+    core.records.volumes.delete(volumeId);
+  });
+}
+
+function usesOf({ records }: HostpathCore, volumeId: string) {
+  return [records.attachments, records.stagings, records.targets].flatMap((uses) =>
+    uses.findAll('volume', volumeId).map(({ key, record }) => ({ uses, key, record })),
+  );
 }
 
 /** Who still uses the volume. Records of mounts that a reboot took away do not count. */
 async function userOf(core: HostpathCore, volumeId: string): Promise<string | undefined> {
-  const attachment = core.records.attachments.find('volume', volumeId)?.record;
-  if (attachment !== undefined) return `it is published to node ${attachment.nodeId}`;
-  for (const uses of [core.records.targets, core.records.stagings]) {
-    for (const { record } of uses.findAll('volume', volumeId)) {
-      if ((await core.mounter.inspect(record.path)) === 'mounted') {
-        return `it is mounted at ${record.path} on node ${record.nodeId}`;
-      }
+  for (const { record } of usesOf(core, volumeId)) {
+    if (!('path' in record)) return `it is published to node ${record.nodeId}`;
+    if ((await core.mounter.inspect(record.path)) === 'mounted') {
+      return `it is mounted at ${record.path} on node ${record.nodeId}`;
     }
   }
   return undefined;

@@ -56,7 +56,10 @@ export function openStateStore(path: string): StateStore {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   // WAL with NORMAL: a commit is a write without a sync. A crash of the process loses nothing; a power cut may lose
   // the last commits, never tear one, just as it may lose the directories and images that the records speak of.
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  // Checkpoints are what waits for the disk, so they are rare.
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;',
+  );
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
@@ -130,7 +133,7 @@ function openCollection<T>(
   );
   const read = (row: unknown) => {
     const { key, record } = row as Row;
-    return { key, record: JSON.parse(record, revive) as T };
+    return { key, record: decode(JSON.parse(record)) as T };
   };
   const findAll = (index: string, value: string, { after = '', limit = -1 }: ListOptions = {}) => {
     const finder = finders.get(index);
@@ -146,7 +149,7 @@ function openCollection<T>(
     put(key, record) {
       const values = Object.values(indexes).map(({ of }) => of(record) ?? null);
       try {
-        put.run(key, JSON.stringify(record, replace), ...values);
+        put.run(key, JSON.stringify(encode(record)), ...values);
       } catch (error) {
         if (String(error).includes('UNIQUE constraint failed')) {
           throw new UniqueError(`${name} ${key}: another record has the same ${uniqueNames(indexes)}`, {
@@ -173,12 +176,23 @@ function uniqueNames<T>(indexes: Readonly<Record<string, IndexOptions<T>>>): str
     .join(' or ');
 }
 
-// JSON has no integers beyond 2^53; sizes are bigints.
-function replace(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? { $bigint: value.toString() } : value;
+// JSON has no integers beyond 2^53; sizes are bigints. Walked by hand: JSON's own hooks make parsing ten times slower.
+function encode(value: unknown): unknown {
+  if (typeof value === 'bigint') return { $bigint: value.toString() };
+  if (Array.isArray(value)) return value.map(encode);
+  if (typeof value !== 'object' || value === null) return value;
+  const encoded: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) encoded[key] = encode(item);
+  return encoded;
 }
 
-function revive(_: string, value: unknown): unknown {
-  if (typeof value === 'object' && value !== null && '$bigint' in value) return BigInt(String(value.$bigint));
+/** In place: nobody else has the parsed value. */
+function decode(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if ('$bigint' in value) return BigInt(String(value.$bigint));
+  const container = value as Record<string, unknown>;
+  for (const key in container) {
+    if (typeof container[key] === 'object') container[key] = decode(container[key]);
+  }
   return value;
 }
