@@ -1,6 +1,7 @@
-// Which pods use a claim: the index that several controllers ask, and that the shared informer then keeps once.
+// Which pods use a claim, and which claims were made for a pod: what several controllers ask. The index is kept once,
+// by the informer that they share.
 
-import type { Pod } from '../api/kinds.ts';
+import type { PersistentVolumeClaim, Pod } from '../api/kinds.ts';
 import { claimNameOf } from '../api/volumes.ts';
 import type { Informer } from '../runtime/informer.ts';
 
@@ -18,4 +19,11 @@ export function claimKeysOf(pod: Pod): string[] {
 export function indexPodsByClaim(informer: Informer<Pod>): (claimKey: string) => readonly Pod[] {
   informer.addIndex(INDEX, claimKeysOf);
   return (claimKey) => informer.byIndex(INDEX, claimKey);
+}
+
+/** Whether a claim was made for this very pod, and not only has the name of one that would be. */
+export function isMadeFor(claim: PersistentVolumeClaim, pod: Pod): boolean {
+  return (claim.metadata.ownerReferences ?? []).some(
+    ({ uid, controller }) => uid === pod.metadata.uid && controller === true,
+  );
 }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { events, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { createClaimProtection } from '../protection/claim-protection.ts';
+import { claim, pod } from '../testing/objects.ts';
+import { type Started, startControllers } from '../testing/start-controllers.ts';
+import { createEphemeralClaims } from './ephemeral-claims.ts';
+
+const start = (t: TestContext): Promise<Started> =>
+  startControllers(t, [
+    { account: 'ephemeral-volume-controller', create: createEphemeralClaims },
+    { account: 'generic-garbage-collector', create: createGarbageCollector },
+    { account: 'pvc-protection-controller', create: createClaimProtection },
+  ]);
+
+const scratch = {
+  name: 'scratch',
+  ephemeral: {
+    volumeClaimTemplate: {
+      metadata: { labels: { app: 'x' }, annotations: { note: 'y' } },
+      spec: claim('template').spec,
+    },
+  },
+};
+const named = (name: string) => ({ name, namespace: 'default' });
+
+test('a pod gets a claim from its template, which lives and goes with it', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const owner = await kube.create(pods, pod('p', { volumes: [scratch, { name: 'e', emptyDir: {} }] }));
+  const made = await started.settled(
+    persistentVolumeClaims,
+    'default/p-scratch',
+    (object) => object !== undefined,
+  );
+  assert.deepEqual(made?.metadata.labels, { app: 'x' });
+  assert.equal(made?.metadata.annotations?.note, 'y');
+  assert.equal(made?.spec.storageClassName, 'manual');
+  assert.deepEqual(made?.metadata.ownerReferences, [
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'p',
+      uid: owner.metadata.uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+  ]);
+  assert.equal((await kube.list(persistentVolumeClaims)).items.length, 1);
+  await kube.delete(pods, named('p'));
+  await started.settled(persistentVolumeClaims, 'default/p-scratch', (object) => object === undefined);
+});
+
+test('a claim of that name that is not the pod’s is not taken; once it is gone the pod gets its own', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const foreign = await kube.create(persistentVolumeClaims, claim('p-scratch'));
+  await kube.create(pods, pod('p', { volumes: [scratch] }));
+  const all = started.informers.of(events);
+  await all.synced();
+  const message = await new Promise((resolve) => {
+    all.subscribe({ added: (event) => event.reason === 'FailedBinding' && resolve(event.message) });
+  });
+  assert.equal(
+    message,
+    'ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)',
+  );
+  await kube.delete(persistentVolumeClaims, named('p-scratch'));
+  await started.settled(
+    persistentVolumeClaims,
+    'default/p-scratch',
+    (object) => object !== undefined && object.metadata.uid !== foreign.metadata.uid,
+  );
+});
+
+test('pods that are ending get nothing', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await started.restart(async () => {
+    await kube.create(pods, pod('p', { volumes: [scratch] }, { finalizers: ['example.com/hold'] }));
+    await kube.delete(pods, named('p'));
+    await kube.create(pods, pod('q', { volumes: [scratch] }));
+  });
+  await started.settled(persistentVolumeClaims, 'default/q-scratch', (object) => object !== undefined);
+  assert.equal((await kube.list(persistentVolumeClaims)).items.length, 1);
+  await kube.patch(pods, named('p'), { metadata: { finalizers: null } }, { type: 'merge' });
+});

@@ -1,0 +1,34 @@
+// Whether a pod can only be ended by force, because nobody is left who would end it. Pure.
+
+import type { Node, Pod } from '../../api/kinds.ts';
+import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';
+
+export interface PodSnapshot {
+  pod: Pod;
+  /** The pod's node; undefined when it has none or the cache shows none. */
+  node: Node | undefined;
+}
+
+export type PodStep =
+  | { do: 'nothing' }
+  /** Its node is not there. Nodes come back, and caches lag: it is asked again later, of the server. */
+  | { do: 'quarantine' }
+  | { do: 'delete'; why: string };
+
+export function decidePod({ pod, node }: PodSnapshot): PodStep {
+  const isTerminating = pod.metadata.deletionTimestamp !== undefined;
+  if (!pod.spec.nodeName) {
+    return isTerminating ? { do: 'delete', why: 'it was never scheduled' } : { do: 'nothing' };
+  }
+  if (!node) return { do: 'quarantine' };
+  if (isTerminating && isOutOfService(node)) {
+    return { do: 'delete', why: 'its node is out of service' };
+  }
+  return { do: 'nothing' };
+}
+
+/** An operator vouches that the node is off: what ran there runs no more. */
+function isOutOfService({ spec, status }: Node): boolean {
+  const isReady = (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
+  return !isReady && (spec?.taints ?? []).some(({ key }) => key === TAINT_OUT_OF_SERVICE);
+}

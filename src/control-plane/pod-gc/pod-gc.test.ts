@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { nodes, pods } from '../../api/kinds.ts';
+import { pod } from '../testing/objects.ts';
+import { startControllers } from '../testing/start-controllers.ts';
+import { decidePod } from './decide-pod.ts';
+import { createPodGc } from './pod-gc.ts';
+
+const start = (t: TestContext, quarantineMs = 0) =>
+  startControllers(t, [
+    { account: 'pod-garbage-collector', create: (ports) => createPodGc(ports, { quarantineMs }) },
+  ]);
+const named = (name: string) => ({ name, namespace: 'default' });
+
+test('pods of a node that was deleted go, those of others stay', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  for (const name of ['a', 'b']) await kube.create(nodes, { metadata: { name } });
+  await kube.create(pods, pod('on-a', { nodeName: 'a' }));
+  await kube.create(pods, pod('on-b', { nodeName: 'b' }));
+  await kube.create(pods, pod('nowhere'));
+  await kube.delete(nodes, { name: 'a' });
+  await started.settled(pods, 'default/on-a', (object) => object === undefined);
+  await kube.get(pods, named('on-b'));
+  await kube.get(pods, named('nowhere'));
+});
+
+test('such a pod is first said to have failed, and why', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(pods, pod('p', { nodeName: 'gone' }, { finalizers: ['example.com/hold'] }));
+  const seen = await started.settled(
+    pods,
+    'default/p',
+    (object) => object?.metadata.deletionTimestamp !== undefined,
+  );
+  assert.equal(seen?.status?.phase, 'Failed');
+  assert.equal(seen?.status?.conditions?.[0]?.message, 'PodGC: its node no longer exists');
+  await kube.patch(pods, named('p'), { metadata: { finalizers: null } }, { type: 'merge' });
+});
+
+test('a node that comes back in time keeps its pods', async (t) => {
+  const started = await start(t, 300);
+  const { kube } = started;
+  await kube.create(pods, pod('p', { nodeName: 'a' }));
+  await kube.create(pods, pod('q', { nodeName: 'b' }));
+  await kube.create(nodes, { metadata: { name: 'a' } });
+  await started.settled(pods, 'default/q', (object) => object === undefined);
+  await kube.get(pods, named('p'));
+});
+
+test('a pod that waits to end on a node out of service is ended', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
+  await kube.create(nodes, { metadata: { name: 'a' } });
+  for (const name of ['ending', 'running']) await kube.create(pods, pod(name, { nodeName: 'a' }));
+  await kube.delete(pods, named('ending'));
+  await kube.patch(nodes, { name: 'a' }, { spec: { taints } }, { type: 'merge' });
+  await started.settled(pods, 'default/ending', (object) => object === undefined);
+  await kube.get(pods, named('running'));
+});
+
+test('when a pod can only be ended by force', () => {
+  const stamp = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+  const kinds = { apiVersion: 'v1', kind: 'Node' };
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  const given = (deleting: boolean, nodeName?: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', ...stamp, ...(deleting && { deletionTimestamp }) },
+    spec: { containers: [], ...(nodeName !== undefined && { nodeName }) },
+  });
+  const node = (ready: boolean, tainted: boolean) => ({
+    ...kinds,
+    metadata: { name: 'a', ...stamp },
+    spec: tainted ? { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } : {},
+    status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  });
+  const table = [
+    { pod: given(false), node: undefined, then: 'nothing' },
+    { pod: given(true), node: undefined, then: 'delete' },
+    { pod: given(false, 'a'), node: undefined, then: 'quarantine' },
+    { pod: given(true, 'a'), node: node(false, false), then: 'nothing' },
+    { pod: given(true, 'a'), node: node(true, true), then: 'nothing' },
+    { pod: given(true, 'a'), node: node(false, true), then: 'delete' },
+    { pod: given(false, 'a'), node: node(false, true), then: 'nothing' },
+  ];
+  for (const { then, ...snapshot } of table) {
+    assert.equal(decidePod(snapshot).do, then, JSON.stringify(snapshot));
+  }
+});

@@ -1,0 +1,121 @@
+// Ends pods that nobody else can end: those of nodes that no longer exist, those that wait to end on a node that is
+// out of service, those that were deleted before they had a node. Watches pods and nodes; marks such pods as failed
+// and deletes them.
+
+import { type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
+import { keyOf, nameFromKey } from '../../api/object.ts';
+import { isTerminated } from '../../api/volumes.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done, requeueAfter } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { decidePod } from './decide-pod.ts';
+
+const WORKERS = 8;
+const BACKOFF = { startMs: 200, maxMs: 60_000 };
+/** As Kubernetes: a node that is re-registered under its name gets its pods back. */
+export const QUARANTINE_MS = 40_000;
+
+const BY_NODE = 'pod-gc/node';
+const nodeOf = ({ spec }: Pod): string[] => (spec.nodeName ? [spec.nodeName] : []);
+
+export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: number } = {}): Controller {
+  const { kube, informers, clock, random, metrics } = ports;
+  const { quarantineMs = QUARANTINE_MS } = options;
+  const log = ports.log.with({ controller: 'pod-garbage-collector' });
+  const podCache = informers.of(pods);
+  const nodeCache = informers.of(nodes);
+  podCache.addIndex(BY_NODE, nodeOf);
+  /** When a node was first found missing, by the monotonic clock. */
+  const missingSinceMs = new Map<string, number>();
+
+  const loop = createLoop({
+    name: 'pod-garbage',
+    workers: WORKERS,
+    clock,
+    random,
+    log,
+    backoff: BACKOFF,
+    ...(metrics && { metrics }),
+    async reconcile(key, { signal }) {
+      const pod = podCache.get(key);
+      if (!pod) return done;
+      const nodeName = pod.spec.nodeName ?? '';
+      const step = decidePod({ pod, node: nodeCache.get(nodeName) });
+      switch (step.do) {
+        case 'nothing':
+          return done;
+        case 'delete':
+          await end(pod, step.why, signal);
+          return done;
+        case 'quarantine': {
+          const sinceMs = missingSinceMs.get(nodeName) ?? clock.monotonicMs();
+          missingSinceMs.set(nodeName, sinceMs);
+          const leftMs = sinceMs + quarantineMs - clock.monotonicMs();
+          if (leftMs > 0) return requeueAfter(leftMs, 'its node may come back');
+          if (await nodeExists(nodeName, signal)) return done;
+          await end(pod, 'its node no longer exists', signal);
+          return done;
+        }
+      }
+    },
+  });
+
+  async function nodeExists(name: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await kube.get(nodes, { name }, { signal });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Marked first, so that whoever watches it learns that it did not end by itself. */
+  async function end(pod: Pod, why: string, signal: AbortSignal): Promise<void> {
+    const { uid } = pod.metadata;
+    const name = nameFromKey(keyOf(pod));
+    try {
+      if (!isTerminated(pod)) {
+        const lastTransitionTime = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+        const condition = {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'DeletionByPodGC',
+          message: `PodGC: ${why}`,
+          lastTransitionTime,
+        };
+        const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
+        const status = { phase: 'Failed', conditions: [...conditions, condition] };
+        const patch = { metadata: { uid }, status };
+        await kube.patch(pods, name, patch, { type: 'merge', subresource: 'status', signal });
+      }
+      await kube.delete(pods, name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
+      log.info('Ended a pod by force', { pod: keyOf(pod), why });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  const look = (pod: Pod): void => {
+    if (decidePod({ pod, node: nodeCache.get(pod.spec.nodeName ?? '') }).do !== 'nothing')
+      loop.add(keyOf(pod));
+  };
+  const lookAtPodsOf = ({ metadata }: Node): void => {
+    for (const pod of podCache.byIndex(BY_NODE, metadata.name)) look(pod);
+  };
+  podCache.subscribe({ added: look, updated: (_before, after) => look(after) });
+  nodeCache.subscribe({
+    added: ({ metadata }) => missingSinceMs.delete(metadata.name),
+    updated: (_before, after) => lookAtPodsOf(after),
+    deleted: lookAtPodsOf,
+  });
+
+  return {
+    name: 'pod-garbage-collector-controller',
+    async run(signal) {
+      if (await cachesSynced([podCache, nodeCache], signal)) await loop.run(signal);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// Keeps claims from going while pods use them: a finalizer on every claim, taken off once the claim is being deleted
+// and no scheduled pod names it any more. That is asked of the server, because what the cache has not seen yet may be
+// running already. Watches claims and pods; writes that one finalizer.
+
+import { type PersistentVolumeClaim, type Pod, persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { claimNameOf } from '../../api/volumes.ts';
+import { FINALIZER_PVC_PROTECTION } from '../../api/well-known.ts';
+import { done } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { claimKeysOf, indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';
+import { decideProtection, withFinalizer, withoutFinalizer } from './decide-protection.ts';
+import { LivePods } from './live-pods.ts';
+
+const WORKERS = 16;
+const BACKOFF = { startMs: 50, maxMs: 60_000 };
+
+export function createClaimProtection(ports: ControllerPorts): Controller {
+  const { kube, informers, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'pvc-protection' });
+  const claims = informers.of(persistentVolumeClaims);
+  const podCache = informers.of(pods);
+  const podsOf = indexPodsByClaim(podCache);
+  const livePods = new LivePods(kube);
+
+  const loop = createLoop({
+    name: 'claim-protection',
+    workers: WORKERS,
+    clock,
+    random,
+    log,
+    backoff: BACKOFF,
+    ...(metrics && { metrics }),
+    async reconcile(key, { signal }) {
+      const claim = claims.get(key);
+      if (!claim) return done;
+      switch (decideProtection(claim, FINALIZER_PVC_PROTECTION)) {
+        case 'add':
+          await kube.update(persistentVolumeClaims, withFinalizer(claim, FINALIZER_PVC_PROTECTION), {
+            signal,
+          });
+          return done;
+        case 'remove-if-unused':
+          if (await isUsed(claim, signal)) return done;
+          await kube.update(persistentVolumeClaims, withoutFinalizer(claim, FINALIZER_PVC_PROTECTION), {
+            signal,
+          });
+          log.v(2).info('A claim that nobody uses may go', { claim: key });
+          return done;
+        case 'leave':
+          return done;
+      }
+    },
+  });
+
+  /** The cache may say yes; no is the server's to say. */
+  async function isUsed(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+    if (podsOf(keyOf(claim)).some((pod) => uses(pod, claim))) return true;
+    const live = await livePods.in(claim.metadata.namespace ?? '', signal);
+    return live.some((pod) => uses(pod, claim));
+  }
+
+  claims.subscribe({
+    added: (claim) => loop.add(keyOf(claim)),
+    updated: (_before, claim) => loop.add(keyOf(claim)),
+  });
+  const podChanged = (pod: Pod): void => {
+    for (const key of claimKeysOf(pod)) {
+      if (claims.get(key)?.metadata.deletionTimestamp) loop.add(key);
+    }
+  };
+  podCache.subscribe({ updated: (_before, pod) => podChanged(pod), deleted: podChanged });
+
+  return {
+    name: 'persistentvolumeclaim-protection-controller',
+    async run(signal) {
+      if (await cachesSynced([claims, podCache], signal)) await loop.run(signal);
+    },
+  };
+}
+
+/** A pod without a node runs nowhere, and no node starts a pod whose claim is being deleted. */
+export function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  if (!pod.spec.nodeName || pod.metadata.namespace !== claim.metadata.namespace) return false;
+  return (pod.spec.volumes ?? []).some((volume) => {
+    if (claimNameOf(pod, volume) !== claim.metadata.name) return false;
+    // A claim that only has the name of one made for the pod is not the pod's.
+    return !volume.ephemeral || isMadeFor(claim, pod);
+  });
+}

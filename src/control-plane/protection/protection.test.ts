@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/kinds.ts';
+import { createBinder } from '../binder/binder.ts';
+import { claim, pod, volume } from '../testing/objects.ts';
+import { type Started, startControllers } from '../testing/start-controllers.ts';
+import { createClaimProtection } from './claim-protection.ts';
+import { createVolumeProtection } from './volume-protection.ts';
+
+const rows = [
+  { account: 'pvc-protection-controller', create: createClaimProtection },
+  { account: 'pv-protection-controller', create: createVolumeProtection },
+];
+const binder = { account: 'persistent-volume-binder', create: createBinder };
+const start = (t: TestContext): Promise<Started> => startControllers(t, [...rows, binder]);
+
+const data = { name: 'data', namespace: 'default' };
+const now = { gracePeriodSeconds: 0 };
+const claimGone = ({ settled }: Started) =>
+  settled(persistentVolumeClaims, 'default/data', (object) => object === undefined);
+
+test('a claim that nobody uses goes at once', async (t) => {
+  const started = await start(t);
+  await started.kube.create(persistentVolumeClaims, claim('data'));
+  await started.kube.delete(persistentVolumeClaims, data);
+  await claimGone(started);
+});
+
+test('[PROV-4] a claim goes with the last pod that uses it, and not before', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(persistentVolumeClaims, claim('data'));
+  for (const name of ['a', 'b']) await kube.create(pods, pod(name, { nodeName: 'n' }));
+  // Has no node yet, so that no node has started it.
+  await kube.create(pods, pod('unscheduled'));
+  await kube.delete(persistentVolumeClaims, data);
+  await kube.delete(pods, { name: 'a', namespace: 'default' }, now);
+  await started.settled(pods, 'default/a', (object) => object === undefined);
+  // A claim beside it, deleted later, is gone: the controller has been past this one.
+  await kube.create(persistentVolumeClaims, claim('other'));
+  await kube.delete(persistentVolumeClaims, { name: 'other', namespace: 'default' });
+  await started.settled(persistentVolumeClaims, 'default/other', (object) => object === undefined);
+  assert.ok((await kube.get(persistentVolumeClaims, data)).metadata.deletionTimestamp);
+  await kube.delete(pods, { name: 'b', namespace: 'default' }, now);
+  await claimGone(started);
+});
+
+test('a claim with the name of an ephemeral one is not kept by the pod that it was not made for', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(persistentVolumeClaims, claim('data'));
+  const template = { spec: claim('x').spec };
+  const volumes = [{ name: 'data', ephemeral: { volumeClaimTemplate: template } }];
+  await kube.create(persistentVolumeClaims, claim('p-data'));
+  await kube.create(pods, pod('p', { nodeName: 'n', volumes }));
+  await kube.delete(persistentVolumeClaims, { name: 'p-data', namespace: 'default' });
+  await started.settled(persistentVolumeClaims, 'default/p-data', (object) => object === undefined);
+});
+
+test('a claim and a volume that came without the finalizer get it', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(persistentVolumeClaims, claim('data', { storageClassName: 'other' }));
+  await kube.create(persistentVolumes, volume('v'));
+  const bare = { metadata: { finalizers: null } };
+  await kube.patch(persistentVolumeClaims, data, bare, { type: 'merge' });
+  await kube.patch(persistentVolumes, { name: 'v' }, bare, { type: 'merge' });
+  await started.settled(persistentVolumeClaims, 'default/data', (object) =>
+    Boolean(object?.metadata.finalizers?.includes('kubernetes.io/pvc-protection')),
+  );
+  await started.settled(persistentVolumes, 'v', (object) =>
+    Boolean(object?.metadata.finalizers?.includes('kubernetes.io/pv-protection')),
+  );
+});
+
+test('[PROV-4] a volume is not deleted under its claim; it goes when the claim has gone', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(persistentVolumes, volume('v'));
+  await kube.create(persistentVolumeClaims, claim('data'));
+  await started.settled(
+    persistentVolumeClaims,
+    'default/data',
+    (object) => object?.status?.phase === 'Bound',
+  );
+  await kube.delete(persistentVolumes, { name: 'v' });
+  await kube.create(persistentVolumes, volume('free', { storageClassName: 'other' }));
+  await kube.delete(persistentVolumes, { name: 'free' });
+  await started.settled(persistentVolumes, 'free', (object) => object === undefined);
+  assert.equal((await kube.get(persistentVolumes, { name: 'v' })).status?.phase, 'Bound');
+  await kube.delete(persistentVolumeClaims, data);
+  await started.settled(persistentVolumes, 'v', (object) => object === undefined);
+});
+
+test('a pod that the cache has not seen keeps its claim all the same', async (t) => {
+  const started = await startControllers(t, []);
+  const { kube, server } = started;
+  await kube.create(persistentVolumeClaims, claim('data'));
+  await kube.create(pods, pod('p', { nodeName: 'n' }));
+  await kube.delete(persistentVolumeClaims, data);
+  // Its cache of pods stays empty; what it is told when it asks is true.
+  const blind = {
+    account: 'pvc-protection-controller',
+    create: (ports: Parameters<typeof createClaimProtection>[0]) => {
+      const of: typeof ports.informers.of = (resource, options) =>
+        resource.plural === 'pods'
+          ? ports.informers.of(resource, { ...options, labelSelector: 'no=such' })
+          : ports.informers.of(resource, options);
+      return createClaimProtection({ ...ports, informers: { ...ports.informers, of } });
+    },
+  };
+  const second = await startControllers(t, [blind], { server });
+  await kube.create(persistentVolumeClaims, claim('other'));
+  await kube.delete(persistentVolumeClaims, { name: 'other', namespace: 'default' });
+  await second.settled(persistentVolumeClaims, 'default/other', (object) => object === undefined);
+  await kube.get(persistentVolumeClaims, data);
+});

@@ -1,0 +1,93 @@
+// Keeps volumes from going while claims are bound to them: a finalizer on every volume, taken off once the volume is
+// being deleted and its claim, by the server's word, is gone or has another volume. Watches volumes and claims; writes
+// that one finalizer.
+
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/kinds.ts';
+import { FINALIZER_PV_PROTECTION } from '../../api/well-known.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { decideProtection, withFinalizer, withoutFinalizer } from './decide-protection.ts';
+
+const WORKERS = 16;
+const BACKOFF = { startMs: 50, maxMs: 60_000 };
+
+export function createVolumeProtection(ports: ControllerPorts): Controller {
+  const { kube, informers, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'pv-protection' });
+  const volumes = informers.of(persistentVolumes);
+  const claims = informers.of(persistentVolumeClaims);
+
+  const loop = createLoop({
+    name: 'volume-protection',
+    workers: WORKERS,
+    clock,
+    random,
+    log,
+    backoff: BACKOFF,
+    ...(metrics && { metrics }),
+    async reconcile(name, { signal }) {
+      const volume = volumes.get(name);
+      if (!volume) return done;
+      switch (decideProtection(volume, FINALIZER_PV_PROTECTION)) {
+        case 'add':
+          await kube.update(persistentVolumes, withFinalizer(volume, FINALIZER_PV_PROTECTION), { signal });
+          return done;
+        case 'remove-if-unused':
+          await removeIfUnused(name, signal);
+          return done;
+        case 'leave':
+          return done;
+      }
+    },
+  });
+
+  async function removeIfUnused(name: string, signal: AbortSignal): Promise<void> {
+    const live = await kube.get(persistentVolumes, { name }, { signal }).catch(absent);
+    if (!live || decideProtection(live, FINALIZER_PV_PROTECTION) !== 'remove-if-unused') return;
+    // The binder says Released once it has seen the claim go; that change brings the volume back here.
+    if (live.status?.phase === 'Bound' || (await hasClaim(live, signal))) return;
+    await kube.update(persistentVolumes, withoutFinalizer(live, FINALIZER_PV_PROTECTION), { signal });
+    log.v(2).info('A volume that nobody uses may go', { volume: name });
+  }
+
+  async function hasClaim(volume: PersistentVolume, signal: AbortSignal): Promise<boolean> {
+    const { name, namespace } = volume.spec.claimRef ?? {};
+    if (!name || !namespace) return false;
+    const claim = await kube.get(persistentVolumeClaims, { name, namespace }, { signal }).catch(absent);
+    return claim !== undefined && isBoundTo(claim, volume);
+  }
+
+  volumes.subscribe({
+    added: ({ metadata }) => loop.add(metadata.name),
+    updated: (_before, { metadata }) => loop.add(metadata.name),
+  });
+  claims.subscribe({
+    deleted: ({ spec }) => {
+      if (spec.volumeName) loop.add(spec.volumeName);
+    },
+  });
+
+  return {
+    name: 'persistentvolume-protection-controller',
+    async run(signal) {
+      if (await cachesSynced([volumes, claims], signal)) await loop.run(signal);
+    },
+  };
+}
+
+function isBoundTo(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
+  return claim.metadata.uid === volume.spec.claimRef?.uid && claim.spec.volumeName === volume.metadata.name;
+}
+
+function absent(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}
