@@ -14,6 +14,7 @@ import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap-store.ts';
 import { followCustomResources } from './custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
+import type { PathHandler } from './http/handle-other.ts';
 import type { HttpsDoor } from './http/https-door.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
@@ -39,6 +40,8 @@ export interface ApiServerOptions {
   /** Where to write the admin's kubeconfig. Needs the HTTPS door. */
   kubeconfigPath?: string;
   admission?: AdmissionOptions;
+  /** Answers on paths beyond Kubernetes' own, by path, for those whom a role lets in. Needs the HTTPS door. */
+  paths?: Readonly<Record<string, PathHandler>>;
   /** Bearer tokens known from the start. */
   staticTokens?: ReadonlyMap<string, User>;
   history?: Partial<HistoryLimits>;
@@ -158,6 +161,7 @@ async function openDoor(
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     unready: () => machine.store.failure?.message,
+    ...(options.paths === undefined ? {} : { paths: options.paths }),
   });
   if (options.kubeconfigPath !== undefined) {
     const { kubeconfigFor, writeKubeconfig } = await import('./auth/kubeconfig.ts');

@@ -12,6 +12,13 @@ import type { RequestMetrics } from './metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 import { versionInfo } from './version-info.ts';
 
+/** Answers GET on a path of its own. `gone` aborts when the client has left or the server stops. */
+export type PathHandler = (request: {
+  query: URLSearchParams;
+  response: ServerResponse;
+  gone: AbortSignal;
+}) => Promise<void>;
+
 export interface OtherExchange {
   machine: Machine;
   metrics: RequestMetrics;
@@ -22,6 +29,8 @@ export interface OtherExchange {
   user: User;
   pretty: boolean;
   unready(): string | undefined;
+  /** Paths beyond Kubernetes' own. */
+  paths?: Readonly<Record<string, PathHandler>>;
 }
 
 export async function handleOther(exchange: OtherExchange): Promise<void> {
@@ -41,6 +50,8 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
   if (path === '/') {
     return answerObject(response, { paths: ROOT_PATHS }, json);
   }
+  const own = exchange.paths?.[path];
+  if (own !== undefined) return own({ query: info.query, response, gone: goneSignal(exchange) });
   const document = await findDocument(exchange);
   if (document === undefined) throw noSuchPath();
   response.setHeader('Vary', 'Accept');
@@ -65,6 +76,12 @@ const ROOT_PATHS = [
   '/readyz',
   '/version',
 ];
+
+function goneSignal({ response, machine }: OtherExchange): AbortSignal {
+  const left = new AbortController();
+  response.once('close', () => left.abort(new Error('the client has left')));
+  return AbortSignal.any([left.signal, machine.stopping]);
+}
 
 function answerHealth({ response, info, unready }: OtherExchange, which: string): void {
   // A server whose disk failed is alive: restarting it is for people to decide.

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -431,6 +432,19 @@ describe('the HTTPS door', () => {
     assert.match(text, /apiserver_request_duration_seconds_bucket\{.*le="\+Inf"\} /);
     assert.match(text, /apiserver_current_inflight_requests\{request_kind="readOnly"\} 1/);
   });
+});
+
+it('answers on paths of its own, to those whom a role lets in', async (t) => {
+  const door = await openDoor(t, {
+    paths: {
+      '/own/word': async ({ query, response }: { query: URLSearchParams; response: ServerResponse }) => {
+        response.end(query.get('say'));
+      },
+    },
+  });
+  assert.equal((await door.call('GET', '/own/word?say=hello')).text, 'hello');
+  assert.equal((await door.call('GET', '/own/word?say=hello', { anonymous: true })).code, 403);
+  assert.equal((await door.call('POST', '/own/word')).code, 405);
 });
 
 it('a watch from a version that is forgotten is told so in the stream', async (t) => {

@@ -15,7 +15,7 @@ import type { Machine } from '../verbs/request.ts';
 import { badRequest } from '../verbs/status.ts';
 import { answerError } from './answer.ts';
 import type { OpenDocuments } from './documents.ts';
-import { handleOther } from './handle-other.ts';
+import { handleOther, type PathHandler } from './handle-other.ts';
 import { handleResource, verbOf } from './handle-resource.ts';
 import type { RequestLabels, RequestMetrics } from './metrics.ts';
 import { type RequestInfo, readRequestInfo } from './request-info.ts';
@@ -30,6 +30,8 @@ export interface HttpsDoorOptions {
   port: number;
   /** Why the server is not ready, if it is not. */
   unready(): string | undefined;
+  /** Paths beyond Kubernetes' own, for those whom a role lets in. */
+  paths?: Readonly<Record<string, PathHandler>>;
 }
 
 export interface HttpsDoor {

@@ -1,0 +1,119 @@
+// What a cluster on this machine holds from its first second: the CRDs and the roles that Berth publishes, the object
+// and the classes of each driver. What is missing is made; what somebody changed stays as they left it, except for
+// definitions of an older Berth, which are brought up to date.
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import {
+  type CSIDriver,
+  type CustomResourceDefinition,
+  csiDrivers,
+  customResourceDefinitions,
+  type StorageClass,
+  storageClasses,
+} from '../api/kinds.ts';
+import type { Draft, KubeObject, Resource } from '../api/object.ts';
+import { ANN_DEFAULT_CLASS } from '../api/well-known.ts';
+import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
+import { publishedRbac, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
+import type { ApiServer } from '../apiserver/index.ts';
+
+/** Of the file a definition came from. */
+const ANN_DEFINITION_DIGEST = 'csi.berth/definition-digest';
+
+const definitions = new URL('../../deploy/crds/', import.meta.url);
+
+export interface ClassesOfDriver {
+  /** Of the class that binds at once; the one that waits for a pod has `-delayed` behind it. */
+  name: string;
+  provisioner: string;
+  isDefault: boolean;
+  canExpand: boolean;
+}
+
+export function classesOfDriver({
+  name,
+  provisioner,
+  isDefault,
+  canExpand,
+}: ClassesOfDriver): Draft<StorageClass>[] {
+  const common = { provisioner, reclaimPolicy: 'Delete', allowVolumeExpansion: canExpand };
+  return [
+    {
+      ...common,
+      metadata: { name, ...(isDefault && { annotations: { [ANN_DEFAULT_CLASS]: 'true' } }) },
+      volumeBindingMode: 'Immediate',
+    },
+    { ...common, metadata: { name: `${name}-delayed` }, volumeBindingMode: 'WaitForFirstConsumer' },
+  ];
+}
+
+/** hostpath takes both kinds of volumes and shows in its calls which pod they are for. */
+export function hostpathObject(name: string): Draft<CSIDriver> {
+  return {
+    metadata: { name },
+    spec: {
+      attachRequired: true,
+      podInfoOnMount: true,
+      volumeLifecycleModes: ['Persistent', 'Ephemeral'],
+      fsGroupPolicy: 'File',
+    },
+  } as Draft<CSIDriver>;
+}
+
+type Server = Pick<ApiServer, 'client' | 'adminUser' | 'reader'>;
+
+export async function installRoles(server: Server, components: readonly RbacComponent[]): Promise<void> {
+  const admin = server.client(server.adminUser);
+  const wanted = await publishedRbac({ components });
+  const steps = bootstrapSteps(server.reader, wanted);
+  await Promise.all(
+    steps.map(({ operation, resource, object }) => admin[operation](resource, object as never)),
+  );
+}
+
+export async function installMissing<T extends KubeObject>(
+  server: Server,
+  resource: Resource<T>,
+  objects: readonly Draft<T>[],
+): Promise<void> {
+  const admin = server.client(server.adminUser);
+  const missing = objects.filter(
+    ({ metadata: { name = '' } }) => server.reader.get(resource, { name }) === undefined,
+  );
+  await Promise.all(missing.map((object) => admin.create(resource, object)));
+}
+
+export const installClasses = (server: Server, classes: ClassesOfDriver): Promise<void> =>
+  installMissing(server, storageClasses, classesOfDriver(classes));
+
+export const installDriverObject = (server: Server, object: Draft<CSIDriver>): Promise<void> =>
+  installMissing(server, csiDrivers, [object]);
+
+export async function installDefinitions(server: Server): Promise<void> {
+  const admin = server.client(server.adminUser);
+  const files = (await readdir(definitions)).filter((name) => name.endsWith('.yaml'));
+  await Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(new URL(file, definitions), 'utf8');
+      const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
+      // `GROUP_PLURAL.yaml` holds the definition called PLURAL.GROUP.
+      const [group = '', plural = ''] = file.slice(0, -'.yaml'.length).split('_');
+      const present = server.reader.get(customResourceDefinitions, { name: `${plural}.${group}` });
+      if (present?.metadata.annotations?.[ANN_DEFINITION_DIGEST] === digest) return;
+      const { parse } = await import('yaml');
+      const wanted = parse(text) as Draft<CustomResourceDefinition>;
+      const annotations = { ...wanted.metadata.annotations, [ANN_DEFINITION_DIGEST]: digest };
+      const metadata = { ...wanted.metadata, annotations };
+      if (present === undefined) {
+        await admin.create(customResourceDefinitions, { ...wanted, metadata });
+        return;
+      }
+      const { resourceVersion } = present.metadata;
+      await admin.update(customResourceDefinitions, {
+        ...wanted,
+        metadata: { ...metadata, resourceVersion },
+      });
+    }),
+  );
+}

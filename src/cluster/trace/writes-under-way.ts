@@ -1,0 +1,57 @@
+// Who is writing what at this moment. Components of the cluster get their client through here, so that a change that
+// the server commits can be told by whose request it was.
+
+import type { KubeObject, ObjectName, Resource } from '../../api/object.ts';
+import type { Discovery, KubeClient } from '../../runtime/kube.ts';
+
+type Client = KubeClient & Discovery;
+
+const keyFor = ({ group, plural }: Resource, { namespace = '', name }: Partial<ObjectName>): string =>
+  `${group}/${plural} ${namespace}/${name}`;
+
+export class WritesUnderWay {
+  readonly #writers = new Map<string, string[]>();
+
+  /** The component whose write of this object is under way. */
+  writerOf(resource: Resource, name: ObjectName): string | undefined {
+    return this.#writers.get(keyFor(resource, name))?.[0];
+  }
+
+  /** A client whose writes are known as `component`'s. */
+  clientOf(component: string, client: Client): Client {
+    const during = async <T>(
+      resource: Resource,
+      name: Partial<ObjectName>,
+      write: () => Promise<T>,
+    ): Promise<T> => {
+      const key = keyFor(resource, name);
+      const writers = this.#writers.get(key);
+      if (writers === undefined) this.#writers.set(key, [component]);
+      else writers.push(component);
+      try {
+        return await write();
+      } finally {
+        this.#end(key, component);
+      }
+    };
+    return {
+      ...client,
+      create: <T extends KubeObject>(...args: Parameters<typeof client.create<T>>) =>
+        during(args[0], args[1].metadata, () => client.create(...args)),
+      update: <T extends KubeObject>(...args: Parameters<typeof client.update<T>>) =>
+        during(args[0], args[1].metadata, () => client.update(...args)),
+      patch: <T extends KubeObject>(...args: Parameters<typeof client.patch<T>>) =>
+        during(args[0], args[1], () => client.patch(...args)),
+      delete: <T extends KubeObject>(...args: Parameters<typeof client.delete<T>>) =>
+        during(args[0], args[1], () => client.delete(...args)),
+      createSubresource: <R>(...args: Parameters<typeof client.createSubresource<R>>) =>
+        during(args[0], args[1], () => client.createSubresource<R>(...args)),
+    };
+  }
+
+  #end(key: string, component: string): void {
+    const writers = this.#writers.get(key);
+    writers?.splice(writers.indexOf(component), 1);
+    if (writers?.length === 0) this.#writers.delete(key);
+  }
+}
