@@ -59,7 +59,8 @@ export function lineOf(tree: SourceFile, node: Node): number {
   return tree.text.slice(0, start).split('\n').length;
 }
 
-export const isTest = (path: string): boolean => path.endsWith('.test.ts');
+/** A test, or what only tests use: files in a folder called `testing`. */
+export const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 
 /** Prints the violations; true when there are none. */
 export function printViolations(violations: readonly Violation[]): boolean {

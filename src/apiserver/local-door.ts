@@ -34,6 +34,7 @@ import {
   type WriteAnswer,
   type WriteRequest,
 } from './verbs/request.ts';
+import { patchScale, updateScale } from './verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath, notFound } from './verbs/status.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
@@ -120,7 +121,8 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
       const { namespace, name = '' } = object.metadata;
       const request = writeFor('update', resource, { namespace, name }, options);
       if (name === '') throw notFound(request.kind, '');
-      return bodyOf<T>(await update(machine, request, copyOf(object)));
+      const write = request.subresource === 'scale' ? updateScale : update;
+      return bodyOf<T>(await write(machine, request, copyOf(object)));
     },
 
     async patch<T extends KubeObject>(
@@ -132,6 +134,10 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
       options.signal?.throwIfAborted();
       const request = writeFor('patch', resource, name, options);
       const { type, force = false } = options;
+      if (request.subresource === 'scale') {
+        if (type === 'apply') throw badRequest('a scale takes JSON, merge and strategic merge patches');
+        return bodyOf<T>(await patchScale(machine, request, body, type));
+      }
       return bodyOf<T>(await patch(machine, request, copyOf(body), { type, force }));
     },
 

@@ -276,6 +276,29 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     assert.match(await refused('replace -f -', secret), /the object has been modified/);
   });
 
+  it('scales', async () => {
+    const set = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db }
+spec:
+  replicas: 1
+  serviceName: db
+  selector: { matchLabels: { app: db } }
+  template:
+    metadata: { labels: { app: db } }
+    spec: { containers: [{ name: main, image: busybox }] }
+`;
+    await kubectl('apply -f -', set);
+    assert.match(await kubectl('scale statefulset db --replicas=3'), /scaled/);
+    assert.equal(await kubectl('get statefulset db -o jsonpath={.spec.replicas}'), '3');
+    assert.match(
+      await refused('scale statefulset db --current-replicas=1 --replicas=5'),
+      /Expected replicas to be 1/i,
+    );
+    await kubectl('delete statefulset db');
+  });
+
   it('edits through an editor', async () => {
     const editor = join(dir, 'editor.sh');
     await writeFile(editor, '#!/bin/sh\nsed -i "s/a: b/a: edited/" "$1"\n');

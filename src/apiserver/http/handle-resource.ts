@@ -15,6 +15,7 @@ import { get } from '../verbs/get.ts';
 import { type ListAnswer, list } from '../verbs/list.ts';
 import { patch } from '../verbs/patch.ts';
 import type { Machine, ResourceRequest, WriteAnswer, WriteRequest } from '../verbs/request.ts';
+import { getScale, patchScale, updateScale } from '../verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath } from '../verbs/status.ts';
 import { update } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
@@ -96,6 +97,7 @@ function serves(kind: Kind, verb: string, { namespace, name, subresource }: Reso
   if (subresource === 'status' || subresource === 'finalize' || subresource === 'approval') {
     return ['get', 'update', 'patch'].includes(verb) && !(subresource === 'finalize' && verb !== 'update');
   }
+  if (subresource === 'scale') return ['get', 'update', 'patch'].includes(verb);
   if (subresource !== '') return verb === 'create';
   if (kind.virtual) return verb === 'create';
   if (verb === 'create' && (name !== '' || (kind.namespaced && namespace === undefined))) return false;
@@ -109,6 +111,16 @@ async function run(exchange: ResourceExchange, verb: string, request: ResourceRe
   const media = mediaFor(exchange);
   switch (verb) {
     case 'get':
+      if (request.subresource === 'scale') {
+        const { format } = media;
+        const { response, pretty } = exchange;
+        return answerObject(response, getScale(machine, request), {
+          code: 200,
+          media: { format },
+          pretty,
+          warnings: [],
+        });
+      }
       return answerVersion(
         exchange,
         media,
@@ -172,11 +184,17 @@ async function write(
       else answer = await create(machine, request, await body());
       break;
     case 'update':
-      answer = await update(machine, request, await body());
+      answer = await (request.subresource === 'scale' ? updateScale : update)(machine, request, await body());
       break;
     case 'patch': {
       const type = PATCH_TYPES[(contentType ?? '').split(';', 1)[0]?.trim() ?? ''];
       const parsed = await body(Object.keys(PATCH_TYPES));
+      if (request.subresource === 'scale') {
+        if (type === undefined || type === 'apply')
+          throw badRequest('a scale takes JSON, merge and strategic merge patches');
+        answer = await patchScale(machine, request, parsed, type);
+        break;
+      }
       const force = readBoolean(info.query, 'force') ?? false;
       answer = await patch(machine, request, parsed, { type: type as PatchType, force });
       break;

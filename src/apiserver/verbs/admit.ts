@@ -20,13 +20,20 @@ export function admissionRequest(request: WriteRequest, admission: Admission): A
   return { user, kind, subresource, namespace, dryRun, ...admission, warn: (text) => request.warn(text) };
 }
 
-export function admitCreate(machine: Machine, request: WriteRequest, object: KubeObject): void {
+/** `track` records what the writer set: after defaults, which are its own choice, before admission, which is not. */
+export function admitCreate(
+  machine: Machine,
+  request: WriteRequest,
+  object: KubeObject,
+  track: (object: KubeObject) => void,
+): void {
   const { kind } = request;
   const { name } = object.metadata;
   const asked = admissionRequest(request, { operation: 'create', object, oldObject: undefined, name });
-  for (const plugin of machine.admission) plugin.mutate?.(asked);
   kind.setDefaults(object);
   kind.prepareForCreate(object);
+  track(object);
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
   // What was cleared has defaults too, such as the phase of a new claim.
   kind.setDefaults(object);
   refuse(request, object, [...validateMetadata(object, kind), ...kind.validate(object)]);
@@ -38,15 +45,18 @@ export function admitUpdate(
   request: WriteRequest,
   next: KubeObject,
   current: KubeObject,
-  afterMutation: (next: KubeObject) => void,
+  steps: { track(next: KubeObject): void; afterMutation(next: KubeObject): void },
 ): void {
   const { kind, subresource } = request;
   const { name } = current.metadata;
   const asked = admissionRequest(request, { operation: 'update', object: next, oldObject: current, name });
+  kind.setDefaults(next);
+  kind.prepareForUpdate(next, current, subresource);
+  steps.track(next);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   kind.setDefaults(next);
   kind.prepareForUpdate(next, current, subresource);
-  afterMutation(next);
+  steps.afterMutation(next);
   const errors = [
     ...validateMetadata(next, kind, current),
     ...kind.validate(next),

@@ -72,10 +72,10 @@ export function prepareCreate(
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.generation;
   if (kind.hasGeneration) metadata.generation = 1;
-  admitCreate(machine, request, object);
-  if (!options.tracked) {
+  admitCreate(machine, request, object, (next) => {
+    if (options.tracked) return;
     trackManagedFields({
-      next: object,
+      next,
       current: undefined,
       manager: fieldManager,
       operation: 'Update',
@@ -83,7 +83,7 @@ export function prepareCreate(
       subresource,
       nowMs: machine.clock.now(),
     });
-  }
+  });
   return toStored(object, kind);
 }
 

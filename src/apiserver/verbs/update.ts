@@ -69,22 +69,25 @@ export function planUpdate(
   // Decided again when another write came first, so the draft itself stays as it came.
   const next = copyOf(draft);
   restoreIdentity(next, current);
-  admitUpdate(machine, request, next, current, (object) => {
-    if (kind.hasGeneration && specChanged(object, current)) {
-      object.metadata.generation = (current.metadata.generation ?? 0) + 1;
-    }
+  admitUpdate(machine, request, next, current, {
+    track(object) {
+      if (options.tracked) return;
+      trackManagedFields({
+        next: object,
+        current,
+        manager: fieldManager,
+        operation: 'Update',
+        kind,
+        subresource,
+        nowMs: machine.clock.now(),
+      });
+    },
+    afterMutation(object) {
+      if (kind.hasGeneration && specChanged(object, current)) {
+        object.metadata.generation = (current.metadata.generation ?? 0) + 1;
+      }
+    },
   });
-  if (!options.tracked) {
-    trackManagedFields({
-      next,
-      current,
-      manager: fieldManager,
-      operation: 'Update',
-      kind,
-      subresource,
-      nowMs: machine.clock.now(),
-    });
-  }
   if (isFinished(next, kind)) return { kind: 'remove', object: toStored(next, kind) };
   next.metadata.resourceVersion = current.metadata.resourceVersion;
   if (sameButForTimes(next, current)) return { kind: 'keep', version: stored };
