@@ -106,6 +106,8 @@ export type StorageClass = Stored<storage.StorageClass>;
 export type CSIDriver = Stored<Omit<storage.CSIDriver, 'spec'>> & {
   spec: storage.CSIDriverSpec & {
     nodeAllocatableUpdatePeriodSeconds?: number;
+    /** Service account tokens go into the secrets of NodePublishVolume instead of its volume context. */
+    serviceAccountTokenInSecrets?: boolean;
     /** The inline design's name for `volumeLifecycleModes`, accepted and mapped by the embedded API server. */
     lifecycle?: 'persistent' | 'ephemeral';
   };

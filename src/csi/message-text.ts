@@ -10,6 +10,7 @@ import {
   toJson,
 } from '@bufbuild/protobuf';
 import { type ReflectMessage, reflect, type ScalarValue } from '@bufbuild/protobuf/reflect';
+import { KEY_SERVICE_ACCOUNT_TOKENS } from '../api/well-known.ts';
 import { csi_secret } from './generated/csi/v1/csi_pb.ts';
 
 const stripped = '***stripped***';
@@ -23,6 +24,11 @@ export function messageText(schema: DescMessage, message: Message, maxLength = -
 
 export function isSecretField(field: DescField): boolean {
   return hasOption(field, csi_secret) && getOption(field, csi_secret);
+}
+
+/** Service account tokens travel in the volume context, which the interface does not mark. */
+export function isSecretKey(key: unknown): boolean {
+  return key === KEY_SERVICE_ACCOUNT_TOKENS;
 }
 
 function messageValue(message: ReflectMessage): unknown {
@@ -45,7 +51,9 @@ function fieldValue(message: ReflectMessage, field: DescField): unknown {
     }
     case 'map': {
       const entries: Record<string, unknown> = {};
-      for (const [key, item] of message.get(field)) entries[String(key)] = itemValue(field, item);
+      for (const [key, item] of message.get(field)) {
+        entries[String(key)] = isSecretKey(key) ? stripped : itemValue(field, item);
+      }
       return entries;
     }
     case 'enum':

@@ -3,7 +3,7 @@
 
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
-import { isSecretField } from './message-text.ts';
+import { isSecretField, isSecretKey } from './message-text.ts';
 
 /** `text` with each value of a `csi_secret` field of `message` replaced. */
 export function withoutSecrets(text: string, schema: DescMessage, message: Message): string {
@@ -20,6 +20,10 @@ function collect(message: ReflectMessage, values: string[]): void {
   for (const field of message.fields) {
     if (!message.isSet(field)) continue;
     const secret = isSecretField(field);
+    if (field.fieldKind === 'map') {
+      for (const [key, value] of message.get(field))
+        if (isSecretKey(key)) values.push(...tokensIn(String(value)));
+    }
     if (field.fieldKind === 'message' && !secret) collect(message.get(field), values);
     else if (field.fieldKind === 'list' || field.fieldKind === 'map') {
       const items: Iterable<unknown> =
@@ -32,4 +36,18 @@ function collect(message: ReflectMessage, values: string[]): void {
       }
     } else if (secret) values.push(String(message.get(field)));
   }
+}
+
+/** The whole text, and each string in it: a driver quotes the token, not the JSON around it. */
+function tokensIn(text: string): string[] {
+  const strings: string[] = [text];
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      if (key === 'token' && typeof value === 'string') strings.push(value);
+      return value;
+    });
+  } catch {
+    // Not what we made; the whole text is taken out all the same.
+  }
+  return strings;
 }

@@ -98,7 +98,8 @@ async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, tar
     // Asking a mount point whose filesystem is gone fails; a link to one can be asked.
     const kind = await files.kindOf(target).catch(() => 'directory' as const);
     const wanted = volume.block ? 'file' : 'directory';
-    if (kind !== wanted && !(volume.block && kind !== 'symlink')) {
+    const isFine = kind === 'absent' || kind === wanted || (volume.block && kind === 'device');
+    if (!isFine) {
       throw new UnsafePathError(
         `the target path ${target} should be a ${wanted} or not exist, and is a ${kind}; it is left alone, move it away`,
       );

@@ -1,0 +1,135 @@
+// The node: the kubelet's volume half. Registers itself, finds drivers, mounts and unmounts what its pods need. One
+// factory over explicit ports, for the command, for everything in one process, and for the simulation.
+
+import { csiDrivers, nodes, pods } from '../api/kinds.ts';
+import type { CsiConnection } from '../csi/connect-csi.ts';
+import type { MountPorts } from '../csi-plugin/mount/mount-plugin.ts';
+import { createServiceAccountTokens } from '../csi-plugin/mount/service-account-tokens.ts';
+import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
+import { volumePaths } from '../csi-plugin/mount/volume-paths.ts';
+import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
+import type { Informers } from '../runtime/informer.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Mounter } from '../runtime/mount/mounter.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { createLoop } from '../runtime/queue/create-loop.ts';
+import { createNodeRegistration } from './node-object/node-registration.ts';
+import type { HostFacts } from './node-object/node-status.ts';
+import { createPodLifecycle, type PodLifecycle } from './pod/pod-lifecycle.ts';
+import { DriverRegistry } from './registration/driver-registry.ts';
+import { createNodeInfoWriter } from './registration/node-info-writer.ts';
+import { createPluginWatcher } from './registration/plugin-watcher.ts';
+import { createVolumeManager } from './volume-manager/volume-manager.ts';
+
+export interface NodeAgentOptions {
+  nodeName: string;
+  /** The kubelet's root directory: `pods`, `plugins` and `plugins_registry` lie below it. Absolute. */
+  rootDir: string;
+  host: HostFacts;
+  /** Further labels for a new Node; which ones a node may set is up to the API server. */
+  labels?: Readonly<Record<string, string>>;
+}
+
+export interface NodeAgentPorts {
+  /** As `system:node:<name>`; all a node needs is what the node authorizer allows. */
+  kube: KubeClient;
+  /** Over the same client. Started by whoever made them; asked here for this node's pods, Node and CSIDrivers. */
+  informers: Informers;
+  /** A new connection to a registrar's or driver's socket. */
+  connect(address: string): CsiConnection;
+  mounter: Mounter;
+  files: VolumeFiles;
+  recorder: EventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  options: NodeAgentOptions;
+}
+
+export interface NodeAgent {
+  /** Runs until `signal` aborts; leaves every mount as it is. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves once the Node is registered and what is mounted is known again. */
+  readonly ready: Promise<void>;
+}
+
+export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
+  const { kube, informers, clock, random, options, files } = ports;
+  const { nodeName } = options;
+  const log = ports.log.with({ node: nodeName });
+  const common = { kube, nodeName, clock, random, log, ...(ports.metrics && { metrics: ports.metrics }) };
+  const paths = volumePaths(options.rootDir);
+  const tokens = createServiceAccountTokens({ kube, clock });
+  const plugin: MountPorts = { nodeName, paths, files, mounter: ports.mounter, kube, tokens };
+  const podInformer = informers.of(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
+  const nodeInformer = informers.of(nodes, { fieldSelector: `metadata.name=${nodeName}` });
+  const driverInformer = informers.of(csiDrivers);
+  const registry = new DriverRegistry();
+  const ready = Promise.withResolvers<void>();
+
+  const nodeInfoLoop = createLoop({
+    ...common,
+    name: 'csi-node-info',
+    reconcile: (_key, { signal }) => writer.reconcileNodeInfo(signal),
+  });
+  const writer = createNodeInfoWriter({ ...common, onNodeInfoChange: () => nodeInfoLoop.add(nodeName) });
+  const watcher = createPluginWatcher({
+    ...common,
+    connect: ports.connect,
+    directory: paths.pluginsRegistry,
+    files,
+    registry,
+    writer,
+  });
+  const registration = createNodeRegistration({
+    ...common,
+    host: options.host,
+    labels: options.labels ?? {},
+  });
+  const volumes = createVolumeManager({
+    ...common,
+    pods: podInformer,
+    node: nodeInformer,
+    csiDrivers: driverInformer,
+    registry,
+    plugin,
+    recorder: ports.recorder,
+    podChanged: (key) => lifecycle.changed(key),
+  });
+  const lifecycle: PodLifecycle = createPodLifecycle({ ...common, pods: podInformer, volumes, files, paths });
+
+  return {
+    ready: ready.promise,
+    async run(signal) {
+      // One part that breaks stops the others, so that the process ends instead of half working.
+      const stop = new AbortController();
+      const both = AbortSignal.any([signal, stop.signal]);
+      const together = async (parts: Promise<unknown>[]) => {
+        try {
+          await Promise.all(parts);
+        } catch (error) {
+          stop.abort(error);
+          await Promise.allSettled(parts);
+          throw error;
+        }
+      };
+      ready.promise.catch(() => {});
+      try {
+        await registration.register(both);
+        await Promise.all([podInformer.synced(both), nodeInformer.synced(both), driverInformer.synced(both)]);
+        await together([
+          registration.run(both),
+          watcher.run(both),
+          nodeInfoLoop.run(both),
+          volumes.run(both, () => ready.resolve()),
+          lifecycle.run(both),
+        ]);
+      } catch (error) {
+        ready.reject(error);
+        if (!signal.aborted) throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,130 @@
+// This node among the nodes: its Node object, made once at the start, its status, and the Lease that says it lives.
+// A Node that somebody deletes while the agent runs stays deleted: that is how an admin takes a node out.
+
+import { leases, type Node, nodes } from '../../api/kinds.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import { type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { nodeOwner } from '../registration/driver-facts.ts';
+import { type HostFacts, missingLabels, nodeDraft, nodeStatusPatch } from './node-status.ts';
+
+/** As the kubelet: leases of 40 s, renewed four times in that; the whole status every five minutes. */
+const LEASE_SECONDS = 40;
+const RENEW_MS = 10_000;
+const STATUS_MS = 5 * 60_000;
+const LEASE_NAMESPACE = 'kube-node-lease';
+
+export interface NodeRegistration {
+  /** Resolves once the Node exists; keeps trying. */
+  register(signal: AbortSignal): Promise<void>;
+  /** Heartbeats. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createNodeRegistration(ports: {
+  kube: KubeClient;
+  nodeName: string;
+  host: HostFacts;
+  /** Labels of its own for a new Node. */
+  labels: Readonly<Record<string, string>>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}): NodeRegistration {
+  const { kube, nodeName, host, clock, log } = ports;
+
+  async function registerOnce(signal: AbortSignal): Promise<void> {
+    const draft = nodeDraft(nodeName, host, ports.labels);
+    let node: Node;
+    try {
+      node = await kube.create(nodes, draft, { signal });
+      log.info('registered this node', { node: nodeName });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      node = await kube.get(nodes, { name: nodeName }, { signal });
+      const labels = missingLabels(node, draft.metadata.labels);
+      if (Object.keys(labels).length > 0) {
+        await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
+      }
+    }
+    await writeStatus(node, signal);
+    await renewLease(signal);
+  }
+
+  async function writeStatus(node: Node, signal: AbortSignal): Promise<void> {
+    const patch = nodeStatusPatch(node, host, clock.now());
+    await kube.patch(nodes, { name: nodeName }, patch, { subresource: 'status', type: 'strategic', signal });
+  }
+
+  async function renewLease(signal: AbortSignal): Promise<void> {
+    const name = { name: nodeName, namespace: LEASE_NAMESPACE };
+    const spec = {
+      holderIdentity: nodeName,
+      leaseDurationSeconds: LEASE_SECONDS,
+      renewTime: microTime(clock.now()),
+    };
+    try {
+      await kube.patch(leases, name, { spec }, { type: 'merge', signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const owner = nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }));
+      await kube.create(leases, { metadata: { ...name, ownerReferences: [owner] }, spec }, { signal });
+    }
+  }
+
+  async function heartbeat(key: string, signal: AbortSignal): Promise<Outcome> {
+    try {
+      if (key === 'lease') {
+        await renewLease(signal);
+        return requeueAfter(RENEW_MS, 'the lease is renewed');
+      }
+      await writeStatus(await kube.get(nodes, { name: nodeName }, { signal }), signal);
+      return requeueAfter(STATUS_MS, 'the status is written again');
+    } catch (error) {
+      if (isNotFound(error)) {
+        log.warn('the Node object of this node is gone; it is made anew only when the agent starts again');
+        return requeueAfter(STATUS_MS, 'somebody may have made the Node again');
+      }
+      if (isConflict(error)) return requeueAfter(1, 'somebody else wrote first');
+      throw error;
+    }
+  }
+
+  return {
+    async register(signal) {
+      for (let delayMs = 200; ; delayMs = Math.min(7000, delayMs * 2)) {
+        try {
+          return await registerOnce(signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          log.error('could not register this node, will try again', error, {
+            node: nodeName,
+            retryInMs: delayMs,
+          });
+        }
+        await clock.sleep(delayMs, signal);
+      }
+    },
+    async run(signal) {
+      const loop: Loop = createLoop({
+        name: 'node-heartbeat',
+        workers: 2,
+        backoff: { startMs: 200, maxMs: 7000, jitter: 0.1 },
+        clock,
+        random: ports.random,
+        log,
+        reconcile: (key, context) => heartbeat(key, context.signal),
+      });
+      loop.addAfter('lease', RENEW_MS);
+      loop.addAfter('status', STATUS_MS);
+      await loop.run(signal);
+    },
+  };
+}
+
+/** MicroTime: six digits. */
+function microTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+}

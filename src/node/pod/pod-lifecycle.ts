@@ -1,0 +1,134 @@
+// A pod from its node's side: its status while it lives, and its end once everything is unmounted. The only writer of
+// pods on this node.
+
+import { dirname } from 'node:path';
+import { type Pod, pods } from '../../api/kinds.ts';
+import { keyOf, nameFromKey } from '../../api/object.ts';
+import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
+import { UnsafePathError, type VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
+import type { VolumePaths } from '../../csi-plugin/mount/volume-paths.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { VolumeManager } from '../volume-manager/volume-manager.ts';
+import { podNeed } from './pod-phase.ts';
+import { podStatusPatch } from './pod-status.ts';
+
+export interface PodLifecycle {
+  /** Something about this pod's volumes has changed. */
+  changed(podKey: string): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createPodLifecycle(ports: {
+  kube: KubeClient;
+  pods: Informer<Pod>;
+  volumes: Pick<VolumeManager, 'stateOf' | 'isClear'>;
+  files: VolumeFiles;
+  paths: VolumePaths;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+}): PodLifecycle {
+  const { kube, volumes, files, paths, clock, log } = ports;
+
+  const loop: Loop = createLoop({
+    name: 'pod-lifecycle',
+    workers: 32,
+    backoff: { startMs: 200, maxMs: 30_000, jitter: 0.1 },
+    clock,
+    random: ports.random,
+    log,
+    ...(ports.metrics && { metrics: ports.metrics }),
+    async reconcile(key, { signal }) {
+      const pod = ports.pods.get(key);
+      if (!pod) return done;
+      const need = podNeed(pod, clock.now());
+      if (need.kind === 'nothing') return await finish(pod, signal);
+      await report(pod, signal);
+      return need.untilMs === undefined
+        ? done
+        : requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
+    },
+  });
+
+  async function report(pod: Pod, signal: AbortSignal): Promise<void> {
+    const state = volumes.stateOf(pod);
+    if (state === undefined) return;
+    const patch = podStatusPatch(pod, state, clock.now());
+    if (patch) await write(pod, patch, signal);
+  }
+
+  async function finish(pod: Pod, signal: AbortSignal): Promise<Outcome> {
+    // Not yet: whoever unmounts the last volume says so.
+    if (!volumes.isClear(pod.metadata.uid)) return done;
+    await removePodDirectory(files, paths, pod.metadata.uid, log);
+    if (pod.metadata.deletionTimestamp) {
+      const { name, namespace, uid } = pod.metadata;
+      try {
+        await kube.delete(
+          pods,
+          { name, ...(namespace !== undefined && { namespace }) },
+          { gracePeriodSeconds: 0, preconditions: { uid }, signal },
+        );
+      } catch (error) {
+        // Gone, or another pod has taken its name.
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+    } else if (pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] !== undefined) {
+      await write(
+        pod,
+        { metadata: { uid: pod.metadata.uid, annotations: { [ANN_PUBLISHED_VOLUMES]: null } } },
+        signal,
+      );
+    }
+    return done;
+  }
+
+  async function write(pod: Pod, patch: object, signal: AbortSignal): Promise<void> {
+    try {
+      await kube.patch(pods, nameFromKey(keyOf(pod)), patch, {
+        subresource: 'status',
+        type: 'strategic',
+        signal,
+      });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  return {
+    changed: (podKey) => loop.add(podKey),
+    async run(signal) {
+      const add = (pod: Pod) => loop.add(keyOf(pod));
+      const stop = ports.pods.subscribe({ added: add, updated: (_before, pod) => add(pod) });
+      try {
+        await loop.run(signal);
+      } finally {
+        stop();
+      }
+    },
+  };
+}
+
+/** Only what is empty: what somebody else put into a pod's directory stays, and is said once. */
+export async function removePodDirectory(
+  files: VolumeFiles,
+  paths: VolumePaths,
+  podUid: string,
+  log: Log,
+): Promise<void> {
+  const { filesystem, block } = paths.podVolumes(podUid);
+  const directories = [filesystem, dirname(filesystem), block, dirname(block), paths.podDir(podUid)];
+  try {
+    for (const directory of directories) await files.removeDirectory(directory);
+  } catch (error) {
+    if (!(error instanceof UnsafePathError)) throw error;
+    log.warn('the directory of a pod that is gone is not empty and stays', { podUid, why: error.message });
+  }
+}

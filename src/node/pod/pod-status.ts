@@ -1,0 +1,101 @@
+// A pod's status as its volumes decide it. Berth runs no containers: a pod whose volumes are all there is Running, and
+// where they are stands in an annotation. A pod that waits says for what. Pure.
+
+import type { Pod, PodCondition } from '../../api/kinds.ts';
+import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
+
+export interface PodVolumesState {
+  ready: boolean;
+  /** Volume name to why it is waited for. */
+  waits: ReadonlyMap<string, string>;
+  /** Volume name to path. */
+  published: ReadonlyMap<string, string>;
+}
+
+/** A strategic merge patch of the pod's status, or undefined when it says so already. */
+export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
+  const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  // A pod that has run keeps running while a volume is being healed or heard of again.
+  const runs = volumes.ready || pod.status?.phase === 'Running';
+  const message = runs ? undefined : waitText(volumes.waits);
+  const conditions = (['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const).map(
+    (type) => condition(pod, { type, isTrue: runs || type === 'Initialized', message, now }),
+  );
+  const startTime = pod.status?.startTime ?? now;
+  const status = {
+    phase: runs ? 'Running' : 'Pending',
+    startTime,
+    conditions,
+    containerStatuses: (pod.spec.containers ?? []).map(({ name, image }) => ({
+      name,
+      image: image ?? '',
+      imageID: '',
+      ready: runs,
+      started: runs,
+      restartCount: 0,
+      state: runs
+        ? { running: { startedAt: startedAt(pod, name) ?? now } }
+        : { waiting: { reason: 'ContainerCreating', ...(message && { message }) } },
+    })),
+  };
+  const paths = Object.fromEntries([...volumes.published].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const annotation = runs && Object.keys(paths).length > 0 ? JSON.stringify(paths) : undefined;
+  const annotations = { [ANN_PUBLISHED_VOLUMES]: annotation ?? null };
+  if (isSame(pod, status) && pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] === annotation)
+    return undefined;
+  return { metadata: { uid: pod.metadata.uid, annotations }, status };
+}
+
+/** One sentence a volume, the names sorted so that the text does not change without a reason. */
+export function waitText(waits: ReadonlyMap<string, string>): string {
+  if (waits.size === 0) return 'waiting for volumes to be mounted';
+  const parts = [...waits]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, why]) => `volume ${name}: ${why}`);
+  return parts.join('; ').slice(0, 1000);
+}
+
+function condition(
+  pod: Pod,
+  wanted: { type: string; isTrue: boolean; message: string | undefined; now: string },
+): PodCondition {
+  const { type, isTrue, message, now } = wanted;
+  const before = pod.status?.conditions?.find((each) => each.type === type);
+  const status = isTrue ? 'True' : 'False';
+  return {
+    type,
+    status,
+    lastTransitionTime:
+      before?.status === status && before.lastTransitionTime ? before.lastTransitionTime : now,
+    ...(!isTrue && { reason: 'ContainersNotReady', message: message ?? '' }),
+  };
+}
+
+function startedAt(pod: Pod, container: string): string | undefined {
+  const before = pod.status?.containerStatuses?.find(({ name }) => name === container);
+  return before?.state?.running?.startedAt;
+}
+
+interface ComparableStatus {
+  phase?: string;
+  conditions?: PodCondition[];
+  containerStatuses?: { name: string; ready: boolean; state?: { waiting?: { message?: string } } }[];
+}
+
+function isSame(pod: Pod, next: ComparableStatus): boolean {
+  const current: ComparableStatus = pod.status ?? {};
+  if (current.phase !== next.phase) return false;
+  const isThere = (wanted: PodCondition) =>
+    current.conditions?.some(
+      (each) =>
+        each.type === wanted.type &&
+        each.status === wanted.status &&
+        (each.message ?? '') === (wanted.message ?? ''),
+    );
+  if (!(next.conditions ?? []).every(isThere)) return false;
+  const containers = ({ containerStatuses = [] }: ComparableStatus) =>
+    JSON.stringify(
+      containerStatuses.map(({ name, ready, state }) => [name, ready, state?.waiting?.message ?? '']),
+    );
+  return containers(current) === containers(next);
+}

@@ -1,0 +1,52 @@
+// The drivers that are registered on this node now. In memory: sockets tell it anew after a restart.
+
+import type { NodeDriver } from '../../csi-plugin/mount/mount-plugin.ts';
+
+export interface RegisteredDriver extends NodeDriver {
+  readonly endpoint: string;
+  readonly nodeId: string;
+  /** The registration socket that brought it. */
+  readonly socket: string;
+  close(): void;
+}
+
+export class DriverRegistry {
+  readonly #drivers = new Map<string, RegisteredDriver>();
+  readonly #listeners = new Set<(name: string) => void>();
+
+  get(name: string): RegisteredDriver | undefined {
+    return this.#drivers.get(name);
+  }
+
+  names(): string[] {
+    return [...this.#drivers.keys()].sort();
+  }
+
+  /** Takes the place of one of the same name. */
+  add(driver: RegisteredDriver): void {
+    this.#drivers.get(driver.name)?.close();
+    this.#drivers.set(driver.name, driver);
+    for (const listener of this.#listeners) listener(driver.name);
+  }
+
+  /** True if this socket's driver was the registered one. */
+  remove(name: string, socket: string): boolean {
+    const driver = this.#drivers.get(name);
+    if (driver === undefined || driver.socket !== socket) return false;
+    this.#drivers.delete(name);
+    driver.close();
+    for (const listener of this.#listeners) listener(name);
+    return true;
+  }
+
+  /** Told of each driver that comes or goes. */
+  subscribe(listener: (name: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  closeAll(): void {
+    for (const driver of this.#drivers.values()) driver.close();
+    this.#drivers.clear();
+  }
+}

@@ -1,0 +1,154 @@
+// The talk with one registration socket and the driver behind it, up to knowing who the driver is and where on this
+// node it sees itself. Trusts nothing: names, versions and answers are checked, and every call has a deadline.
+
+import { nodeCapabilities } from '../../csi/capabilities.ts';
+import type { CsiConnection } from '../../csi/connect-csi.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import { codeOf } from '../../csi/csi-error.ts';
+import { parseDriverName, parseNodeId } from '../../csi/driver-name.ts';
+import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
+import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
+import { type PluginInfo, Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
+import { getDriverName } from '../../csi/probe.ts';
+import { socketPath } from '../../csi/socket-path.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import type { DriverFacts } from './driver-facts.ts';
+import type { RegisteredDriver } from './driver-registry.ts';
+
+/** The kubelet's: a registrar answers from memory. */
+const REGISTRAR_TIMEOUT_MS = 10_000;
+const DRIVER_TIMEOUT_MS = 30_000;
+/** A driver may come up a moment after its registrar. */
+const NODE_INFO_RETRIES_MS = [200, 400, 800, 1600];
+
+/** This socket will never bring a driver: it belongs to another kind of plugin. */
+export class OtherPluginError extends Error {
+  override readonly name = 'OtherPluginError';
+}
+
+/** The registrar answers, and what it says cannot be accepted. */
+export class RefusedPluginError extends Error {
+  override readonly name = 'RefusedPluginError';
+}
+
+export interface HandshakePorts {
+  connect(address: string): CsiConnection;
+  clock: Clock;
+}
+
+export interface Announcement {
+  name: string;
+  endpoint: string;
+  wantsPodInfo: boolean;
+}
+
+/** What the registrar says of its driver. */
+export async function askRegistrar(
+  registrar: CsiConnection,
+  socket: string,
+  signal: AbortSignal,
+): Promise<Announcement> {
+  const call = { timeoutMs: REGISTRAR_TIMEOUT_MS, signal };
+  const info = await csiClient(Registration, registrar, call).getInfo({}, call);
+  if (info.type !== 'CSIPlugin') {
+    throw new OtherPluginError(
+      `${socket} announces a plugin of type ${JSON.stringify(info.type)}, not CSIPlugin`,
+    );
+  }
+  const name = accept(() => parseDriverName(info.name));
+  checkVersions(info);
+  const options = await driverOptions(registrar, call);
+  const endpoint = accept(() => socketPath(options.endpoint || info.endpoint || socket));
+  return { name, endpoint, wantsPodInfo: options.wantsPodInfo };
+}
+
+/** A registrar without this service asks for no pod information. */
+async function driverOptions(
+  registrar: CsiConnection,
+  call: { timeoutMs: number; signal: AbortSignal },
+): Promise<{ endpoint: string; wantsPodInfo: boolean }> {
+  try {
+    const answer = await csiClient(CSIRegistration, registrar, call).getCSIDriverInfo({}, call);
+    return { endpoint: answer.csiEndpoint, wantsPodInfo: answer.options?.requiresPublishPod ?? false };
+  } catch (error) {
+    if (codeOf(error) === 'UNIMPLEMENTED') return { endpoint: '', wantsPodInfo: false };
+    throw error;
+  }
+}
+
+function checkVersions({ name, supportedVersions }: PluginInfo): void {
+  if (supportedVersions.some((version) => /^v?1(\.\d+)*$/.test(version))) return;
+  throw new RefusedPluginError(
+    `driver ${name} announces the CSI versions ${JSON.stringify(supportedVersions)}; this node speaks 1.x`,
+  );
+}
+
+/** Who the driver is and where it sees this node. The connection is kept by the answer. */
+export async function askDriver(
+  ports: HandshakePorts,
+  announced: Announcement,
+  socket: string,
+  signal: AbortSignal,
+): Promise<{ driver: RegisteredDriver; facts: DriverFacts }> {
+  const transport = ports.connect(announced.endpoint);
+  try {
+    const call = { timeoutMs: DRIVER_TIMEOUT_MS, signal };
+    const info = await nodeInfo(ports, transport, signal);
+    const ownName = await getDriverName(transport, call);
+    if (ownName !== announced.name) {
+      throw new RefusedPluginError(
+        `the registrar announces driver ${announced.name} at ${announced.endpoint}, but that driver calls itself ${ownName}`,
+      );
+    }
+    const capabilities = await nodeCapabilities(transport, call);
+    const nodeId = accept(() => parseNodeId(info.nodeId));
+    const facts: DriverFacts = {
+      name: announced.name,
+      nodeId,
+      segments: { ...info.accessibleTopology?.segments },
+      maxVolumes: Number(info.maxVolumesPerNode > 0n ? info.maxVolumesPerNode : 0n),
+    };
+    const { name, endpoint, wantsPodInfo } = announced;
+    const close = () => transport.close();
+    return {
+      driver: { name, endpoint, wantsPodInfo, transport, capabilities, nodeId, socket, close },
+      facts,
+    };
+  } catch (error) {
+    transport.close();
+    throw error;
+  }
+}
+
+async function nodeInfo(ports: HandshakePorts, transport: CsiConnection, signal: AbortSignal) {
+  for (const delayMs of [...NODE_INFO_RETRIES_MS, undefined]) {
+    try {
+      return await csiClient(Node, transport, { timeoutMs: DRIVER_TIMEOUT_MS }).nodeGetInfo({}, { signal });
+    } catch (error) {
+      const code = codeOf(error);
+      if (delayMs === undefined || (code !== 'UNAVAILABLE' && code !== 'ABORTED')) throw error;
+      await ports.clock.sleep(delayMs, signal);
+    }
+  }
+  throw new Error('unreachable: the last attempt returns or throws');
+}
+
+export async function notify(registrar: CsiConnection, error: unknown, signal: AbortSignal): Promise<void> {
+  const call = { timeoutMs: REGISTRAR_TIMEOUT_MS, signal };
+  await csiClient(Registration, registrar, call).notifyRegistrationStatus(
+    {
+      pluginRegistered: error === undefined,
+      error: error === undefined ? '' : error instanceof Error ? error.message : String(error),
+    },
+    call,
+  );
+}
+
+/** What was answered is not acceptable: said as a refusal, whatever found it. */
+function accept<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new RefusedPluginError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}

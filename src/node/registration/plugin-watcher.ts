@@ -1,0 +1,206 @@
+// Follows the registration sockets in `plugins_registry`: those there at the start, and each that comes, goes or is made
+// anew. One loop key a socket, so a socket that hangs holds up no other. Owns the registry and, through the writer, what
+// the cluster knows of this node's drivers.
+
+import { join } from 'node:path';
+import type { VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
+import { done, type Loop, type Outcome } from '../../runtime/loop.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { DriverRegistry } from './driver-registry.ts';
+import { askDriver, askRegistrar, type HandshakePorts, notify, OtherPluginError } from './handshake.ts';
+import type { NodeInfoWriter } from './node-info-writer.ts';
+
+/** The kubelet's, for every operation on plugins and volumes. */
+const BACKOFF = { startMs: 500, maxMs: 122_000, jitter: 0.1 };
+/** A watch may miss what happens while its directory is replaced. */
+const RESCAN_MS = 60_000;
+/** A socket file appears a moment before anybody listens on it. */
+const SETTLE_MS = 10;
+
+export interface PluginWatcherPorts extends HandshakePorts {
+  directory: string;
+  files: VolumeFiles;
+  registry: DriverRegistry;
+  writer: NodeInfoWriter;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+}
+
+interface Session {
+  identity: string;
+  /** The driver it brought; undefined while it has not, or for another kind of plugin. */
+  driver: string | undefined;
+}
+
+export interface PluginWatcher {
+  run(signal: AbortSignal): Promise<void>;
+  /** Sockets that were tried at least once since the start. */
+  readonly hasScanned: boolean;
+}
+
+export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
+  const { directory, files, registry, writer, clock, log } = ports;
+  const sessions = new Map<string, Session>();
+  let hasScanned = false;
+
+  const loop: Loop = createLoop({
+    name: 'plugin-registration',
+    reconcile: (socket, { signal }) => reconcile(socket, signal),
+    workers: 64,
+    backoff: BACKOFF,
+    clock,
+    random: ports.random,
+    log,
+    ...(ports.metrics && { metrics: ports.metrics }),
+  });
+
+  async function reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const socket = join(directory, name);
+    const identity = await files.socketIdentity(socket);
+    const session = sessions.get(name);
+    if (identity === undefined) {
+      if (session) await unregister(name, session, signal);
+      return done;
+    }
+    if (session?.identity === identity) return done;
+    await register(name, socket, identity, signal);
+    return done;
+  }
+
+  async function register(
+    name: string,
+    socket: string,
+    identity: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const registrar = ports.connect(socket);
+    const previous = sessions.get(name)?.driver;
+    let announced: string | undefined;
+    try {
+      const announcement = await askRegistrar(registrar, socket, signal);
+      announced = announcement.name;
+      const { driver, facts } = await askDriver(ports, announcement, socket, signal);
+      try {
+        await writer.install(facts, signal);
+        signal.throwIfAborted();
+      } catch (error) {
+        driver.close();
+        throw error;
+      }
+      registry.add(driver);
+      sessions.set(name, { identity, driver: driver.name });
+      log.info('registered a CSI driver', {
+        driver: driver.name,
+        nodeId: driver.nodeId,
+        endpoint: driver.endpoint,
+      });
+      if (previous !== undefined && previous !== driver.name) await forget(previous, socket, signal);
+      // The registrar is told last; if it does not listen any more it asks again by itself.
+      await notify(registrar, undefined, signal).catch((error: unknown) => {
+        log.warn('a registrar did not take the news that its driver is registered', { socket, err: error });
+      });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (error instanceof OtherPluginError) {
+        sessions.set(name, { identity, driver: undefined });
+        log.info('a registration socket is not for CSI and is left alone', { socket, why: error.message });
+        return;
+      }
+      sessions.delete(name);
+      await undo({ driver: announced ?? previous, socket }, signal);
+      await notify(registrar, error, signal).catch(() => {
+        // It may be gone or hang; the loop tries the whole registration again.
+      });
+      throw error;
+    } finally {
+      registrar.close();
+    }
+  }
+
+  /** Nothing of an earlier registration may be believed any more, unless another socket has brought the driver since. */
+  async function undo(
+    { driver, socket }: { driver: string | undefined; socket: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (driver === undefined) return;
+    const registered = registry.get(driver);
+    if (registered !== undefined && registered.socket !== socket) return;
+    registry.remove(driver, socket);
+    await writer.uninstall(driver, signal).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      log.error('could not take back what the cluster knows of a driver; the next attempt does', error, {
+        driver,
+      });
+    });
+  }
+
+  async function forget(driver: string, socket: string, signal: AbortSignal): Promise<void> {
+    if (!registry.remove(driver, socket)) return;
+    log.info('unregistered a CSI driver: its registration socket is gone', { driver });
+    await writer.uninstall(driver, signal);
+  }
+
+  async function unregister(name: string, session: Session, signal: AbortSignal): Promise<void> {
+    const { driver } = session;
+    if (driver !== undefined) {
+      const registered = registry.get(driver);
+      // Failing to tell the cluster throws, and the session stays: it is tried again.
+      if (registered === undefined || registered.socket === join(directory, name)) {
+        await writer.uninstall(driver, signal);
+        registry.remove(driver, join(directory, name));
+        log.info('unregistered a CSI driver: its registration socket is gone', { driver });
+      }
+    }
+    sessions.delete(name);
+  }
+
+  async function scan(): Promise<void> {
+    const found = (await files.list(directory)).filter((name) => !name.startsWith('.'));
+    for (const name of new Set([...found, ...sessions.keys()])) loop.add(name);
+    hasScanned = true;
+  }
+
+  return {
+    get hasScanned() {
+      return hasScanned;
+    },
+    async run(signal) {
+      let settling: Timer | undefined;
+      let rescan: Timer | undefined;
+      let stopWatching: (() => void) | undefined;
+
+      const changed = () => {
+        if (signal.aborted) return;
+        settling?.cancel();
+        settling = clock.setTimeout(() => void scan().catch(report), SETTLE_MS);
+      };
+      const report = (error: unknown) => {
+        if (signal.aborted) return;
+        log.error('could not read the registration sockets, will look again', error, { directory });
+      };
+      /** Watches the directory that is there now: it may have been removed and made since. */
+      const watchAnew = async () => {
+        rescan = clock.setTimeout(() => void watchAnew().catch(report), RESCAN_MS);
+        await files.makeDirectory(directory);
+        if (signal.aborted) return;
+        stopWatching?.();
+        stopWatching = files.watch(directory, changed);
+        await scan();
+      };
+
+      await watchAnew();
+      try {
+        await loop.run(signal);
+      } finally {
+        rescan?.cancel();
+        settling?.cancel();
+        stopWatching?.();
+        registry.closeAll();
+      }
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// What is mounted, as far as it is known, with three values: mounted, not mounted (absent here), and uncertain: a call
+// may have taken effect, or a restart has forgotten how it ended. Uncertain is set up again before use, and torn down
+// like mounted.
+
+import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
+import type { KnownVolume } from '../../csi-plugin/mount/volume-record.ts';
+import { mountKey } from './desired-state.ts';
+
+export type MountState = 'mounted' | 'uncertain';
+
+export interface ActualMount {
+  readonly podUid: string;
+  readonly volume: KnownVolume;
+  state: MountState;
+  /** Where it is published, once it is. */
+  path: string;
+  readOnly: boolean;
+  /** Monotonic time of the last successful NodePublishVolume. */
+  publishedAtMs: number;
+}
+
+export interface ActualVolume {
+  readonly volume: KnownVolume;
+  device: 'unmounted' | MountState;
+  readonly mounts: Map<string, ActualMount>;
+  /** Capacity that the filesystem was last made to follow. */
+  expandedTo: string | undefined;
+}
+
+export class ActualState {
+  readonly #volumes = new Map<string, ActualVolume>();
+
+  get(volumeKey: string): ActualVolume | undefined {
+    return this.#volumes.get(volumeKey);
+  }
+
+  keys(): string[] {
+    return [...this.#volumes.keys()];
+  }
+
+  values(): Iterable<ActualVolume> {
+    return this.#volumes.values();
+  }
+
+  mount(volumeKey: string, podUid: string, specName: string): ActualMount | undefined {
+    return this.#volumes.get(volumeKey)?.mounts.get(mountKey(podUid, specName));
+  }
+
+  mountsOfPod(podUid: string): ActualMount[] {
+    return [...this.#volumes.values()].flatMap(({ mounts }) =>
+      [...mounts.values()].filter((mount) => mount.podUid === podUid),
+    );
+  }
+
+  setDevice(volume: KnownVolume, state: ActualVolume['device']): void {
+    const entry = this.#entry(volume);
+    entry.device = state;
+    if (state === 'unmounted') entry.expandedTo = undefined;
+    this.#prune(volume);
+  }
+
+  setMount(mount: Omit<ActualMount, 'publishedAtMs'> & { publishedAtMs?: number }): void {
+    const { mounts } = this.#entry(mount.volume);
+    const key = mountKey(mount.podUid, mount.volume.specName);
+    mounts.set(key, { publishedAtMs: mounts.get(key)?.publishedAtMs ?? 0, ...mount });
+  }
+
+  removeMount(volume: KnownVolume, podUid: string): void {
+    this.get(volumeKeyOf(volume))?.mounts.delete(mountKey(podUid, volume.specName));
+    this.#prune(volume);
+  }
+
+  #entry(volume: KnownVolume): ActualVolume {
+    const key = volumeKeyOf(volume);
+    const known = this.#volumes.get(key);
+    if (known) return known;
+    const entry: ActualVolume = { volume, device: 'unmounted', mounts: new Map(), expandedTo: undefined };
+    this.#volumes.set(key, entry);
+    return entry;
+  }
+
+  #prune(volume: KnownVolume): void {
+    const key = volumeKeyOf(volume);
+    const entry = this.#volumes.get(key);
+    if (entry?.device === 'unmounted' && entry.mounts.size === 0) this.#volumes.delete(key);
+  }
+}

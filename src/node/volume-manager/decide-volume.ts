@@ -1,0 +1,79 @@
+// What to do next about one volume, from what should be and what is. Pure. Unmount comes before mount: a volume that
+// is moved between uses is free before it is taken again; and what is uncertain is never taken for free.
+
+import type { ActualMount, ActualVolume } from './actual-state.ts';
+import type { DesiredMount, DesiredPod } from './desired-state.ts';
+
+export type Step =
+  | { kind: 'tear-down'; id: string; mount: ActualMount }
+  | { kind: 'unmount-device'; id: string }
+  | { kind: 'mount-device'; id: string; mount: DesiredMount }
+  | { kind: 'set-up'; id: string; mount: DesiredMount; again: boolean }
+  | { kind: 'expand'; id: string; mount: DesiredMount; capacity: string }
+  /** ReadWriteOncePod: another pod has it. */
+  | { kind: 'wait-for-pod'; id: string; mount: DesiredMount; otherPodUid: string };
+
+export interface VolumeSnapshot {
+  desired: ReadonlyMap<string, DesiredMount>;
+  actual: ActualVolume | undefined;
+  /** Undefined for pods that are gone or done. */
+  podOf: (uid: string) => Pick<DesiredPod, 'resolved' | 'mounts'> | undefined;
+  isPopulated: boolean;
+  /** Published longer ago than the driver wants to hear of it again. */
+  isRepublishDue: (mount: ActualMount) => boolean;
+  /** What the volume has grown to, where its filesystem has to follow. */
+  growsTo: (mount: DesiredMount) => string | undefined;
+}
+
+/** In order. Each step's `id` is the same as long as it is the same step. */
+export function decideVolume(snapshot: VolumeSnapshot): Step[] {
+  const { desired, actual } = snapshot;
+  const mounts = [...(actual?.mounts ?? new Map<string, ActualMount>())];
+  const surplus = mounts.filter(([key, mount]) => !desired.has(key) && isSurplus(mount, snapshot));
+  const steps: Step[] = surplus.map(([key, mount]) => ({ kind: 'tear-down', id: `tear-down ${key}`, mount }));
+  if (desired.size === 0) {
+    const isFree = mounts.length === 0 && snapshot.isPopulated;
+    if (isFree && actual && actual.device !== 'unmounted') {
+      steps.push({ kind: 'unmount-device', id: 'unmount-device' });
+    }
+    return steps;
+  }
+  for (const [key, mount] of desired) {
+    const current = actual?.mounts.get(key);
+    if (current?.state === 'mounted') {
+      if (snapshot.isRepublishDue(current))
+        steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
+      const capacity = snapshot.growsTo(mount);
+      if (capacity !== undefined) steps.push({ kind: 'expand', id: `expand ${capacity}`, mount, capacity });
+      continue;
+    }
+    const rival = exclusiveRival(key, mount, mounts);
+    if (rival !== undefined) {
+      steps.push({ kind: 'wait-for-pod', id: `wait-for-pod ${key}`, mount, otherPodUid: rival });
+      continue;
+    }
+    if (mount.volume.lifecycle === 'Persistent' && actual?.device !== 'mounted') {
+      steps.push({ kind: 'mount-device', id: 'mount-device', mount });
+      continue;
+    }
+    steps.push({ kind: 'set-up', id: `set-up ${key}`, mount, again: false });
+  }
+  return steps;
+}
+
+/** Of a pod that is gone, or that is known in whole and does not have it. */
+function isSurplus(mount: ActualMount, { podOf, isPopulated }: VolumeSnapshot): boolean {
+  if (!isPopulated) return false;
+  const pod = podOf(mount.podUid);
+  return pod === undefined || (pod.resolved && !pod.mounts.has(mount.volume.specName));
+}
+
+/** One pod at a time: whoever has it, keeps it. */
+function exclusiveRival(
+  key: string,
+  { volume }: DesiredMount,
+  mounts: readonly (readonly [string, ActualMount])[],
+): string | undefined {
+  if (!volume.accessModes.includes('ReadWriteOncePod')) return undefined;
+  return mounts.find(([other]) => other !== key)?.[1].podUid;
+}

@@ -1,0 +1,181 @@
+// Fills the desired state from the pods of this node. A pod whose volumes are known is not read for again; one whose
+// volumes are not yet is asked about when its claims change, and with backoff.
+
+import type { CSIDriver, Pod } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { claimNameOf } from '../../api/volumes.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { podNeed } from '../pod/pod-phase.ts';
+import type { ClaimWatches } from './claim-watches.ts';
+import type { DesiredState } from './desired-state.ts';
+import { OperationBackoff } from './operation-backoff.ts';
+import type { PodWaits } from './pod-waits.ts';
+import { resolveVolumes } from './resolve-volumes.ts';
+
+/** A claim is often bound a moment after its pod is placed: that is no event yet. */
+const QUIET_FAILURES = 2;
+
+export interface Populator {
+  /** Looks at the pod again, at once. */
+  retry(podUid: string): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createPopulator(ports: {
+  kube: KubeClient;
+  pods: Informer<Pod>;
+  driverObject(name: string): CSIDriver | undefined;
+  desired: DesiredState;
+  waits: PodWaits;
+  claims: ClaimWatches;
+  recorder: EventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** What should be of these volumes has changed. */
+  volumesChanged(keys: Iterable<string>): void;
+  /** What should be of this pod has changed. */
+  podChanged(podKey: string): void;
+  podGone(podUid: string): void;
+  /** Every pod that was there at the start has been looked at. */
+  populated(): void;
+}): Populator {
+  const { desired, waits, claims, clock } = ports;
+  const uidByKey = new Map<string, string>();
+  const keyByUid = new Map<string, string>();
+  const unseen = new Set<string>();
+  const backoff = new OperationBackoff(ports);
+
+  const loop: Loop = createLoop({
+    name: 'volume-populator',
+    workers: 32,
+    clock,
+    random: ports.random,
+    log: ports.log,
+    ...(ports.metrics && { metrics: ports.metrics }),
+    async reconcile(key, { signal }) {
+      try {
+        return await reconcile(key, signal);
+      } finally {
+        if (!signal.aborted) seen(key);
+      }
+    },
+  });
+
+  function seen(key: string): void {
+    if (!unseen.delete(key) || unseen.size > 0) return;
+    ports.populated();
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const pod = ports.pods.get(key);
+    const known = uidByKey.get(key);
+    if (known !== undefined && known !== pod?.metadata.uid) forget(key, known);
+    if (!pod) return done;
+    const { uid } = pod.metadata;
+    uidByKey.set(key, uid);
+    keyByUid.set(uid, key);
+    const need = podNeed(pod, clock.now());
+    if (need.kind === 'nothing') {
+      leave(uid);
+      ports.podChanged(key);
+      return done;
+    }
+    const outcome = desired.pod(uid)?.resolved ? refresh(pod) : await resolve(pod, signal);
+    if (need.untilMs === undefined || outcome.kind === 'requeueAfter') return outcome;
+    return requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
+  }
+
+  /** A pod's volumes never change; its other fields may, and operations are told the newest. */
+  function refresh(pod: Pod): Outcome {
+    const before = desired.pod(pod.metadata.uid);
+    if (before && before.pod !== pod) {
+      const mounts = new Map([...before.mounts].map(([name, mount]) => [name, { ...mount, pod }]));
+      desired.set({ pod, resolved: true, mounts });
+    }
+    return done;
+  }
+
+  async function resolve(pod: Pod, signal: AbortSignal): Promise<Outcome> {
+    const { uid } = pod.metadata;
+    if (backoff.waitMs(uid, 'resolve') > 0 && desired.pod(uid)) {
+      return requeueAfter(backoff.waitMs(uid, 'resolve'), 'some volumes are not known yet');
+    }
+    for (const volume of pod.spec.volumes ?? []) {
+      const claimName = claimNameOf(pod, volume);
+      if (claimName !== undefined) claims.follow(`${pod.metadata.namespace}/${claimName}`, uid);
+    }
+    const { mounts, problems } = await resolveVolumes(ports, pod, signal);
+    signal.throwIfAborted();
+    // Meanwhile it may have been deleted or replaced: the next run, which that has asked for, decides.
+    if (ports.pods.get(keyOf(pod))?.metadata.uid !== uid) return done;
+    const current = ports.pods.get(keyOf(pod)) ?? pod;
+    const resolved = problems.size === 0;
+    ports.volumesChanged(desired.set({ pod: current, resolved, mounts }));
+    for (const { volumeNames } of mounts.values()) waits.clear(uid, problemsOver(volumeNames, problems));
+    for (const [name, why] of problems) waits.set(uid, [name], why);
+    ports.podChanged(keyOf(pod));
+    if (resolved) {
+      backoff.reset(uid);
+      return done;
+    }
+    if (backoff.failed(uid, 'resolve') > QUIET_FAILURES) {
+      for (const [name, why] of problems) {
+        ports.recorder.event(
+          pod,
+          'Warning',
+          'FailedMount',
+          `Unable to attach or mount volume "${name}": ${why}`,
+        );
+      }
+    }
+    return requeueAfter(backoff.waitMs(uid, 'resolve'), 'some volumes are not known yet');
+  }
+
+  function problemsOver(names: readonly string[], problems: ReadonlyMap<string, string>): string[] {
+    return names.filter((name) => !problems.has(name));
+  }
+
+  function leave(uid: string): void {
+    backoff.reset(uid);
+    claims.release(uid);
+    if (!desired.pod(uid)) return;
+    ports.volumesChanged(desired.remove(uid));
+    waits.forget(uid);
+  }
+
+  function forget(key: string, uid: string): void {
+    leave(uid);
+    keyByUid.delete(uid);
+    if (uidByKey.get(key) === uid) uidByKey.delete(key);
+    ports.podGone(uid);
+  }
+
+  return {
+    retry(podUid) {
+      const key = keyByUid.get(podUid);
+      if (key === undefined || desired.pod(podUid)?.resolved) return;
+      backoff.reset(podUid);
+      loop.add(key);
+    },
+    async run(signal) {
+      for (const pod of ports.pods.list()) unseen.add(keyOf(pod));
+      if (unseen.size === 0) ports.populated();
+      const add = (pod: Pod) => loop.add(keyOf(pod));
+      const stop = ports.pods.subscribe({ added: add, updated: (_before, pod) => add(pod), deleted: add });
+      try {
+        await loop.run(signal);
+      } finally {
+        stop();
+        claims.stopAll();
+      }
+    },
+  };
+}

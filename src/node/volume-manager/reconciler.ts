@@ -1,0 +1,208 @@
+// Brings volumes from what they are to what they should be: one loop key a volume, so one operation in flight a volume;
+// each operation has its own backoff, so a pod that cannot leave does not keep another one from coming.
+
+import type { CSIDriver, Pod } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { ActualMount, ActualState } from './actual-state.ts';
+import { decideVolume, type Step } from './decide-volume.ts';
+import type { DesiredMount, DesiredState } from './desired-state.ts';
+import { OperationBackoff } from './operation-backoff.ts';
+import { NoLongerWantedError, type Perform } from './operations.ts';
+import type { PodWaits } from './pod-waits.ts';
+import { NotAttachedError } from './wait-for-attach.ts';
+
+/** Volumes worked on at once. A driver that hangs keeps its calls for two minutes; others must not wait for them. */
+const WORKERS = 1000;
+/** As often as the kubelet looks at a pod, and so as often as it publishes again for drivers that want it. */
+const REPUBLISH_MS = 60_000;
+/** Attaching takes a moment; that is no event yet. */
+const QUIET_ATTACH_FAILURES = 4;
+
+export interface Reconciler {
+  add(volumeKey: string): void;
+  /** What this volume waited for may be there: it is tried at once. */
+  retry(volumeKey: string): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createReconciler(ports: {
+  desired: DesiredState;
+  actual: ActualState;
+  waits: PodWaits;
+  perform: Perform;
+  driverObject(name: string): CSIDriver | undefined;
+  growsTo(mount: DesiredMount): string | undefined;
+  recorder: EventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** Also one that is being deleted. */
+  podByUid(uid: string): Pod | undefined;
+  /** Something was mounted or unmounted for this pod. */
+  podChanged(podUid: string): void;
+  /** What is in use may have changed. */
+  useChanged(): void;
+}): Reconciler {
+  const { desired, actual, waits, clock, log } = ports;
+  const backoff = new OperationBackoff(ports);
+  const duration = ports.metrics?.histogram({
+    name: 'storage_operation_duration_seconds',
+    help: 'Storage operation duration',
+    labelNames: ['operation_name', 'status'],
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+  });
+
+  const loop: Loop = createLoop({
+    name: 'volume-reconciler',
+    workers: WORKERS,
+    clock,
+    random: ports.random,
+    log,
+    ...(ports.metrics && { metrics: ports.metrics }),
+    reconcile: (key, { signal }) => reconcile(key, signal),
+  });
+
+  function steps(key: string): Step[] {
+    return decideVolume({
+      desired: desired.mountsOf(key),
+      actual: actual.get(key),
+      podOf: (uid) => desired.pod(uid),
+      isPopulated: desired.isPopulated,
+      isRepublishDue: (mount) => republishInMs(mount) <= 0,
+      growsTo: ports.growsTo,
+    });
+  }
+
+  function republishInMs(mount: ActualMount): number {
+    if (ports.driverObject(mount.volume.driver)?.spec.requiresRepublish !== true)
+      return Number.POSITIVE_INFINITY;
+    return mount.publishedAtMs + REPUBLISH_MS - clock.monotonicMs();
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    for (;;) {
+      const pending = steps(key);
+      backoff.keepOnly(key, new Set(pending.map(({ id }) => id)));
+      const next = pending.find(({ id }) => backoff.waitMs(key, id) === 0);
+      if (next === undefined) return whenToLookAgain(key, pending);
+      if (next.kind === 'wait-for-pod') waitForPod(key, next);
+      else await performOne(key, next, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  async function performOne(
+    key: string,
+    step: Exclude<Step, { kind: 'wait-for-pod' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    let status = 'success';
+    try {
+      await ports.perform(step, key, signal);
+      backoff.succeeded(key, step.id);
+      log.v(2).info('volume operation done', { operation: step.kind, volume: key });
+    } catch (error) {
+      signal.throwIfAborted();
+      status = 'fail-unknown';
+      if (!(error instanceof NoLongerWantedError)) failed(key, step, error);
+    } finally {
+      duration?.observe(
+        { operation_name: NAMES[step.kind], status },
+        (clock.monotonicMs() - startedMs) / 1000,
+      );
+    }
+    if (step.kind === 'set-up' && status === 'success')
+      waits.clear(step.mount.pod.metadata.uid, step.mount.volumeNames);
+    const podUid = podUidOf(step);
+    if (podUid !== undefined) ports.podChanged(podUid);
+    ports.useChanged();
+  }
+
+  function failed(key: string, step: Exclude<Step, { kind: 'wait-for-pod' }>, error: unknown): void {
+    const failures = backoff.failed(key, step.id);
+    const why = error instanceof Error ? error.message : String(error);
+    const fields = { operation: step.kind, volume: key, retryInMs: Math.round(backoff.waitMs(key, step.id)) };
+    if (error instanceof NotAttachedError)
+      log.v(2).info('waiting for a volume to be attached', { ...fields, why });
+    else log.warn('a volume operation failed and will be tried again', { ...fields, why });
+    if (step.kind === 'unmount-device') return;
+    if (step.kind === 'tear-down') {
+      const pod = ports.podByUid(step.mount.podUid);
+      const text = `UnmountVolume.TearDown failed for volume "${step.mount.volume.specName}": ${why}`;
+      if (pod) ports.recorder.event(pod, 'Warning', 'FailedUnMount', text);
+      return;
+    }
+    const { pod, volumeNames, volume } = step.mount;
+    // What is published stays usable: hearing of it again, or growing, may fail without the pod waiting.
+    if (step.kind === 'mount-device' || (step.kind === 'set-up' && !step.again))
+      waits.set(pod.metadata.uid, volumeNames, why);
+    if (error instanceof NotAttachedError) {
+      if (error.failed || failures >= QUIET_ATTACH_FAILURES)
+        ports.recorder.event(pod, 'Warning', 'FailedAttachVolume', why);
+      return;
+    }
+    const reason = step.kind === 'expand' ? 'VolumeResizeFailed' : 'FailedMount';
+    const what =
+      step.kind === 'mount-device'
+        ? 'MountVolume.MountDevice'
+        : step.kind === 'expand'
+          ? 'NodeExpandVolume'
+          : 'MountVolume.SetUp';
+    ports.recorder.event(pod, 'Warning', reason, `${what} failed for volume "${volume.specName}": ${why}`);
+  }
+
+  function waitForPod(
+    key: string,
+    { id, mount, otherPodUid }: Extract<Step, { kind: 'wait-for-pod' }>,
+  ): void {
+    backoff.failed(key, id);
+    const other = ports.podByUid(otherPodUid);
+    const why =
+      `volume ${mount.volume.specName} is ReadWriteOncePod and pod ` +
+      `${other ? keyOf(other) : `with UID ${otherPodUid}`} has it; waiting for that pod to go`;
+    waits.set(mount.pod.metadata.uid, mount.volumeNames, why);
+    ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
+  }
+
+  function whenToLookAgain(key: string, pending: readonly Step[]): Outcome {
+    const retryMs = Math.min(...pending.map(({ id }) => backoff.waitMs(key, id)), Number.POSITIVE_INFINITY);
+    const republishMs = Math.min(
+      ...[...(actual.get(key)?.mounts.values() ?? [])].map(republishInMs),
+      Number.POSITIVE_INFINITY,
+    );
+    if (pending.length > 0 && retryMs <= republishMs)
+      return requeueAfter(retryMs, `${pending[0]?.kind} is to be tried again`);
+    if (republishMs !== Number.POSITIVE_INFINITY)
+      return requeueAfter(Math.max(1, republishMs), 'the driver wants to publish again');
+    return done;
+  }
+
+  return {
+    add: (key) => loop.add(key),
+    retry(key) {
+      backoff.reset(key);
+      loop.add(key);
+    },
+    run: (signal) => loop.run(signal),
+  };
+}
+
+const NAMES: Record<Exclude<Step['kind'], 'wait-for-pod'>, string> = {
+  'tear-down': 'volume_unmount',
+  'unmount-device': 'unmount_device',
+  'mount-device': 'volume_mount_device',
+  'set-up': 'volume_mount',
+  expand: 'volume_fs_resize',
+};
+
+function podUidOf(step: Step): string | undefined {
+  if (step.kind === 'tear-down') return step.mount.podUid;
+  return step.kind === 'unmount-device' ? undefined : step.mount.pod.metadata.uid;
+}

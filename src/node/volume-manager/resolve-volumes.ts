@@ -1,0 +1,164 @@
+// From a pod's spec to the volumes behind it: reads claims and PersistentVolumes, decides nothing about mounting.
+// What is not CSI and not behind a claim (emptyDir, configMap and the like) is not this node's business.
+
+import {
+  type CSIDriver,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodVolume,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/kinds.ts';
+import { claimNameOf, refersToClaim } from '../../api/volumes.ts';
+import {
+  fromInlineVolume,
+  fromPersistentVolume,
+  VolumeSpecError,
+} from '../../csi-plugin/mount/mountable-volume.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isForbidden, isNotFound } from '../../runtime/kube-error.ts';
+import type { DesiredMount } from './desired-state.ts';
+
+export interface Resolution {
+  mounts: Map<string, DesiredMount>;
+  /** Volume name to why it is not known yet. */
+  problems: Map<string, string>;
+}
+
+export interface ResolvePorts {
+  kube: Pick<KubeClient, 'get'>;
+  driverObject(name: string): CSIDriver | undefined;
+}
+
+export async function resolveVolumes(
+  ports: ResolvePorts,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<Resolution> {
+  const resolution: Resolution = { mounts: new Map(), problems: new Map() };
+  for (const volume of pod.spec.volumes ?? []) {
+    try {
+      const found = await resolveOne(ports, pod, volume, signal);
+      if (found) addMount(resolution.mounts, found);
+    } catch (error) {
+      signal.throwIfAborted();
+      resolution.problems.set(volume.name, error instanceof Error ? error.message : String(error));
+    }
+  }
+  return resolution;
+}
+
+async function resolveOne(
+  ports: ResolvePorts,
+  pod: Pod,
+  volume: PodVolume,
+  signal: AbortSignal,
+): Promise<DesiredMount | undefined> {
+  const volumeNames = [volume.name];
+  if (volume.csi) {
+    const { csi } = volume;
+    const mountable = fromInlineVolume(pod, { ...volume, csi }, ports.driverObject(csi.driver));
+    checkUse(pod, volume, mountable.block);
+    return { pod, volumeNames, volume: mountable, readOnly: csi.readOnly ?? false };
+  }
+  const claimName = claimNameOf(pod, volume);
+  if (claimName === undefined) return undefined;
+  const claim = await readClaim(ports, pod, volume, claimName, signal);
+  const claimKey = `${pod.metadata.namespace}/${claimName}`;
+  const pv = await readVolume(ports, claim, claimKey, signal);
+  const mountable = fromPersistentVolume(pv);
+  checkUse(pod, volume, mountable.block);
+  const readOnly = volume.persistentVolumeClaim?.readOnly ?? false;
+  return { pod, volumeNames, volume: mountable, readOnly, claimKey };
+}
+
+async function readClaim(
+  ports: ResolvePorts,
+  pod: Pod,
+  volume: PodVolume,
+  claimName: string,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim> {
+  const namespace = pod.metadata.namespace ?? '';
+  const label = `${namespace}/${claimName}`;
+  let claim: PersistentVolumeClaim;
+  try {
+    claim = await ports.kube.get(persistentVolumeClaims, { name: claimName, namespace }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) throw new VolumeSpecError(`claim ${label} does not exist; waiting for it`);
+    throw error;
+  }
+  if (volume.ephemeral && !claim.metadata.ownerReferences?.some((owner) => owner.uid === pod.metadata.uid)) {
+    throw new VolumeSpecError(
+      `claim ${label} was not made for this pod, though its name is that of the pod's ephemeral volume; rename one of them`,
+    );
+  }
+  if (claim.metadata.deletionTimestamp && pod.status?.phase !== 'Running') {
+    throw new VolumeSpecError(`claim ${label} is being deleted`);
+  }
+  if (!claim.spec.volumeName || claim.status?.phase !== 'Bound') {
+    throw new VolumeSpecError(`claim ${label} is not bound to a PersistentVolume yet; waiting for it`);
+  }
+  return claim;
+}
+
+async function readVolume(
+  ports: ResolvePorts,
+  claim: PersistentVolumeClaim,
+  claimKey: string,
+  signal: AbortSignal,
+) {
+  const name = claim.spec.volumeName ?? '';
+  try {
+    const pv = await ports.kube.get(persistentVolumes, { name }, { signal });
+    if (refersToClaim(pv.spec.claimRef, claim)) return pv;
+    throw new VolumeSpecError(
+      `claim ${claimKey} names PersistentVolume ${name}, which belongs to another claim; waiting for the binder to settle it`,
+    );
+  } catch (error) {
+    // A node may read a volume only once it points at a claim of one of its pods.
+    if (isNotFound(error) || isForbidden(error)) {
+      throw new VolumeSpecError(
+        `PersistentVolume ${name} of claim ${claimKey} does not exist or does not name that claim; waiting for it`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** The same volume under two names is mounted once; writable if either name wants to write. */
+function addMount(mounts: Map<string, DesiredMount>, found: DesiredMount): void {
+  const { specName, driver, handle } = found.volume;
+  const known = mounts.get(specName);
+  if (!known) {
+    mounts.set(specName, found);
+    return;
+  }
+  if (known.volume.driver !== driver || known.volume.handle !== handle) {
+    throw new VolumeSpecError(
+      `an inline volume and a PersistentVolume of this pod are both called ${specName} and would share one directory; rename the inline one`,
+    );
+  }
+  mounts.set(specName, {
+    ...known,
+    volumeNames: [...known.volumeNames, ...found.volumeNames],
+    readOnly: known.readOnly && found.readOnly,
+  });
+}
+
+function checkUse(pod: Pod, volume: PodVolume, block: boolean): void {
+  for (const container of [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])]) {
+    const isMounted = container.volumeMounts?.some(({ name }) => name === volume.name);
+    const isDevice = container.volumeDevices?.some(({ name }) => name === volume.name);
+    if (block && isMounted) {
+      throw new VolumeSpecError(
+        `volume ${volume.name} is a raw block device, but container ${container.name} has it in volumeMounts; use volumeDevices`,
+      );
+    }
+    if (!block && isDevice) {
+      throw new VolumeSpecError(
+        `volume ${volume.name} has a filesystem, but container ${container.name} has it in volumeDevices; use volumeMounts`,
+      );
+    }
+  }
+}

@@ -1,0 +1,264 @@
+// The kubelet's volume manager: desired state, actual state, populator, reconciler, operations, put together and woken
+// by what they wait for: pods, claims, the Node's `volumesAttached`, CSIDriver objects, registrations. Nothing polls.
+
+import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
+import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
+import { removePodDirectory } from '../pod/pod-lifecycle.ts';
+import type { PodVolumesState } from '../pod/pod-status.ts';
+import type { DriverRegistry } from '../registration/driver-registry.ts';
+import { ActualState } from './actual-state.ts';
+import { createClaimWatches } from './claim-watches.ts';
+import { type DesiredMount, DesiredState } from './desired-state.ts';
+import { awaitsNodeExpansion } from './finish-expansion.ts';
+import { createMountHealth, HEALTH_PERIOD_MS } from './mount-health.ts';
+import { createOperations } from './operations.ts';
+import { PodWaits } from './pod-waits.ts';
+import { createPopulator } from './populator.ts';
+import { createReconciler } from './reconciler.ts';
+import { reconstruct } from './reconstruct.ts';
+import { createVolumesInUse } from './volumes-in-use.ts';
+import { isAttachable } from './wait-for-attach.ts';
+
+export interface VolumeManagerPorts {
+  kube: KubeClient;
+  nodeName: string;
+  pods: Informer<Pod>;
+  node: Informer<Node>;
+  csiDrivers: Informer<CSIDriver>;
+  registry: DriverRegistry;
+  plugin: MountPorts;
+  recorder: EventRecorder;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** What is known of this pod's volumes has changed. */
+  podChanged(podKey: string): void;
+}
+
+export interface VolumeManager {
+  /** Undefined while the pod has not been looked at. */
+  stateOf(pod: Pod): PodVolumesState | undefined;
+  /** Nothing is mounted for this pod, or may be, or will be. */
+  isClear(podUid: string): boolean;
+  /** The informers must have synced. `known` is called once what is mounted is known again. */
+  run(signal: AbortSignal, known: () => void): Promise<void>;
+}
+
+export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
+  const { plugin, registry, clock, log } = ports;
+  const desired = new DesiredState();
+  const actual = new ActualState();
+  const podKeys = new Map<string, string>();
+  const podByUid = (uid: string): Pod | undefined => {
+    const pod = ports.pods.get(podKeys.get(uid) ?? '');
+    return pod?.metadata.uid === uid ? pod : undefined;
+  };
+  const podChanged = (uid: string) => {
+    const pod = podByUid(uid);
+    if (pod) ports.podChanged(keyOf(pod));
+    else void tidy(uid);
+  };
+  const driverObject = (name: string) => ports.csiDrivers.get(name);
+  const waits = new PodWaits(podChanged);
+
+  const inUse = createVolumesInUse({
+    ...ports,
+    *inUse() {
+      for (const key of desired.volumeKeys()) {
+        const [first] = desired.mountsOf(key).values();
+        if (first && isAttachable(first.volume, driverObject(first.volume.driver))) yield key;
+      }
+      for (const { volume } of actual.values()) {
+        if (isAttachable(volume, driverObject(volume.driver))) yield volumeKeyOf(volume);
+      }
+    },
+    mayShrink: () => desired.isPopulated,
+  });
+  const claims = createClaimWatches({
+    ...ports,
+    changed(claimKey, users) {
+      for (const uid of users) {
+        populator.retry(uid);
+        for (const { claimKey: key, volume } of desired.pod(uid)?.mounts.values() ?? []) {
+          if (key === claimKey) reconciler.add(volumeKeyOf(volume));
+        }
+      }
+    },
+  });
+  const perform = createOperations({
+    ...ports,
+    desired,
+    actual,
+    inUse,
+    driver: (name) => registry.get(name),
+    driverNames: () => registry.names(),
+    driverObject,
+  });
+  const reconciler = createReconciler({
+    ...ports,
+    desired,
+    actual,
+    waits,
+    perform,
+    driverObject,
+    podByUid,
+    podChanged,
+    growsTo,
+    useChanged: () => inUse.changed(),
+  });
+  const populator = createPopulator({
+    ...ports,
+    desired,
+    waits,
+    claims,
+    driverObject,
+    volumesChanged(keys) {
+      for (const key of keys) reconciler.add(key);
+      inUse.changed();
+    },
+    podGone: (uid) => void tidy(uid),
+    populated() {
+      desired.isPopulated = true;
+      for (const key of actual.keys()) reconciler.add(key);
+      for (const uid of podDirectories) void tidy(uid);
+      podDirectories = [];
+      inUse.changed();
+    },
+  });
+  const health = createMountHealth({ ...ports, actual, found: (key) => reconciler.retry(key) });
+  let podDirectories: string[] = [];
+  let running: AbortSignal | undefined;
+
+  function growsTo(mount: DesiredMount): string | undefined {
+    const wanted = mount.claimKey && awaitsNodeExpansion(claims.get(mount.claimKey));
+    if (!wanted || actual.get(volumeKeyOf(mount.volume))?.expandedTo === wanted) return undefined;
+    return wanted;
+  }
+
+  /** The directory of a pod that is gone, once nothing is mounted below it. */
+  async function tidy(uid: string): Promise<void> {
+    if (running?.aborted || !desired.isPopulated || podByUid(uid) || !isClear(uid)) return;
+    plugin.tokens.forget(uid);
+    podKeys.delete(uid);
+    await removePodDirectory(plugin.files, plugin.paths, uid, log).catch((error: unknown) => {
+      log.warn('could not remove the directory of a pod that is gone', { podUid: uid, err: error });
+    });
+  }
+
+  function isClear(uid: string): boolean {
+    return desired.isPopulated && !desired.pod(uid) && actual.mountsOfPod(uid).length === 0;
+  }
+
+  /** Wakes what waits for these; returns what to call when it is over. */
+  function listen(signal: AbortSignal): () => void {
+    const volumesOf = (driver: string) => {
+      const keys = new Set([...desired.volumeKeys(), ...actual.keys()]);
+      return [...keys].filter((key) => key.startsWith(`kubernetes.io/csi/${driver}^`));
+    };
+    const driverChanged = (name: string) => {
+      for (const key of volumesOf(name)) reconciler.retry(key);
+    };
+    const objectChanged = (driver: CSIDriver) => {
+      driverChanged(driver.metadata.name);
+      for (const { pod, resolved } of desired.pods()) if (!resolved) populator.retry(pod.metadata.uid);
+    };
+    const attachedOf = (node: Node) => new Set((node.status?.volumesAttached ?? []).map(({ name }) => name));
+    const know = (pod: Pod) => void podKeys.set(pod.metadata.uid, keyOf(pod));
+    const stops = [
+      ports.pods.subscribe({ added: know, updated: (_before, pod) => know(pod) }),
+      registry.subscribe((name) => {
+        driverChanged(name);
+        if (registry.get(name)) void checkHealth(signal, name);
+      }),
+      ports.csiDrivers.subscribe({
+        added: objectChanged,
+        updated: (_before, driver) => objectChanged(driver),
+        deleted: objectChanged,
+      }),
+      ports.node.subscribe({
+        updated(before, after) {
+          const known = attachedOf(before);
+          for (const key of attachedOf(after)) if (!known.has(key)) reconciler.retry(key);
+        },
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  async function checkHealth(signal: AbortSignal, driver?: string): Promise<void> {
+    await health.check(signal, driver).catch((error: unknown) => {
+      if (!signal.aborted) log.warn('could not check the mounts, will look again', { err: error });
+    });
+  }
+
+  return {
+    stateOf(pod) {
+      const { uid } = pod.metadata;
+      const known = desired.pod(uid);
+      if (!known) return undefined;
+      const published = new Map<string, string>();
+      let ready = known.resolved;
+      for (const mount of known.mounts.values()) {
+        const found = actual.mount(volumeKeyOf(mount.volume), uid, mount.volume.specName);
+        if (found?.state === 'mounted') for (const name of mount.volumeNames) published.set(name, found.path);
+        else ready = false;
+      }
+      return { ready, waits: waits.of(uid), published };
+    },
+    isClear,
+    async run(signal, known) {
+      running = signal;
+      podDirectories = await reconstruct(plugin, actual, log);
+      signal.throwIfAborted();
+      known();
+      const stopListening = listen(signal);
+      const stopGauges = gauges(ports.metrics, desired, actual);
+      let timer: Timer | undefined;
+      const periodically = () => {
+        timer = clock.setTimeout(() => {
+          periodically();
+          void checkHealth(signal);
+        }, HEALTH_PERIOD_MS);
+      };
+      periodically();
+      try {
+        await Promise.all([populator.run(signal), reconciler.run(signal), inUse.run(signal)]);
+      } finally {
+        timer?.cancel();
+        stopListening();
+        stopGauges();
+      }
+    },
+  };
+}
+
+function gauges(metrics: Metrics | undefined, desired: DesiredState, actual: ActualState): () => void {
+  if (!metrics) return () => {};
+  const init = {
+    name: 'volume_manager_total_volumes',
+    help: 'Number of volumes in Volume Manager',
+    labelNames: ['state', 'plugin_name'] as const,
+  };
+  const count = (items: Iterable<unknown>) => [...items].length;
+  const stops = [
+    metrics.gaugeFrom(init, { state: 'desired_state_of_world', plugin_name: 'kubernetes.io/csi' }, () =>
+      count(desired.volumeKeys()),
+    ),
+    metrics.gaugeFrom(init, { state: 'actual_state_of_world', plugin_name: 'kubernetes.io/csi' }, () =>
+      count(actual.values()),
+    ),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
