@@ -15,6 +15,7 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { serviceAccountUser } from '../../apiserver/auth/users.ts';
 import { testServer } from '../../apiserver/test-server.ts';
 import { scriptedAttacher } from '../../csi-plugin/attach/testing/scripted-attacher.ts';
 import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -28,11 +29,12 @@ import { createAttachDetach } from './attach-detach.ts';
 const DRIVER = 'driver.example';
 const SIX_MINUTES = 6 * 60_000;
 
-/** The controller under virtual time, on a real API server in memory, with an attacher that follows a script. */
+/** The controller under virtual time and its own account, on a real API server; an attacher follows a script. */
 async function world(t: TestContext) {
   const clock = new VirtualClock();
   const server = await testServer(t, { clock });
   const kube = server.client(server.adminUser);
+  const account = server.client(serviceAccountUser('kube-system', 'attachdetach-controller'));
   const ports = { kube, clock, random: seededRandom(1), log: silentLog };
   const mine = new AbortController();
   t.after(() => mine.abort());
@@ -45,13 +47,14 @@ async function world(t: TestContext) {
   async function startController() {
     const stop = new AbortController();
     const metrics = createMetrics();
-    const own = createInformers(ports);
+    const identity = { ...ports, kube: account };
+    const own = createInformers(identity);
     const recorder = createEventRecorder({
-      ...ports,
+      ...identity,
       component: 'attachdetach-controller',
       signal: stop.signal,
     });
-    const controller = createAttachDetach({ ...ports, informers: own, recorder, metrics });
+    const controller = createAttachDetach({ ...identity, informers: own, recorder, metrics });
     own.start(stop.signal);
     const running = controller.run(stop.signal);
     await clock.advance(100);
