@@ -276,3 +276,11 @@ function resourceOf({ apiVersion = 'v1', kind = '' }: { apiVersion?: string; kin
   const { plural = '', namespaced = false } = RESOURCES[kind] ?? {};
   return { group, version, kind, plural, namespaced };
 }
+
+/** StorageClass parameters that name a Secret. */
+export function secretParameters(kind: string, name: string, namespace: string): Record<string, string> {
+  return {
+    [`csi.storage.k8s.io/${kind}-secret-name`]: name,
+    [`csi.storage.k8s.io/${kind}-secret-namespace`]: namespace,
+  };
+}

@@ -113,20 +113,22 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     await deleteObject(volume, signal);
   }
 
-  /** The storage is gone. A crash in between is harmless: DeleteVolume is asked again and says yes again. */
-  async function deleteObject(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
-    const { name, uid, deletionTimestamp } = volume.metadata;
-    if (deletionTimestamp === undefined) {
-      try {
-        await kube.delete(persistentVolumes, { name }, { preconditions: { uid }, signal });
-      } catch (error) {
-        if (isNotFound(error)) return;
-        throw error;
-      }
+  /**
+   * The storage is gone. The finalizer goes before the object does, so that nobody else's write comes in between; a
+   * crash there is harmless, since DeleteVolume is asked again and says yes again.
+   */
+  async function deleteObject(object: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { name, uid, deletionTimestamp } = object.metadata;
+    const resource = persistentVolumes;
+    const left = await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_PROVISIONER, signal });
+    if (!left) return;
+    latest.wrote(left);
+    if (deletionTimestamp !== undefined) return;
+    try {
+      await kube.delete(persistentVolumes, { name }, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
     }
-    const request = { kube, resource: persistentVolumes, object: volume, finalizer: FINALIZER_PROVISIONER };
-    const left = await removeFinalizer({ ...request, signal });
-    if (left) latest.wrote(left);
   }
 
   async function refuseIfUsed(volume: PersistentVolume, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  secrets,
+  storageClasses,
+  volumeAttachments,
+} from '../../src/api/kinds.ts';
+import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
+import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import type { GrpcCode } from '../../src/csi/grpc-code.ts';
+import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, type World } from './world.ts';
+
+const intentGone = (claim: PersistentVolumeClaim | undefined) =>
+  claim !== undefined && !claim.metadata.finalizers?.includes(FINALIZER_PROVISIONING);
+const within = () => AbortSignal.timeout(20_000);
+const read = (world: World, name: string) =>
+  world.admin.get(persistentVolumeClaims, { name, namespace: 'default' });
+
+test('[PROV-6] a failure is an event on the claim and is tried again', async (t) => {
+  const world = await provisionerWorld(t);
+  world.driver.script('CreateVolume', { fail: 'INTERNAL', message: 'out of luck' }, { fail: 'UNAVAILABLE' });
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.event('ProvisioningFailed', 'out of luck');
+  await world.bound('data');
+  assert.equal(world.driver.callsOf('CreateVolume').length, 3);
+  assert.equal(world.driver.volumes.size, 1);
+});
+
+test('[PROV-6] the pauses between attempts double, whatever else wakes the claim', async (t) => {
+  const world = await provisionerWorld(t, { provisioner: { retryStartMs: 60, retryMaxMs: 10_000 } });
+  world.driver.always('CreateVolume', { fail: 'INTERNAL' });
+  const times: number[] = [];
+  await world.start(({ csi }) => ({
+    csi: {
+      call(method, ...rest) {
+        if (method.name === 'CreateVolume') times.push(performance.now());
+        return csi.call(method, ...rest);
+      },
+    },
+  }));
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 4);
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  for (const [index, pause] of pauses.entries()) assert(pause >= 60 * 2 ** index - 5, `${pauses}`);
+});
+
+test('[PROV-6] a driver without room at the selected node sends the claim back to the scheduler', async (t) => {
+  const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] } });
+  world.driver.script('CreateVolume', { fail: 'RESOURCE_EXHAUSTED' });
+  await world.makeNode('n1', { zone: 'a' });
+  await world.makeNode('n2', { zone: 'b' });
+  await world.start();
+  await world.makeClass({ volumeBindingMode: 'WaitForFirstConsumer' });
+  await world.makeClaim('data', {}, { annotations: { [ANN_SELECTED_NODE]: 'n1' } });
+  const sent = await world.claims.waitFor(
+    'default/data',
+    (claim) => intentGone(claim) && claim?.metadata.annotations?.[ANN_SELECTED_NODE] === undefined,
+    within(),
+  );
+  assert.equal(world.driver.callsOf('CreateVolume').length, 1);
+  const again = { ...sent?.metadata.annotations, [ANN_SELECTED_NODE]: 'n2' };
+  const name = { name: 'data', namespace: 'default' };
+  await world.admin.patch(
+    persistentVolumeClaims,
+    name,
+    { metadata: { annotations: again } },
+    { type: 'merge' },
+  );
+  const { volume } = await world.bound('data');
+  assert.deepEqual(volume.spec.nodeAffinity?.required?.nodeSelectorTerms, [
+    { matchExpressions: [{ key: 'zone', operator: 'In', values: ['b'] }] },
+  ]);
+});
+
+test('[PROV-5] an uncertain call is followed to its end when the claim goes away, and the volume deleted', async (t) => {
+  const codes: GrpcCode[] = ['DEADLINE_EXCEEDED', 'UNAVAILABLE', 'ABORTED', 'CANCELLED'];
+  for (const code of codes) {
+    const world = await provisionerWorld(t);
+    world.driver.script('CreateVolume', { failAfter: code });
+    world.driver.always('CreateVolume', { fail: 'UNAVAILABLE' });
+    await world.start();
+    await world.makeClass();
+    await world.makeClaim('data');
+    await world.driver.until(() => world.driver.volumes.size === 1);
+    await world.remove('data');
+    await world.event('ProvisioningCleanupFailed');
+    assert((await read(world, 'data')).metadata.deletionTimestamp, 'the claim waits for certainty');
+    world.driver.always('CreateVolume', undefined);
+    await world.claimGone('data');
+    assert.equal(world.driver.volumes.size, 0, code);
+  }
+});
+
+test('[PROV-5] a final error settles a first call, and a refusal settles an uncertain one', async (t) => {
+  const table: { name: string; answers: GrpcCode[] }[] = [
+    { name: 'a first call', answers: ['INTERNAL'] },
+    { name: 'refused after a time-out', answers: ['DEADLINE_EXCEEDED', 'INVALID_ARGUMENT'] },
+  ];
+  for (const { name, answers } of table) {
+    const world = await provisionerWorld(t, { provisioner: { retryMaxMs: 60_000, retryStartMs: 20 } });
+    world.driver.script('CreateVolume', ...answers.map((fail) => ({ fail })));
+    await world.start();
+    await world.makeClass();
+    await world.makeClaim('data');
+    await world.driver.until(() => world.driver.callsOf('CreateVolume').length === answers.length);
+    await world.claims.waitFor('default/data', intentGone, within());
+    world.driver.always('CreateVolume', { fail: 'UNAVAILABLE' });
+    const calls = world.driver.callsOf('CreateVolume').length;
+    await world.remove('data');
+    await world.claimGone('data');
+    assert(world.driver.callsOf('CreateVolume').length <= calls + 1, name);
+  }
+});
+
+test('[PROV-5] after a time-out a mishap of the driver proves nothing: the volume is still followed', async (t) => {
+  const world = await provisionerWorld(t, { provisioner: { retryStartMs: 5, retryMaxMs: 20 } });
+  world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' }, { fail: 'INTERNAL' });
+  world.driver.always('CreateVolume', { fail: 'INTERNAL' });
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length >= 3);
+  assert(!intentGone(await read(world, 'data')));
+  await world.remove('data');
+  world.driver.always('CreateVolume', undefined);
+  await world.claimGone('data');
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-5] class and secret deleted together with the claim do not lose the volume', async (t) => {
+  const world = await provisionerWorld(t);
+  world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+  world.driver.always('CreateVolume', { fail: 'UNAVAILABLE' });
+  await world.start();
+  await world.makeSecret('default', 'creds', { user: 'me' });
+  await world.makeClass({ parameters: secretParameters('provisioner', 'creds', 'default') });
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.volumes.size === 1);
+  await Promise.all([
+    world.remove('data'),
+    world.admin.delete(storageClasses, { name: 'fast' }),
+    world.admin.delete(secrets, { name: 'creds', namespace: 'default' }),
+  ]);
+  world.driver.always('CreateVolume', undefined);
+  await world.claimGone('data');
+  assert.equal(world.driver.volumes.size, 0);
+  const requests = world.driver.callsOf<CreateVolumeRequest>('CreateVolume');
+  for (const request of requests) assert.deepEqual(request.secrets, { user: 'me' });
+});
+
+test('[PROV-5] a claim whose class is gone after a crash is kept, with an event that says what to do', async (t) => {
+  const world = await provisionerWorld(t);
+  world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+  world.driver.always('CreateVolume', { fail: 'UNAVAILABLE' });
+  const first = await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.volumes.size === 1);
+  await first.stop();
+  await world.remove('data');
+  await world.admin.delete(storageClasses, { name: 'fast' });
+  world.driver.always('CreateVolume', undefined);
+  await world.start();
+  await world.event('ProvisioningCleanupFailed', 'create it again');
+  assert.equal(world.driver.volumes.size, 1);
+  await world.makeClass();
+  await world.claimGone('data');
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-5] a claim that loses its intent by force is still followed by who asked the driver', async (t) => {
+  const world = await provisionerWorld(t);
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateVolume', { until: held.promise, failAfter: 'DEADLINE_EXCEEDED' });
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  const name = { name: 'data', namespace: 'default' };
+  await world.admin.patch(
+    persistentVolumeClaims,
+    name,
+    { metadata: { finalizers: null } },
+    { type: 'merge' },
+  );
+  await world.remove('data');
+  await world.claimGone('data');
+  held.resolve();
+  await world.driver.until(() => world.driver.callsOf('DeleteVolume').length === 1);
+  await world.driver.until(() => world.driver.volumes.size === 0);
+});
+
+test('[PROV-4] Retain leaves the volume and its storage', async (t) => {
+  const world = await provisionerWorld(t);
+  await world.start();
+  await world.makeClass({ reclaimPolicy: 'Retain' });
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  await world.remove('data');
+  const { name } = volume.metadata;
+  await world.volumes.waitFor(name, (each) => each?.status?.phase === 'Released', within());
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+  assert.equal(world.driver.volumes.size, 1);
+});
+
+test('[PROV-4] an attached volume is not deleted until it is detached', async (t) => {
+  const world = await provisionerWorld(t);
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  const { name } = volume.metadata;
+  await world.make(volumeAttachments, {
+    metadata: { name: 'va' },
+    spec: { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: name } },
+  });
+  await world.remove('data');
+  await world.event('VolumeFailedDelete', 'still attached to node n1');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+  await world.admin.delete(volumeAttachments, { name: 'va' });
+  await world.volumeGone(name);
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-4] a volume marked Released by hand is not deleted under its claim', async (t) => {
+  const world = await provisionerWorld(t, { withoutBinder: true });
+  await world.makeClass();
+  const claim = await world.makeClaim('data', { volumeName: 'pv-1' });
+  await world.make(persistentVolumes, {
+    metadata: { name: 'pv-1', annotations: { 'pv.kubernetes.io/provisioned-by': DRIVER } },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      persistentVolumeReclaimPolicy: 'Delete',
+      claimRef: { name: 'data', namespace: 'default', uid: claim.metadata.uid },
+      csi: { driver: DRIVER, volumeHandle: 'precious' },
+    },
+  });
+  await world.start();
+  const status = { status: { phase: 'Released' } };
+  await world.admin.patch(persistentVolumes, { name: 'pv-1' }, status, {
+    type: 'merge',
+    subresource: 'status',
+  });
+  await world.event('VolumeFailedDelete', 'its claim default/data exists');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+});
+
+test('[PROV-4] a DeleteVolume that fails is an event on the volume and is tried again', async (t) => {
+  const world = await provisionerWorld(t);
+  world.driver.script(
+    'DeleteVolume',
+    { fail: 'FAILED_PRECONDITION', message: 'busy' },
+    { failAfter: 'UNAVAILABLE' },
+  );
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  await world.remove('data');
+  await world.event('VolumeFailedDelete', 'busy');
+  await world.volumeGone(volume.metadata.name);
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 3);
+});
