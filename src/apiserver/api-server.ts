@@ -22,7 +22,7 @@ import { createLocalClient } from './local-door.ts';
 import type { Reader, User } from './pipeline.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
 import type { Journal } from './storage/journal.ts';
-import { Store } from './storage/store.ts';
+import { Store, type StoreImage } from './storage/store.ts';
 import { createStoreReader } from './storage/store-reader.ts';
 import type { Machine } from './verbs/request.ts';
 
@@ -45,6 +45,10 @@ export interface ApiServerOptions {
   /** Bearer tokens known from the start. */
   staticTokens?: ReadonlyMap<string, User>;
   history?: Partial<HistoryLimits>;
+  /** Starts from another server's state, which is taken to hold what every cluster has: nothing is made at the start. */
+  image?: StoreImage;
+  /** A new one, or the one in the data directory, unless given. */
+  pki?: Pki;
   /** Freezes every shared object, so that a component that changes one fails at once. For tests. */
   freezeObjects?: boolean;
 }
@@ -58,6 +62,8 @@ export interface ApiServer {
   readonly pki: Pki;
   /** Committed state, for tests and checkers. */
   readonly reader: Reader;
+  /** Committed state as it is now, to start other servers from. */
+  image(): StoreImage;
   /** Watches end, requests under way are answered, everything written is on disk. */
   stop(): Promise<void>;
 }
@@ -90,14 +96,17 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     history: { ...defaultHistoryLimits, ...options.history },
     freeze: options.freezeObjects ?? false,
     ...(journal === undefined ? {} : { journal }),
+    ...(options.image === undefined ? {} : { image: options.image }),
   });
   const reader = createStoreReader(store);
   const registry = createKindRegistry(builtinKinds);
-  const pki = await createPki({
-    clock,
-    ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }),
-    ...(options.host === undefined ? {} : { hosts: [options.host] }),
-  });
+  const pki =
+    options.pki ??
+    (await createPki({
+      clock,
+      ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }),
+      ...(options.host === undefined ? {} : { hosts: [options.host] }),
+    }));
   const authorizer = createAuthorizer({ reader });
   const authenticator = createAuthenticator({
     pki,
@@ -119,7 +128,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   };
   const unfollow = followCustomResources(machine, reader);
   const system = createLocalClient(machine, SYSTEM);
-  const unbootstrap = await bootstrapStore(system, reader, log);
+  const unbootstrap = await bootstrapStore(system, reader, log, { isDone: options.image !== undefined });
   const unfollowEvents = followEvents({ client: system, reader, clock, log });
   const unfollowRoles = followRoleAggregation({ reader, client: system, log });
   const door =
@@ -130,6 +139,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     adminUser: ADMIN,
     pki,
     reader,
+    image: () => store.image(),
     async stop() {
       if (stopping.signal.aborted) return;
       stopping.abort();

@@ -9,9 +9,14 @@ import { type BootstrapStep, bootstrapSteps, defaultServiceAccount } from './boo
 import type { Reader } from './pipeline.ts';
 
 /** `client` acts as the server itself. Returns the function that ends the following of namespaces. */
-export async function bootstrapStore(client: KubeClient, reader: Reader, log: Log): Promise<() => void> {
+export async function bootstrapStore(
+  client: KubeClient,
+  reader: Reader,
+  log: Log,
+  { isDone }: { isDone: boolean },
+): Promise<() => void> {
   const perform = ({ operation, resource, object }: BootstrapStep) => client[operation](resource, object);
-  const steps = bootstrapSteps(reader);
+  const steps = isDone ? [] : bootstrapSteps(reader);
   // What decides about the rest is there before the rest is judged by it.
   await Promise.all(steps.filter(({ object }) => object.kind === 'Namespace').map(perform));
   await Promise.all(steps.filter(({ object }) => object.kind !== 'Namespace').map(perform));

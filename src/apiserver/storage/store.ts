@@ -28,9 +28,17 @@ export class CommitError extends KubeError {
   }
 }
 
+/** The state of a store at one moment. Versions never change, so any number of stores can start from one image. */
+export interface StoreImage {
+  readonly revision: number;
+  readonly versions: ReadonlyMap<string, readonly Version[]>;
+}
+
 export interface StoreOptions {
   clock: Clock;
   log: Log;
+  /** What it holds at the start, beside what the journal does. */
+  image?: StoreImage;
   /** Absent: memory only, every write committed before `write` returns. */
   journal?: Journal;
   history: HistoryLimits;
@@ -72,8 +80,11 @@ export class Store {
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.#revision = Math.max(1, options.journal?.revision ?? 1);
+    this.#revision = Math.max(1, options.journal?.revision ?? 1, options.image?.revision ?? 1);
     this.#headRevision = this.#revision;
+    for (const [type, versions] of options.image?.versions ?? []) {
+      for (const version of versions) this.#apply(type, version.key, version);
+    }
     for (const { type, key, revision, bytes } of options.journal?.load() ?? []) {
       this.#apply(type, key, new Version({ key, revision, bytes, freeze: options.freeze }));
     }
@@ -100,6 +111,11 @@ export class Store {
 
   types(): string[] {
     return [...this.#collections.keys()].sort();
+  }
+
+  image(): StoreImage {
+    const versions = this.types().map((type) => [type, [...this.range(type, '')]] as const);
+    return { revision: this.#revision, versions: new Map(versions) };
   }
 
   /** In key order, from the first key ≥ `from` that starts with `prefix`, as of now. */

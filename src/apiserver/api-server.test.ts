@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configMaps, namespaces } from '../api/kinds.ts';
+import { testServer } from './test-server.ts';
+
+test('servers that start from one image hold the same and go their own ways', async (t) => {
+  const first = await testServer(t);
+  const admin = first.client(first.adminUser);
+  await admin.create(configMaps, { metadata: { name: 'a', namespace: 'default' }, data: { text: 'before' } });
+  const image = first.image();
+  await admin.delete(configMaps, { name: 'a', namespace: 'default' });
+
+  const second = await testServer(t, { image, pki: first.pki });
+  const other = second.client(second.adminUser);
+  const found = await other.get(configMaps, { name: 'a', namespace: 'default' });
+  assert.equal(Number(found.metadata.resourceVersion), image.revision);
+  assert.deepEqual(
+    (await other.list(namespaces)).items.map(({ metadata }) => metadata.name),
+    ['default', 'kube-node-lease', 'kube-public', 'kube-system'],
+  );
+  const changed = await other.update(configMaps, { ...found, data: { text: 'after' } });
+  assert.equal(Number(changed.metadata.resourceVersion), image.revision + 1);
+
+  const third = await testServer(t, { image, pki: first.pki });
+  const untouched = await third.client(third.adminUser).get(configMaps, { name: 'a', namespace: 'default' });
+  assert.deepEqual(untouched.data, { text: 'before' });
+});
