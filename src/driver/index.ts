@@ -1,5 +1,11 @@
-// The public face of the driver SDK, `berth/driver`.
+// The public face of the driver SDK, `berth/driver`: what a driver is made of, and the ports it stands on.
 
+export { realClock } from '../runtime/clock.ts';
+export { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
+export { memoryMounter } from '../runtime/mount/memory-mounter.ts';
+export { MountError } from '../runtime/mount/mount-error.ts';
+export type { Mounter } from '../runtime/mount/mounter.ts';
+export { realRandom } from '../runtime/random.ts';
 export { accessModeName } from './capabilities.ts';
 export { chooseSize, type RequestedRange, roundUp, type SizeLimits, sizeFits } from './capacity.ts';
 export {
@@ -30,5 +36,6 @@ export {
 export { type KeyLocks, keyLocks } from './key-locks.ts';
 export { type Page, type PageRequest, paginate } from './pagination.ts';
 export { refuse } from './refuse.ts';
+export { type RunDriverOptions, runDriver } from './run-driver.ts';
 export { type ServeDriverOptions, serveDriver } from './serve-driver.ts';
 export { type Collection, openStateStore, type StateStore, UniqueError } from './state/state-store.ts';

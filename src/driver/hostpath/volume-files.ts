@@ -1,10 +1,10 @@
 // What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
 // volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds. Single calls on the state directory are synchronous: like the store beside it, it is on a local disk,
-// and handing such a call to a thread costs several times the call. Paths of others may be on anything, and never block.
+// is gone, succeeds. Calls on the state directory that write nothing to the disk are synchronous: handing them to a
+// thread costs several times the call. Making and removing waits for the journal, and other people's paths for anything.
 
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { chmodSync, readdirSync } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
@@ -64,7 +64,7 @@ export const diskFiles: VolumeFiles = {
 
   async makeVolumeDirectory(path) {
     try {
-      mkdirSync(path);
+      await mkdir(path);
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error;
     }
@@ -126,7 +126,7 @@ export const diskFiles: VolumeFiles = {
 
   async removeEmpty(path) {
     try {
-      rmdirSync(path);
+      await rmdir(path);
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') return false;
     }

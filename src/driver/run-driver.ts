@@ -1,0 +1,31 @@
+// A driver as a whole process, for drivers that have no command line of their own: real clock, a log on standard error,
+// `ready unix://SOCKET` on standard output once it serves, and a clean end on SIGINT and SIGTERM.
+
+import { realClock } from '../runtime/clock.ts';
+import { createLog } from '../runtime/log.ts';
+import type { Driver } from './driver.ts';
+import { serveDriver } from './serve-driver.ts';
+
+export interface RunDriverOptions {
+  /** `unix:///path` or a path. */
+  endpoint: string;
+  /** klog's `-v`: 2 shows failed calls, 5 every call. 0 unless told. */
+  verbosity?: number;
+  /** How long calls under way may take to end. */
+  graceMs?: number;
+  /** Called after the last call has ended. */
+  close?: () => void | Promise<void>;
+}
+
+/** Resolves when the driver has stopped. */
+export async function runDriver(driver: Driver, options: RunDriverOptions): Promise<void> {
+  const log = createLog({ clock: realClock, verbosity: options.verbosity ?? 0 });
+  const server = await serveDriver(driver, { endpoint: options.endpoint, clock: realClock, log });
+  process.stdout.write(`ready unix://${server.address}\n`);
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
+  await server.stop(options.graceMs ?? 10_000);
+  await options.close?.();
+}
