@@ -83,6 +83,14 @@ const CONTROLLERS: Readonly<Record<string, PolicyRule[]>> = {
     rule(CORE, ['nodes'], READ),
     rule(CORE, ['pods/status'], ['patch']),
   ],
+  'statefulset-controller': [
+    rule('apps', ['statefulsets'], READ),
+    rule('apps', ['statefulsets/status'], STATUS),
+    rule('apps', ['statefulsets/finalizers'], ['update']),
+    rule(CORE, ['pods'], [...READ_UPDATE, 'create', 'delete']),
+    rule(CORE, ['persistentvolumeclaims'], [...READ_UPDATE, 'create', 'delete']),
+    EVENTS,
+  ],
   'clusterrole-aggregation-controller': [rule(RBAC, ['clusterroles'], [...READ_UPDATE, 'escalate'])],
   'service-account-controller': [
     rule(CORE, ['serviceaccounts'], [...READ, 'create']),

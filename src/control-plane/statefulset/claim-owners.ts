@@ -1,0 +1,49 @@
+// Who owns the claims of a set's members, by the set's retention policy: nobody (they outlive everything), the set
+// (they go with it), or a pod that is being scaled away (they go with the pod). Pure.
+
+import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts';
+import type { OwnerReference } from '../../api/object.ts';
+import { ownedByPod, ownedBySet } from './set-members.ts';
+
+export interface ClaimOwnersSnapshot {
+  set: StatefulSet;
+  claim: PersistentVolumeClaim;
+  /** The member that uses the claim; undefined when it does not exist yet. */
+  pod: Pod | undefined;
+  /** The member is beyond the number of replicas. */
+  isScaledAway: boolean;
+}
+
+/** The references as they should be; undefined when they are, or when the claim is somebody else's business. */
+export function decideClaimOwners({
+  set,
+  claim,
+  pod,
+  isScaledAway,
+}: ClaimOwnersSnapshot): OwnerReference[] | undefined {
+  const references = claim.metadata.ownerReferences ?? [];
+  const isOfSet = (each: OwnerReference) =>
+    each.apiVersion === 'apps/v1' && each.kind === 'StatefulSet' && each.name === set.metadata.name;
+  const isOfPod = (each: OwnerReference) =>
+    each.apiVersion === 'v1' && each.kind === 'Pod' && each.name === pod?.metadata.name;
+  // An earlier set or pod of the same name had it: the garbage collector knows what to do with that.
+  const isStale = references.some(
+    (each) =>
+      (isOfSet(each) && each.uid !== set.metadata.uid) || (isOfPod(each) && each.uid !== pod?.metadata.uid),
+  );
+  const others = references.filter((each) => !isOfSet(each) && !isOfPod(each));
+  if (isStale || others.some(({ controller }) => controller === true)) return undefined;
+  const next = [...others, ...wantedOwners(set, pod, isScaledAway)];
+  return sameOwners(next, references) ? undefined : next;
+}
+
+function wantedOwners(set: StatefulSet, pod: Pod | undefined, isScaledAway: boolean): OwnerReference[] {
+  const { whenDeleted, whenScaled } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  if (isScaledAway && whenScaled === 'Delete') return pod ? [ownedByPod(pod)] : [];
+  return whenDeleted === 'Delete' ? [ownedBySet(set)] : [];
+}
+
+function sameOwners(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
+  const uids = (references: readonly OwnerReference[]) => references.map(({ uid }) => uid).sort();
+  return JSON.stringify(uids(a)) === JSON.stringify(uids(b));
+}

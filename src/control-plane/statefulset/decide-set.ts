@@ -1,0 +1,186 @@
+// What to do next for a StatefulSet, from a snapshot of its pods and claims. Pure: the controller performs the steps.
+//
+// In order, each only when the one before leaves nothing to wait for: members are created from the first to the last,
+// each when its predecessors are available; members beyond the number of replicas go from the last; members of an
+// older template are replaced from the last. With the Parallel policy nobody waits for anybody while creating and
+// scaling down; replacing goes one by one all the same.
+
+import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts';
+import type { Draft, OwnerReference } from '../../api/object.ts';
+import { isTerminated } from '../../api/volumes.ts';
+import { decideClaimOwners } from './claim-owners.ts';
+import { availableInMs, isReady } from './pod-availability.ts';
+import {
+  claimsFor,
+  firstOrdinal,
+  LABEL_REVISION,
+  ordinalsOf,
+  ownedBySet,
+  parentAndOrdinal,
+  podFor,
+  podNameOf,
+  revisionOf,
+} from './set-members.ts';
+
+export interface SetSnapshot {
+  set: StatefulSet;
+  /** Those that the set controls. */
+  pods: readonly Pod[];
+  /** By name, in the set's namespace. */
+  claimNamed(name: string): PersistentVolumeClaim | undefined;
+  nowMs: number;
+}
+
+export type SetStep =
+  | { do: 'create-claim'; claim: Draft<PersistentVolumeClaim>; podName: string }
+  | { do: 'create-pod'; pod: Draft<Pod> }
+  | { do: 'delete-pod'; pod: Pod; why: string }
+  | { do: 'set-claim-owners'; claim: PersistentVolumeClaim; owners: OwnerReference[] }
+  /** Looks again then. Other waits end with a change that is watched. */
+  | { do: 'wait'; ms: number; why: string };
+
+/** What one phase wants done, and whether the phases after it have to wait. */
+interface Phase {
+  steps: SetStep[];
+  blocked: boolean;
+}
+
+export function decideSet(snapshot: SetSnapshot): SetStep[] {
+  if (snapshot.set.metadata.deletionTimestamp) return [];
+  const steps: SetStep[] = [];
+  for (const phase of [createMembers, scaleDown, replaceMembers]) {
+    const { steps: more, blocked } = phase(snapshot);
+    steps.push(...more);
+    if (blocked) break;
+  }
+  return steps;
+}
+
+function createMembers(snapshot: SetSnapshot): Phase {
+  const { set } = snapshot;
+  const byOrdinal = podsByOrdinal(snapshot);
+  const steps: SetStep[] = [];
+  let blocked = false;
+  for (const ordinal of ordinalsOf(set)) {
+    const pod = byOrdinal.get(ordinal);
+    const member = pod ? keepMember(snapshot, pod, ordinal) : createMember(snapshot, ordinal);
+    steps.push(...member.steps);
+    blocked ||= member.blocked;
+    if (blocked && !isParallel(set)) return { steps, blocked };
+  }
+  // A Parallel set goes on to scale down and replace while members are on their way.
+  return { steps, blocked: blocked && !isParallel(set) };
+}
+
+function createMember(snapshot: SetSnapshot, ordinal: number): Phase {
+  const { set, claimNamed } = snapshot;
+  const name = podNameOf(set, ordinal);
+  const drafts = claimsFor(set, ordinal);
+  // A claim that is going, or belongs to an earlier pod of this name, would be gone under the new one.
+  const isGoing = drafts.some(({ metadata }) => {
+    const claim = claimNamed(metadata.name ?? '');
+    const owners = claim?.metadata.ownerReferences ?? [];
+    return (
+      claim?.metadata.deletionTimestamp || owners.some((each) => each.kind === 'Pod' && each.name === name)
+    );
+  });
+  if (isGoing) return { steps: [], blocked: true };
+  return {
+    steps: [...missingClaims(snapshot, ordinal), { do: 'create-pod', pod: podFor(set, ordinal) }],
+    blocked: true,
+  };
+}
+
+function keepMember(snapshot: SetSnapshot, pod: Pod, ordinal: number): Phase {
+  const { set, nowMs } = snapshot;
+  const isTerminating = pod.metadata.deletionTimestamp !== undefined;
+  if (isTerminated(pod)) {
+    const why = `it has ended with phase ${pod.status?.phase}`;
+    return { steps: isTerminating ? [] : [{ do: 'delete-pod', pod, why }], blocked: true };
+  }
+  const steps: SetStep[] = pod.status?.phase === 'Pending' ? missingClaims(snapshot, ordinal) : [];
+  steps.push(...claimOwners(snapshot, pod, ordinal));
+  if (isTerminating || !isReady(pod)) return { steps, blocked: true };
+  const waitMs = availableInMs(pod, set.spec?.minReadySeconds ?? 0, nowMs);
+  if (waitMs === 0) return { steps, blocked: false };
+  return {
+    steps: [...steps, { do: 'wait', ms: waitMs, why: `${pod.metadata.name} is ready but not yet available` }],
+    blocked: true,
+  };
+}
+
+function scaleDown(snapshot: SetSnapshot): Phase {
+  const { set } = snapshot;
+  const condemned = condemnedPods(snapshot);
+  const steps = condemned.flatMap(({ pod, ordinal }) => claimOwners(snapshot, pod, ordinal));
+  const remove = (pod: Pod): SetStep => ({ do: 'delete-pod', pod, why: 'the set was scaled down' });
+  if (isParallel(set)) {
+    for (const { pod } of condemned) if (!pod.metadata.deletionTimestamp) steps.push(remove(pod));
+    return { steps, blocked: false };
+  }
+  const [last] = condemned;
+  if (last === undefined) return { steps, blocked: false };
+  // The last one goes. One that is itself in trouble goes only when none before it is: they go one at a time, in order.
+  const isStuck = condemned.slice(1).some(({ pod }) => !isReady(pod) || pod.metadata.deletionTimestamp);
+  if (!last.pod.metadata.deletionTimestamp && (isReady(last.pod) || !isStuck)) steps.push(remove(last.pod));
+  return { steps, blocked: true };
+}
+
+function replaceMembers(snapshot: SetSnapshot): Phase {
+  const { set, nowMs } = snapshot;
+  const strategy = set.spec?.updateStrategy;
+  if (strategy?.type === 'OnDelete') return { steps: [], blocked: false };
+  const partition = Math.max(strategy?.rollingUpdate?.partition ?? 0, firstOrdinal(set));
+  const byOrdinal = podsByOrdinal(snapshot);
+  const revision = revisionOf(set);
+  for (const ordinal of ordinalsOf(set).reverse()) {
+    if (ordinal < partition) break;
+    const pod = byOrdinal.get(ordinal);
+    if (!pod) return { steps: [], blocked: true };
+    if (pod.metadata.labels?.[LABEL_REVISION] !== revision) {
+      if (pod.metadata.deletionTimestamp) return { steps: [], blocked: true };
+      return { steps: [{ do: 'delete-pod', pod, why: 'the template has changed' }], blocked: true };
+    }
+    const isAvailable = isReady(pod) && availableInMs(pod, set.spec?.minReadySeconds ?? 0, nowMs) === 0;
+    if (!isAvailable || pod.metadata.deletionTimestamp) return { steps: [], blocked: true };
+  }
+  return { steps: [], blocked: false };
+}
+
+function missingClaims({ set, claimNamed }: SetSnapshot, ordinal: number): SetStep[] {
+  const podName = podNameOf(set, ordinal);
+  return claimsFor(set, ordinal).flatMap((draft): SetStep[] => {
+    if (claimNamed(draft.metadata.name ?? '')) return [];
+    const { whenDeleted } = set.spec?.persistentVolumeClaimRetentionPolicy ?? {};
+    const ownerReferences = whenDeleted === 'Delete' ? [ownedBySet(set)] : [];
+    const claim = { ...draft, metadata: { ...draft.metadata, ownerReferences } };
+    return [{ do: 'create-claim', claim, podName }];
+  });
+}
+
+function claimOwners({ set, claimNamed }: SetSnapshot, pod: Pod, ordinal: number): SetStep[] {
+  const isScaledAway = !ordinalsOf(set).includes(ordinal);
+  return claimsFor(set, ordinal).flatMap((draft): SetStep[] => {
+    const claim = claimNamed(draft.metadata.name ?? '');
+    if (!claim || claim.metadata.deletionTimestamp) return [];
+    const owners = decideClaimOwners({ set, claim, pod, isScaledAway });
+    return owners ? [{ do: 'set-claim-owners', claim, owners }] : [];
+  });
+}
+
+function podsByOrdinal({ pods }: SetSnapshot): Map<number, Pod> {
+  return new Map(pods.map((pod) => [parentAndOrdinal(pod.metadata.name)?.ordinal ?? -1, pod]));
+}
+
+/** Beyond the number of replicas, last first. */
+function condemnedPods({ set, pods }: SetSnapshot): { pod: Pod; ordinal: number }[] {
+  const wanted = new Set(ordinalsOf(set));
+  return pods
+    .map((pod) => ({ pod, ordinal: parentAndOrdinal(pod.metadata.name)?.ordinal ?? -1 }))
+    .filter(({ ordinal }) => ordinal >= 0 && !wanted.has(ordinal))
+    .sort((a, b) => b.ordinal - a.ordinal);
+}
+
+function isParallel({ spec }: StatefulSet): boolean {
+  return spec?.podManagementPolicy === 'Parallel';
+}

@@ -1,0 +1,20 @@
+// When a pod counts: it runs, it is ready, and has been for long enough. Pure.
+
+import type { Pod } from '../../api/kinds.ts';
+
+export function isReady({ status }: Pod): boolean {
+  return status?.phase === 'Running' && readyCondition({ status }) !== undefined;
+}
+
+/** How long until a ready pod counts as available; 0 when it does. */
+export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number {
+  if (minReadySeconds === 0) return 0;
+  const since = Date.parse(readyCondition(pod)?.lastTransitionTime ?? '');
+  // Without a time nobody can say since when: from now on.
+  const leftMs = (Number.isNaN(since) ? nowMs : since) + minReadySeconds * 1000 - nowMs;
+  return Math.max(0, leftMs);
+}
+
+function readyCondition({ status }: Pick<Pod, 'status'>) {
+  return (status?.conditions ?? []).find((each) => each.type === 'Ready' && each.status === 'True');
+}

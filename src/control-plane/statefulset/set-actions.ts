@@ -1,0 +1,106 @@
+// Performs what was decided for a StatefulSet, and tells users what was done in the words of Kubernetes.
+
+import { type Pod, persistentVolumeClaims, pods, type StatefulSet } from '../../api/kinds.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isAlreadyExists, isNotFound } from '../../runtime/kube-error.ts';
+import type { SetStep } from './decide-set.ts';
+import { ownedBySet } from './set-members.ts';
+
+export interface SetActions {
+  perform(set: StatefulSet, step: Exclude<SetStep, { do: 'wait' }>, signal: AbortSignal): Promise<void>;
+  /** Takes over a pod that nobody controls, as after a set was deleted without its pods. */
+  adopt(set: StatefulSet, pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+export function createSetActions({
+  kube,
+  recorder,
+}: {
+  kube: KubeClient;
+  recorder: EventRecorder;
+}): SetActions {
+  /** One's own write that the cache does not show yet is no failure; anything else of that name is. */
+  async function create(
+    set: StatefulSet,
+    what: string,
+    act: () => Promise<unknown>,
+    isThere: () => Promise<boolean>,
+  ): Promise<void> {
+    const { name } = set.metadata;
+    try {
+      await act();
+      recorder.event(set, 'Normal', 'SuccessfulCreate', `create ${what} in StatefulSet ${name} successful`);
+    } catch (error) {
+      if (isAlreadyExists(error) && (await isThere())) return;
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `create ${what} in StatefulSet ${name} failed error: ${why}`;
+      recorder.event(set, 'Warning', 'FailedCreate', message);
+      throw error;
+    }
+  }
+
+  async function perform(
+    set: StatefulSet,
+    step: Exclude<SetStep, { do: 'wait' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace = '' } = set.metadata;
+    switch (step.do) {
+      case 'create-claim': {
+        const { name = '' } = step.claim.metadata;
+        await create(
+          set,
+          `Claim ${name} Pod ${step.podName}`,
+          () => kube.create(persistentVolumeClaims, step.claim, { signal }),
+          // A claim of that name is the member's, whoever made it: that is how data outlives its set.
+          async () => true,
+        );
+        return;
+      }
+      case 'create-pod': {
+        const { name = '' } = step.pod.metadata;
+        await create(
+          set,
+          `Pod ${name}`,
+          () => kube.create(pods, step.pod, { signal }),
+          async () => {
+            const live = await kube.get(pods, { name, namespace }, { signal });
+            return (live.metadata.ownerReferences ?? []).some(({ uid }) => uid === set.metadata.uid);
+          },
+        );
+        return;
+      }
+      case 'delete-pod': {
+        const { name, uid } = step.pod.metadata;
+        try {
+          await kube.delete(pods, { name, namespace }, { preconditions: { uid }, signal });
+        } catch (error) {
+          if (isNotFound(error)) return;
+          throw error;
+        }
+        const message = `delete Pod ${name} in StatefulSet ${set.metadata.name} successful: ${step.why}`;
+        recorder.event(set, 'Normal', 'SuccessfulDelete', message);
+        return;
+      }
+      case 'set-claim-owners': {
+        const { claim, owners } = step;
+        const metadata = { ...claim.metadata, ownerReferences: owners };
+        await kube.update(persistentVolumeClaims, { ...claim, metadata }, { signal });
+        return;
+      }
+      default:
+        step satisfies never;
+    }
+  }
+
+  return {
+    perform,
+    async adopt(set, pod, signal) {
+      const { name, namespace = '', resourceVersion, uid } = pod.metadata;
+      const ownerReferences = [...(pod.metadata.ownerReferences ?? []), ownedBySet(set)];
+      const patch = { metadata: { uid, resourceVersion, ownerReferences } };
+      await kube.patch(pods, { name, namespace }, patch, { type: 'merge', signal });
+    },
+  };
+}

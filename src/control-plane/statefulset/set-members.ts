@@ -1,0 +1,115 @@
+// What the members of a StatefulSet are called and look like: pods by ordinal, and a claim for each template. Pure.
+
+import { createHash } from 'node:crypto';
+import type { PersistentVolumeClaim, Pod, PodSpec, StatefulSet } from '../../api/kinds.ts';
+import type { Draft, OwnerReference } from '../../api/object.ts';
+
+export const LABEL_POD_NAME = 'statefulset.kubernetes.io/pod-name';
+export const LABEL_POD_INDEX = 'apps.kubernetes.io/pod-index';
+export const LABEL_REVISION = 'controller-revision-hash';
+
+type ClaimTemplate = NonNullable<NonNullable<StatefulSet['spec']>['volumeClaimTemplates']>[number];
+
+/** `web-3` is the fourth member of a set called `web`. */
+export function parentAndOrdinal(podName: string): { parent: string; ordinal: number } | undefined {
+  const match = /^(.*)-(0|[1-9][0-9]*)$/.exec(podName);
+  return match ? { parent: match[1] ?? '', ordinal: Number(match[2]) } : undefined;
+}
+
+export function firstOrdinal({ spec }: StatefulSet): number {
+  return spec?.ordinals?.start ?? 0;
+}
+
+/** The ordinals that the set should have, first to last. */
+export function ordinalsOf(set: StatefulSet): number[] {
+  return Array.from({ length: set.spec?.replicas ?? 1 }, (_, index) => firstOrdinal(set) + index);
+}
+
+export function podNameOf(set: StatefulSet, ordinal: number): string {
+  return `${set.metadata.name}-${ordinal}`;
+}
+
+/** The form that the provisioner knows when it spreads a set's volumes over segments. */
+export function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal: number): string {
+  return `${template.metadata?.name}-${set.metadata.name}-${ordinal}`;
+}
+
+/**
+ * Names the pod template as it is now. Two templates that say the same have the same name, in whatever order they say
+ * it, or an untouched set would restart its pods.
+ */
+export function revisionOf(set: StatefulSet): string {
+  const hash = createHash('sha256').update(canonicalJson(set.spec?.template)).digest('hex').slice(0, 10);
+  return `${set.metadata.name}-${hash}`;
+}
+
+export function podFor(set: StatefulSet, ordinal: number): Draft<Pod> {
+  const name = podNameOf(set, ordinal);
+  const { metadata, spec } = set.spec?.template ?? {};
+  const templates = set.spec?.volumeClaimTemplates ?? [];
+  const fromTemplates = templates.map((template) => ({
+    name: template.metadata?.name ?? '',
+    persistentVolumeClaim: { claimName: claimNameFor(set, template, ordinal) },
+  }));
+  const others = (spec?.volumes ?? []).filter(
+    (each) => !fromTemplates.some(({ name }) => name === each.name),
+  );
+  const serviceName = set.spec?.serviceName;
+  return {
+    metadata: {
+      name,
+      namespace: set.metadata.namespace ?? '',
+      labels: {
+        ...metadata?.labels,
+        [LABEL_POD_NAME]: name,
+        [LABEL_POD_INDEX]: String(ordinal),
+        [LABEL_REVISION]: revisionOf(set),
+      },
+      ...(metadata?.annotations && { annotations: metadata.annotations }),
+      ...(metadata?.finalizers && { finalizers: metadata.finalizers }),
+      ownerReferences: [ownedBySet(set)],
+    },
+    spec: {
+      ...(spec as PodSpec),
+      hostname: name,
+      ...(serviceName && { subdomain: serviceName }),
+      volumes: [...fromTemplates, ...others],
+    },
+  };
+}
+
+/** The claims of one member, without owners: whether they have any is the retention policy's to say. */
+export function claimsFor(set: StatefulSet, ordinal: number): Draft<PersistentVolumeClaim>[] {
+  return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
+    metadata: {
+      name: claimNameFor(set, template, ordinal),
+      namespace: set.metadata.namespace ?? '',
+      labels: { ...template.metadata?.labels, ...set.spec?.selector.matchLabels },
+      ...(template.metadata?.annotations && { annotations: template.metadata.annotations }),
+    },
+    spec: { ...template.spec },
+  }));
+}
+
+export function ownedBySet({ metadata: { name, uid } }: StatefulSet): OwnerReference {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+export function ownedByPod({ metadata: { name, uid } }: Pod): OwnerReference {
+  return { apiVersion: 'v1', kind: 'Pod', name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value ?? null, (_key, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  nodes,
+  type Pod,
+  persistentVolumeClaims,
+  pods,
+  type StatefulSet,
+  statefulSets,
+} from '../../api/kinds.ts';
+import type { Draft } from '../../api/object.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { createClaimProtection } from '../protection/claim-protection.ts';
+import { claim } from '../testing/objects.ts';
+import { type Started, startControllers } from '../testing/start-controllers.ts';
+import { createStatefulSetController } from './statefulset-controller.ts';
+
+const rows = [
+  { account: 'statefulset-controller', create: createStatefulSetController },
+  { account: 'generic-garbage-collector', create: createGarbageCollector },
+  { account: 'pvc-protection-controller', create: createClaimProtection },
+];
+
+/** With a stand-in for nodes: every pod is soon ready, and ends when told to. Notes what came and went. */
+async function start(t: TestContext): Promise<Started & { history: string[] }> {
+  const started = await startControllers(t, rows);
+  const { kube } = started;
+  await kube.create(nodes, { metadata: { name: 'n' } });
+  const history: string[] = [];
+  const absent = (error: unknown): void => {
+    if (!isNotFound(error)) throw error;
+  };
+  const live = (pod: Pod): void => {
+    const { name, namespace = '', deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp || pod.status?.phase !== 'Pending') return;
+    const condition = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const status = { phase: 'Running', conditions: [condition] };
+    kube.patch(pods, { name, namespace }, { status }, { type: 'merge', subresource: 'status' }).catch(absent);
+  };
+  started.informers.of(pods).subscribe({
+    added: (pod) => {
+      history.push(`+${pod.metadata.name}`);
+      live(pod);
+    },
+    updated: (_before, pod) => live(pod),
+    deleted: (pod) => history.push(`-${pod.metadata.name}`),
+  });
+  return { ...started, history };
+}
+
+function web(spec: Partial<NonNullable<StatefulSet['spec']>> = {}): Draft<StatefulSet> {
+  return {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      replicas: 3,
+      serviceName: 'web',
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'c', image: 'one' }] },
+      },
+      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim('x').spec }],
+      ...spec,
+    },
+  };
+}
+
+const name = { name: 'web', namespace: 'default' };
+const ready = ({ settled }: Started, count: number) =>
+  settled(
+    statefulSets,
+    'default/web',
+    (set) => set?.status?.readyReplicas === count && set.status.replicas === count,
+  );
+const claimNames = async ({ kube }: Started) =>
+  (await kube.list(persistentVolumeClaims)).items.map(({ metadata }) => metadata.name).sort();
+
+test('members come one after the other, each with its claims, and go the other way; claims stay', async (t) => {
+  const started = await start(t);
+  const { kube, history } = started;
+  await kube.create(statefulSets, web());
+  await ready(started, 3);
+  assert.deepEqual(history, ['+web-0', '+web-1', '+web-2']);
+  assert.deepEqual(await claimNames(started), ['data-web-0', 'data-web-1', 'data-web-2']);
+  await kube.patch(statefulSets, name, { spec: { replicas: 1 } }, { type: 'merge' });
+  const scaled = await ready(started, 1);
+  assert.deepEqual(history.slice(3), ['-web-2', '-web-1']);
+  assert.equal((await claimNames(started)).length, 3);
+  assert.equal(scaled?.status?.currentRevision, scaled?.status?.updateRevision);
+});
+
+test('a new template replaces members from the last, and each finds its claim again', async (t) => {
+  const started = await start(t);
+  const { kube, history } = started;
+  await kube.create(statefulSets, web({ replicas: 2 }));
+  const before = await ready(started, 2);
+  const containers = [{ name: 'c', image: 'two' }];
+  await kube.patch(statefulSets, name, { spec: { template: { spec: { containers } } } }, { type: 'merge' });
+  await started.settled(
+    statefulSets,
+    'default/web',
+    (set) =>
+      set?.status?.currentRevision !== before?.status?.currentRevision &&
+      set?.status?.currentRevision === set?.status?.updateRevision &&
+      set?.status?.readyReplicas === 2,
+  );
+  assert.deepEqual(history.slice(2), ['-web-1', '+web-1', '-web-0', '+web-0']);
+  assert.deepEqual(await claimNames(started), ['data-web-0', 'data-web-1']);
+});
+
+test('a deleted set takes its pods along, and its claims where the policy says so', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const policy = { whenDeleted: 'Delete', whenScaled: 'Delete' };
+  await kube.create(
+    statefulSets,
+    web({ replicas: 2, podManagementPolicy: 'Parallel', persistentVolumeClaimRetentionPolicy: policy }),
+  );
+  await ready(started, 2);
+  await kube.patch(statefulSets, name, { spec: { replicas: 1 } }, { type: 'merge' });
+  await started.settled(persistentVolumeClaims, 'default/data-web-1', (object) => object === undefined);
+  assert.deepEqual(await claimNames(started), ['data-web-0']);
+  await kube.delete(statefulSets, name);
+  await started.settled(pods, 'default/web-0', (object) => object === undefined);
+  await started.settled(persistentVolumeClaims, 'default/data-web-0', (object) => object === undefined);
+});
+
+test('a set that comes back takes over the pods that were left to themselves', async (t) => {
+  const started = await start(t);
+  const { kube, history } = started;
+  await kube.create(statefulSets, web({ replicas: 2 }));
+  await ready(started, 2);
+  await kube.delete(statefulSets, name, { propagationPolicy: 'Orphan' });
+  await started.settled(statefulSets, 'default/web', (object) => object === undefined);
+  const again = await kube.create(statefulSets, web({ replicas: 2 }));
+  await ready(started, 2);
+  const pod = await kube.get(pods, { name: 'web-0', namespace: 'default' });
+  assert.equal(pod.metadata.ownerReferences?.[0]?.uid, again.metadata.uid);
+  assert.deepEqual(history, ['+web-0', '+web-1']);
+});
+
+test('it goes on where it was stopped', async (t) => {
+  const started = await start(t);
+  await started.restart(() => started.kube.create(statefulSets, web()));
+  await started.settled(pods, 'default/web-0', (object) => object !== undefined);
+  await started.restart();
+  await ready(started, 3);
+  assert.deepEqual(started.history, ['+web-0', '+web-1', '+web-2']);
+});

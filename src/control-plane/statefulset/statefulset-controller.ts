@@ -1,0 +1,110 @@
+// StatefulSets: pods with a name, an order and claims of their own. Watches sets, pods and claims; creates and deletes
+// the pods of a set, creates their claims and keeps the claims' owners, adopts pods that nobody controls, writes the
+// status. The garbage collector ends what a deleted set leaves.
+//
+// There is no history of templates: a member below the partition that has to be made anew is made from today's.
+
+import { type Pod, persistentVolumeClaims, pods, type StatefulSet, statefulSets } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
+import { done, requeueAfter } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { decideSet } from './decide-set.ts';
+import { createSetActions } from './set-actions.ts';
+import { parentAndOrdinal } from './set-members.ts';
+import { nextSetStatus } from './set-status.ts';
+
+const WORKERS = 8;
+const BACKOFF = { startMs: 100, maxMs: 60_000 };
+const BY_PARENT = 'statefulset/parent';
+
+/** By name alone: whether the set controls or adopts it is seen later. */
+const parentKeys = ({ metadata }: Pod): string[] => {
+  const found = parentAndOrdinal(metadata.name);
+  return found ? [`${metadata.namespace}/${found.parent}`] : [];
+};
+
+export function createStatefulSetController(ports: ControllerPorts): Controller {
+  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'statefulset' });
+  const sets = informers.of(statefulSets);
+  const podCache = informers.of(pods);
+  const claims = informers.of(persistentVolumeClaims);
+  podCache.addIndex(BY_PARENT, parentKeys);
+  const actions = createSetActions({ kube, recorder });
+
+  const loop = createLoop({
+    name: 'statefulsets',
+    workers: WORKERS,
+    clock,
+    random,
+    log,
+    backoff: BACKOFF,
+    ...(metrics && { metrics }),
+    async reconcile(key, { signal }) {
+      const set = sets.get(key);
+      if (!set) return done;
+      const named = podCache.byIndex(BY_PARENT, key);
+      const nowMs = clock.now();
+      const adoptable = named.filter((pod) => isAdoptable(pod, set));
+      if (adoptable.length > 0) {
+        for (const pod of adoptable) await actions.adopt(set, pod, signal);
+        // Their change brings the set back.
+        return done;
+      }
+      const members = named.filter((pod) => controllerOf(pod) === set.metadata.uid);
+      const status = nextSetStatus(set, members, nowMs);
+      if (status) await kube.update(statefulSets, { ...set, status }, { subresource: 'status', signal });
+      let waitMs = 0;
+      const claimNamed = (name: string) => claims.get(`${set.metadata.namespace}/${name}`);
+      for (const step of decideSet({ set, pods: members, claimNamed, nowMs })) {
+        if (step.do === 'wait') waitMs = waitMs === 0 ? step.ms : Math.min(waitMs, step.ms);
+        else await actions.perform(set, step, signal);
+      }
+      return waitMs > 0 ? requeueAfter(waitMs, 'a pod is ready but not yet available') : done;
+    },
+  });
+
+  const podChanged = (pod: Pod): void => {
+    for (const key of parentKeys(pod)) if (sets.get(key)) loop.add(key);
+  };
+  sets.subscribe({
+    added: (set) => loop.add(keyOf(set)),
+    updated: (_before, set) => loop.add(keyOf(set)),
+  });
+  podCache.subscribe({
+    added: podChanged,
+    updated: (_before, after) => podChanged(after),
+    deleted: podChanged,
+  });
+  // A member may wait for a claim of an earlier one to be gone.
+  claims.subscribe({
+    deleted: ({ metadata }) => {
+      const member = parentAndOrdinal(metadata.name);
+      if (!member) return;
+      for (const set of sets.list()) {
+        const { name, namespace } = set.metadata;
+        if (namespace === metadata.namespace && member.parent.endsWith(`-${name}`)) loop.add(keyOf(set));
+      }
+    },
+  });
+
+  return {
+    name: 'statefulset-controller',
+    async run(signal) {
+      if (await cachesSynced([sets, podCache, claims], signal)) await loop.run(signal);
+    },
+  };
+}
+
+function controllerOf(pod: Pod): string | undefined {
+  return pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+}
+
+function isAdoptable(pod: Pod, set: StatefulSet): boolean {
+  if (controllerOf(pod) !== undefined || pod.metadata.deletionTimestamp) return false;
+  if (set.metadata.deletionTimestamp || !set.spec) return false;
+  return matchesLabels(labelSelectorOf(set.spec.selector), pod.metadata.labels ?? {});
+}
