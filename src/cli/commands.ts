@@ -10,9 +10,11 @@ export interface CommandRow {
 export const commands: Readonly<Record<string, CommandRow>> = {
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
+  provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },
   'node-registrar': { group: 'Beside a driver', load: () => import('./node-registrar.ts') },
   'cluster-registrar': { group: 'Beside a driver', load: () => import('./cluster-registrar.ts') },
+  sidecars: { group: 'Beside a driver', load: () => import('./sidecars.ts') },
   livenessprobe: { group: 'Beside a driver', load: () => import('./livenessprobe.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

@@ -131,7 +131,8 @@ function notesOf(name: string, flag: Flag<unknown>): string[] {
   return notes;
 }
 
-function valueKey(name: string, flag: Flag<unknown>): string {
+/** The key of a flag among the values: `worker-threads` is `workerThreads`, a duration `timeout` is `timeoutMs`. */
+export function valueKey(name: string, flag: Flag<unknown>): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase()) + flag.unit;
 }
 

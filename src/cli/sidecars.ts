@@ -1,0 +1,49 @@
+// `berth sidecars`: the sidecars of one driver in one process.
+
+import { InvalidValue, stringsFlag } from '../runtime/flags/flag.ts';
+import { allSidecars } from '../sidecars/all/all-sidecars.ts';
+import { type AnySidecarKind, sharedFlags } from '../sidecars/all/shared-flags.ts';
+import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
+import { clusterRegistrarSidecar } from '../sidecars/cluster-registrar/cluster-registrar-sidecar.ts';
+import type { CommonFlagValues } from '../sidecars/common/common-flags.ts';
+import { runProgram } from '../sidecars/common/run-sidecar.ts';
+import { defineCommand } from './command.ts';
+import { checkFlags, processContext } from './sidecar-command.ts';
+
+const kinds: readonly AnySidecarKind[] = [attacherSidecar, clusterRegistrarSidecar];
+const names = kinds.map((kind) => kind.name);
+
+const strings = stringsFlag({
+  help: `Which sidecars to run, of ${names.join(', ')}`,
+  default: names,
+});
+
+export const command = defineCommand({
+  summary: 'Runs the sidecars of one CSI driver in one process',
+  description:
+    'One connection to the driver, one set of informers, one lease. Each flag holds for every sidecar that has it; ' +
+    'with the name of a sidecar before it (--attacher-timeout) for that one alone.',
+  flags: {
+    controllers: {
+      ...strings,
+      parse(text: string, previous: readonly string[] | undefined) {
+        const chosen = strings.parse(text, previous);
+        const stranger = chosen.find((name) => !names.includes(name));
+        if (stranger !== undefined)
+          throw new InvalidValue(`there is no sidecar "${stranger}", only ${names.join(', ')}`);
+        return chosen;
+      },
+    },
+    ...sharedFlags(kinds),
+  },
+  async run(context) {
+    const { given } = context;
+    const values = context.flags as unknown as CommonFlagValues & { controllers: readonly string[] };
+    checkFlags(values);
+    const chosen = kinds.filter((kind) => values.controllers.includes(kind.name));
+    const program = allSidecars({ kinds: chosen, values: values as never, given });
+    // Of the gates of a shared command line only those that were given have a value.
+    const featureGates = Object.assign({ ReleaseLeaderElectionOnExit: true }, values.featureGates);
+    await runProgram(program, { ...values, featureGates }, await processContext('sidecars', context));
+  },
+});

@@ -1,0 +1,75 @@
+// Several sidecars in one process, over a real socket and HTTPS, as one command.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { csiDrivers, csiNodes, leases, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
+import type { KubeObject, Resource } from '../../api/object.ts';
+import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
+import { sidecarRig } from '../testing/sidecar-rig.ts';
+import { together } from './all-sidecars.ts';
+
+async function until<T extends KubeObject>(
+  kube: KubeClient,
+  resource: Resource<T>,
+  holds: (object: T) => boolean,
+) {
+  const signal = AbortSignal.timeout(20_000);
+  for await (const event of kube.watch(resource, { sendInitialEvents: true, allowBookmarks: true, signal })) {
+    if (event.type !== 'BOOKMARK' && holds(event.object)) return event.object;
+  }
+  throw new Error('the watch ended');
+}
+
+test('[SIDE-6] one process, one connection, one lease: attacher and cluster-registrar do their work', async (t) => {
+  const rig = await sidecarRig(t);
+  const driver = new ScriptedDriver({ name: DRIVER });
+  await rig.serve(driver);
+  existing(driver, 'vol-one');
+  await rig.admin.create(csiNodes, ourNode() as never);
+  await rig.admin.create(persistentVolumes, pv('one') as never);
+  await rig.admin.create(volumeAttachments, attachment('one', { persistentVolumeName: 'one' }) as never);
+  const process = rig.spawn('sidecars', [
+    '--controllers=attacher,cluster-registrar',
+    '--leader-election',
+    '--attacher-worker-threads=3',
+    '--cluster-registrar-pod-info-mount',
+  ]);
+  await until(rig.admin, volumeAttachments, (each) => each.status?.attached === true);
+  const made = await until(rig.admin, csiDrivers, (each) => each.metadata.name === DRIVER);
+  assert.deepEqual([made.spec.attachRequired, made.spec.podInfoOnMount], [true, true]);
+  const held = await rig.admin.list(leases, { namespace: 'default' });
+  assert.deepEqual(
+    held.items.map((lease) => lease.metadata.name),
+    ['external-sidecars-leader-scripted-csi-test'],
+  );
+  assert.equal(driver.callsOf('GetPluginInfo').length, 1);
+  process.child.kill('SIGTERM');
+  assert.deepEqual(await process.exit, { code: 0, signal: null });
+  const released = await rig.admin.list(leases, { namespace: 'default' });
+  assert.equal(released.items[0]?.spec?.holderIdentity, '');
+});
+
+test('[SIDE-6] a sidecar that is not there is refused by name', async (t) => {
+  const rig = await sidecarRig(t);
+  const process = rig.spawn('sidecars', ['--controllers=attacher,attachr']);
+  assert.equal((await process.exit).code, 2);
+  assert.match(process.output(), /there is no sidecar "attachr", only .*attacher/);
+});
+
+test('[SIDE-6] one that fails stops the others, and its error is told', async () => {
+  let stopped = false;
+  const steady = {
+    run: (signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          stopped = true;
+          resolve();
+        });
+      }),
+  };
+  const failing = { run: () => Promise.reject(new Error('cannot go on')) };
+  await assert.rejects(together([steady, failing]).run(new AbortController().signal), /cannot go on/);
+  assert.ok(stopped);
+});

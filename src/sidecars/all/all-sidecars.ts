@@ -1,0 +1,72 @@
+// All sidecars of a driver in one process: one connection to the driver, one set of informers, one lease. Each sidecar
+// is the same as when it runs alone. When one of them cannot go on, all stop: the process is then started afresh.
+
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { CommonFlagValues } from '../common/common-flags.ts';
+import type { SidecarProgram } from '../common/run-sidecar.ts';
+import type { Sidecar, SidecarFlags } from '../common/sidecar.ts';
+import { type AnySidecarKind, flagsFor, hasOwnPace } from './shared-flags.ts';
+
+type MemberFlags = SidecarFlags<Record<never, never>> & { timeoutMs?: number; maxGrpcLogLength?: number };
+
+export interface AllSidecarsOptions {
+  kinds: readonly AnySidecarKind[];
+  values: Readonly<Record<string, unknown>>;
+  given: ReadonlySet<string>;
+}
+
+export function allSidecars({ kinds, values, given }: AllSidecarsOptions): SidecarProgram {
+  const members = kinds.map((kind) => ({
+    kind,
+    // Built from the same tables as the kind's own command line.
+    flags: flagsFor(kind, values, given) as unknown as MemberFlags,
+  }));
+  const { leaderElection } = values as unknown as CommonFlagValues;
+  const logLengths = members
+    .map(({ flags }) => flags.maxGrpcLogLength)
+    .filter((length) => length !== undefined);
+  return {
+    ...(logLengths[0] === undefined ? {} : { maxGrpcLogLength: logLengths[0] }),
+    timeoutMs: Math.max(1000, ...members.map(({ flags }) => flags.timeoutMs ?? 0)),
+    needsLease: leaderElection && members.every(({ kind, flags }) => kind.needsLease?.(flags) ?? true),
+    leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
+    create(ports, recorderFor) {
+      const sidecars = members.map(({ kind, flags }) => {
+        const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
+        const kube = hasOwnPace(kind, given) ? ports.kubeWith(paceOf(flags)) : ports.kube;
+        return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);
+      });
+      return together(sidecars);
+    },
+  };
+}
+
+function paceOf({ kubeApiQps, kubeApiBurst }: CommonFlagValues): { qps?: number; burst?: number } {
+  return {
+    ...(kubeApiQps === undefined ? {} : { qps: kubeApiQps }),
+    ...(kubeApiBurst === undefined ? {} : { burst: kubeApiBurst }),
+  };
+}
+
+/** Ends when all have ended; one that fails makes the others stop, and its error is the one that counts. */
+export function together(sidecars: readonly Sidecar[]): Sidecar {
+  return {
+    async run(signal) {
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal]);
+      let failure: { error: unknown } | undefined;
+      await Promise.all(
+        sidecars.map(async (sidecar) => {
+          try {
+            await sidecar.run(either);
+          } catch (error) {
+            if (!either.aborted) failure = { error };
+            stop.abort(error);
+          }
+        }),
+      );
+      if (failure !== undefined) throw failure.error;
+      signal.throwIfAborted();
+    },
+  };
+}

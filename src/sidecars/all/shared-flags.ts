@@ -1,0 +1,107 @@
+// One command line for several sidecars. Every flag of every sidecar may be given once for all that have it
+// (`--worker-threads=20`), and for one of them with its name before it (`--attacher-worker-threads=5`), which wins. What
+// is not given keeps each sidecar's own default. Pure.
+
+import type { FeatureGate } from '../../runtime/flags/feature-gates.ts';
+import { type Flag, type FlagTable, InvalidValue, pairs } from '../../runtime/flags/flag.ts';
+import { valueKey } from '../../runtime/flags/parse-flags.ts';
+import { commonFlags, paceFlags } from '../common/common-flags.ts';
+import type { SidecarKind } from '../common/sidecar.ts';
+
+type Gates = Readonly<Record<string, boolean>>;
+const GATES = 'feature-gates';
+
+// biome-ignore lint/suspicious/noExplicitAny: each kind's flags are its own business, as in cli/command.ts
+export type AnySidecarKind = SidecarKind<any>;
+
+export function sharedFlags(kinds: readonly AnySidecarKind[]): FlagTable {
+  const table: Record<string, Flag<unknown>> = { ...commonFlags };
+  for (const kind of kinds) {
+    for (const [name, flag] of Object.entries(kind.flags as FlagTable)) {
+      const others = kinds.filter((other) => other !== kind && name in other.flags);
+      table[name] ??=
+        name === GATES
+          ? unionOfGates(kinds.map((each) => each.flags[GATES] as Flag<Gates> | undefined))
+          : others.length === 0
+            ? flag
+            : {
+                ...flag,
+                default: undefined,
+                format: (value) => (value === undefined ? '' : flag.format(value)),
+              };
+      table[`${kind.name}-${name}`] = override(kind, name, flag);
+    }
+    for (const [name, flag] of Object.entries(paceFlags)) {
+      table[`${kind.name}-${name}`] = override(kind, name, flag as Flag<unknown>);
+    }
+  }
+  return table;
+}
+
+function override(kind: AnySidecarKind, name: string, flag: Flag<unknown>): Flag<unknown> {
+  const help = `As --${name}, for the ${kind.name} alone`;
+  return { ...flag, help, required: false, env: undefined, group: `Only the ${kind.name}` };
+}
+
+/** The flags as one sidecar would have got them on a command line of its own. */
+export function flagsFor(
+  kind: AnySidecarKind,
+  values: Readonly<Record<string, unknown>>,
+  given: ReadonlySet<string>,
+): Record<string, unknown> {
+  const flags: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(commonFlags))
+    flags[valueKey(name, flag)] = values[valueKey(name, flag)];
+  for (const [name, flag] of Object.entries({ ...paceFlags, ...kind.flags } as FlagTable)) {
+    const own = `${kind.name}-${name}`;
+    const from = given.has(own) ? own : given.has(name) ? name : undefined;
+    const value = from === undefined ? flag.default : values[valueKey(from, flag)];
+    flags[valueKey(name, flag)] =
+      name === GATES && from === name ? { ...flag.default, ...pick(value as Gates, flag.default) } : value;
+  }
+  return flags;
+}
+
+/** Whether this sidecar was given a pace of its own. */
+export function hasOwnPace(kind: AnySidecarKind, given: ReadonlySet<string>): boolean {
+  return Object.keys(paceFlags).some((name) => given.has(`${kind.name}-${name}`));
+}
+
+/** Each gate is judged by the sidecars that know it. The value holds only what was given. */
+function unionOfGates(flags: readonly (Flag<Gates> | undefined)[]): Flag<Gates> {
+  const all = flags.filter((flag) => flag !== undefined);
+  const first = all[0] as Flag<Gates>;
+  const collective: (keyof Record<FeatureGate['stage'], string> | string)[] = ['AllAlpha', 'AllBeta'];
+  const parse = (text: string, previous: Gates | undefined): Gates => {
+    const named = pairs(text, '=');
+    const known = (flag: Flag<Gates>, name: string) => name in flag.default || collective.includes(name);
+    const stranger = named.find(([name]) => !all.some((flag) => known(flag, name)));
+    if (stranger !== undefined) {
+      const names = [...new Set(all.flatMap((flag) => Object.keys(flag.default)))];
+      throw new InvalidValue(`unknown feature gate ${stranger[0]}; known are ${names.join(', ')}`);
+    }
+    const result: Record<string, boolean> = { ...previous };
+    for (const flag of all) {
+      const own = named.filter(([name]) => known(flag, name));
+      if (own.length === 0) continue;
+      const before = { ...flag.default, ...pick(previous, flag.default) };
+      Object.assign(result, flag.parse(own.map((pair) => pair.join('=')).join(','), before));
+    }
+    return result;
+  };
+  const help = [...new Set(all.flatMap((flag) => flag.help.split('\n')))].join('\n');
+  return {
+    ...first,
+    help,
+    default: {},
+    parse,
+    format: (value) =>
+      Object.keys(value)
+        .map((name) => `${name}=${value[name]}`)
+        .join(','),
+  };
+}
+
+function pick(gates: Gates | undefined, names: Gates): Gates {
+  return Object.fromEntries(Object.entries(gates ?? {}).filter(([name]) => name in names));
+}
