@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  type CSINode,
+  type CSINodeInfo,
+  csiNodeInfos,
+  csiNodes,
+  customResourceDefinitions,
+  type Node,
+  nodes,
+} from '../../api/kinds.ts';
+import { nodeIdsOf } from '../../api/volumes.ts';
+import { inWorld, type NodeWorld, type Registrar } from '../testing/node-world.ts';
+
+const PREFIX = 'topology.test/';
+const options = { labelPrefixes: [PREFIX] };
+
+async function told(registrar: Registrar, count = 1): Promise<Registrar['statuses'][number]> {
+  while (registrar.statuses.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  return registrar.statuses[count - 1] as Registrar['statuses'][number];
+}
+
+const entry = (csiNode: CSINode | undefined, driver: string) =>
+  csiNode?.spec?.drivers?.find(({ name }) => name === driver);
+
+const untilEntry = (world: NodeWorld, driver: string, nodeId: string | undefined, node = 'n1') =>
+  world.until(csiNodes, node, (now) => entry(now, driver)?.nodeID === nodeId);
+
+test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there and that come, and tells node and registrar', (t) =>
+  inWorld(t, options, async (world) => {
+    const first = world.scripted({ name: 'first.test', nodeId: 'id-1', segments: { [`${PREFIX}zone`]: 'a' }, maxVolumesPerNode: 7 });
+    const before = await world.register('n1', first);
+    await world.startNode();
+    const second = world.scripted({ name: 'second.test', nodeId: 'id-2' });
+    const after = await world.register('n1', second);
+    assert.deepEqual([await told(before), await told(after)], [
+      { registered: true, error: '' },
+      { registered: true, error: '' },
+    ]);
+    const node = (await world.until(nodes, 'n1', (now) => Object.keys(nodeIdsOf(now)).length === 2)) as Node;
+    assert.deepEqual(nodeIdsOf(node), { 'first.test': 'id-1', 'second.test': 'id-2' });
+    assert.equal(node.metadata.labels?.[`${PREFIX}zone`], 'a');
+    const csiNode = (await untilEntry(world, 'second.test', 'id-2')) as CSINode;
+    assert.deepEqual(entry(csiNode, 'first.test'), {
+      name: 'first.test',
+      nodeID: 'id-1',
+      topologyKeys: [`${PREFIX}zone`],
+      allocatable: { count: 7 },
+    });
+    assert.deepEqual(
+      csiNode.metadata.ownerReferences?.map(({ kind, name, uid }) => ({ kind, name, uid })),
+      [{ kind: 'Node', name: 'n1', uid: node.metadata.uid }],
+    );
+  }));
+
+test('[REG-7] a socket that is removed takes node ID and topology keys along, and leaves labels and other drivers', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const kept = await world.register('n1', world.scripted({ name: 'kept.test', nodeId: 'id-k' }));
+    const gone = await world.register('n1', world.scripted({ name: 'gone.test', nodeId: 'id-g', segments: { [`${PREFIX}rack`]: '1' } }));
+    await told(kept);
+    await told(gone);
+    await gone.stop();
+    const csiNode = await untilEntry(world, 'gone.test', undefined);
+    assert.equal(entry(csiNode, 'kept.test')?.nodeID, 'id-k');
+    const node = await world.until(nodes, 'n1', (now) => nodeIdsOf(now)['gone.test'] === undefined);
+    assert.deepEqual(nodeIdsOf(node), { 'kept.test': 'id-k' });
+    assert.equal(node?.metadata.labels?.[`${PREFIX}rack`], '1');
+  }));
+
+test('[REG-7] [REG-10] NodeGetInfo that fails at a registration removes what an earlier one wrote; it recovers with another node ID and topology', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const driver = world.scripted({ name: 'd.test', nodeId: 'old', segments: { [`${PREFIX}zone`]: 'a' } });
+    const first = await world.register('n1', driver);
+    await told(first);
+    await untilEntry(world, 'd.test', 'old');
+    await first.stop();
+    await untilEntry(world, 'd.test', undefined);
+    driver.always('NodeGetInfo', { fail: 'INTERNAL', message: 'cannot tell' });
+    const endpoint = join(world.root('n1'), 'plugins', 'd.test', 'csi.sock');
+    const failing = await world.announce('n1', { name: 'd.test', endpoint });
+    const status = await told(failing);
+    assert.equal(status.registered, false);
+    assert.match(status.error, /NodeGetInfo.*INTERNAL: cannot tell/);
+    assert.equal(entry(await world.admin.get(csiNodes, { name: 'n1' }), 'd.test'), undefined);
+    driver.always('NodeGetInfo', undefined);
+    driver.nodeId = 'new';
+    await untilEntry(world, 'd.test', 'new');
+    assert.equal((await told(failing, 2)).registered, true);
+  }));
+
+test('[REG-4] [REG-10] a driver that comes back under the same socket replaces its entry whole', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const driver = world.scripted({ name: 'd.test', nodeId: 'old', maxVolumesPerNode: 3 });
+    const first = await world.register('n1', driver);
+    await told(first);
+    const endpoint = join(world.root('n1'), 'plugins', 'd.test', 'csi.sock');
+    driver.nodeId = 'new';
+    // Its registrar restarts: the socket is there again at once, as another one.
+    await first.stop();
+    const second = await world.announce('n1', { name: 'd.test', endpoint });
+    await told(second);
+    await untilEntry(world, 'd.test', 'new');
+    const node = await world.until(nodes, 'n1', (now) => nodeIdsOf(now)['d.test'] === 'new');
+    assert.deepEqual(nodeIdsOf(node), { 'd.test': 'new' });
+  }));
+
+test('[REG-10] many drivers that register at once, on two nodes, lose nobody’s entry', (t) =>
+  inWorld(t, options, async (world) => {
+    await Promise.all([world.startNode('n1'), world.startNode('n2')]);
+    const names = Array.from({ length: 8 }, (_, index) => `d${index}.test`);
+    await Promise.all(
+      ['n1', 'n2'].flatMap((node) =>
+        names.map((name) => world.register(node, world.scripted({ name, nodeId: `${node}-${name}` }))),
+      ),
+    );
+    for (const node of ['n1', 'n2']) {
+      const csiNode = await world.until(csiNodes, node, (now) => now?.spec?.drivers?.length === names.length);
+      for (const name of names) assert.equal(entry(csiNode, name)?.nodeID, `${node}-${name}`);
+      const object = await world.until(nodes, node, (now) => Object.keys(nodeIdsOf(now)).length === names.length);
+      assert.equal(Object.keys(nodeIdsOf(object)).length, names.length);
+    }
+  }));
+
+test('[REG-6] a label with another value is a registration error that says so, and the label stays', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    await world.admin.patch(nodes, { name: 'n1' }, { metadata: { labels: { [`${PREFIX}zone`]: 'b' } } }, { type: 'merge' });
+    const registrar = await world.register('n1', world.scripted({ name: 'd.test', segments: { [`${PREFIX}zone`]: 'a' } }));
+    const status = await told(registrar);
+    assert.equal(status.registered, false);
+    assert.match(status.error, /topology\.test\/zone=a, but Node n1 has the label topology\.test\/zone=b/);
+    const node = await world.admin.get(nodes, { name: 'n1' });
+    assert.equal(node.metadata.labels?.[`${PREFIX}zone`], 'b');
+    assert.equal(nodeIdsOf(node)['d.test'], undefined);
+  }));
+
+for (const [what, name] of [
+  ['too long', `${'x'.repeat(60)}.test`],
+  ['with a path in it', '../../etc'],
+  ['empty', ''],
+] as const) {
+  test(`[REG-1] a driver whose name is ${what} is refused and not talked to`, (t) =>
+    inWorld(t, options, async (world) => {
+      await world.startNode();
+      const driver = world.scripted({ name: 'honest.test' });
+      const registrar = await world.register('n1', driver, { announcedName: name, socket: 'r.sock' });
+      const status = await told(registrar);
+      assert.equal(status.registered, false);
+      assert.match(status.error, /driver name .* is refused/);
+      assert.deepEqual(driver.calls, []);
+    }));
+}
+
+test('[REG-1] a driver is reached at plugins/<name>/csi.sock, near the limit of socket paths too', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode(`n-${'long'.repeat(13)}`);
+    const node = `n-${'long'.repeat(13)}`;
+    const driver = world.scripted({ name: 'd.with-a-rather-long-name.test', nodeId: 'far' });
+    const registrar = await world.register(node, driver);
+    assert.ok(Buffer.byteLength(registrar.driver.address) > 107, registrar.driver.address);
+    assert.equal((await told(registrar)).error, '');
+    await untilEntry(world, driver.name, 'far', node);
+  }));
+
+test('a registrar that lies about its driver, speaks another version or is another kind of plugin does no harm', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const driver = world.scripted({ name: 'honest.test' });
+    const liar = await world.register('n1', driver, { announcedName: 'liar.test', socket: 'a.sock' });
+    assert.match((await told(liar)).error, /announces driver liar\.test .* calls itself honest\.test/);
+    const endpoint = liar.driver.address;
+    const old = await world.announce('n1', { name: 'old.test', endpoint, versions: ['0.3.0'], socket: 'b.sock' });
+    assert.match((await told(old)).error, /CSI versions \["0\.3\.0"\]/);
+    const other = await world.announce('n1', { name: 'gpu.test', endpoint, type: 'DRAPlugin', socket: 'c.sock' });
+    const honest = await world.announce('n1', { name: 'honest.test', endpoint, socket: 'd.sock' });
+    assert.equal((await told(honest)).registered, true);
+    assert.deepEqual(other.statuses, []);
+    const csiNode = await untilEntry(world, 'honest.test', 'scripted-node');
+    assert.deepEqual(csiNode?.spec?.drivers.map(({ name }) => name), ['honest.test']);
+  }));
+
+test('[REG-3] a socket that hangs, a dead one and a plain file hold up nobody', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const directory = join(world.root('n1'), 'plugins_registry');
+    const hanging = createServer(() => {});
+    await new Promise<void>((resolve) => hanging.listen(join(directory, 'hangs.sock'), resolve));
+    t.after(() => hanging.close());
+    await writeFile(join(directory, 'file.sock'), '');
+    const good = await world.register('n1', world.scripted({ name: 'good.test' }));
+    assert.equal((await told(good)).registered, true);
+    await rm(join(directory, 'file.sock'));
+  }));
+
+test('[REG-8] CSINodeInfo is missing at first: all else works; installed later, it is filled in', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const registrar = await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'id', segments: { [`${PREFIX}zone`]: 'a' } }));
+    assert.equal((await told(registrar)).registered, true);
+    await untilEntry(world, 'd.test', 'id');
+    await world.create(customResourceDefinitions, nodeInfoDefinition);
+    let info: CSINodeInfo | undefined;
+    while (info === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      info = await world.admin.get(csiNodeInfos, { name: 'n1' }).catch(() => undefined);
+    }
+    assert.deepEqual(info.csiDrivers, [{ name: 'd.test', nodeID: 'id', topologyKeys: [`${PREFIX}zone`] }]);
+    assert.equal(info.metadata.ownerReferences?.[0]?.kind, 'Node');
+    await registrar.stop();
+    while ((info.csiDrivers ?? []).length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      info = await world.admin.get(csiNodeInfos, { name: 'n1' });
+    }
+  }));
+
+const nodeInfoDefinition = {
+  metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
+  spec: {
+    group: 'csi.storage.k8s.io',
+    scope: 'Cluster',
+    names: { kind: 'CSINodeInfo', listKind: 'CSINodeInfoList', plural: 'csinodeinfos', singular: 'csinodeinfo' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              csiDrivers: {
+                type: 'array',
+                items: {
+                  type: 'object',
+                  properties: {
+                    name: { type: 'string' },
+                    nodeID: { type: 'string' },
+                    topologyKeys: { type: 'array', items: { type: 'string' } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
