@@ -284,3 +284,6 @@ export function secretParameters(kind: string, name: string, namespace: string):
     [`csi.storage.k8s.io/${kind}-secret-namespace`]: namespace,
   };
 }
+
+/** A token in a template of a class, such as that for the claim's name. */
+export const token = (name: string): string => `\${${name}}`;
