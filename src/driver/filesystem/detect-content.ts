@@ -86,5 +86,5 @@ async function sizeOf(handle: FileHandle): Promise<number> {
 }
 
 function isZero(buffer: Buffer): boolean {
-  return buffer.every((byte) => byte === 0);
+  return buffer.equals(Buffer.alloc(buffer.length));
 }
