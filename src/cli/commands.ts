@@ -8,7 +8,9 @@ export interface CommandRow {
 }
 
 export const commands: Readonly<Record<string, CommandRow>> = {
+  up: { group: 'Run', load: () => import('./up.ts') },
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
+  'controller-manager': { group: 'Run', load: () => import('./controller-manager.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
   provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },
@@ -16,5 +18,10 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   'cluster-registrar': { group: 'Beside a driver', load: () => import('./cluster-registrar.ts') },
   sidecars: { group: 'Beside a driver', load: () => import('./sidecars.ts') },
   livenessprobe: { group: 'Beside a driver', load: () => import('./livenessprobe.ts') },
+  apply: { group: 'Objects', load: () => import('./apply.ts') },
+  get: { group: 'Objects', load: () => import('./get.ts') },
+  describe: { group: 'Objects', load: () => import('./describe.ts') },
+  delete: { group: 'Objects', load: () => import('./delete.ts') },
+  wait: { group: 'Objects', load: () => import('./wait.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

@@ -48,7 +48,7 @@ export async function createHostpath(options: HostpathOptions): Promise<Hostpath
         name: core.driverName,
         version: options.version ?? '0.1.0',
         accessTypes: core.can.block ? ['mount', 'block'] : ['mount'],
-        features: features(core, node),
+        features: features(core, { controller, node }),
         ...(controller && { controller: controllerOperations(core) }),
         ...(controller &&
           core.can.snapshots &&
@@ -95,13 +95,16 @@ function registerNode(core: HostpathCore, node: HostpathNodeOptions): void {
   });
 }
 
-function features({ can, records }: HostpathCore, node: HostpathNodeOptions | undefined): DriverFeatures {
+function features(
+  { can, records }: HostpathCore,
+  { controller, node }: { controller: boolean; node: HostpathNodeOptions | undefined },
+): DriverFeatures {
   const hasSegments = (topology: Readonly<Record<string, string>> | undefined) =>
     Object.keys(topology ?? {}).length > 0;
   return {
-    cloneVolume: can.clone,
-    publishReadOnly: can.attach && can.publishReadOnly,
-    publishedNodes: can.publishedNodes,
+    cloneVolume: controller && can.clone,
+    publishReadOnly: controller && can.attach && can.publishReadOnly,
+    publishedNodes: controller && can.publishedNodes,
     volumeCondition: can.volumeCondition,
     singleNodeMultiWriter: can.singleNodeMultiWriter,
     topology:

@@ -1,0 +1,160 @@
+// `berth up`: the whole of Kubernetes' volume subsystem on this machine, in one process. What a newcomer meets first.
+
+import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
+import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
+import { defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
+import { clusterControllers, clusterSidecars } from '../cluster/parts.ts';
+import { planNodes } from '../cluster/plan-nodes.ts';
+import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
+import { realClock } from '../runtime/clock.ts';
+import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { realRandom } from '../runtime/random.ts';
+import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { packageVersion } from './version.ts';
+
+const MOST_NODES = 100;
+
+/** What `--without` can leave out, beside single nodes. */
+const parts = [
+  'hostpath',
+  'nodes',
+  'node-registrar',
+  'scheduler',
+  ...clusterSidecars.map(({ kind }) => kind.name),
+  ...clusterControllers.map(({ name }) => name),
+];
+
+export const upFlags = {
+  'data-dir': stringFlag({
+    help: 'Directory that keeps everything across restarts; /var/lib/berth for root unless given',
+  }),
+  ephemeral: boolFlag({ help: 'Keep nothing: a directory of its own that is removed at the end' }),
+  nodes: intFlag({
+    help: 'Nodes to pretend; two share a zone, each is a rack',
+    default: 2,
+    min: 1,
+    max: MOST_NODES,
+  }),
+  host: stringFlag({ help: 'Address of the API server', default: '127.0.0.1' }),
+  port: intFlag({
+    help: 'Port of the API server; 0 for any free one',
+    default: 0,
+    min: 0,
+    max: 65_535,
+  }),
+  kubeconfig: stringFlag({ help: "File for the admin's kubeconfig; in the data directory unless given" }),
+  driver: flagOf<readonly DriverSockets[]>(
+    {
+      type: 'sockets',
+      parse(text, previous = []) {
+        try {
+          return [...previous, parseDriverSockets(text)];
+        } catch (error) {
+          throw new InvalidValue((error as Error).message);
+        }
+      },
+      format: (value) => value.map(({ controller, nodes }) => [controller, ...nodes].join(',')).join(' '),
+    },
+    {
+      help:
+        'A CSI driver of your own that already runs, as unix:///csi.sock; or, where controller and nodes have sockets of ' +
+        'their own, as CONTROLLER,NODE-1,NODE-2. May be given several times',
+      default: [],
+    },
+  ),
+  without: stringsFlag({
+    help: `Parts to leave out, to run your own build of them instead: ${parts.join(', ')}, or a node`,
+    default: [],
+  }),
+  verbose: boolFlag({ help: 'As -v=3: say what the parts do' }),
+};
+
+export const command = defineCommand({
+  summary:
+    'Run everything on this machine: API server, control plane, nodes, sidecars and the hostpath driver',
+  description:
+    'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts. ' +
+    'The StorageClasses hostpath and hostpath-delayed are there from the start; where the volumes of a pod are mounted ' +
+    'stands in its annotation csi.berth/published-volumes.',
+  flags: upFlags,
+  async run({ flags, signal, log, stdout, stderr, env }) {
+    if (flags.ephemeral && flags.dataDir !== undefined) {
+      throw new UsageError('--data-dir and --ephemeral exclude each other');
+    }
+    const nodes = planNodes(flags.nodes);
+    checkWithout(
+      flags.without,
+      nodes.map(({ name }) => name),
+    );
+    checkUser();
+    const startedMs = realClock.monotonicMs();
+    const brought = await Promise.all(
+      flags.driver.map((sockets) =>
+        identifyBroughtDriver(sockets, {
+          nodeNames: nodes.map(({ name }) => name),
+          clock: realClock,
+          signal,
+        }),
+      ),
+    );
+    const directory = await openDataDirectory(
+      flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
+    );
+    const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
+    let cluster: Cluster;
+    try {
+      cluster = await startCluster({
+        clock: realClock,
+        random: realRandom,
+        log,
+        mounter: await openTriedMounter(directory.path),
+        version: await packageVersion(),
+        directory,
+        nodes,
+        brought,
+        without: new Set(flags.without),
+        host: flags.host,
+        port: flags.port,
+        kubeconfig,
+        signal,
+      });
+    } catch (error) {
+      if (directory.isEphemeral) await directory.remove();
+      throw startError(error, flags);
+    }
+    const tookMs = Math.round(realClock.monotonicMs() - startedMs);
+    stdout.write(`ready ${cluster.url} ${tookMs} ms\n`);
+    stdout.write(`\n  export KUBECONFIG=${kubeconfig}\n`);
+    await stopSignal(signal);
+    const left = await cluster.stop();
+    for (const what of left) stderr.write(`berth up: ${what}\n`);
+    return left.length === 0 ? ExitCode.ok : ExitCode.failed;
+  },
+});
+
+function checkWithout(names: readonly string[], nodeNames: readonly string[]): void {
+  const stranger = names.find((name) => !parts.includes(name) && !nodeNames.includes(name));
+  if (stranger === undefined) return;
+  throw new UsageError(
+    `--without: there is no part ${JSON.stringify(stranger)}, only ${[...parts, ...nodeNames].join(', ')}`,
+  );
+}
+
+function startError(error: unknown, { port, host }: { port: number; host: string }): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return new Error(
+      `port ${port} is taken on ${host}; stop what listens there, choose another with --port, or let --port 0 find one`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL')
+    return new Error(`${host} is no address of this machine; give another --host`);
+  return error;
+}
+
+function stopSignal(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

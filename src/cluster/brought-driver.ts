@@ -1,0 +1,106 @@
+// A driver that somebody else runs, in any language: found at its sockets, asked who it is before the cluster starts,
+// and refused in one sentence when it is not there, so that nobody waits for a cluster that cannot work.
+
+import { stat } from 'node:fs/promises';
+import type { CSIDriver } from '../api/kinds.ts';
+import type { Draft } from '../api/object.ts';
+import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
+import { csiClient } from '../csi/csi-client.ts';
+import { Node } from '../csi/generated/csi/v1/csi_pb.ts';
+import { socketPath } from '../csi/socket-path.ts';
+import { silentLog } from '../runtime/log.ts';
+import type { Clock } from '../runtime/ports.ts';
+import { askDriver, type Driver } from '../sidecars/common/identify-driver.ts';
+import type { ClusterDriver } from './cluster-driver.ts';
+
+/** `--driver CONTROLLER[,NODE…]`: the first socket has the controller service; the n-th after it is for the n-th node. */
+export interface DriverSockets {
+  controller: string;
+  /** Empty: the one socket has both services and is on the first node. */
+  nodes: readonly string[];
+}
+
+export interface BroughtDriver extends ClusterDriver {
+  readonly abilities: Driver;
+  /** Keys that its nodes' labels will have. */
+  readonly topologyKeys: readonly string[];
+}
+
+/** The driver cannot be used: the message says why and what to do. */
+export class BroughtDriverError extends Error {
+  override readonly name = 'BroughtDriverError';
+}
+
+const TIMEOUT_MS = 5_000;
+
+export function parseDriverSockets(text: string): DriverSockets {
+  const [controller = '', ...nodes] = text.split(',').map((address) => socketPath(address.trim()));
+  return { controller, nodes };
+}
+
+export async function identifyBroughtDriver(
+  sockets: DriverSockets,
+  options: { nodeNames: readonly string[]; clock: Clock; signal: AbortSignal },
+): Promise<BroughtDriver> {
+  const { nodeNames } = options;
+  const nodeAddresses = sockets.nodes.length === 0 ? [sockets.controller] : sockets.nodes;
+  if (nodeAddresses.length > nodeNames.length) {
+    throw new BroughtDriverError(
+      `--driver names ${nodeAddresses.length} node sockets and there are ${nodeNames.length} nodes; ` +
+        `add --nodes ${nodeAddresses.length}, or name fewer`,
+    );
+  }
+  const abilities = await asking(sockets.controller, options, (connection, call) =>
+    askDriver(connection, call),
+  );
+  const keys = await Promise.all(
+    nodeAddresses.map(async (address) => {
+      const info = await asking(address, options, (connection, call) =>
+        csiClient(Node, connection, call).nodeGetInfo({}, call),
+      );
+      return Object.keys(info.accessibleTopology?.segments ?? {});
+    }),
+  );
+  return {
+    name: abilities.name,
+    abilities,
+    controllerSocket: sockets.controller,
+    nodeSockets: new Map(nodeAddresses.map((address, index) => [nodeNames[index] ?? '', address])),
+    topologyKeys: [...new Set(keys.flat())],
+  };
+}
+
+/** The object a driver gets that brought none; one that is there already is left alone. */
+export function objectOfBroughtDriver({ name, abilities }: BroughtDriver): Draft<CSIDriver> {
+  return {
+    metadata: { name },
+    spec: { attachRequired: abilities.controller.has('PUBLISH_UNPUBLISH_VOLUME'), podInfoOnMount: true },
+  } as Draft<CSIDriver>;
+}
+
+async function asking<T>(
+  address: string,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  question: (connection: CsiConnection, call: { timeoutMs: number; signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const found = await stat(address).catch(() => undefined);
+  if (!found?.isSocket()) {
+    throw new BroughtDriverError(
+      `there is ${found === undefined ? 'nothing' : 'no socket'} at ${address}; start your driver with ` +
+        `--endpoint unix://${address} (or as it wants to be told), then try again`,
+    );
+  }
+  const connection = connectCsi({ address, clock, log: silentLog });
+  try {
+    return await question(connection, { timeoutMs: TIMEOUT_MS, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new BroughtDriverError(
+      `the driver at ${address} does not answer as it should: ${(error as Error).message}; ` +
+        'see that it runs and serves CSI 1.x there, then try again',
+      { cause: error },
+    );
+  } finally {
+    connection.close();
+  }
+}

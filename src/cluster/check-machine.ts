@@ -1,0 +1,46 @@
+// Whether this process can mount at all: asked before anything is started, and answered with what to do. A trial mount
+// tells more than any list of capabilities.
+
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
+import type { Mounter } from '../runtime/mount/mounter.ts';
+
+/** Volumes cannot be mounted here: the message says why and what to do. */
+export class CannotMountError extends Error {
+  override readonly name = 'CannotMountError';
+}
+
+/** Run by a user: before any directory is made. */
+export function checkUser(): void {
+  if (process.platform !== 'linux') {
+    throw new CannotMountError(
+      `volumes are mounted as Linux does, and this is ${process.platform}; use a Linux machine, a virtual one or a container`,
+    );
+  }
+  if (process.getuid?.() === 0) return;
+  throw new CannotMountError(
+    'mounting volumes needs root: run it with sudo, or as root of a namespace of your own with ' +
+      "`unshare --user --map-root-user --mount npx berth up`, where the mounts are that namespace's alone",
+  );
+}
+
+/** The mounter, after a trial mount below `directory`. */
+export async function openTriedMounter(directory: string): Promise<Mounter> {
+  const mounter = await openLinuxMounter();
+  const trial = join(directory, 'trial-mount');
+  await mkdir(trial, { recursive: true });
+  try {
+    await mounter.bind(trial, trial);
+    await mounter.unmount(trial);
+  } catch (error) {
+    throw new CannotMountError(
+      `this process is root but may not mount (${(error as Error).message}); in a container, start it with ` +
+        '--privileged, or with --cap-add SYS_ADMIN and without the seccomp profile that forbids mount',
+      { cause: error },
+    );
+  } finally {
+    await rmdir(trial).catch(() => {});
+  }
+  return mounter;
+}

@@ -1,0 +1,11 @@
+// A driver as the cluster sees it, whoever runs it: its name, the socket of its controller service, and the socket of
+// its node service on each node that has one.
+
+import type { DriverName } from '../csi/driver-name.ts';
+
+export interface ClusterDriver {
+  readonly name: DriverName;
+  readonly controllerSocket: string;
+  /** By node name. */
+  readonly nodeSockets: ReadonlyMap<string, string>;
+}

@@ -1,0 +1,56 @@
+// The control plane in one part: each controller writes under its own account, and all read through one set of
+// informers under the controller manager's identity, as in Kubernetes. The scheduler has an identity of its own.
+
+import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import type { User } from '../apiserver/index.ts';
+import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import { together } from '../sidecars/all/all-sidecars.ts';
+import { type PartContext, partPorts } from './part-context.ts';
+import type { Part } from './supervise.ts';
+
+export interface ClusterController {
+  readonly name: string;
+  /** Its service account in kube-system. */
+  readonly account: string;
+  create(ports: DiscoveringPorts): Controller;
+}
+
+const MANAGER: User = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
+
+export function controlPlanePart(context: PartContext, controllers: readonly ClusterController[]): Part {
+  const { clock, random } = context;
+  return {
+    name: 'control plane',
+    async run(signal, serving) {
+      const shared = partPorts(context, { name: 'controller-manager', user: MANAGER, signal });
+      const informers = createInformers({ ...shared, clock, random });
+      const running = controllers.map(({ name, account, create }) => {
+        const user = serviceAccountUser('kube-system', account);
+        const ports = partPorts(context, { name, user, signal });
+        const recorder = ports.recorderFor(account);
+        return create({ ...ports, discovery: ports.kube, informers, recorder, clock, random });
+      });
+      informers.start(signal);
+      informers.synced(signal).then(serving, () => {});
+      await together(running).run(signal);
+    },
+  };
+}
+
+export function schedulerPart(context: PartContext, create: (ports: DiscoveringPorts) => Controller): Part {
+  const { clock, random } = context;
+  return {
+    name: 'scheduler',
+    async run(signal, serving) {
+      const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal });
+      const informers = createInformers({ ...ports, clock, random });
+      const recorder = ports.recorderFor('default-scheduler');
+      const scheduler = create({ ...ports, discovery: ports.kube, informers, recorder, clock, random });
+      informers.start(signal);
+      informers.synced(signal).then(serving, () => {});
+      await scheduler.run(signal);
+    },
+  };
+}

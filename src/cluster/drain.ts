@@ -1,0 +1,41 @@
+// Lets go of everything through the cluster itself, while it still runs: pods, then claims, then their volumes. For the
+// end of a cluster that keeps nothing, so that drivers that live on keep nothing of it either.
+
+import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { keyOf } from '../api/object.ts';
+import type { ApiServer } from '../apiserver/index.ts';
+import { isNotFound } from '../runtime/kube-error.ts';
+import type { Clock } from '../runtime/ports.ts';
+
+/** A driver that has not let go by then is told of, and left. */
+const WITHIN_MS = 20_000;
+const LOOK_MS = 20;
+
+/** Resolves with what is left, in words. */
+export async function drain(
+  server: Pick<ApiServer, 'client' | 'adminUser' | 'reader'>,
+  { clock }: { clock: Clock },
+): Promise<string[]> {
+  const { reader } = server;
+  const admin = server.client(server.adminUser);
+  const deleteAll = async <T extends KubeObject>(resource: Resource<T>): Promise<void> => {
+    for (const { metadata } of [...reader.list(resource)]) {
+      await admin.delete(resource, metadata, { gracePeriodSeconds: 0 }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    }
+  };
+  const left = (): string[] => [
+    ...[...reader.list(pods)].map((pod) => `pod ${keyOf(pod)}`),
+    ...[...reader.list(volumeAttachments)].map(({ spec }) => `an attachment on ${spec.nodeName}`),
+    ...[...reader.list(persistentVolumes)]
+      .filter(({ spec }) => spec.persistentVolumeReclaimPolicy === 'Delete')
+      .map(({ metadata, spec }) => `volume ${metadata.name} (${spec.csi?.volumeHandle ?? 'no handle'})`),
+  ];
+  await deleteAll(pods);
+  await deleteAll(persistentVolumeClaims);
+  const untilMs = clock.monotonicMs() + WITHIN_MS;
+  while (left().length > 0 && clock.monotonicMs() < untilMs) await clock.sleep(LOOK_MS);
+  return left().map((what) => `${what} could not be removed in time`);
+}

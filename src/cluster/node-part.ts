@@ -1,0 +1,44 @@
+// One node of the cluster: the node agent under the node's own identity, over the real mount table.
+
+import { nodeUser } from '../apiserver/auth/users.ts';
+import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
+import { createNodeAgent } from '../node/node-agent.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import type { Mounter } from '../runtime/mount/mounter.ts';
+import { hostFacts } from './host-facts.ts';
+import { type PartContext, partPorts } from './part-context.ts';
+import type { PlannedNode } from './plan-nodes.ts';
+import type { Part } from './supervise.ts';
+
+export function nodePart(
+  context: PartContext,
+  node: PlannedNode & { root: string },
+  { mounter, version }: { mounter: Mounter; version: string },
+): Part {
+  const { clock, random } = context;
+  return {
+    name: node.name,
+    async run(signal, serving) {
+      const ports = partPorts(context, { name: node.name, user: nodeUser(node.name), signal });
+      const informers = createInformers({ ...ports, clock, random });
+      const agent = createNodeAgent({
+        ...ports,
+        informers,
+        recorder: ports.recorderFor('kubelet'),
+        mounter,
+        files: diskFiles(node.root),
+        clock,
+        random,
+        options: {
+          nodeName: node.name,
+          rootDir: node.root,
+          host: hostFacts(node.name, version),
+          labels: node.labels,
+        },
+      });
+      informers.start(signal);
+      agent.ready.then(serving, () => {});
+      await agent.run(signal);
+    },
+  };
+}

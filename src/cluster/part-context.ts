@@ -1,0 +1,53 @@
+// What the parts of a cluster have in common: the server, time and chance, and a trace of what they do. Gives each part
+// its client under its own identity, a log and a connection to a driver that all tell the trace.
+
+import type { ApiServer, User } from '../apiserver/index.ts';
+import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
+import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
+import type { Discovery, KubeClient } from '../runtime/kube.ts';
+import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { TraceBook } from './trace/trace-book.ts';
+import { tracedConnection } from './trace/traced-connection.ts';
+import { tracedLog } from './trace/traced-log.ts';
+import type { WritesUnderWay } from './trace/writes-under-way.ts';
+
+export interface PartContext {
+  server: ApiServer;
+  book: TraceBook;
+  writes: WritesUnderWay;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface PartPorts {
+  kube: KubeClient & Discovery;
+  log: Log;
+  metrics: Metrics;
+  recorderFor(component: string): EventRecorder;
+  connect(address: string): CsiConnection;
+}
+
+/** Ports of one part: `name` is how the trace calls it. Nothing is written through them once `signal` has aborted. */
+export function partPorts(
+  context: PartContext,
+  part: { name: string; user: User; signal: AbortSignal },
+): PartPorts {
+  const { server, book, writes, clock, random } = context;
+  const { name, user, signal } = part;
+  const log = tracedLog(context.log.with({ part: name }), name, book);
+  const kube = writes.clientOf(name, server.client(user));
+  const metrics = createMetrics({ clock });
+  return {
+    kube,
+    log,
+    metrics,
+    recorderFor: (component) =>
+      createEventRecorder({ kube, clock, random, log, metrics, component, signal, budget: EVENT_BUDGET }),
+    connect: (address) => tracedConnection(connectCsi({ address, clock, log }), name, book),
+  };
+}
+
+/** The server is in this process: events cost it little, and people who look at a small cluster want all of them. */
+const EVENT_BUDGET = { burst: 1000, perSecond: 100 };

@@ -1,0 +1,102 @@
+// The sidecars of one driver: one connection to its controller service, and each sidecar under its own account, with its
+// own informers. The same descriptions run as commands of their own, with the same flags.
+
+import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
+import { connectCsi } from '../csi/connect-csi.ts';
+import type { FlagTable } from '../runtime/flags/flag.ts';
+import { parseFlags } from '../runtime/flags/parse-flags.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import { together } from '../sidecars/all/all-sidecars.ts';
+import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
+import { commonFlags } from '../sidecars/common/common-flags.ts';
+import { type Driver, identifyDriver } from '../sidecars/common/identify-driver.ts';
+import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
+import type { Sidecar } from '../sidecars/common/sidecar.ts';
+import type { ClusterDriver } from './cluster-driver.ts';
+import { type PartContext, partPorts } from './part-context.ts';
+import type { Part } from './supervise.ts';
+import { tracedConnection } from './trace/traced-connection.ts';
+
+export interface ClusterSidecar {
+  kind: AnySidecarKind & { name: RbacComponent };
+  /** Flags that differ from their defaults. */
+  argv?: readonly string[];
+  /** Whether this driver needs it; every driver unless told. */
+  suits?(driver: Driver): boolean;
+}
+
+const NAMESPACE = 'kube-system';
+const TIMEOUT_MS = 10_000;
+
+export function sidecarsPart(
+  context: PartContext,
+  driver: ClusterDriver,
+  sidecars: readonly ClusterSidecar[],
+): Part {
+  const { clock, random, book } = context;
+  return {
+    name: `sidecars of ${driver.name}`,
+    async run(signal, serving) {
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal]);
+      const log = context.log.with({ driver: driver.name });
+      const connection = connectCsi({ address: driver.controllerSocket, clock, log });
+      try {
+        const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
+        const identified = await identifyDriver(connection, ask);
+        const onChanged = (error: Error): void => stop.abort(error);
+        const synced: Promise<void>[] = [];
+        const running: Sidecar[] = sidecars
+          .filter(({ suits }) => suits === undefined || suits(identified))
+          .map((sidecar) => {
+            const { kind } = sidecar;
+            const ports = partPorts(context, { name: kind.name, user: userOf(sidecar), signal: either });
+            const csi = sameDriverTransport({
+              ...ask,
+              connection: tracedConnection(connection, kind.name, book),
+              driver: identified,
+              onChanged,
+            });
+            const informers = createInformers({ ...ports, clock, random });
+            const identity = `berth-up-${kind.name}`;
+            const created = kind.create(
+              {
+                ...ports,
+                clock,
+                random,
+                informers,
+                csi,
+                driver: identified,
+                recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),
+                env: {},
+                identity,
+                kubeWith: () => ports.kube,
+              },
+              flagsOf(sidecar),
+            );
+            informers.start(either);
+            synced.push(informers.synced(either));
+            return created;
+          });
+        const work = together(running).run(either);
+        Promise.all(synced).then(serving, () => {});
+        await work;
+      } catch (error) {
+        signal.throwIfAborted();
+        throw stop.signal.aborted ? stop.signal.reason : error;
+      } finally {
+        stop.abort(new Error('the sidecars have ended'));
+        connection.close();
+      }
+    },
+  };
+}
+
+const userOf = ({ kind }: ClusterSidecar) => serviceAccountUser(NAMESPACE, COMPONENT_ACCOUNTS[kind.name]);
+
+/** As the sidecar's own command line would have given them. */
+function flagsOf({ kind, argv = [] }: ClusterSidecar) {
+  const table = { ...commonFlags, ...(kind.flags as FlagTable) };
+  return parseFlags({ table, argv, env: {} }).values as never;
+}

@@ -1,0 +1,262 @@
+// Everything in one process: the API server, the control plane, the nodes, and for each driver its sidecars and
+// registrars, joined by API objects and sockets as in production. Owns the order in which they start and stop.
+
+import { csiNodes } from '../api/kinds.ts';
+import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
+import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
+import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
+import type { Mounter } from '../runtime/mount/mounter.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
+import type { ClusterDriver } from './cluster-driver.ts';
+import { controlPlanePart, schedulerPart } from './control-plane-part.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { drain } from './drain.ts';
+import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
+import { nodePart } from './node-part.ts';
+import type { PartContext } from './part-context.ts';
+import { clusterControllers, clusterScheduler, clusterSidecars } from './parts.ts';
+import type { PlannedNode } from './plan-nodes.ts';
+import { registrarPart } from './registrar-part.ts';
+import { sidecarsPart } from './sidecars-part.ts';
+import {
+  hostpathObject,
+  installClasses,
+  installDefinitions,
+  installDriverObject,
+  installRoles,
+} from './start-objects.ts';
+import { type Part, supervise } from './supervise.ts';
+import { traceApiChanges } from './trace/api-changes.ts';
+import { TraceBook } from './trace/trace-book.ts';
+import { TRACE_PATH, tracePath } from './trace/trace-path.ts';
+import { WritesUnderWay } from './trace/writes-under-way.ts';
+import { unmountBelow } from './unmount-below.ts';
+
+export interface ClusterOptions {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  mounter: Mounter;
+  version: string;
+  directory: DataDirectory;
+  nodes: readonly PlannedNode[];
+  /** Drivers that somebody else runs. */
+  brought: readonly BroughtDriver[];
+  /** Names of parts that somebody else runs. */
+  without: ReadonlySet<string>;
+  host: string;
+  port: number;
+  kubeconfig: string;
+  signal: AbortSignal;
+}
+
+export interface Cluster {
+  readonly url: string;
+  readonly server: ApiServer;
+  readonly book: TraceBook;
+  readonly drivers: readonly ClusterDriver[];
+  /** Tears everything down; resolves with what could not be, in words. Loses nothing that is to be kept. */
+  stop(): Promise<string[]>;
+}
+
+/** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { clock, random, log, directory, brought, without, signal } = options;
+  const book = new TraceBook({ clock });
+  const writes = new WritesUnderWay();
+  const ending = new AbortController();
+  const undo: (() => unknown)[] = [];
+  const unwind = async (): Promise<void> => {
+    ending.abort(new Error('the cluster stops'));
+    for (const step of undo.reverse()) await step();
+  };
+  try {
+    const server = await openServer(options, book);
+    undo.push(() => server.stop());
+    undo.push(traceApiChanges({ reader: server.reader, book, writes }));
+    const hostpath = without.has('hostpath') ? undefined : await startHostpath(options);
+    if (hostpath) undo.push(() => hostpath.stop());
+    await installObjects(server, options, hostpath);
+    const context: PartContext = { server, book, writes, clock, random, log };
+    const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
+    const running = supervise(partsOf(context, options, drivers), {
+      clock,
+      random,
+      log,
+      signal: ending.signal,
+    });
+    undo.push(() => running.ended);
+    const stopped = abortion(signal);
+    await Promise.race([Promise.all([running.serving, registered(server, options, drivers)]), stopped]);
+    let stopping: Promise<string[]> | undefined;
+    return {
+      url: server.url ?? '',
+      server,
+      book,
+      drivers,
+      stop: () => {
+        stopping ??= stopCluster({ server, unwind, options });
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await unwind();
+    await unmountBelow(directory.path, options.mounter);
+    throw error;
+  }
+}
+
+async function openServer(options: ClusterOptions, book: TraceBook): Promise<ApiServer> {
+  const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
+  const server = await createApiServer({
+    clock,
+    random,
+    log: options.log.with({ part: 'apiserver' }),
+    host,
+    port,
+    kubeconfigPath: kubeconfig,
+    ...(!directory.isEphemeral && { dataDir: directory.apiserver }),
+    admission: {
+      nodeLabelPrefixes: [
+        ...DEFAULT_NODE_LABEL_PREFIXES,
+        // Its nodes will carry exactly these.
+        ...brought.flatMap(({ topologyKeys }) => topologyKeys),
+      ],
+    },
+    paths: { [TRACE_PATH]: tracePath(book) },
+  });
+  await writePartKubeconfigs(server, directory, without, options.nodes);
+  return server;
+}
+
+/** Whoever runs a part instead of the cluster runs it as that part, with that part's rights. */
+async function writePartKubeconfigs(
+  server: ApiServer,
+  directory: DataDirectory,
+  without: ReadonlySet<string>,
+  nodes: readonly PlannedNode[],
+): Promise<void> {
+  const users = [...without].flatMap((part) => {
+    if (part in COMPONENT_ACCOUNTS) {
+      const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[part as RbacComponent]);
+      return [{ part, user }];
+    }
+    if (part === 'scheduler') return [{ part, user: { name: 'system:kube-scheduler', groups: [] } }];
+    if (part === 'nodes') return nodes.map(({ name }) => ({ part: name, user: nodeUser(name) }));
+    return [];
+  });
+  if (users.length === 0) return;
+  const { issueKubeconfig, writeKubeconfig } = await import('../apiserver/auth/kubeconfig.ts');
+  for (const { part, user } of users) {
+    const config = issueKubeconfig({ server: server.url ?? '', pki: server.pki, user });
+    await writeKubeconfig(directory.partKubeconfig(part), config);
+  }
+}
+
+async function installObjects(
+  server: ApiServer,
+  { brought }: ClusterOptions,
+  hostpath: RunningHostpath | undefined,
+): Promise<void> {
+  await Promise.all([
+    installRoles(
+      server,
+      clusterSidecars.map(({ kind }) => kind.name),
+    ),
+    installDefinitions(server),
+    ...(hostpath
+      ? [
+          installDriverObject(server, hostpathObject(HOSTPATH)),
+          installClasses(server, {
+            name: 'hostpath',
+            provisioner: HOSTPATH,
+            isDefault: true,
+            canExpand: true,
+          }),
+        ]
+      : []),
+    ...brought.flatMap((driver) => {
+      const { name, abilities } = driver;
+      const object = installDriverObject(server, objectOfBroughtDriver(driver));
+      if (!abilities.controller.has('CREATE_DELETE_VOLUME')) return [object];
+      const canExpand = abilities.controller.has('EXPAND_VOLUME');
+      return [object, installClasses(server, { name, provisioner: name, isDefault: false, canExpand })];
+    }),
+  ]);
+}
+
+function partsOf(
+  context: PartContext,
+  { directory, nodes, without, mounter, version }: ClusterOptions,
+  drivers: readonly ClusterDriver[],
+): Part[] {
+  const isIn = ({ name }: { name: string }): boolean => !without.has(name);
+  const sidecars = clusterSidecars.filter(({ kind }) => isIn(kind));
+  const ofNodes = nodes.flatMap((node) => {
+    const root = directory.nodeRoot(node.name);
+    const registrars = drivers.flatMap((driver) => {
+      const socket = driver.nodeSockets.get(node.name);
+      return socket === undefined ? [] : [registrarPart(context, driver, { name: node.name, root, socket })];
+    });
+    const agent = nodePart(context, { ...node, root }, { mounter, version });
+    return [
+      ...(without.has('nodes') || without.has(node.name) ? [] : [agent]),
+      ...(without.has('node-registrar') ? [] : registrars),
+    ];
+  });
+  return [
+    controlPlanePart(context, clusterControllers.filter(isIn)),
+    ...(without.has('scheduler') ? [] : [schedulerPart(context, clusterScheduler)]),
+    ...(sidecars.length === 0 ? [] : drivers.map((driver) => sidecarsPart(context, driver, sidecars))),
+    ...ofNodes,
+  ];
+}
+
+/** Every driver is on every node that it has a socket for, as far as the nodes are ours. */
+async function registered(
+  server: ApiServer,
+  { without }: ClusterOptions,
+  drivers: readonly ClusterDriver[],
+): Promise<void> {
+  if (without.has('nodes') || without.has('node-registrar')) return;
+  const missing = (): boolean =>
+    drivers.some(({ name, nodeSockets }) =>
+      [...nodeSockets.keys()].some((nodeName) => {
+        if (without.has(nodeName)) return false;
+        const found = server.reader.get(csiNodes, { name: nodeName });
+        return !found?.spec.drivers.some((driver) => driver.name === name);
+      }),
+    );
+  if (!missing()) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = server.reader.subscribe(csiNodes, () => {
+    if (!missing()) resolve();
+  });
+  await promise.finally(unsubscribe);
+}
+
+function abortion(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  if (signal.aborted) reject(signal.reason);
+  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return promise;
+}
+
+async function stopCluster(running: {
+  server: ApiServer;
+  unwind(): Promise<void>;
+  options: ClusterOptions;
+}): Promise<string[]> {
+  const { server, unwind, options } = running;
+  const { directory, brought, mounter, clock } = options;
+  const left: string[] = [];
+  // What hostpath made goes with the directory. What other drivers made would be lost with the record of it.
+  if (directory.isEphemeral && brought.length > 0) left.push(...(await drain(server, { clock })));
+  await unwind();
+  const busy = await unmountBelow(directory.path, mounter);
+  left.push(...busy.map(({ path, why }) => `${path} is still mounted: ${why}`));
+  if (directory.isEphemeral && busy.length === 0) await directory.remove();
+  return left;
+}
