@@ -1,0 +1,59 @@
+// `berth controller-manager`: the controllers that volumes need, against any API server.
+
+import { controllers } from '../control-plane/index.ts';
+import { selectControllers } from '../control-plane/select-controllers.ts';
+import { stringsFlag } from '../runtime/flags/flag.ts';
+import { together } from '../sidecars/all/all-sidecars.ts';
+import { defineCommand, UsageError } from './command.ts';
+import { controlPlaneFlags, leaseNameFlag, runControlPlaneProcess } from './control-plane-process.ts';
+
+export const command = defineCommand({
+  summary: 'Runs the controllers that volumes need: binder, attach/detach, garbage collection and others',
+  description:
+    "What kube-controller-manager does for volumes, in its place or, with --controllers, beside it. Kubernetes' " +
+    `controllers of the same names must then be off there. There are: ${controllers.map(({ name }) => name).join(', ')}.`,
+  flags: {
+    controllers: stringsFlag({
+      help: "Which controllers to run: '*' for all, 'name' for one, '-name' for all but one",
+      default: ['*'],
+    }),
+    ...controlPlaneFlags,
+    'leader-elect-resource-name': leaseNameFlag('kube-controller-manager'),
+  },
+  async run(context) {
+    const { flags } = context;
+    const chosen = choose(flags.controllers);
+    await runControlPlaneProcess(
+      {
+        name: 'controller-manager',
+        leaseName: flags.leaderElectResourceName,
+        create(ports) {
+          const running = chosen.map(({ create }) => create(ports));
+          return {
+            name: running.map(({ name }) => name).join(', '),
+            async run(signal) {
+              await together(running)
+                .run(signal)
+                .catch((error: unknown) => {
+                  if (!signal.aborted) throw error;
+                });
+            },
+          };
+        },
+      },
+      flags,
+      context,
+    );
+  },
+});
+
+function choose(words: readonly string[]) {
+  let chosen: ReturnType<typeof selectControllers<(typeof controllers)[number]>>;
+  try {
+    chosen = selectControllers(controllers, words);
+  } catch (error) {
+    throw new UsageError(`--controllers: ${(error as Error).message}`);
+  }
+  if (chosen.length === 0) throw new UsageError('--controllers leaves none to run');
+  return chosen;
+}

@@ -1,0 +1,80 @@
+// Every controller of the control plane, by the name that kube-controller-manager gives it. Whoever composes them (the
+// `controller-manager` command, the cluster in one process, the simulation) goes through this table. The scheduler is
+// a process of its own and not in it.
+
+import { createAttachDetach } from './attach-detach/attach-detach.ts';
+import { createBinder } from './binder/binder.ts';
+import type { Controller, DiscoveringPorts } from './controller.ts';
+import { createEphemeralClaims } from './ephemeral/ephemeral-claims.ts';
+import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
+import { createNamespaceController } from './namespace/namespace-controller.ts';
+import { createPodGc } from './pod-gc/pod-gc.ts';
+import { createClaimProtection } from './protection/claim-protection.ts';
+import { createVolumeProtection } from './protection/volume-protection.ts';
+import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
+
+export interface ControllerRow {
+  readonly name: string;
+  /** The name it had in older releases, still taken on the command line. */
+  readonly alias: string;
+  /** Its service account in kube-system, where each controller has an identity of its own. */
+  readonly account: string;
+  create(ports: DiscoveringPorts): Controller;
+}
+
+export const controllers: readonly ControllerRow[] = [
+  {
+    name: 'persistentvolume-binder-controller',
+    alias: 'persistentvolume-binder',
+    account: 'persistent-volume-binder',
+    create: createBinder,
+  },
+  {
+    name: 'persistentvolume-attach-detach-controller',
+    alias: 'attachdetach',
+    account: 'attachdetach-controller',
+    create: createAttachDetach,
+  },
+  {
+    name: 'persistentvolumeclaim-protection-controller',
+    alias: 'pvc-protection',
+    account: 'pvc-protection-controller',
+    create: createClaimProtection,
+  },
+  {
+    name: 'persistentvolume-protection-controller',
+    alias: 'pv-protection',
+    account: 'pv-protection-controller',
+    create: createVolumeProtection,
+  },
+  {
+    name: 'ephemeral-volume-controller',
+    alias: 'ephemeral-volume',
+    account: 'ephemeral-volume-controller',
+    create: createEphemeralClaims,
+  },
+  {
+    name: 'garbage-collector-controller',
+    alias: 'garbagecollector',
+    account: 'generic-garbage-collector',
+    create: createGarbageCollector,
+  },
+  {
+    name: 'namespace-controller',
+    alias: 'namespace',
+    account: 'namespace-controller',
+    create: createNamespaceController,
+  },
+  {
+    name: 'pod-garbage-collector-controller',
+    alias: 'podgc',
+    account: 'pod-garbage-collector',
+    create: createPodGc,
+  },
+  {
+    name: 'statefulset-controller',
+    alias: 'statefulset',
+    account: 'statefulset-controller',
+    create: createStatefulSetController,
+  },
+];
