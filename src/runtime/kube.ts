@@ -101,6 +101,8 @@ export interface KubeClient {
 /** A kind that a server serves, in the version it prefers. */
 export interface ServedResource extends Resource {
   readonly verbs: readonly string[];
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
 }
 
 export interface ServedResources {

@@ -9,7 +9,9 @@ export function servedResources(registry: KindRegistry): ServedResource[] {
     for (const preferred of versions) {
       for (const { version, plural, kind, namespaced, verbs, ...each } of registry.all()) {
         if (each.group !== group || version !== preferred || served.has(`${group}/${plural}`)) continue;
-        served.set(`${group}/${plural}`, { group, version, plural, kind, namespaced, verbs });
+        const { singular, shortNames } = each;
+        const names = { singular, ...(shortNames.length > 0 && { shortNames }) };
+        served.set(`${group}/${plural}`, { group, version, plural, kind, namespaced, verbs, ...names });
       }
     }
   }

@@ -5,7 +5,14 @@ import type { ServedResource, ServedResources } from '../kube.ts';
 import { KubeError } from '../kube-error.ts';
 
 interface ResourceList {
-  resources?: { name: string; kind: string; namespaced: boolean; verbs?: string[] }[];
+  resources?: {
+    name: string;
+    kind: string;
+    namespaced: boolean;
+    verbs?: string[];
+    singularName?: string;
+    shortNames?: string[];
+  }[];
 }
 interface GroupList {
   groups?: {
@@ -46,10 +53,12 @@ async function describe(
   for (const [index, document] of documents.entries()) {
     const version = versions[index] ?? '';
     if (document === undefined) unknown.push(`${group}/${version}`);
-    for (const { name, kind, namespaced, verbs = [] } of document?.resources ?? []) {
+    for (const { name, kind, namespaced, verbs = [], singularName, shortNames } of document?.resources ??
+      []) {
       // Subresources are listed beside the kinds, as `plural/name`.
       if (name.includes('/') || resources.has(name)) continue;
-      resources.set(name, { group, version, plural: name, kind, namespaced, verbs });
+      const names = { ...(singularName && { singular: singularName }), ...(shortNames && { shortNames }) };
+      resources.set(name, { group, version, plural: name, kind, namespaced, verbs, ...names });
     }
   }
   return { resources: [...resources.values()], unknown };

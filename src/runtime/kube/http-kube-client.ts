@@ -5,16 +5,19 @@ import {
   apiVersionOf,
   type Draft,
   type KubeObject,
+  type Metadata,
   type ObjectName,
   type Resource,
 } from '../../api/object.ts';
 import type {
+  CallOptions,
   DeleteOptions,
   Discovery,
   KubeClient,
   KubeList,
   ListOptions,
   PatchType,
+  Selection,
   WatchOptions,
   WriteOptions,
 } from '../kube.ts';
@@ -45,8 +48,21 @@ export interface HttpKubeClientOptions {
 }
 
 export interface HttpKubeClient extends KubeClient, Discovery {
+  /** A list as the server would print it: columns and cells instead of objects. */
+  table(resource: Resource, options?: TableOptions): Promise<KubeTable>;
   /** Breaks off what is under way and closes all connections. */
   close(): Promise<void>;
+}
+
+export interface TableOptions extends CallOptions, Selection {
+  /** One object instead of all. */
+  name?: string;
+}
+
+/** `meta.k8s.io/v1` Table. */
+export interface KubeTable {
+  columnDefinitions: { name: string; type: string; priority?: number }[];
+  rows: { cells: unknown[]; object: { metadata: Metadata } }[];
 }
 
 const PAGE_SIZE = 500;
@@ -237,6 +253,22 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
       return discoverResources((path) =>
         send({ method: 'GET', path, kind: 'read', repeatable: true, ...withSignal(signal) }),
       );
+    },
+
+    async table(resource, { name, namespace, labelSelector, fieldSelector, signal } = {}) {
+      const at = { ...(namespace === undefined ? {} : { namespace }), name: name ?? '' };
+      const path =
+        name === undefined
+          ? withQuery(collectionPath(resource, namespace), { labelSelector, fieldSelector })
+          : objectPath(resource, at);
+      return send({
+        method: 'GET',
+        path,
+        kind: name === undefined ? 'list' : 'read',
+        repeatable: true,
+        accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json',
+        ...withSignal(signal),
+      });
     },
 
     close: () => transport.close(),

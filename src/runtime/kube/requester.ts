@@ -38,6 +38,8 @@ export interface KubeRequest {
   readonly kind: RequestKind;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** `application/json` unless told; the answer must be JSON in any case. */
+  readonly accept?: string;
   /** Doing it twice leaves the same state as doing it once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal;
@@ -130,7 +132,7 @@ export class Requester {
       method: request.method,
       path: `${basePath}${request.path}`,
       headers: {
-        accept: 'application/json',
+        accept: request.accept ?? 'application/json',
         'user-agent': userAgent,
         ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         ...credentials,

@@ -1,0 +1,88 @@
+// `berth apply`: makes the server's objects what the manifests say, by server-side apply.
+
+import type { KubeObject } from '../api/object.ts';
+import { boolFlag } from '../runtime/flags/flag.ts';
+import { isNotFound, KubeError } from '../runtime/kube-error.ts';
+import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { resourceOfManifest } from './objects/find-resource.ts';
+import { connectionFlags, fileFlags, namespaceFlags } from './objects/object-flags.ts';
+import { openClient } from './objects/open-client.ts';
+import { readManifests } from './objects/read-manifests.ts';
+
+const FIELD_MANAGER = 'berth-apply';
+
+export const command = defineCommand({
+  summary: 'Creates and changes objects as manifests say: berth apply -f FILE',
+  description:
+    'Applies on the server: fields that the manifests no longer have are removed, fields that others own are left to ' +
+    'them, and one that both want is a conflict, which --force-conflicts wins.',
+  flags: {
+    ...connectionFlags,
+    ...namespaceFlags,
+    ...fileFlags,
+    'force-conflicts': boolFlag({ help: 'Take fields that another manager owns' }),
+    'dry-run': boolFlag({ help: 'Ask the server what would happen, change nothing' }),
+  },
+  async run({ flags, env, log, signal, stdout, stderr }) {
+    const path = flags.filename ?? flags.f;
+    if (path === undefined)
+      throw new UsageError('which manifests? Give -f FILE, a directory, or - for standard input');
+    const manifests = await readManifests(path, process.stdin);
+    await using client = await openClient({ flags, env, log });
+    const { kube } = client;
+    let served = (await kube.servedResources({ signal })).resources;
+    let failed = 0;
+    for (const { origin, object } of manifests) {
+      let resource = resourceOfManifest(served, object);
+      if (!resource) {
+        // A definition earlier among the manifests may have brought it.
+        served = (await kube.servedResources({ signal })).resources;
+        resource = resourceOfManifest(served, object);
+      }
+      if (!resource) {
+        failed++;
+        stderr.write(`${origin}: the server has no kind ${object.kind} in ${object.apiVersion}\n`);
+        continue;
+      }
+      const { name } = object.metadata;
+      const wanted = flags.namespace ?? flags.n;
+      const namespace = resource.namespaced
+        ? (object.metadata.namespace ?? wanted ?? client.defaultNamespace)
+        : undefined;
+      const at = { name, ...(namespace !== undefined && { namespace }) };
+      const label = `${resource.kind.toLowerCase()}/${name}`;
+      try {
+        if (wanted !== undefined && namespace !== undefined && namespace !== wanted) {
+          throw new UsageError(`its namespace is ${namespace}, but --namespace is ${wanted}`);
+        }
+        const before = await kube.get(resource, at, { signal }).catch(absent);
+        const after = await kube.patch(resource, at, withNamespace(object, namespace), {
+          type: 'apply',
+          fieldManager: FIELD_MANAGER,
+          force: flags.forceConflicts,
+          dryRun: flags.dryRun,
+          fieldValidation: 'Strict',
+          signal,
+        });
+        const same = before?.metadata.resourceVersion === after.metadata.resourceVersion;
+        const done = before === undefined ? 'created' : same ? 'unchanged' : 'configured';
+        stdout.write(`${label} ${done}${flags.dryRun ? ' (dry run)' : ''}\n`);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof KubeError || error instanceof UsageError)) throw error;
+        failed++;
+        stderr.write(`${origin}: ${label}: ${error.message}\n`);
+      }
+    }
+    return failed === 0 ? ExitCode.ok : ExitCode.failed;
+  },
+});
+
+function absent(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}
+
+function withNamespace(object: KubeObject, namespace: string | undefined): KubeObject {
+  if (namespace === undefined) return object;
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}

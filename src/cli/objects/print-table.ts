@@ -1,0 +1,44 @@
+// Prints tables as the server describes them: its columns, its cells, in aligned text. Pure.
+
+import type { KubeTable } from '../../runtime/kube/http-kube-client.ts';
+
+export interface TableLook {
+  wide: boolean;
+  /** A first column with each object's namespace. */
+  namespaces: boolean;
+  /** Names with their kind, `pod/web`, when kinds are mixed. */
+  prefix: string;
+  headers: boolean;
+}
+
+export function tableLines(table: KubeTable, look: TableLook): string[] {
+  const columns = table.columnDefinitions
+    .map((column, index) => ({ column, index }))
+    .filter(({ column }) => look.wide || (column.priority ?? 0) === 0);
+  const header = columns.map(({ column }) => column.name.toUpperCase());
+  const rows = table.rows.map(({ cells, object }) => {
+    const texts = columns.map(({ index }) => cellText(cells[index]));
+    if (look.prefix !== '') texts[0] = `${look.prefix}/${texts[0]}`;
+    return look.namespaces ? [object.metadata.namespace ?? '', ...texts] : texts;
+  });
+  const titles = look.namespaces ? ['NAMESPACE', ...header] : header;
+  return aligned(look.headers ? [titles, ...rows] : rows);
+}
+
+/** Columns padded to their widest cell, three spaces apart; the last is not padded. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd((widths[index] ?? 0) + 3)))
+      .join(''),
+  );
+}
+
+function cellText(cell: unknown): string {
+  if (cell === null || cell === undefined || cell === '') return '';
+  return typeof cell === 'object' ? JSON.stringify(cell) : String(cell);
+}
