@@ -18,7 +18,7 @@ import {
   release,
   use,
   volumeRequest,
-} from '../driver/hostpath/hostpath-fixture.ts';
+} from '../driver/hostpath/testing/hostpath-fixture.ts';
 import { realClock } from '../runtime/clock.ts';
 import { silentLog } from '../runtime/log.ts';
 

@@ -11,7 +11,7 @@ import { Controller, connectCsi, csiClient, Identity, Node } from '../csi/index.
 import { realClock } from '../runtime/clock.ts';
 import { silentLog } from '../runtime/log.ts';
 import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
-import { capability, codeOf, MiB, needsRoot } from './hostpath/hostpath-fixture.ts';
+import { capability, codeOf, MiB, needsRoot } from './hostpath/testing/hostpath-fixture.ts';
 
 const page = new URL('../../docs/writing-a-driver.md', import.meta.url);
 const sdk = new URL('./index.ts', import.meta.url);

@@ -10,10 +10,10 @@ import { silentLog } from '../../runtime/log.ts';
 import { openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../runtime/random.ts';
 import { openStateStore } from '../state/state-store.ts';
-import { readProgress, runScenario, scenarios } from './crash-scenarios.ts';
 import { createHostpath } from './create-hostpath.ts';
-import { cleanUp, leftovers, listContents, needsRoot } from './hostpath-fixture.ts';
 import { openRecords } from './records.ts';
+import { readProgress, runScenario, scenarios } from './testing/crash-scenarios.ts';
+import { cleanUp, leftovers, listContents, needsRoot } from './testing/hostpath-fixture.ts';
 
 // The kernel is the slow part, and this machine may have two processors.
 const PARALLEL = 3;
@@ -116,7 +116,7 @@ function run(
   root: string,
   stopAt: number,
 ): Promise<{ signal: string | null; names: string[] }> {
-  const script = fileURLToPath(new URL('./crash-scenarios.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./testing/crash-scenarios.ts', import.meta.url));
   const child = spawn(process.execPath, [script, name, root, String(stopAt)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },

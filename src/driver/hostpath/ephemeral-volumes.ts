@@ -5,10 +5,11 @@ import { isQuantity, quantityToBytes } from '../../api/quantity.ts';
 import type { VolumeCapability } from '../../csi/index.ts';
 import { refuse } from '../refuse.ts';
 import { volumeLock } from './core.ts';
+import { finishCreation } from './create-volume.ts';
 import type { HostpathNode } from './node-core.ts';
 import { planVolume } from './plan-volume.ts';
 import type { VolumeRecord } from './records.ts';
-import { discardVolume, finishCreation } from './volume-operations.ts';
+import { discardVolume } from './remove-volume.ts';
 
 const EPHEMERAL_KEY = 'csi.storage.k8s.io/ephemeral';
 

@@ -14,7 +14,7 @@ import {
   startHostpath,
   use,
   volumeRequest,
-} from './hostpath-fixture.ts';
+} from './testing/hostpath-fixture.ts';
 
 const hasXfs = spawnable('mkfs.xfs');
 

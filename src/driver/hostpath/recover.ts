@@ -4,8 +4,8 @@
 import { groupLock, type HostpathCore, snapshotLock, volumeLock } from './core.ts';
 import { thawVolume } from './frozen-volumes.ts';
 import { discardGroup } from './group-snapshot-operations.ts';
+import { discardVolume } from './remove-volume.ts';
 import { discardSnapshot } from './snapshot-operations.ts';
-import { discardVolume } from './volume-operations.ts';
 
 export async function recover(core: HostpathCore): Promise<void> {
   const { records, log } = core;

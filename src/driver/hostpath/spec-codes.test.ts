@@ -10,7 +10,7 @@ import {
   startHostpath,
   use,
   volumeRequest,
-} from './hostpath-fixture.ts';
+} from './testing/hostpath-fixture.ts';
 
 describe('hostpath answers with the codes of the spec', { skip: needsRoot }, () => {
   it('CreateVolume', async (t) => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Message, MessageInitShape } from '@bufbuild/protobuf';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/csi-client.ts';
 import {
   Controller,
   type CreateVolumeRequestSchema,
@@ -16,15 +16,15 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
   Node,
   type VolumeCapabilitySchema,
-} from '../../csi/index.ts';
-import { loopbackTransport } from '../../csi/loopback-transport.ts';
-import { realClock } from '../../runtime/clock.ts';
-import { memoryLog } from '../../runtime/log.ts';
-import { openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
-import { realRandom } from '../../runtime/random.ts';
-import { driverServices } from '../driver-services.ts';
-import { createHostpath, type Hostpath } from './create-hostpath.ts';
-import type { HostpathNodeOptions, HostpathOptions } from './options.ts';
+} from '../../../csi/index.ts';
+import { loopbackTransport } from '../../../csi/loopback-transport.ts';
+import { realClock } from '../../../runtime/clock.ts';
+import { memoryLog } from '../../../runtime/log.ts';
+import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';
+import { realRandom } from '../../../runtime/random.ts';
+import { driverServices } from '../../driver-services.ts';
+import { createHostpath, type Hostpath } from '../create-hostpath.ts';
+import type { HostpathNodeOptions, HostpathOptions } from '../options.ts';
 
 export const needsRoot =
   process.platform !== 'linux' || process.getuid?.() !== 0

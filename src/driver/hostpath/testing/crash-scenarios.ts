@@ -3,14 +3,14 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { realClock } from '../../runtime/clock.ts';
-import { silentLog } from '../../runtime/log.ts';
-import { openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
-import { realRandom } from '../../runtime/random.ts';
-import { driverServices } from '../driver-services.ts';
-import { createHostpath } from './create-hostpath.ts';
+import { realClock } from '../../../runtime/clock.ts';
+import { silentLog } from '../../../runtime/log.ts';
+import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';
+import { realRandom } from '../../../runtime/random.ts';
+import { driverServices } from '../../driver-services.ts';
+import { createHostpath } from '../create-hostpath.ts';
+import type { HostpathCapabilities } from '../options.ts';
 import { capability, clientsOf, type HostpathClients, MiB, volumeRequest } from './hostpath-fixture.ts';
-import type { HostpathCapabilities } from './options.ts';
 
 /** Identifiers that earlier calls gave. */
 export type Known = Record<string, string>;
