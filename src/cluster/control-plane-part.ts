@@ -4,6 +4,7 @@
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import type { User } from '../apiserver/index.ts';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
+import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import { type PartContext, partPorts } from './part-context.ts';
@@ -39,7 +40,7 @@ export function controlPlanePart(context: PartContext, controllers: readonly Clu
   };
 }
 
-export function schedulerPart(context: PartContext, create: (ports: DiscoveringPorts) => Controller): Part {
+export function schedulerPart(context: PartContext): Part {
   const { clock, random } = context;
   return {
     name: 'scheduler',
@@ -47,7 +48,7 @@ export function schedulerPart(context: PartContext, create: (ports: DiscoveringP
       const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal });
       const informers = createInformers({ ...ports, clock, random });
       const recorder = ports.recorderFor('default-scheduler');
-      const scheduler = create({ ...ports, discovery: ports.kube, informers, recorder, clock, random });
+      const scheduler = createScheduler({ ...ports, informers, recorder, clock, random });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await scheduler.run(signal);

@@ -15,7 +15,7 @@ import { drain } from './drain.ts';
 import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
 import { nodePart } from './node-part.ts';
 import type { PartContext } from './part-context.ts';
-import { clusterControllers, clusterScheduler, clusterSidecars } from './parts.ts';
+import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
 import { sidecarsPart } from './sidecars-part.ts';
@@ -207,7 +207,7 @@ function partsOf(
   });
   return [
     controlPlanePart(context, clusterControllers.filter(isIn)),
-    ...(without.has('scheduler') ? [] : [schedulerPart(context, clusterScheduler)]),
+    ...(without.has('scheduler') ? [] : [schedulerPart(context)]),
     ...(sidecars.length === 0 ? [] : drivers.map((driver) => sidecarsPart(context, driver, sidecars))),
     ...ofNodes,
   ];
