@@ -1,9 +1,12 @@
 // For the tests of the provisioner: a whole API server in memory, the real binder, the provisioner under its published
 // role, a scripted driver, and somebody who takes the protection finalizers off what is deleted and not in use.
 
+import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
+import { parse } from 'yaml';
 import {
   csiNodes,
+  customResourceDefinitions,
   type Event,
   events,
   nodes,
@@ -287,3 +290,9 @@ export function secretParameters(kind: string, name: string, namespace: string):
 
 /** A token in a template of a class, such as that for the claim's name. */
 export const token = (name: string): string => `\${${name}}`;
+
+/** Installs a CRD of deploy/crds. */
+export async function installDefinition(world: World, name: string): Promise<void> {
+  const file = new URL(`../../deploy/crds/${name}.yaml`, import.meta.url);
+  await world.admin.create(customResourceDefinitions, parse(await readFile(file, 'utf8')));
+}

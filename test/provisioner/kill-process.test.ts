@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+} from '../../src/api/kinds.ts';
+import {
+  FINALIZER_PROVISIONING,
+  FINALIZER_PV_PROTECTION,
+  FINALIZER_PVC_PROTECTION,
+} from '../../src/api/well-known.ts';
+import { createBinder } from '../../src/control-plane/binder/binder.ts';
+import { ScriptedDriver } from '../../src/csi/testing/scripted-driver.ts';
+import { realClock } from '../../src/runtime/clock.ts';
+import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
+import { createInformers } from '../../src/runtime/informer/create-informers.ts';
+import { silentLog } from '../../src/runtime/log.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { removeFinalizer } from '../../src/sidecars/common/finalizers.ts';
+import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
+
+const DRIVER = 'scripted.csi.test';
+const within = () => AbortSignal.timeout(30_000);
+const hasIntent = (claim: PersistentVolumeClaim | undefined) =>
+  claim?.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ?? false;
+
+async function machine(t: TestContext) {
+  const rig = await sidecarRig(t);
+  const { admin: kube } = rig;
+  const driver = new ScriptedDriver({ name: DRIVER });
+  await rig.serve(driver);
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const common = { kube, clock: realClock, random: seededRandom('kill'), log: silentLog };
+  const informers = createInformers(common);
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+  claims.subscribe({
+    updated(_before, object) {
+      const finalizer = FINALIZER_PVC_PROTECTION;
+      if (!object.metadata.deletionTimestamp) return;
+      removeFinalizer({ kube, resource: persistentVolumeClaims, object, finalizer }).catch(() => {});
+    },
+  });
+  volumes.subscribe({
+    updated(_before, object) {
+      const finalizer = FINALIZER_PV_PROTECTION;
+      if (!object.metadata.deletionTimestamp) return;
+      removeFinalizer({ kube, resource: persistentVolumes, object, finalizer }).catch(() => {});
+    },
+  });
+  const recorder = createEventRecorder({ ...common, component: 'binder', signal: stop.signal });
+  const binder = createBinder({ ...common, informers, recorder });
+  informers.start(stop.signal);
+  await informers.synced(within());
+  const binding = binder.run(stop.signal).catch(() => {});
+  t.after(async () => {
+    stop.abort();
+    await binding;
+  });
+  await kube.create(storageClasses, { metadata: { name: 'fast' }, provisioner: DRIVER });
+  return {
+    rig,
+    kube,
+    driver,
+    claims,
+    volumes,
+    makeClaim: (name: string) =>
+      kube.create(persistentVolumeClaims, {
+        metadata: { name, namespace: 'default' },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: 'fast',
+          resources: { requests: { storage: '1Gi' } },
+        },
+      }),
+  };
+}
+
+type Machine = Awaited<ReturnType<typeof machine>>;
+
+/** When the process is killed, for the claim of this name. Resolves at that moment. */
+const moments: { name: string; come(machine: Machine, claim: string): Promise<unknown> }[] = [
+  {
+    name: 'the intent is written',
+    come: ({ claims }, claim) => claims.waitFor(`default/${claim}`, hasIntent, within()),
+  },
+  {
+    name: 'CreateVolume arrives',
+    come: ({ driver }) => {
+      const before = driver.callsOf('CreateVolume').length;
+      return driver.until(() => driver.callsOf('CreateVolume').length > before);
+    },
+  },
+  {
+    name: 'the driver has made the volume',
+    come: ({ driver }) => {
+      const before = driver.volumes.size;
+      return driver.until(() => driver.volumes.size > before);
+    },
+  },
+  {
+    name: 'the PersistentVolume is there',
+    come: async ({ claims, volumes }, claim) => {
+      const made = await claims.waitFor(`default/${claim}`, (each) => each !== undefined, within());
+      await volumes.waitFor(`pvc-${made?.metadata.uid}`, (each) => each !== undefined, within());
+    },
+  },
+  {
+    name: 'the claim is bound',
+    come: ({ claims }, claim) =>
+      claims.waitFor(`default/${claim}`, (each) => each?.status?.phase === 'Bound', within()),
+  },
+];
+
+async function killed({ child, exit }: SidecarProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await exit;
+}
+
+test('[PROV-5] [SIDE-5] the process killed with -9 at each moment leaves one volume a claim and none without', async (t) => {
+  const world = await machine(t);
+  const { rig, kube, driver, claims, volumes } = world;
+  const argv = ['--retry-interval-start=20ms', '--leader-election', '--leader-election-namespace=default'];
+  // The dead leader's lease is waited for; short, so that the test is too.
+  argv.push('--leader-election-lease-duration=500ms', '--leader-election-renew-deadline=300ms');
+  argv.push('--leader-election-retry-period=50ms');
+  let provisioner = rig.spawn('provisioner', argv);
+  for (const [index, moment] of moments.entries()) {
+    for (const isDeleted of [false, true]) {
+      const claim = `data-${index}-${isDeleted ? 'deleted' : 'kept'}`;
+      const came = moment.come(world, claim);
+      await world.makeClaim(claim);
+      await came;
+      await killed(provisioner);
+      if (isDeleted) await kube.delete(persistentVolumeClaims, { name: claim, namespace: 'default' });
+      provisioner = rig.spawn('provisioner', argv);
+      if (isDeleted) await claims.waitFor(`default/${claim}`, (each) => each === undefined, within());
+      else {
+        const isDone = (each: PersistentVolumeClaim | undefined) =>
+          each?.status?.phase === 'Bound' && !hasIntent(each);
+        await claims.waitFor(`default/${claim}`, isDone, within());
+      }
+      for (const { metadata, spec } of volumes.list()) {
+        if (isDeleted && spec.claimRef?.name === claim) {
+          await volumes.waitFor(metadata.name, (each) => each === undefined, within());
+        }
+      }
+      const wanted = claims.list().map((each) => `vol-pvc-${each.metadata.uid}`);
+      assert.deepEqual([...driver.volumes.keys()].sort(), wanted.sort(), `${moment.name}, ${claim}`);
+    }
+  }
+});

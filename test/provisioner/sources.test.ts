@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  persistentVolumeClaims,
+  type VolumeSnapshot,
+  volumeAttributesClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../src/api/kinds.ts';
+import {
+  FINALIZER_CLONE_PROTECTION,
+  FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
+} from '../../src/api/well-known.ts';
+import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
+import type { ProvisionerOptions } from '../../src/sidecars/provisioner/provisioner-options.ts';
+import { DRIVER, installDefinition, provisionerWorld, type World } from './world.ts';
+
+const controller: NonNullable<ScriptedDriverOptions['controller']> = [
+  'CREATE_DELETE_VOLUME',
+  'CREATE_DELETE_SNAPSHOT',
+  'CLONE_VOLUME',
+  'MODIFY_VOLUME',
+];
+const within = () => AbortSignal.timeout(20_000);
+const group = 'snapshot.storage.k8s.io';
+const fromSnapshot = { dataSource: { apiGroup: group, kind: 'VolumeSnapshot', name: 'snap' } };
+
+async function withSnapshots(t: TestContext, provisioner: Partial<ProvisionerOptions> = {}): Promise<World> {
+  const world = await provisionerWorld(t, { driver: { controller }, provisioner });
+  await installDefinition(world, 'snapshot.storage.k8s.io_volumesnapshots');
+  await installDefinition(world, 'snapshot.storage.k8s.io_volumesnapshotcontents');
+  await world.makeClass();
+  return world;
+}
+
+async function makeSnapshot(
+  world: World,
+  change: { driver?: string; restoreSize?: string } = {},
+): Promise<VolumeSnapshot> {
+  const made = await world.make(volumeSnapshots, {
+    metadata: { name: 'snap', namespace: 'default' },
+    spec: { source: { persistentVolumeClaimName: 'source' } },
+  });
+  await world.make(volumeSnapshotContents, {
+    metadata: { name: 'content' },
+    spec: {
+      deletionPolicy: 'Delete',
+      driver: change.driver ?? DRIVER,
+      source: { volumeHandle: 'source-volume' },
+      volumeSnapshotRef: { name: 'snap', namespace: 'default', uid: made.metadata.uid },
+    },
+  });
+  const status = { type: 'merge', subresource: 'status' } as const;
+  await world.admin.patch(
+    volumeSnapshotContents,
+    { name: 'content' },
+    { status: { snapshotHandle: 'snap-1', readyToUse: true } },
+    status,
+  );
+  return world.admin.patch(
+    volumeSnapshots,
+    { name: 'snap', namespace: 'default' },
+    {
+      status: {
+        boundVolumeSnapshotContentName: 'content',
+        readyToUse: true,
+        restoreSize: change.restoreSize ?? '1Gi',
+      },
+    },
+    status,
+  );
+}
+
+const snapshotFinalizers = async (world: World) =>
+  (await world.admin.get(volumeSnapshots, { name: 'snap', namespace: 'default' })).metadata.finalizers ?? [];
+
+test('[PROV-7] a claim is made from a snapshot, which is protected meanwhile', async (t) => {
+  const world = await withSnapshots(t);
+  await makeSnapshot(world);
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateVolume', { until: held.promise });
+  await world.start();
+  await world.makeClaim('data', fromSnapshot);
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  assert((await snapshotFinalizers(world)).includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION));
+  held.resolve();
+  await world.bound('data');
+  const [request] = world.driver.callsOf<CreateVolumeRequest>('CreateVolume');
+  assert.deepEqual(request?.volumeContentSource?.type.value, {
+    $typeName: 'csi.v1.VolumeContentSource.SnapshotSource',
+    snapshotId: 'snap-1',
+  });
+  await world.informers
+    .of(volumeSnapshots)
+    .waitFor(
+      'default/snap',
+      (each) =>
+        each !== undefined && !each.metadata.finalizers?.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION),
+      within(),
+    );
+});
+
+test('[PROV-7] a snapshot that cannot be the source is refused with the reason', async (t) => {
+  const table: { name: string; change: Parameters<typeof makeSnapshot>[1]; says: string }[] = [
+    {
+      name: 'of another driver',
+      change: { driver: 'other.csi.test' },
+      says: 'made by driver other.csi.test',
+    },
+    { name: 'too large', change: { restoreSize: '2Gi' }, says: 'less than the 2147483648' },
+  ];
+  for (const { name, change, says } of table) {
+    const world = await withSnapshots(t);
+    await makeSnapshot(world, change);
+    await world.start();
+    await world.makeClaim('data', fromSnapshot);
+    await world.event('ProvisioningFailed', says);
+    assert.equal(world.driver.callsOf('CreateVolume').length, 0, name);
+  }
+});
+
+test('[PROV-7] a driver that does not make the volume from the snapshot has it deleted again', async (t) => {
+  const world = await withSnapshots(t);
+  await makeSnapshot(world);
+  const volume = {
+    $typeName: 'csi.v1.Volume',
+    volumeId: 'empty',
+    capacityBytes: 0n,
+    volumeContext: {},
+    accessibleTopology: [],
+  };
+  world.driver.script('CreateVolume', { answer: { volume } });
+  await world.start();
+  await world.makeClaim('data', fromSnapshot);
+  await world.event('ProvisioningFailed', 'content source missing');
+  await world.bound('data');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 1);
+});
+
+test('a snapshot protected for a claim that is gone is let go by the sweep', async (t) => {
+  const world = await withSnapshots(t, { snapshotSweepIntervalMs: 20 });
+  await makeSnapshot(world);
+  const name = { name: 'snap', namespace: 'default' };
+  const finalizers = [FINALIZER_SNAPSHOT_SOURCE_PROTECTION];
+  await world.admin.patch(volumeSnapshots, name, { metadata: { finalizers } }, { type: 'merge' });
+  await world.start();
+  await world.informers
+    .of(volumeSnapshots)
+    .waitFor('default/snap', (each) => each !== undefined && !each.metadata.finalizers?.length, within());
+});
+
+test('[PROV-7] a claim is cloned, and its source stays until the clone is made', async (t) => {
+  const world = await provisionerWorld(t, { driver: { controller } });
+  await world.makeClass();
+  await world.start();
+  await world.makeClaim('source');
+  const { volume } = await world.bound('source');
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateVolume', { until: held.promise });
+  await world.makeClaim('clone', { dataSource: { kind: 'PersistentVolumeClaim', name: 'source' } });
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 2);
+  await world.remove('source');
+  const source = await world.claims.waitFor(
+    'default/source',
+    (each) => each?.metadata.deletionTimestamp !== undefined && each.metadata.finalizers?.length === 1,
+    within(),
+  );
+  assert.deepEqual(source?.metadata.finalizers, [FINALIZER_CLONE_PROTECTION]);
+  held.resolve();
+  await world.bound('clone');
+  await world.claimGone('source');
+  const request = world.driver.callsOf<CreateVolumeRequest>('CreateVolume')[1];
+  assert.deepEqual(request?.volumeContentSource?.type.value, {
+    $typeName: 'csi.v1.VolumeContentSource.VolumeSource',
+    volumeId: volume.spec.csi?.volumeHandle,
+  });
+});
+
+test('[PROV-7] a source of another kind is left to its populator', async (t) => {
+  const world = await provisionerWorld(t, { driver: { controller } });
+  await world.makeClass();
+  await world.start();
+  const dataSourceRef = { apiGroup: 'example.com', kind: 'Image', name: 'linux' };
+  await world.makeClaim('data', { dataSourceRef });
+  await world.event('Provisioning', 'external populator');
+  assert.equal(world.driver.callsOf('CreateVolume').length, 0);
+});
+
+test('[PROV-1] the parameters of a VolumeAttributesClass are the mutable ones', async (t) => {
+  const world = await provisionerWorld(t, { driver: { controller } });
+  await world.makeClass();
+  await world.make(volumeAttributesClasses, {
+    metadata: { name: 'gold' },
+    driverName: DRIVER,
+    parameters: { iops: '9000' },
+  });
+  await world.make(volumeAttributesClasses, {
+    metadata: { name: 'foreign' },
+    driverName: 'other.csi.test',
+    parameters: { a: 'b' },
+  });
+  await world.start();
+  await world.makeClaim('data', { volumeAttributesClassName: 'gold' });
+  const { volume } = await world.bound('data');
+  assert.equal(volume.spec.volumeAttributesClassName, 'gold');
+  const [request] = world.driver.callsOf<CreateVolumeRequest>('CreateVolume');
+  assert.deepEqual(request?.mutableParameters, { iops: '9000' });
+  await world.makeClaim('other', { volumeAttributesClassName: 'foreign' });
+  await world.event('ProvisioningFailed', 'is for driver other.csi.test');
+  await world.admin.get(persistentVolumeClaims, { name: 'other', namespace: 'default' });
+});
