@@ -25,14 +25,18 @@ export interface SameDriverOptions {
 export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
   const { connection, driver, log, timeoutMs, signal } = options;
   let certain = true;
+  let losses = 0;
+  let wasReady = true;
   let asking: Promise<void> | undefined;
   let changed: DriverChangedError | undefined;
 
   const ask = async (): Promise<void> => {
+    const lossesBefore = losses;
     const difference = driverDifference(driver, await askDriver(connection, { timeoutMs, signal }));
     if (difference === undefined) {
-      certain = true;
-      log.info('The driver is back');
+      // Lost again while asking: then nobody knows who is there now.
+      certain = losses === lossesBefore;
+      if (certain) log.info('The driver is back');
       return;
     }
     changed = new DriverChangedError(
@@ -42,24 +46,30 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
     options.onChanged(changed);
     throw changed;
   };
-  const confirmed = (): Promise<void> => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
-    });
-    return asking;
+  const confirmed = async (): Promise<void> => {
+    while (!certain) {
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      await asking;
+    }
   };
 
   /** Without waiting for a call to come along: a sidecar with nothing to do must notice, too. */
   const lookWhenBack = (): void => {
     connection
       .waitForReady(signal)
-      .then(() => (certain ? undefined : confirmed()))
+      .then(confirmed)
       // The next call asks again.
       .catch((error: unknown) => log.v(4).info('Could not ask the driver who it is', { err: error }));
   };
   const unsubscribe = connection.onStateChange((state) => {
-    if (changed !== undefined || state === 'closed' || state === 'ready' || !certain) return;
-    log.warn('Lost the connection to the driver; waiting for it to come back');
+    if (changed !== undefined || state === 'closed') return;
+    const isLoss = wasReady && state !== 'ready';
+    wasReady = state === 'ready';
+    if (!isLoss) return;
+    losses++;
+    if (certain) log.warn('Lost the connection to the driver; waiting for it to come back');
     certain = false;
     lookWhenBack();
   });

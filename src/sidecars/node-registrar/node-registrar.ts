@@ -103,9 +103,9 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
       refused.catch(() => {});
       const onRefused = (reason: string): void =>
         reject(new RegistrationError(`the kubelet could not register ${driverName}: ${reason}`));
-      let certain = true;
+      let lost = false;
       const unsubscribe = options.connection.onStateChange((state) => {
-        if (state !== 'ready') certain = false;
+        if (state !== 'ready') lost = true;
       });
       let serving: Serving | undefined = await serve(onRefused);
       try {
@@ -119,13 +119,16 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
             await server.stop(GRACE_MS);
             serving = await serve(onRefused);
           }
-          certain ||= await isSameDriver(signal);
+          if (!lost) continue;
+          // Before asking: it may be lost again meanwhile.
+          lost = false;
+          if (!(await isSameDriver(signal))) lost = true;
         }
       } finally {
         unsubscribe();
         // Stopping removes whatever is at the path: not when that is another's.
-        const mine = serving !== undefined && (await inodeOf(socketPath)) === serving.inode;
-        if (mine) await serving?.server.stop(GRACE_MS);
+        const found = await inodeOf(socketPath);
+        if (found === undefined || found === serving?.inode) await serving?.server.stop(GRACE_MS);
       }
     },
 
