@@ -1,18 +1,27 @@
 // `berth up`: the whole of Kubernetes' volume subsystem on this machine, in one process. What a newcomer meets first.
 
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { storageClasses } from '../api/kinds.ts';
 import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
 import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
-import { defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
+import { followStatus } from '../cluster/cluster-status.ts';
+import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars } from '../cluster/parts.ts';
-import { planNodes } from '../cluster/plan-nodes.ts';
+import { type PlannedNode, planNodes } from '../cluster/plan-nodes.ts';
+import { quietLog } from '../cluster/quiet-log.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { realClock } from '../runtime/clock.ts';
 import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { createLog } from '../runtime/log.ts';
 import { realRandom } from '../runtime/random.ts';
-import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 
 const MOST_NODES = 100;
+const VERBOSE = 3;
+const EXAMPLES = relative(process.cwd(), fileURLToPath(new URL('../../examples', import.meta.url)));
 
 /** What `--without` can leave out, beside single nodes. */
 const parts = [
@@ -77,28 +86,27 @@ export const command = defineCommand({
     'The StorageClasses hostpath and hostpath-delayed are there from the start; where the volumes of a pod are mounted ' +
     'stands in its annotation csi.berth/published-volumes.',
   flags: upFlags,
-  async run({ flags, signal, log, stdout, stderr, env }) {
+  async run({ flags, signal, stdout, stderr, env, ...context }) {
     if (flags.ephemeral && flags.dataDir !== undefined) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
     const nodes = planNodes(flags.nodes);
-    checkWithout(
-      flags.without,
-      nodes.map(({ name }) => name),
-    );
+    const nodeNames = nodes.map(({ name }) => name);
+    checkWithout(flags.without, nodeNames);
     checkUser();
+    const version = await packageVersion();
     const startedMs = realClock.monotonicMs();
     const brought = await Promise.all(
-      flags.driver.map((sockets) =>
-        identifyBroughtDriver(sockets, {
-          nodeNames: nodes.map(({ name }) => name),
-          clock: realClock,
-          signal,
-        }),
-      ),
+      flags.driver.map((sockets) => identifyBroughtDriver(sockets, { nodeNames, clock: realClock, signal })),
     );
     const directory = await openDataDirectory(
       flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
+    );
+    stdout.write(`berth ${version} starts in ${directory.path}\n`);
+    const log = quietLog(
+      flags.verbose
+        ? createLog({ verbosity: Math.max(flags.v, VERBOSE), format: flags.loggingFormat, clock: realClock })
+        : context.log,
     );
     const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
     let cluster: Cluster;
@@ -108,7 +116,7 @@ export const command = defineCommand({
         random: realRandom,
         log,
         mounter: await openTriedMounter(directory.path),
-        version: await packageVersion(),
+        version,
         directory,
         nodes,
         brought,
@@ -122,15 +130,72 @@ export const command = defineCommand({
       if (directory.isEphemeral) await directory.remove();
       throw startError(error, flags);
     }
-    const tookMs = Math.round(realClock.monotonicMs() - startedMs);
-    stdout.write(`ready ${cluster.url} ${tookMs} ms\n`);
-    stdout.write(`\n  export KUBECONFIG=${kubeconfig}\n`);
+    stdout.write(`ready ${cluster.url}\n`);
+    const tookMs = realClock.monotonicMs() - startedMs;
+    stdout.write(welcome({ cluster, nodes, kubeconfig, tookMs, without: flags.without, directory }));
+    const unfollow = showStatus(cluster, stdout);
     await stopSignal(signal);
+    unfollow();
     const left = await cluster.stop();
     for (const what of left) stderr.write(`berth up: ${what}\n`);
     return left.length === 0 ? ExitCode.ok : ExitCode.failed;
   },
 });
+
+function welcome(up: {
+  cluster: Cluster;
+  nodes: readonly PlannedNode[];
+  kubeconfig: string;
+  tookMs: number;
+  without: readonly string[];
+  directory: DataDirectory;
+}): string {
+  const { cluster, nodes, kubeconfig, tookMs, without, directory } = up;
+  const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
+  const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
+  const rows: [string, string][] = [
+    ['took', `${(tookMs / 1000).toFixed(2)} s`],
+    ['runs', running.join(', ')],
+    ['nodes', nodes.map(({ name }) => name).join(', ')],
+    ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
+    ['classes', classes.toSorted().join(', ') || 'none'],
+    ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],
+    ...without
+      .map((part): [string, string] => [
+        'left out',
+        `${part}: its kubeconfig is ${directory.partKubeconfig(part)}`,
+      ])
+      .filter(([, text]) => existsSync(text.slice(text.lastIndexOf(' ') + 1))),
+  ];
+  return [
+    ...rows.map(([name, text]) => `  ${name.padEnd(9)}${text}`),
+    '',
+    'In another terminal:',
+    `  export KUBECONFIG=${kubeconfig}`,
+    `  kubectl apply -f ${EXAMPLES}/claim-and-pod.yaml     # or npx berth apply -f …`,
+    '  kubectl get pods,pvc,volumeattachments              # or npx berth get …',
+    '  npx berth trace pod web                             # what happened, step by step',
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+/** One line that is drawn anew on a terminal; a line now and then elsewhere. */
+function showStatus(cluster: Cluster, stdout: Output): () => void {
+  const { reader } = cluster.server;
+  const onTerminal = stdout.isTTY === true;
+  const unfollow = followStatus({
+    reader,
+    clock: realClock,
+    everyMs: onTerminal ? 200 : 10_000,
+    show: (status) => stdout.write(onTerminal ? `\r\u001b[K${status}` : `${status}\n`),
+  });
+  return () => {
+    unfollow();
+    if (onTerminal) stdout.write('\r\u001b[K');
+  };
+}
 
 function checkWithout(names: readonly string[], nodeNames: readonly string[]): void {
   const stranger = names.find((name) => !parts.includes(name) && !nodeNames.includes(name));
