@@ -23,6 +23,8 @@ import {
   stringFlag,
   stringsFlag,
 } from '../runtime/flags/flag.ts';
+import { serveHttpEndpoint } from '../runtime/http-endpoint.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../runtime/random.ts';
 import { secretValue } from '../runtime/secret-value.ts';
@@ -86,6 +88,10 @@ export const command = defineCommand({
       default: 'abort',
       group: 'Playing another driver',
     }),
+    'http-endpoint': stringFlag({
+      help: 'Serve metrics and health on this host:port; not at all if empty',
+      default: '',
+    }),
     'stop-timeout': durationFlag({
       help: 'How long calls under way may take to end when stopping',
       default: 10_000,
@@ -123,10 +129,15 @@ export const command = defineCommand({
       controller: isService('controller'),
       ...(isService('node') && { node }),
     });
+    const metrics = createMetrics();
+    if (flags.httpEndpoint !== '') {
+      await serveHttpEndpoint({ address: flags.httpEndpoint, metrics, log, signal });
+    }
     const server = await serveDriver(driver, {
       endpoint: flags.endpoint,
       clock: realClock,
       log,
+      metrics,
       whenBusy: flags.whenBusy,
     });
     stdout.write(`ready unix://${server.address}\n`);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { csiClient } from '../csi/csi-client.ts';
 import {
   Controller,
   ControllerServiceCapability_RPC_Type as ControllerRpc,
+  connectCsi,
   GroupController,
   Identity,
   VolumeCapability_AccessMode_Mode as Mode,
@@ -15,6 +19,7 @@ import {
 import { loopbackTransport } from '../csi/loopback-transport.ts';
 import { realClock } from '../runtime/clock.ts';
 import { memoryLog } from '../runtime/log.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import {
   type ControllerOperations,
   type DriverDefinition,
@@ -22,6 +27,7 @@ import {
   type NodeOperations,
 } from './driver.ts';
 import { type DriverServicesOptions, driverServices } from './driver-services.ts';
+import { serveDriver } from './serve-driver.ts';
 
 const mount = {
   accessType: { case: 'mount' as const, value: {} },
@@ -476,6 +482,45 @@ describe('what goes wrong is told', () => {
     await node.nodePublishVolume({ ...call, secrets: { password: 'swordfish' } });
     assert.match(shown, /redacted/);
     assert.doesNotMatch(shown, /swordfish/);
+  });
+});
+
+describe('a driver on its socket', () => {
+  it('counts calls under the official name, and lets a call under way end when it stops', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'berth-sdk-'));
+    const metrics = createMetrics();
+    const { promise: finish, resolve: finishNow } = Promise.withResolvers<object>();
+    const begun = Promise.withResolvers<void>();
+    const driver = defineDriver({
+      name: 'test.berth',
+      version: '1',
+      node: nodeWith({
+        nodePublishVolume: () => {
+          begun.resolve();
+          return finish;
+        },
+      }),
+    });
+    const endpoint = join(directory, 's');
+    const server = await serveDriver(driver, { endpoint, clock: realClock, log: memoryLog(), metrics });
+    const connection = connectCsi({ address: endpoint, clock: realClock, log: memoryLog() });
+    const client = csiClient(Node, connection, { timeoutMs: 10_000 });
+    await assert.rejects(client.nodeUnpublishVolume({}), { code: 'INVALID_ARGUMENT' });
+    const underWay = client.nodePublishVolume({ volumeId: 'v', targetPath: '/x', volumeCapability: mount });
+    await begun.promise;
+    const stopped = server.stop(10_000);
+    finishNow({});
+    await underWay;
+    await stopped;
+    connection.close();
+    const text = await metrics.text();
+    const count = (method: string, code: string) =>
+      new RegExp(
+        `csi_plugin_operations_seconds_count\\{driver_name="test.berth",method_name="/csi.v1.Node/${method}",grpc_status_code="${code}"\\} 1`,
+      );
+    assert.match(text, count('NodeUnpublishVolume', 'InvalidArgument'));
+    assert.match(text, count('NodePublishVolume', 'OK'));
+    await rm(directory, { recursive: true });
   });
 });
 

@@ -66,23 +66,15 @@ export async function ephemeralVolume(
 }
 
 /** Does nothing to a volume that is not ephemeral. */
-export async function removeEphemeral(
-  { core, nodeId }: HostpathNode,
-  volumeId: string,
-  signal: AbortSignal,
-): Promise<void> {
+export async function removeEphemeral({ core, nodeId }: HostpathNode, volumeId: string): Promise<void> {
   if (core.records.volumes.get(volumeId)?.ephemeralOn !== nodeId) return;
-  await core.locks.exclusive(
-    volumeLock(volumeId),
-    async () => {
-      const volume = core.records.volumes.get(volumeId);
-      if (volume === undefined) return;
-      await core.step('ephemeral: mark deleting');
-      core.records.volumes.put(volumeId, { ...volume, state: 'deleting' });
-      await discardVolume(core, volume);
-    },
-    signal,
-  );
+  await core.locks.exclusive(volumeLock(volumeId), async () => {
+    const volume = core.records.volumes.get(volumeId);
+    if (volume === undefined) return;
+    await core.step('ephemeral: mark deleting');
+    core.records.volumes.put(volumeId, { ...volume, state: 'deleting' });
+    await discardVolume(core, volume);
+  });
 }
 
 function sizeAttribute(text: string | undefined): bigint {

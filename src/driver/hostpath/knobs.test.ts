@@ -152,6 +152,16 @@ describe('inline volumes of hostpath', { skip: needsRoot }, () => {
     });
   }
 
+  for (const backing of ['directory', 'image']) {
+    it(`leave nothing if they cannot be published, as ${backing}`, async (t) => {
+      const { node, path } = await startHostpath(t);
+      await writeFile(path('file'), 'in the way');
+      const volumeContext = { 'csi.storage.k8s.io/ephemeral': 'true', backing };
+      const call = { volumeId: 'v', targetPath: path('file'), volumeCapability: capability(), volumeContext };
+      assert.equal(await codeOf(node.nodePublishVolume(call)), 'INVALID_ARGUMENT');
+    });
+  }
+
   it('refuse a size that is none, and leave nothing', async (t) => {
     const { node, path } = await startHostpath(t);
     const volumeContext = { 'csi.storage.k8s.io/ephemeral': 'true', size: 'big' };

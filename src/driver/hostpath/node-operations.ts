@@ -36,6 +36,16 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
 
   const nodePublishVolume: NodeOperations['nodePublishVolume'] = async (request, { signal }) => {
     checkSecrets(core, request.secrets);
+    try {
+      await publish(request, signal);
+    } catch (error) {
+      await tidyUp(node, request.volumeId);
+      throw error;
+    }
+    return {};
+  };
+
+  const publish = async (request: PublishCall, signal: AbortSignal): Promise<void> => {
     const { volumeId, targetPath: path, volumeCapability: capability } = request;
     const isEphemeral = isEphemeralRequest(request.volumeContext);
     const volume = isEphemeral
@@ -57,19 +67,12 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
       },
       signal,
     );
-    return {};
   };
 
   const nodeUnpublishVolume: NodeOperations['nodeUnpublishVolume'] = async (request, { signal }) => {
     const { volumeId, targetPath: path } = request;
     await core.locks.exclusive(volumeLock(volumeId), () => unpublishVolume(node, path), signal);
-    const left = core.records.targets.findAll('volumeOnNode', recordKey(nodeId, volumeId));
-    const ownMount = core.layout.ownMount(nodeId, volumeId);
-    if (left.length === 0 && core.records.stagings.get(recordKey(nodeId, volumeId))?.path === ownMount) {
-      await unstageVolume(node, { volumeId, path: ownMount }, signal);
-      await core.files.removeMountPoint(ownMount);
-    }
-    if (left.length === 0) await removeEphemeral(node, volumeId, signal);
+    await tidyUp(node, volumeId);
     return {};
   };
 
@@ -87,6 +90,20 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
     ...(can.volumeStats && { nodeGetVolumeStats: nodeGetVolumeStats(node) }),
     ...(can.nodeExpand && { nodeExpandVolume: nodeExpandVolume(node) }),
   };
+}
+
+type PublishCall = Parameters<NodeOperations['nodePublishVolume']>[0];
+
+/** When the last path of a volume is gone: what was staged for ourselves goes, and an inline volume with it. */
+async function tidyUp(node: HostpathNode, volumeId: string): Promise<void> {
+  const { core, nodeId } = node;
+  if (core.records.targets.find('volumeOnNode', recordKey(nodeId, volumeId)) !== undefined) return;
+  const ownMount = core.layout.ownMount(nodeId, volumeId);
+  if (core.records.stagings.get(recordKey(nodeId, volumeId))?.path === ownMount) {
+    await unstageVolume(node, { volumeId, path: ownMount });
+    await core.files.removeMountPoint(ownMount);
+  }
+  await removeEphemeral(node, volumeId);
 }
 
 function requireUsable(volume: VolumeRecord, capability: Parameters<typeof unusable>[1]): void {
