@@ -1,0 +1,65 @@
+// What nodes say about drivers: which run there, under which topology keys, and how many volumes they take.
+
+import type { CSIDriver, CSINode, CSINodeInfo } from '../../api/kinds.ts';
+import { type DriverOnNode, driverOnNode } from '../../api/volumes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { NodeInfo } from './node-info.ts';
+
+export class DriversOnNodes {
+  readonly #drivers: Informer<CSIDriver>;
+  readonly #csiNodes: Informer<CSINode>;
+  readonly #csiNodeInfos: Informer<CSINodeInfo>;
+  /** On how many nodes each driver runs. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(informers: {
+    drivers: Informer<CSIDriver>;
+    csiNodes: Informer<CSINode>;
+    csiNodeInfos: Informer<CSINodeInfo>;
+  }) {
+    this.#drivers = informers.drivers;
+    this.#csiNodes = informers.csiNodes;
+    this.#csiNodeInfos = informers.csiNodeInfos;
+    this.#csiNodes.subscribe({
+      added: (csiNode) => this.#count(csiNode, 1),
+      updated: (before, after) => {
+        this.#count(before, -1);
+        this.#count(after, 1);
+      },
+      deleted: (csiNode) => this.#count(csiNode, -1),
+    });
+  }
+
+  /** Some object says so: the driver's own, or that of a node where it runs. */
+  isCsiDriver(driver: string): boolean {
+    return this.#drivers.get(driver) !== undefined || (this.#counts.get(driver) ?? 0) > 0;
+  }
+
+  publishesCapacity(driver: string): boolean {
+    return this.#drivers.get(driver)?.spec.storageCapacity === true;
+  }
+
+  mustBeInstalled(driver: string): boolean {
+    const spec = this.#drivers.get(driver)?.spec as { preventPodSchedulingIfMissing?: boolean } | undefined;
+    return spec?.preventPodSchedulingIfMissing === true;
+  }
+
+  driverOn(driver: string, { name, node }: NodeInfo): DriverOnNode | undefined {
+    return driverOnNode(driver, {
+      csiNode: this.#csiNodes.get(name),
+      csiNodeInfo: this.#csiNodeInfos.get(name),
+      node,
+    });
+  }
+
+  volumeLimit(driver: string, { name }: NodeInfo): number | undefined {
+    const drivers = this.#csiNodes.get(name)?.spec?.drivers;
+    return drivers?.find((each) => each.name === driver)?.allocatable?.count;
+  }
+
+  #count(csiNode: CSINode, by: 1 | -1): void {
+    for (const { name } of csiNode.spec?.drivers ?? []) {
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + by);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// Finds a node for a pod. Looks first where the pod was to go last time; then, from a starting point that moves on
+// with every pod, at candidates until enough of them fit, and takes the least loaded of these. So the cost of a pod
+// that fits does not grow with the cluster; only one that fits nowhere has every node looked at, to say why.
+
+import { checkNode, type PodDemand } from './node-checks.ts';
+import type { Constraint, NodeIndex } from './node-index.ts';
+import type { NodeInfo } from './node-info.ts';
+import type { PodVolumes } from './pod-volumes.ts';
+import { REASONS, ReasonCounts } from './reasons.ts';
+import { checkVolumes, type VolumeFacts, type VolumePlan, volumeConstraints } from './volume-checks.ts';
+
+/** Nodes that fit to choose from; more would spread pods little better. */
+const ENOUGH = 16;
+/** What a kubelet takes by default; the measure for nodes that do not say. */
+const PODS_PER_NODE = 110;
+
+export interface Search {
+  demand: PodDemand;
+  volumes: PodVolumes;
+  index: NodeIndex;
+  facts: VolumeFacts;
+  /** Some claim that only one pod may use is used by another. */
+  exclusiveClash: boolean;
+  /** Where it was to go last time. */
+  earlier: NodeInfo | undefined;
+  /** Taken only if nothing else fits. */
+  avoid: ReadonlySet<string>;
+  /** Where to begin. */
+  start: number;
+}
+
+export type Found =
+  | { node: NodeInfo; plan: VolumePlan; looked: number }
+  | { node: undefined; reasons: ReasonCounts; nodeCount: number };
+
+type Fit = { reasons: readonly string[] } | VolumePlan;
+
+export function findNode(search: Search): Found {
+  const { index, earlier, demand, volumes, avoid } = search;
+  if (earlier?.node && !avoid.has(earlier.name)) {
+    const fit = fitOf(search, earlier);
+    if (!('reasons' in fit)) return { node: earlier, plan: fit, looked: 1 };
+  }
+  const constraints: Constraint[] = [...demand.selectors, ...volumeConstraints(volumes)];
+  const candidates = index.candidates(constraints);
+  let best: { node: NodeInfo; plan: VolumePlan; load: number } | undefined;
+  let fitting = 0;
+  let looked = 0;
+  for (; looked < candidates.length && fitting < ENOUGH; looked++) {
+    const node = candidates[(search.start + looked) % candidates.length];
+    if (!node) continue;
+    const fit = fitOf(search, node);
+    if ('reasons' in fit) continue;
+    // Those to be avoided do not count: all candidates are looked at before one of them is taken.
+    if (!avoid.has(node.name)) fitting++;
+    const load = loadOf(node, demand) + (avoid.has(node.name) ? Number.MAX_SAFE_INTEGER : 0);
+    if (!best || load < best.load) best = { node, plan: fit, load };
+  }
+  return best ? { node: best.node, plan: best.plan, looked } : explain(search);
+}
+
+function fitOf({ demand, volumes, facts, exclusiveClash }: Search, info: NodeInfo): Fit {
+  const reasons = checkNode(demand, info);
+  if (reasons.length > 0) return { reasons };
+  if (exclusiveClash) return { reasons: [REASONS.readWriteOncePod] };
+  return checkVolumes(volumes, info, facts);
+}
+
+function explain(search: Search): Found {
+  const reasons = new ReasonCounts();
+  const nodes = search.index.all();
+  for (const node of nodes) {
+    const fit = fitOf(search, node);
+    if ('reasons' in fit) reasons.add(fit.reasons);
+  }
+  return { node: undefined, reasons, nodeCount: nodes.length };
+}
+
+/** Between 0 and 1 for a node with room: how full it would be. */
+function loadOf({ allocatable, requested, pods }: NodeInfo, { requests }: PodDemand): number {
+  const mostPods = (allocatable?.get('pods') ?? PODS_PER_NODE * 1000) / 1000;
+  let load = (pods.size + 1) / Math.max(1, mostPods);
+  let measures = 1;
+  for (const name of ['cpu', 'memory']) {
+    const most = allocatable?.get(name);
+    if (!most) continue;
+    load += ((requested.get(name) ?? 0) + (requests.get(name) ?? 0)) / most;
+    measures++;
+  }
+  return load / measures;
+}

@@ -1,0 +1,162 @@
+// What a pod's volumes mean for where it can go, before any node is looked at: which volumes exist already, which
+// claims get one once a node is chosen, and what stands in the way whatever the node. Pure.
+
+import type {
+  NodeSelectorTerm,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodVolume,
+  StorageClass,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { quantityToBytes } from '../../api/quantity.ts';
+import {
+  claimNameOf,
+  refersToClaim,
+  selectedNodeOf,
+  storageClassOf,
+  uniqueVolumeName,
+} from '../../api/volumes.ts';
+import { ANN_BIND_COMPLETED } from '../../api/well-known.ts';
+import { isMadeFor } from '../pods-by-claim.ts';
+
+export interface DelayedClaim {
+  key: string;
+  claim: PersistentVolumeClaim;
+  storageClass: StorageClass;
+  sizeBytes: bigint;
+  /** What the class's allowedTopologies ask of a node; nothing when empty. */
+  allowed: readonly NodeSelectorTerm[];
+  /** Chosen earlier: its volume is being made for this node and no other. */
+  selectedNode: string | undefined;
+}
+
+export interface PodVolumes {
+  /** Volumes of the pod's claims, bound or reserved. */
+  existing: PersistentVolume[];
+  /** A claim is bound to a volume that is not there. */
+  volumeGone: boolean;
+  /** Claims whose volume is found, or made, for the chosen node; the smallest first. */
+  delayed: DelayedClaim[];
+  /** Everything is bound: the pod may be bound too, once it has a node. */
+  allBound: boolean;
+  /** Everything that counts towards a node's limit, persistent inline volumes too. */
+  byDriver: Map<string, Set<string>>;
+  /** Claims that only one pod may use at a time. */
+  exclusiveClaims: string[];
+}
+
+export interface VolumeLookups {
+  claim(key: string): PersistentVolumeClaim | undefined;
+  volume(name: string): PersistentVolume | undefined;
+  storageClass(name: string): StorageClass | undefined;
+  /** Volumes whose `claimRef` names the claim. */
+  reservedFor(claimKey: string): Iterable<PersistentVolume>;
+}
+
+export const UNBOUND_IMMEDIATE = 'pod has unbound immediate PersistentVolumeClaims';
+
+export function podVolumes(pod: Pod, lookups: VolumeLookups): PodVolumes | { problem: string } {
+  const found: PodVolumes = {
+    existing: [],
+    volumeGone: false,
+    delayed: [],
+    allBound: true,
+    byDriver: new Map(),
+    exclusiveClaims: [],
+  };
+  for (const volume of pod.spec.volumes ?? []) {
+    const { csi } = volume;
+    if (csi?.volumeHandle) {
+      addTo(found.byDriver, csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+    }
+    const claimName = claimNameOf(pod, volume);
+    if (claimName === undefined) continue;
+    const key = `${pod.metadata.namespace}/${claimName}`;
+    const claim = lookups.claim(key);
+    const problem = claim ? claimProblem(pod, volume, claim) : claimMissing(volume, claimName);
+    if (problem !== undefined) return { problem };
+    const stuck = claim && addClaim(found, claim, lookups);
+    if (stuck !== undefined) return { problem: stuck };
+  }
+  found.delayed.sort((a, b) => Number(a.sizeBytes - b.sizeBytes));
+  return found;
+}
+
+function claimMissing({ ephemeral }: PodVolume, claimName: string): string {
+  return ephemeral
+    ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${claimName}"`
+    : `persistentvolumeclaim "${claimName}" not found`;
+}
+
+function claimProblem(pod: Pod, { ephemeral }: PodVolume, claim: PersistentVolumeClaim): string | undefined {
+  const { name } = claim.metadata;
+  if (claim.status?.phase === 'Lost') {
+    return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName ?? ''}"`;
+  }
+  if (claim.metadata.deletionTimestamp) return `persistentvolumeclaim "${name}" is being deleted`;
+  if (ephemeral && !isMadeFor(claim, pod)) {
+    return `PVC ${keyOf(claim)} was not created for pod ${keyOf(pod)} (pod is not owner)`;
+  }
+  return undefined;
+}
+
+/** Returns what keeps the pod from any node. */
+function addClaim(
+  found: PodVolumes,
+  claim: PersistentVolumeClaim,
+  lookups: VolumeLookups,
+): string | undefined {
+  const key = keyOf(claim);
+  if (claim.spec.accessModes?.includes('ReadWriteOncePod')) found.exclusiveClaims.push(key);
+  if (isBound(claim)) {
+    const volume = lookups.volume(claim.spec.volumeName ?? '');
+    if (volume) addExisting(found, volume);
+    else found.volumeGone = true;
+    return undefined;
+  }
+  found.allBound = false;
+  // The user chose the volume, or there is no class to say otherwise: the binder binds it without a pod.
+  const className = storageClassOf(claim) ?? '';
+  if (claim.spec.volumeName || className === '') return UNBOUND_IMMEDIATE;
+  const storageClass = lookups.storageClass(className);
+  if (!storageClass) return `storageclass.storage.k8s.io "${className}" not found`;
+  if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return UNBOUND_IMMEDIATE;
+  for (const volume of lookups.reservedFor(key)) {
+    if (!refersToClaim(volume.spec.claimRef, claim)) continue;
+    addExisting(found, volume);
+    return undefined;
+  }
+  const sizeBytes = quantityToBytes(claim.spec.resources?.requests?.storage ?? '0');
+  const allowed = allowedTerms(storageClass);
+  found.delayed.push({ key, claim, storageClass, sizeBytes, allowed, selectedNode: selectedNodeOf(claim) });
+  addTo(found.byDriver, storageClass.provisioner, claimVolumeId(key));
+  return undefined;
+}
+
+function addExisting({ existing, byDriver }: PodVolumes, volume: PersistentVolume): void {
+  existing.push(volume);
+  const { csi } = volume.spec;
+  if (csi) addTo(byDriver, csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+}
+
+export function addTo(byDriver: Map<string, Set<string>>, driver: string, volumeId: string): void {
+  const volumes = byDriver.get(driver);
+  if (volumes) volumes.add(volumeId);
+  else byDriver.set(driver, new Set([volumeId]));
+}
+
+/** What a claim without a volume counts as on a node. */
+export const claimVolumeId = (claimKey: string): string => `claim:${claimKey}`;
+
+function allowedTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTerm[] {
+  return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
+    matchExpressions: matchLabelExpressions.map(({ key, values }) => ({ key, operator: 'In', values })),
+  }));
+}
+
+/** Both halves of the binding are complete. */
+export function isBound(claim: PersistentVolumeClaim): boolean {
+  return Boolean(claim.spec.volumeName) && claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined;
+}

@@ -1,0 +1,52 @@
+// Pods that fit nowhere, and what may change that. They are woken by such changes alone: nothing is tried again
+// just because time has passed.
+
+import { REASONS, type ReasonCounts } from './reasons.ts';
+
+/** What happened: a node came or changed; a pod or attachment went; something about volumes changed. */
+export type Change = 'node' | 'room' | 'volumes';
+
+const ROOM_REASONS: ReadonlySet<string> = new Set([
+  REASONS.tooManyPods,
+  REASONS.ports,
+  REASONS.volumeLimit,
+  REASONS.readWriteOncePod,
+]);
+const ABOUT_NODES: ReadonlySet<string> = new Set([
+  REASONS.unschedulable,
+  REASONS.notReady,
+  REASONS.taint,
+  REASONS.nodeAffinity,
+]);
+
+export class WaitingPods {
+  readonly #waiting = new Map<string, ReadonlySet<Change>>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add(key: string, changes: ReadonlySet<Change>): void {
+    this.#waiting.set(key, changes);
+  }
+
+  delete(key: string): void {
+    this.#waiting.delete(key);
+  }
+
+  woken(by: Change): string[] {
+    return [...this.#waiting].flatMap(([key, changes]) => (changes.has(by) ? [key] : []));
+  }
+}
+
+/** A node can always help; the rest only where it was in the way. */
+export function changesThatHelp(reasons: ReasonCounts): ReadonlySet<Change> {
+  const changes = new Set<Change>(['node']);
+  if (reasons.has((reason) => ROOM_REASONS.has(reason) || reason.startsWith('Insufficient '))) {
+    changes.add('room');
+  }
+  if (reasons.has((reason) => !ABOUT_NODES.has(reason) && !reason.startsWith('Insufficient '))) {
+    changes.add('volumes');
+  }
+  return changes;
+}
