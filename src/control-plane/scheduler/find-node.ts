@@ -14,6 +14,9 @@ const ENOUGH = 16;
 /** What a kubelet takes by default; the measure for nodes that do not say. */
 const PODS_PER_NODE = 110;
 
+/** More than any pod has volumes. */
+const AVOIDED = 1e6;
+
 export interface Search {
   demand: PodDemand;
   volumes: PodVolumes;
@@ -53,7 +56,8 @@ export function findNode(search: Search): Found {
     if ('reasons' in fit) continue;
     // Those to be avoided do not count: all candidates are looked at before one of them is taken.
     if (!avoid.has(node.name)) fitting++;
-    const load = loadOf(node, demand) + (avoid.has(node.name) ? Number.MAX_SAFE_INTEGER : 0);
+    // A volume that exists comes before one that must be made.
+    const load = (avoid.has(node.name) ? AVOIDED : 0) + fit.provisions.length + loadOf(node, demand);
     if (!best || load < best.load) best = { node, plan: fit, load };
   }
   return best ? { node: best.node, plan: best.plan, looked } : explain(search);

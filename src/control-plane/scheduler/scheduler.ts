@@ -11,9 +11,7 @@ import {
   csiNodeInfos,
   csiNodes,
   csiStorageCapacities,
-  type Node,
   nodes,
-  type PersistentVolume,
   type Pod,
   persistentVolumeClaims,
   persistentVolumes,
@@ -24,22 +22,21 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { isTerminated } from '../../api/volumes.ts';
-import { ANN_CSI_NODE_ID, ANN_SELECTED_NODE } from '../../api/well-known.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { volumeBoundTo } from '../binder/binding.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { CapacityBook } from './capacity-book.ts';
 import { DriversOnNodes } from './drivers-on-nodes.ts';
 import { findNode } from './find-node.ts';
+import { type ClusterCaches, followCluster } from './follow-cluster.ts';
 import { FreeVolumes } from './free-volumes.ts';
 import { podDemand, unsupported } from './node-checks.ts';
 import { Placement } from './placement.ts';
-import { type DelayedClaim, podVolumes } from './pod-volumes.ts';
+import { podVolumes } from './pod-volumes.ts';
+import { createPodWrites } from './pod-writes.ts';
 import { podProblemMessage } from './reasons.ts';
 import { SchedulerCache } from './scheduler-cache.ts';
 import { schedulerMetrics } from './scheduler-metrics.ts';
@@ -61,33 +58,31 @@ export interface SchedulerPorts extends ControllerPorts {
 export function createScheduler(ports: SchedulerPorts): Controller {
   const { kube, informers, recorder, clock, random, metrics, schedulerName = 'default-scheduler' } = ports;
   const log = ports.log.with({ controller: 'scheduler' });
-  const podInformer = informers.of(pods);
-  const nodeInformer = informers.of(nodes);
-  const claimInformer = informers.of(persistentVolumeClaims);
-  const volumeInformer = informers.of(persistentVolumes);
-  const classInformer = informers.of(storageClasses);
-  const driverInformer = informers.of(csiDrivers);
-  const csiNodeInformer = informers.of(csiNodes);
-  const csiNodeInfoInformer = informers.of(csiNodeInfos, { optional: true });
-  const capacityInformer = informers.of(csiStorageCapacities);
-  const attachmentInformer = informers.of(volumeAttachments);
-  attachmentInformer.addIndex(BY_NODE, nodeOf);
-  const podsOfClaim = indexPodsByClaim(podInformer);
+  const caches: ClusterCaches = {
+    pods: informers.of(pods),
+    nodes: informers.of(nodes),
+    claims: informers.of(persistentVolumeClaims),
+    volumes: informers.of(persistentVolumes),
+    classes: informers.of(storageClasses),
+    drivers: informers.of(csiDrivers),
+    csiNodes: informers.of(csiNodes),
+    csiNodeInfos: informers.of(csiNodeInfos, { optional: true }),
+    capacities: informers.of(csiStorageCapacities),
+    attachments: informers.of(volumeAttachments),
+  };
+  caches.attachments.addIndex(BY_NODE, nodeOf);
+  const podsOfClaim = indexPodsByClaim(caches.pods);
 
-  const latestClaims = new ReadYourWrites(claimInformer);
-  const freeVolumes = new FreeVolumes(volumeInformer);
+  const latestClaims = new ReadYourWrites(caches.claims);
+  const freeVolumes = new FreeVolumes(caches.volumes);
   const capacities = new CapacityBook();
-  const drivers = new DriversOnNodes({
-    drivers: driverInformer,
-    csiNodes: csiNodeInformer,
-    csiNodeInfos: csiNodeInfoInformer,
-  });
+  const drivers = new DriversOnNodes(caches);
   const lookups = {
     claim: (key: string) => latestClaims.get(key),
     volume: (name: string) => freeVolumes.latest.get(name),
-    storageClass: (name: string) => classInformer.get(name),
+    storageClass: (name: string) => caches.classes.get(name),
     reservedFor: (claimKey: string) => freeVolumes.reservedFor(claimKey),
-    attachmentsOn: (nodeName: string) => attachmentInformer.byIndex(BY_NODE, nodeName),
+    attachmentsOn: (nodeName: string) => caches.attachments.byIndex(BY_NODE, nodeName),
   };
   const cache = new SchedulerCache(lookups);
   const facts: VolumeFacts = {
@@ -101,6 +96,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     volumeLimit: (driver, info) => drivers.volumeLimit(driver, info),
     volumesOn: (info) => cache.volumesOn(info),
   };
+  const writes = createPodWrites({ kube, clock, log, claims: latestClaims, volumes: freeVolumes });
   const placements = new Map<string, Placement>();
   const waiting = new WaitingPods();
   const counted = schedulerMetrics(metrics, clock);
@@ -118,7 +114,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
   });
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
-    const pod = podInformer.get(key);
+    const pod = caches.pods.get(key);
     waiting.delete(key);
     if (!pod || !isOurs(pod)) {
       forget(key);
@@ -129,7 +125,8 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     switch (decision.kind) {
       case 'unschedulable':
         attempt('unschedulable');
-        await reportUnschedulable(pod, decision.message, signal);
+        recorder.event(pod, 'Warning', 'FailedScheduling', decision.message);
+        await writes.markUnschedulable(pod, decision.message, signal);
         return done;
       case 'later':
         attempt('unschedulable');
@@ -141,14 +138,20 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     }
     const { placement, nodeName, plan } = decision;
     try {
-      await perform(plan, { nodeName, placement, signal });
+      await writes.prepareVolumes(plan, placement, signal);
     } finally {
       for (const release of decision.releases) release();
     }
     // Their binding wakes the pod, and this run is made again.
     if (!decision.allBound) return done;
-    await bind(pod, nodeName, signal);
+    if (!(await writes.bind(pod, nodeName, signal))) {
+      forget(key);
+      return done;
+    }
+    // The room stays taken until the watch shows the pod on its node.
+    placements.delete(key);
     attempt('scheduled');
+    recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${nodeName}`);
     return done;
   }
 
@@ -249,195 +252,26 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     return podsOfClaim(claimKey).some((other) => keyOf(other) !== podKey && cache.isPlaced(keyOf(other)));
   }
 
-  /** Each write carries the version it was decided from: whoever comes second is told so and decides again. */
-  async function perform(
-    { matches, provisions }: VolumePlan,
-    { nodeName, placement, signal }: { nodeName: string; placement: Placement; signal: AbortSignal },
-  ): Promise<void> {
-    for (const { claim, volume } of matches) {
-      const reserved = volumeBoundTo(volume, claim.claim);
-      if (reserved) freeVolumes.latest.wrote(await kube.update(persistentVolumes, reserved, { signal }));
-    }
-    for (const claim of provisions) {
-      if (claim.selectedNode === undefined) await selectNode(claim, nodeName, signal);
-      placement.asked(claim.key);
-    }
-  }
-
-  async function selectNode({ claim }: DelayedClaim, nodeName: string, signal: AbortSignal): Promise<void> {
-    const annotations = { ...claim.metadata.annotations, [ANN_SELECTED_NODE]: nodeName };
-    const selected = { ...claim, metadata: { ...claim.metadata, annotations } };
-    latestClaims.wrote(await kube.update(persistentVolumeClaims, selected, { signal }));
-  }
-
-  async function bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<void> {
-    const { name, namespace = '', uid } = pod.metadata;
-    const binding = {
-      apiVersion: 'v1',
-      kind: 'Binding',
-      metadata: { name, namespace, uid },
-      target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
-    };
-    try {
-      await kube.createSubresource(pods, { name, namespace }, 'binding', binding, { signal });
-    } catch (error) {
-      // Gone, going, or bound by somebody else: whichever it is, the watch brings it.
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-      log.info('The pod could not be bound', { pod: keyOf(pod), nodeName, err: error });
-      forget(keyOf(pod));
-      return;
-    }
-    placements.delete(keyOf(pod));
-    recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${keyOf(pod)} to ${nodeName}`);
-  }
-
-  async function reportUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
-    recorder.event(pod, 'Warning', 'FailedScheduling', message);
-    const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    if (current?.status === 'False' && current.message === message) return;
-    const condition = {
-      type: 'PodScheduled',
-      status: 'False',
-      reason: 'Unschedulable',
-      message,
-      lastTransitionTime:
-        current?.status === 'False' && current.lastTransitionTime
-          ? current.lastTransitionTime
-          : new Date(clock.now()).toISOString(),
-    };
-    const { name, namespace = '' } = pod.metadata;
-    const options = { type: 'strategic', subresource: 'status', signal } as const;
-    try {
-      await kube.patch(pods, { name, namespace }, { status: { conditions: [condition] } }, options);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
-  // Wake-ups: from whatever changed to the pods that it may help.
-
-  function wake(change: Change): void {
-    for (const key of waiting.woken(change)) loop.add(key);
-  }
-
-  function lookAtPod(pod: Pod): void {
-    if (cache.setPod(pod)) wake('room');
-    if (!pod.spec.nodeName) loop.add(keyOf(pod));
-    else if (isTerminated(pod)) wake('room');
-  }
-
-  function lookAtClaim(claimKey: string): void {
-    const using = podsOfClaim(claimKey);
-    cache.volumesChanged(using);
-    for (const pod of using) if (!pod.spec.nodeName) loop.add(keyOf(pod));
-  }
-
-  function lookAtVolume(volume: PersistentVolume): void {
-    const { claimRef } = volume.spec;
-    if (claimRef) lookAtClaim(`${claimRef.namespace}/${claimRef.name}`);
-    else wake('volumes');
-  }
-
-  const changed = (change: Change) => ({
-    added: () => wake(change),
-    updated: () => wake(change),
-    deleted: () => wake(change),
-  });
-
-  function subscribe(): (() => void)[] {
-    const attachmentChanged = ({ spec }: VolumeAttachment) => cache.attachmentsChanged(spec.nodeName);
-    return [
-      nodeInformer.subscribe({
-        added: (node) => {
-          cache.setNode(node);
-          wake('node');
-        },
-        updated: (before, after) => {
-          cache.setNode(after);
-          if (nodeFingerprint(before) !== nodeFingerprint(after)) wake('node');
-        },
-        deleted: ({ metadata: { name } }) => {
-          cache.removeNode(name);
-          for (const [key, { nodeName }] of placements) if (nodeName === name) loop.add(key);
-        },
-      }),
-      capacityInformer.subscribe({
-        added: (capacity) => capacities.put(capacity),
-        updated: (_before, capacity) => capacities.put(capacity),
-        deleted: (capacity) => capacities.remove(keyOf(capacity)),
-      }),
-      podInformer.subscribe({
-        added: lookAtPod,
-        updated: (_before, pod) => lookAtPod(pod),
-        deleted: (pod) => {
-          if (cache.removePod(keyOf(pod))) wake('room');
-          loop.add(keyOf(pod));
-        },
-      }),
-      attachmentInformer.subscribe({
-        added: attachmentChanged,
-        updated: (_before, attachment) => attachmentChanged(attachment),
-        deleted: (attachment) => {
-          attachmentChanged(attachment);
-          wake('room');
-        },
-      }),
-      claimInformer.subscribe({
-        added: (claim) => lookAtClaim(keyOf(claim)),
-        updated: (_before, claim) => lookAtClaim(keyOf(claim)),
-        deleted: (claim) => lookAtClaim(keyOf(claim)),
-      }),
-      volumeInformer.subscribe({
-        added: lookAtVolume,
-        updated: (_before, volume) => lookAtVolume(volume),
-        deleted: lookAtVolume,
-      }),
-      classInformer.subscribe(changed('volumes')),
-      driverInformer.subscribe(changed('volumes')),
-      csiNodeInformer.subscribe(changed('volumes')),
-      csiNodeInfoInformer.subscribe(changed('volumes')),
-      capacityInformer.subscribe(changed('volumes')),
-    ];
-  }
-
   return {
     name: 'scheduler',
     async run(signal) {
-      const caches = [
-        podInformer,
-        nodeInformer,
-        claimInformer,
-        volumeInformer,
-        classInformer,
-        driverInformer,
-        csiNodeInformer,
-        csiNodeInfoInformer,
-        capacityInformer,
-        attachmentInformer,
-      ];
-      if (!(await cachesSynced(caches, signal))) return;
-      const subscriptions = subscribe();
+      if (!(await cachesSynced(Object.values(caches), signal))) return;
+      const stopWatching = followCluster({
+        caches,
+        cache,
+        capacities,
+        podsOfClaim,
+        waiting,
+        placements,
+        loop,
+      });
       const stopCounting = counted.follow(() => waiting.size);
       try {
         await loop.run(signal);
       } finally {
         stopCounting();
-        for (const unsubscribe of subscriptions) unsubscribe();
+        stopWatching();
       }
     },
   };
-}
-
-/** What of a node can make a pod fit that did not fit before, as one text to compare. */
-function nodeFingerprint({ metadata, spec, status }: Node): string {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  const allocatable = status?.allocatable ?? status?.capacity;
-  return JSON.stringify([
-    metadata.labels,
-    metadata.annotations?.[ANN_CSI_NODE_ID],
-    spec?.taints,
-    spec?.unschedulable,
-    allocatable,
-    ready,
-  ]);
 }

@@ -1,0 +1,152 @@
+// Wake-ups: keeps the scheduler's own view up to date with the caches, and wakes the pods that a change may help.
+// Nothing is decided here.
+
+import type {
+  CSIDriver,
+  CSINode,
+  CSINodeInfo,
+  CSIStorageCapacity,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  VolumeAttachment,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { isTerminated } from '../../api/volumes.ts';
+import { ANN_CSI_NODE_ID } from '../../api/well-known.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import type { CapacityBook } from './capacity-book.ts';
+import type { Placement } from './placement.ts';
+import type { SchedulerCache } from './scheduler-cache.ts';
+import type { Change, WaitingPods } from './waiting-pods.ts';
+
+/** Everything that the scheduler decides from. */
+export interface ClusterCaches {
+  pods: Informer<Pod>;
+  nodes: Informer<Node>;
+  claims: Informer<PersistentVolumeClaim>;
+  volumes: Informer<PersistentVolume>;
+  classes: Informer<StorageClass>;
+  drivers: Informer<CSIDriver>;
+  csiNodes: Informer<CSINode>;
+  csiNodeInfos: Informer<CSINodeInfo>;
+  capacities: Informer<CSIStorageCapacity>;
+  attachments: Informer<VolumeAttachment>;
+}
+
+export interface FollowClusterInit {
+  caches: ClusterCaches;
+  cache: SchedulerCache;
+  capacities: CapacityBook;
+  podsOfClaim: (claimKey: string) => readonly Pod[];
+  waiting: WaitingPods;
+  placements: ReadonlyMap<string, Placement>;
+  loop: Pick<Loop, 'add'>;
+}
+
+/** Each subscription replays what is cached. Returns what ends them all. */
+export function followCluster(init: FollowClusterInit): () => void {
+  const { caches, cache, capacities, podsOfClaim, waiting, placements, loop } = init;
+
+  function wake(change: Change): void {
+    for (const key of waiting.woken(change)) loop.add(key);
+  }
+
+  const wakeOn = (change: Change) => ({
+    added: () => wake(change),
+    updated: () => wake(change),
+    deleted: () => wake(change),
+  });
+
+  function lookAtPod(pod: Pod): void {
+    if (cache.setPod(pod)) wake('room');
+    if (!pod.spec.nodeName) loop.add(keyOf(pod));
+    else if (isTerminated(pod)) wake('room');
+  }
+
+  function lookAtClaim(claimKey: string): void {
+    const using = podsOfClaim(claimKey);
+    cache.volumesChanged(using);
+    for (const pod of using) if (!pod.spec.nodeName) loop.add(keyOf(pod));
+  }
+
+  function lookAtVolume({ spec: { claimRef } }: PersistentVolume): void {
+    if (claimRef) lookAtClaim(`${claimRef.namespace}/${claimRef.name}`);
+    else wake('volumes');
+  }
+
+  const lookAtAttachment = ({ spec }: VolumeAttachment) => cache.attachmentsChanged(spec.nodeName);
+
+  const subscriptions = [
+    caches.nodes.subscribe({
+      added: (node) => {
+        cache.setNode(node);
+        wake('node');
+      },
+      updated: (before, after) => {
+        cache.setNode(after);
+        if (nodeFingerprint(before) !== nodeFingerprint(after)) wake('node');
+      },
+      deleted: ({ metadata: { name } }) => {
+        cache.removeNode(name);
+        for (const [key, { nodeName }] of placements) if (nodeName === name) loop.add(key);
+      },
+    }),
+    caches.capacities.subscribe({
+      added: (capacity) => capacities.put(capacity),
+      updated: (_before, capacity) => capacities.put(capacity),
+      deleted: (capacity) => capacities.remove(keyOf(capacity)),
+    }),
+    caches.pods.subscribe({
+      added: lookAtPod,
+      updated: (_before, pod) => lookAtPod(pod),
+      deleted: (pod) => {
+        if (cache.removePod(keyOf(pod))) wake('room');
+        loop.add(keyOf(pod));
+      },
+    }),
+    caches.attachments.subscribe({
+      added: lookAtAttachment,
+      updated: (_before, attachment) => lookAtAttachment(attachment),
+      deleted: (attachment) => {
+        lookAtAttachment(attachment);
+        wake('room');
+      },
+    }),
+    caches.claims.subscribe({
+      added: (claim) => lookAtClaim(keyOf(claim)),
+      updated: (_before, claim) => lookAtClaim(keyOf(claim)),
+      deleted: (claim) => lookAtClaim(keyOf(claim)),
+    }),
+    caches.volumes.subscribe({
+      added: lookAtVolume,
+      updated: (_before, volume) => lookAtVolume(volume),
+      deleted: lookAtVolume,
+    }),
+    caches.classes.subscribe(wakeOn('volumes')),
+    caches.drivers.subscribe(wakeOn('volumes')),
+    caches.csiNodes.subscribe(wakeOn('volumes')),
+    caches.csiNodeInfos.subscribe(wakeOn('volumes')),
+    caches.capacities.subscribe(wakeOn('volumes')),
+  ];
+  return () => {
+    for (const unsubscribe of subscriptions) unsubscribe();
+  };
+}
+
+/** What of a node can make a pod fit that did not fit before, as one text to compare. */
+function nodeFingerprint({ metadata, spec, status }: Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const allocatable = status?.allocatable ?? status?.capacity;
+  return JSON.stringify([
+    metadata.labels,
+    metadata.annotations?.[ANN_CSI_NODE_ID],
+    spec?.taints,
+    spec?.unschedulable,
+    allocatable,
+    ready,
+  ]);
+}

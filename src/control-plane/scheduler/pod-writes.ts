@@ -1,0 +1,100 @@
+// What the scheduler writes once it has decided: reservations of volumes, the node that claims are to be provisioned
+// for, the pod's binding, or why there is none. Each write carries the version it was decided from, or can be repeated
+// without harm: whoever comes second is told so and decides again.
+
+import {
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { ANN_SELECTED_NODE } from '../../api/well-known.ts';
+import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { volumeBoundTo } from '../binder/binding.ts';
+import type { FreeVolumes } from './free-volumes.ts';
+import type { Placement } from './placement.ts';
+import type { VolumePlan } from './volume-checks.ts';
+
+export interface PodWritesPorts {
+  kube: KubeClient;
+  clock: Clock;
+  log: Log;
+  claims: ReadYourWrites<PersistentVolumeClaim>;
+  volumes: FreeVolumes;
+}
+
+export interface PodWrites {
+  /** Reserves the volumes that were found and asks for those that are to be made. */
+  prepareVolumes(plan: VolumePlan, placement: Placement, signal: AbortSignal): Promise<void>;
+  /** False when the pod is gone, going, or bound by somebody else: whichever it is, the watch brings it. */
+  bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<boolean>;
+  markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;
+}
+
+export function createPodWrites({ kube, clock, log, claims, volumes }: PodWritesPorts): PodWrites {
+  async function selectNode(
+    claim: PersistentVolumeClaim,
+    nodeName: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const annotations = { ...claim.metadata.annotations, [ANN_SELECTED_NODE]: nodeName };
+    const selected = { ...claim, metadata: { ...claim.metadata, annotations } };
+    claims.wrote(await kube.update(persistentVolumeClaims, selected, { signal }));
+  }
+
+  return {
+    async prepareVolumes({ matches, provisions }, placement, signal) {
+      for (const { claim, volume } of matches) {
+        const reserved = volumeBoundTo(volume, claim.claim);
+        if (reserved) volumes.latest.wrote(await kube.update(persistentVolumes, reserved, { signal }));
+      }
+      for (const { key, claim, selectedNode } of provisions) {
+        if (selectedNode === undefined) await selectNode(claim, placement.nodeName ?? '', signal);
+        placement.asked(key);
+      }
+    },
+
+    async bind(pod, nodeName, signal) {
+      const { name, namespace = '', uid } = pod.metadata;
+      const binding = {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name, namespace, uid },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      };
+      try {
+        await kube.createSubresource(pods, { name, namespace }, 'binding', binding, { signal });
+        return true;
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+        log.info('The pod could not be bound', { pod: keyOf(pod), nodeName, err: error });
+        return false;
+      }
+    },
+
+    async markUnschedulable(pod, message, signal) {
+      const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+      const isKnown = current?.status === 'False';
+      if (isKnown && current.message === message) return;
+      const condition = {
+        type: 'PodScheduled',
+        status: 'False',
+        reason: 'Unschedulable',
+        message,
+        lastTransitionTime: (isKnown && current.lastTransitionTime) || new Date(clock.now()).toISOString(),
+      };
+      const { name, namespace = '' } = pod.metadata;
+      const options = { type: 'strategic', subresource: 'status', signal } as const;
+      try {
+        await kube.patch(pods, { name, namespace }, { status: { conditions: [condition] } }, options);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    },
+  };
+}
