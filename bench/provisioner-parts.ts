@@ -1,0 +1,150 @@
+// What the candidates of the provisioner's benchmark are put together from: a driver in a process of its own, claims
+// that are made and waited for, and a count of what the provisioner asks of the API server.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../src/api/kinds.ts';
+import { FINALIZER_PROVISIONING } from '../src/api/well-known.ts';
+import { createBinder } from '../src/control-plane/binder/binder.ts';
+import { realClock } from '../src/runtime/clock.ts';
+import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
+import { createInformers } from '../src/runtime/informer/create-informers.ts';
+import type { KubeClient } from '../src/runtime/kube.ts';
+import { silentLog } from '../src/runtime/log.ts';
+import { realRandom } from '../src/runtime/random.ts';
+
+const BERTH = fileURLToPath(new URL('../bin/berth', import.meta.url));
+
+export interface Running {
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** `berth driver hostpath`, serving on `socket`. */
+export async function startDriver(
+  directory: string,
+  options: { name: string; topology?: string },
+): Promise<Running & { socket: string }> {
+  const socket = join(directory, 'csi.sock');
+  const stateDir = join(directory, 'state');
+  await mkdir(stateDir, { recursive: true });
+  const child = spawn(
+    process.execPath,
+    [
+      BERTH,
+      'driver',
+      'hostpath',
+      `--endpoint=unix://${socket}`,
+      '--node-id=n0',
+      `--state-dir=${stateDir}`,
+      `--driver-name=${options.name}`,
+      ...(options.topology ? [`--topology=${options.topology}`] : []),
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  await lineOf(child, /^ready /);
+  return { socket, ...runningOf(child) };
+}
+
+/** Any program, whose output is of no interest. */
+export function startProgram(path: string, argv: readonly string[]): Running {
+  return runningOf(spawn(path, argv, { stdio: process.env.BENCH_OUTPUT ? 'inherit' : 'ignore' }));
+}
+
+export const startBerth = (argv: readonly string[]): Running =>
+  startProgram(process.execPath, [BERTH, ...argv]);
+
+function runningOf(child: ChildProcess): Running {
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    pid: child.pid as number,
+    async stop() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function lineOf(child: ChildProcess, pattern: RegExp): Promise<void> {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    if (pattern.test(line)) return;
+  }
+  throw new Error('the driver ended before it was ready');
+}
+
+/** The binder beside, and claims that are made a round at a time and waited for. */
+export async function startClaims(kube: KubeClient) {
+  const ports = { clock: realClock, random: realRandom, log: silentLog };
+  const stop = new AbortController();
+  const informers = createInformers({ ...ports, kube });
+  const recorder = createEventRecorder({ ...ports, kube, component: 'binder', signal: stop.signal });
+  const binder = createBinder({ ...ports, kube, informers, recorder });
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+  informers.start(stop.signal);
+  await informers.synced();
+  const running = binder.run(stop.signal).catch(() => {});
+  return {
+    async makeClass(name: string, driver: string, delayed = false): Promise<void> {
+      await kube.create(storageClasses, {
+        metadata: { name },
+        provisioner: driver,
+        volumeBindingMode: delayed ? 'WaitForFirstConsumer' : 'Immediate',
+      });
+    },
+    /** From the first creation to the last claim that is bound and free of what the provisioner put on it. */
+    async bind(
+      count: number,
+      prefix: string,
+      className: string,
+      annotations?: Record<string, string>,
+    ): Promise<void> {
+      let next = 0;
+      const create = async (): Promise<void> => {
+        while (next < count) {
+          const name = `${prefix}-${next++}`;
+          await kube.create(persistentVolumeClaims, {
+            metadata: { name, namespace: 'default', ...(annotations && { annotations }) },
+            spec: {
+              accessModes: ['ReadWriteOnce'],
+              storageClassName: className,
+              resources: { requests: { storage: '1Mi' } },
+            },
+          });
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, create));
+      for (let i = 0; i < count; i++) {
+        await claims.waitFor(
+          `default/${prefix}-${i}`,
+          (claim) =>
+            claim?.status?.phase === 'Bound' && !claim.metadata.finalizers?.includes(FINALIZER_PROVISIONING),
+        );
+      }
+    },
+    volumes,
+    async stop(): Promise<void> {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** Counts the calls through a client: writes of objects, events, and reads of single objects. */
+export function counted(kube: KubeClient) {
+  const counts = { writes: 0, events: 0, reads: 0 };
+  const client = Object.create(kube) as KubeClient;
+  for (const verb of ['get', 'create', 'update', 'patch', 'delete'] as const) {
+    const call = (kube[verb] as (...given: unknown[]) => Promise<unknown>).bind(kube);
+    Object.assign(client, {
+      [verb]: (resource: { plural: string }, ...rest: unknown[]) => {
+        counts[verb === 'get' ? 'reads' : resource.plural === 'events' ? 'events' : 'writes']++;
+        return call(resource, ...rest);
+      },
+    });
+  }
+  return { client, counts };
+}

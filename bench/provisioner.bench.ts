@@ -1,0 +1,180 @@
+// Claims from creation to bound. Embedded: API server (durable), binder and provisioner in this process, the hostpath
+// driver in its own, over its socket; without topology, and with it at 50 and at 5,000 nodes. On kube-apiserver, where
+// BERTH_PEERS has it: `berth provisioner` and the official one, with its default flags and with its limits lifted, the
+// same driver and binder beside each.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { csiNodes, nodes } from '../src/api/kinds.ts';
+import { ANN_SELECTED_NODE } from '../src/api/well-known.ts';
+import { createApiServer } from '../src/apiserver/api-server.ts';
+import { connectCsi } from '../src/csi/connect-csi.ts';
+import { realClock } from '../src/runtime/clock.ts';
+import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
+import { intFlag } from '../src/runtime/flags/flag.ts';
+import { createInformers } from '../src/runtime/informer/create-informers.ts';
+import { createHttpKubeClient } from '../src/runtime/kube/http-kube-client.ts';
+import { loadKubeConfig } from '../src/runtime/kube/load-kube-config.ts';
+import { silentLog } from '../src/runtime/log.ts';
+import { createMetrics } from '../src/runtime/metrics.ts';
+import { realRandom } from '../src/runtime/random.ts';
+import { askDriver } from '../src/sidecars/common/identify-driver.ts';
+import { createProvisioner } from '../src/sidecars/provisioner/provisioner.ts';
+import { DEFAULT_PROVISIONER_OPTIONS } from '../src/sidecars/provisioner/provisioner-options.ts';
+import { peerPath } from '../test/capabilities.ts';
+import { type Candidate, defineBenchmark, Unavailable } from './harness.ts';
+import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
+import {
+  counted,
+  type Running,
+  startBerth,
+  startClaims,
+  startDriver,
+  startProgram,
+} from './provisioner-parts.ts';
+
+const flags = {
+  claims: intFlag({ help: 'Claims a round', default: 300, min: 1 }),
+  'slow-claims': intFlag({ help: 'Claims a round at the official default flags', default: 40, min: 1 }),
+};
+const ports = { clock: realClock, random: realRandom, log: silentLog };
+const ZONE = 'topology.bench/zone';
+
+async function embedded(claimsARound: number, directory: string, nodeCount = 0): Promise<Candidate> {
+  const server = await createApiServer({ ...ports, listen: false, dataDir: join(directory, 'data') });
+  const name = 'hostpath.bench';
+  const topology = nodeCount > 0 ? { topology: `${ZONE}=z0` } : {};
+  const driver = await startDriver(directory, { name, ...topology });
+  const admin = server.client(server.adminUser);
+  for (let i = 0; i < nodeCount; i++) {
+    const drivers = [{ name, nodeID: `n${i}`, topologyKeys: [ZONE] }];
+    await admin.create(nodes, { metadata: { name: `n${i}`, labels: { [ZONE]: 'z0' } }, spec: {} });
+    await admin.create(csiNodes, { metadata: { name: `n${i}` }, spec: { drivers } });
+  }
+  const { client: kube, counts } = counted(admin);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const csi = connectCsi({ address: driver.socket, ...ports });
+  const informers = createInformers({ ...ports, kube });
+  const provisioner = createProvisioner(
+    {
+      ...ports,
+      kube,
+      informers,
+      csi,
+      metrics: createMetrics(),
+      recorder: createEventRecorder({ ...ports, kube, component: 'provisioner', signal }),
+      driver: await askDriver(csi, { timeoutMs: 10_000, signal }),
+    },
+    DEFAULT_PROVISIONER_OPTIONS,
+  );
+  informers.start(signal);
+  const running = provisioner.run(signal).catch(() => {});
+  const claims = await startClaims(admin);
+  await claims.makeClass('bench', name, nodeCount > 0);
+  let round = 0;
+  return {
+    processes: { driver: driver.pid },
+    async round() {
+      const before = { ...counts };
+      const selected = nodeCount > 0 ? { [ANN_SELECTED_NODE]: 'n0' } : undefined;
+      await claims.bind(claimsARound, `round-${round++}`, 'bench', selected);
+      const each = (what: keyof typeof counts) => (counts[what] - before[what]) / claimsARound;
+      return {
+        operations: claimsARound,
+        figures: {
+          'API writes/claim': each('writes'),
+          'event writes/claim': each('events'),
+          'API reads/claim': each('reads'),
+        },
+      };
+    },
+    async stop() {
+      stop.abort();
+      await running;
+      await claims.stop();
+      csi.close();
+      await driver.stop();
+      await server.stop();
+    },
+  };
+}
+
+/** One server for all that run on it: two cores would not bear more. */
+let shared: Promise<{ apiserver: KubeApiserver; users: number }> | undefined;
+
+async function onKubeApiserver(
+  directory: string,
+  count: number,
+  start: (socket: string, kubeconfig: string) => Running,
+): Promise<Candidate> {
+  shared ??= startKubeApiserver(directory).then((apiserver) => ({ apiserver, users: 0 }));
+  const server = await shared;
+  server.users++;
+  const { apiserver } = server;
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf(apiserver));
+  const kube = createHttpKubeClient({
+    ...ports,
+    config: await loadKubeConfig({ env: {}, path: kubeconfig }),
+  });
+  const name = `hostpath-${server.users}.bench`;
+  const driver = await startDriver(directory, { name });
+  const provisioner = start(driver.socket, kubeconfig);
+  const claims = await startClaims(kube);
+  await claims.makeClass(name, name);
+  let round = 0;
+  return {
+    processes: { provisioner: provisioner.pid, ...apiserver.processes },
+    async round() {
+      await claims.bind(count, `${name}-${round++}`, name);
+      return { operations: count };
+    },
+    async stop() {
+      await claims.stop();
+      await provisioner.stop();
+      await driver.stop();
+      await kube.close();
+      if (--server.users === 0) await apiserver.stop();
+    },
+  };
+}
+
+function kubeconfigOf({ target }: KubeApiserver): string {
+  const cluster = { server: target.server, 'insecure-skip-tls-verify': true };
+  const token = target.headers.authorization?.replace('Bearer ', '') ?? '';
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'bench', cluster }],
+    users: [{ name: 'bench', user: { token } }],
+    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench', namespace: 'default' } }],
+    'current-context': 'bench',
+  });
+}
+
+function official(argv: readonly string[]): (socket: string, kubeconfig: string) => Running {
+  const path = peerPath('csi-provisioner');
+  if (path === undefined) throw new Unavailable('BERTH_PEERS has no csi-provisioner');
+  return (socket, kubeconfig) =>
+    startProgram(path, [`--csi-address=${socket}`, `--kubeconfig=${kubeconfig}`, ...argv]);
+}
+
+export const benchmark = defineBenchmark({
+  summary: 'Claims provisioned and bound',
+  operation: 'claim',
+  flags,
+  baseline: 'kube-apiserver, berth provisioner',
+  candidates: {
+    embedded: ({ flags, directory }) => embedded(flags.claims, directory),
+    'embedded, topology, 50 nodes': ({ flags, directory }) => embedded(flags.claims, directory, 50),
+    'embedded, topology, 5000 nodes': ({ flags, directory }) => embedded(flags.claims, directory, 5_000),
+    'kube-apiserver, berth provisioner': ({ flags, directory }) =>
+      onKubeApiserver(directory, flags.claims, (socket, kubeconfig) =>
+        startBerth(['provisioner', `--csi-address=${socket}`, `--kubeconfig=${kubeconfig}`]),
+      ),
+    'kube-apiserver, official, limits lifted': ({ flags, directory }) =>
+      onKubeApiserver(directory, flags.claims, official(['--kube-api-qps=10000', '--kube-api-burst=10000'])),
+    'kube-apiserver, official, default flags': ({ flags, directory }) =>
+      onKubeApiserver(directory, flags.slowClaims, official([])),
+  },
+});
