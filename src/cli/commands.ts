@@ -23,5 +23,6 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   describe: { group: 'Objects', load: () => import('./describe.ts') },
   delete: { group: 'Objects', load: () => import('./delete.ts') },
   wait: { group: 'Objects', load: () => import('./wait.ts') },
+  trace: { group: 'Look', load: () => import('./trace.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

@@ -42,9 +42,11 @@ const podFacts: FactsOf<Pod> = ({ metadata, spec, status }) => [
   ['phase', status?.phase],
   ['node', spec.nodeName],
   ['published', metadata.annotations?.[ANN_PUBLISHED_VOLUMES]],
-  ...(status?.conditions ?? [])
-    .filter((condition) => condition.status === 'False' && condition.message)
-    .map((condition) => [`not ${condition.type}`, condition.message] as const),
+  // Conditions that fail together say the same.
+  [
+    'waits',
+    status?.conditions?.find((condition) => condition.status === 'False' && condition.message)?.message,
+  ],
 ];
 
 const eventFacts: FactsOf<Event> = ({ reason, message, count }) => [
