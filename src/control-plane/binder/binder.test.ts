@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import {
+  events,
+  nodes,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -8,104 +10,254 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import { testServer } from '../../apiserver/test-server.ts';
-import { realClock } from '../../runtime/clock.ts';
-import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import { createInformers } from '../../runtime/informer/create-informers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { silentLog } from '../../runtime/log.ts';
-import { seededRandom } from '../../runtime/random.ts';
+import { claim, volume } from '../testing/objects.ts';
+import { type Started, startControllers } from '../testing/start-controllers.ts';
 import { createBinder } from './binder.ts';
 
-async function startBinder(t: TestContext) {
-  const server = await testServer(t);
-  const kube = server.client(server.adminUser);
-  const ports = { kube, clock: realClock, random: seededRandom(1), log: silentLog };
-  const informers = createInformers(ports);
-  const stop = new AbortController();
-  const recorder = createEventRecorder({ ...ports, component: 'binder', signal: stop.signal });
-  const binder = createBinder({ ...ports, informers, recorder });
-  informers.start(stop.signal);
-  const running = binder.run(stop.signal);
-  t.after(async () => {
-    stop.abort();
-    await running.catch(() => {});
+const row = { account: 'persistent-volume-binder', create: createBinder };
+
+async function start(t: TestContext) {
+  const started = await startControllers(t, [row]);
+  const { kube, settled } = started;
+  return {
+    ...started,
+    make: (...drafts: Draft<PersistentVolume>[]) =>
+      Promise.all(drafts.map((draft) => kube.create(persistentVolumes, draft))),
+    ask: (...drafts: Draft<PersistentVolumeClaim>[]) =>
+      Promise.all(drafts.map((draft) => kube.create(persistentVolumeClaims, draft))),
+    volumeIs: (name: string, phase: string) =>
+      settled(persistentVolumes, name, (object) => object?.status?.phase === phase),
+    claimIs: (name: string, phase: string) =>
+      settled(persistentVolumeClaims, `default/${name}`, (object) => object?.status?.phase === phase),
+  };
+}
+
+/** Resolves with the message of the first such event. */
+async function event({ informers }: Started, reason: string): Promise<string> {
+  const all = informers.of(events);
+  await all.synced();
+  return new Promise((resolve) => {
+    all.subscribe({ added: (each) => each.reason === reason && resolve(each.message ?? '') });
   });
-  return { kube, informers };
 }
 
-function volume(name: string, change: Partial<PersistentVolume['spec']> = {}): Draft<PersistentVolume> {
-  return {
-    metadata: { name },
-    spec: {
-      capacity: { storage: '2Gi' },
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: 'manual',
-      persistentVolumeReclaimPolicy: 'Retain',
-      csi: { driver: 'd', volumeHandle: name },
-      ...change,
+const inZone = (zone: string): Partial<PersistentVolume['spec']> => ({
+  nodeAffinity: {
+    required: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: [zone] }] }],
     },
-  };
-}
-
-function claim(
-  name: string,
-  change: Partial<PersistentVolumeClaim['spec']> = {},
-): Draft<PersistentVolumeClaim> {
-  return {
-    metadata: { name, namespace: 'default' },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: 'manual',
-      resources: { requests: { storage: '1Gi' } },
-      ...change,
-    },
-  };
-}
-
-async function bound(kube: KubeClient, informers: ReturnType<typeof createInformers>, name: string) {
-  const seen = await informers
-    .of(persistentVolumeClaims)
-    .waitFor(`default/${name}`, (c) => c?.status?.phase === 'Bound');
-  return kube.get(persistentVolumeClaims, { name: seen?.metadata.name ?? '', namespace: 'default' });
-}
+  },
+});
+const delayed = {
+  metadata: { name: 'manual' },
+  provisioner: 'driver.example',
+  volumeBindingMode: 'WaitForFirstConsumer',
+};
 
 test('a claim gets the smallest volume that fits, and both sides say so', async (t) => {
-  const { kube, informers } = await startBinder(t);
-  await kube.create(persistentVolumes, volume('big', { capacity: { storage: '9Gi' } }));
-  await kube.create(persistentVolumes, volume('fit'));
-  await informers.of(persistentVolumes).waitFor('fit', (v) => v?.status?.phase === 'Available');
-  await kube.create(persistentVolumeClaims, claim('data'));
-  const data = await bound(kube, informers, 'data');
-  assert.equal(data.spec.volumeName, 'fit');
-  assert.deepEqual(data.status?.capacity, { storage: '2Gi' });
+  const { kube, make, ask, volumeIs, claimIs } = await start(t);
+  await make(volume('big', { capacity: { storage: '9Gi' } }), volume('fit'));
+  await volumeIs('big', 'Available');
+  await volumeIs('fit', 'Available');
+  await ask(claim('data'));
+  const data = await claimIs('data', 'Bound');
+  assert.equal(data?.spec.volumeName, 'fit');
+  assert.deepEqual(data?.status?.capacity, { storage: '2Gi' });
   const fit = await kube.get(persistentVolumes, { name: 'fit' });
-  assert.equal(fit.spec.claimRef?.uid, data.metadata.uid);
+  assert.equal(fit.spec.claimRef?.uid, data?.metadata.uid);
   assert.equal(fit.status?.phase, 'Bound');
 });
 
 test('[PROV-1] a claim of a class is marked for its provisioner under both names', async (t) => {
-  const { kube, informers } = await startBinder(t);
+  const { kube, ask, settled } = await start(t);
   await kube.create(storageClasses, { metadata: { name: 'fast' }, provisioner: 'driver.example' });
-  await kube.create(persistentVolumeClaims, claim('data', { storageClassName: 'fast' }));
-  const marked = await informers
-    .of(persistentVolumeClaims)
-    .waitFor(
-      'default/data',
-      (c) => c?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
-    );
+  await ask(claim('data', { storageClassName: 'fast' }));
+  const marked = await settled(
+    persistentVolumeClaims,
+    'default/data',
+    (object) => object?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
+  );
   assert.deepEqual(marked?.metadata.annotations, {
     'volume.kubernetes.io/storage-provisioner': 'driver.example',
     'volume.beta.kubernetes.io/storage-provisioner': 'driver.example',
   });
 });
 
+test('[PROV-2] a volume that was made for a claim is bound to it, even where its nodes are others', async (t) => {
+  const { kube, make, ask, claimIs, volumeIs } = await start(t);
+  await kube.create(storageClasses, delayed);
+  await kube.create(nodes, { metadata: { name: 'n', labels: { zone: 'a' } } });
+  const [data] = await ask(claim('data', {}, { annotations: { 'volume.kubernetes.io/selected-node': 'n' } }));
+  const claimRef = { name: 'data', namespace: 'default', uid: data?.metadata.uid ?? '' };
+  await make(volume('pvc-1', { claimRef, ...inZone('b') }));
+  assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'pvc-1');
+  await volumeIs('pvc-1', 'Bound');
+});
+
 test('[PROV-4] a volume whose claim is deleted is released and keeps its data', async (t) => {
-  const { kube, informers } = await startBinder(t);
+  const { kube, make, ask, claimIs, volumeIs } = await start(t);
+  await make(volume('v'));
+  await ask(claim('data'));
+  await claimIs('data', 'Bound');
+  const data = { name: 'data', namespace: 'default' };
+  await kube.patch(persistentVolumeClaims, data, { metadata: { finalizers: null } }, { type: 'merge' });
+  await kube.delete(persistentVolumeClaims, data);
+  await volumeIs('v', 'Released');
+  // A claim of the same name is another claim: the data is not its.
+  await ask(claim('data'));
+  await make(volume('w', { capacity: { storage: '9Gi' } }));
+  assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'w');
+  assert.equal((await kube.get(persistentVolumes, { name: 'v' })).status?.phase, 'Released');
+});
+
+test('a delayed claim waits for its node, and then takes a volume that the node reaches', async (t) => {
+  const started = await start(t);
+  const { kube, make, ask, claimIs, volumeIs } = started;
+  await kube.create(storageClasses, delayed);
+  await kube.create(nodes, { metadata: { name: 'n', labels: { zone: 'b' } } });
+  await make(volume('in-a', inZone('a')), volume('in-b', { capacity: { storage: '5Gi' }, ...inZone('b') }));
+  await volumeIs('in-a', 'Available');
+  await volumeIs('in-b', 'Available');
+  await ask(claim('data'));
+  assert.match(await event(started, 'WaitForFirstConsumer'), /first consumer/);
+  const annotations = { 'volume.kubernetes.io/selected-node': 'n' };
+  await kube.patch(
+    persistentVolumeClaims,
+    { name: 'data', namespace: 'default' },
+    { metadata: { annotations } },
+    { type: 'merge' },
+  );
+  assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'in-b');
+});
+
+test('a reservation holds from either side, and no other claim gets it', async (t) => {
+  const { make, ask, claimIs } = await start(t);
+  await make(
+    volume('small', { capacity: { storage: '1Gi' } }),
+    volume('kept', { claimRef: { name: 'late', namespace: 'default' } }),
+    volume('named', { capacity: { storage: '9Gi' } }),
+  );
+  await ask(claim('exact', { volumeName: 'named' }));
+  assert.equal((await claimIs('exact', 'Bound'))?.spec.volumeName, 'named');
+  await ask(claim('first'));
+  assert.equal((await claimIs('first', 'Bound'))?.spec.volumeName, 'small');
+  await ask(claim('late'));
+  assert.equal((await claimIs('late', 'Bound'))?.spec.volumeName, 'kept');
+});
+
+test('of two claims for one volume one waits, with a reason, until there is another', async (t) => {
+  const started = await start(t);
+  const { make, ask, claimIs } = started;
+  await make(volume('v', { storageClassName: '' }));
+  await ask(claim('a', { storageClassName: '' }), claim('b', { storageClassName: '' }));
+  assert.match(await event(started, 'FailedBinding'), /no persistent volumes available/);
+  await make(volume('w', { storageClassName: '' }));
+  const [a, b] = [await claimIs('a', 'Bound'), await claimIs('b', 'Bound')];
+  assert.deepEqual([a?.spec.volumeName, b?.spec.volumeName].sort(), ['v', 'w']);
+});
+
+test('a hundred claims are bound side by side without getting in each other’s way', async (t) => {
+  const { kube, make, ask, claimIs, log } = await start(t);
+  const numbers = Array.from({ length: 100 }, (_, index) => index);
+  await ask(...numbers.map((index) => claim(`c${index}`)));
+  await make(...numbers.map((index) => volume(`v${index}`)));
+  for (const index of numbers) await claimIs(`c${index}`, 'Bound');
+  const { items } = await kube.list(persistentVolumeClaims);
+  assert.equal(new Set(items.map(({ spec }) => spec.volumeName)).size, 100);
+  assert.deepEqual(
+    log.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('a binding takes four writes', async (t) => {
+  let writes = 0;
+  const counting = {
+    ...row,
+    create: (ports: Parameters<typeof createBinder>[0]) => {
+      const update: typeof ports.kube.update = (...given) => {
+        writes++;
+        return ports.kube.update(...given);
+      };
+      return createBinder({ ...ports, kube: { ...ports.kube, update } });
+    },
+  };
+  const { kube, settled } = await startControllers(t, [counting]);
   await kube.create(persistentVolumes, volume('v'));
+  await settled(persistentVolumes, 'v', (object) => object?.status?.phase === 'Available');
+  assert.equal(writes, 1);
   await kube.create(persistentVolumeClaims, claim('data'));
-  const data = await bound(kube, informers, 'data');
-  await kube.update(persistentVolumeClaims, { ...data, metadata: { ...data.metadata, finalizers: [] } });
-  await kube.delete(persistentVolumeClaims, { name: 'data', namespace: 'default' });
-  await informers.of(persistentVolumes).waitFor('v', (v) => v?.status?.phase === 'Released');
+  await settled(persistentVolumeClaims, 'default/data', (object) => object?.status?.phase === 'Bound');
+  // Another claim comes and is bound: whatever the first set in motion has come to rest.
+  await kube.create(persistentVolumes, volume('w'));
+  await kube.create(persistentVolumeClaims, claim('other'));
+  await settled(persistentVolumeClaims, 'default/other', (object) => object?.status?.phase === 'Bound');
+  assert.equal(writes, 10);
+});
+
+test('a claim from before the default class gets it when it comes', async (t) => {
+  const { kube, ask, settled } = await start(t);
+  const draft = claim('data');
+  delete draft.spec.storageClassName;
+  await ask(draft);
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  await kube.create(storageClasses, {
+    metadata: { name: 'usual', annotations },
+    provisioner: 'driver.example',
+  });
+  const asked = await settled(
+    persistentVolumeClaims,
+    'default/data',
+    (object) => object?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
+  );
+  assert.equal(asked?.spec.storageClassName, 'usual');
+});
+
+test('a class that is not there is said to be missing, and used when it comes', async (t) => {
+  const started = await start(t);
+  await started.ask(claim('data'));
+  assert.equal(await event(started, 'ProvisioningFailed'), 'storageclass.storage.k8s.io "manual" not found');
+  await started.kube.create(storageClasses, { metadata: { name: 'manual' }, provisioner: 'd' });
+  assert.match(await event(started, 'ExternalProvisioning'), /external provisioner 'd'/);
+});
+
+test('a claim whose volume is gone says so, and only that', async (t) => {
+  const started = await start(t);
+  const { kube, make, ask, claimIs } = started;
+  await make(volume('v'));
+  await ask(claim('data'));
+  await claimIs('data', 'Bound');
+  await kube.patch(persistentVolumes, { name: 'v' }, { metadata: { finalizers: null } }, { type: 'merge' });
+  await kube.delete(persistentVolumes, { name: 'v' });
+  const lost = await claimIs('data', 'Lost');
+  assert.equal(lost?.spec.volumeName, 'v');
+  assert.equal(lost?.status?.capacity, undefined);
+  assert.match(await event(started, 'ClaimLost'), /Data on the volume is lost/);
+});
+
+test('a volume made for a claim that has another is released, to be deleted by who made it', async (t) => {
+  const { make, ask, claimIs, volumeIs } = await start(t);
+  await make(volume('v'));
+  const [data] = await ask(claim('data'));
+  await claimIs('data', 'Bound');
+  const claimRef = { name: 'data', namespace: 'default', uid: data?.metadata.uid ?? '' };
+  await make(
+    volume(
+      'spare',
+      { claimRef, persistentVolumeReclaimPolicy: 'Delete' },
+      { annotations: { 'pv.kubernetes.io/provisioned-by': 'd' } },
+    ),
+  );
+  await volumeIs('spare', 'Released');
+  await volumeIs('v', 'Bound');
+});
+
+test('a claim that is being deleted gets nothing new', async (t) => {
+  const { kube, make, ask, claimIs, restart } = await start(t);
+  await restart(async () => {
+    await ask(claim('going'), claim('staying'));
+    await kube.delete(persistentVolumeClaims, { name: 'going', namespace: 'default' });
+    await make(volume('v'));
+  });
+  assert.equal((await claimIs('staying', 'Bound'))?.spec.volumeName, 'v');
 });

@@ -78,6 +78,19 @@ test('the volume a claim should have', () => {
       expected: 'mine',
     },
     {
+      name: 'reserved for this claim, of whatever class',
+      volumes: [pv('mine', { claimRef: { name: 'data', namespace: 'ns' }, storageClassName: 'slow' })],
+      expected: 'mine',
+    },
+    {
+      name: 'reserved for this claim but too small: another will do',
+      volumes: [
+        pv('mine', { claimRef: { name: 'data', namespace: 'ns' }, capacity: { storage: '1Gi' } }),
+        pv('free'),
+      ],
+      expected: 'free',
+    },
+    {
       name: 'reserved for an earlier claim of the same name is not ours',
       volumes: [pv('old', { claimRef: { name: 'data', namespace: 'ns', uid: 'other' } })],
       expected: undefined,

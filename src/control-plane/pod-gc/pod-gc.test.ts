@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { nodes, pods } from '../../api/kinds.ts';
+import { VirtualClock } from '../../runtime/virtual-clock.ts';
 import { pod } from '../testing/objects.ts';
 import { startControllers } from '../testing/start-controllers.ts';
 import { decidePod } from './decide-pod.ts';
-import { createPodGc } from './pod-gc.ts';
+import { createPodGc, QUARANTINE_MS } from './pod-gc.ts';
 
-const start = (t: TestContext, quarantineMs = 0) =>
+const start = (t: TestContext) =>
   startControllers(t, [
-    { account: 'pod-garbage-collector', create: (ports) => createPodGc(ports, { quarantineMs }) },
+    { account: 'pod-garbage-collector', create: (ports) => createPodGc(ports, { quarantineMs: 0 }) },
   ]);
 const named = (name: string) => ({ name, namespace: 'default' });
 
@@ -40,12 +42,26 @@ test('such a pod is first said to have failed, and why', async (t) => {
 });
 
 test('a node that comes back in time keeps its pods', async (t) => {
-  const started = await start(t, 300);
+  const clock = new VirtualClock();
+  const started = await startControllers(t, [
+    { account: 'pod-garbage-collector', create: (ports) => createPodGc({ ...ports, clock }) },
+  ]);
   const { kube } = started;
   await kube.create(pods, pod('p', { nodeName: 'a' }));
   await kube.create(pods, pod('q', { nodeName: 'b' }));
+  while (clock.pendingTimers === 0) await setImmediate();
+  await clock.advance(QUARANTINE_MS / 2);
+  await kube.get(pods, named('q'));
   await kube.create(nodes, { metadata: { name: 'a' } });
-  await started.settled(pods, 'default/q', (object) => object === undefined);
+  const gone = started.settled(pods, 'default/q', (object) => object === undefined);
+  let isGone = false;
+  void gone.then(() => {
+    isGone = true;
+  });
+  while (!isGone) {
+    await clock.advance(QUARANTINE_MS);
+    await setImmediate();
+  }
   await kube.get(pods, named('p'));
 });
 
