@@ -2,6 +2,7 @@
 // it is a queue; between processes a lock on one byte of a file, which the kernel gives up when its holder dies.
 
 import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import type { SystemCalls } from '../../runtime/mount/system-calls.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { keyLocks } from '../key-locks.ts';
@@ -26,22 +27,34 @@ export function processLocks(): MachineLocks {
   );
 }
 
-/**
- * For all processes that open the same file. Without `lockByte` (no native binding) a second process would not be seen;
- * the command then refuses to share a state directory.
- */
+/** For all processes that open the same file; for one alone, and no second, where the native binding is missing. */
 export function fileLocks(
   path: string,
   { calls, clock }: { calls: SystemCalls; clock: Clock },
 ): MachineLocks {
   const { lockByte } = calls;
-  if (lockByte === undefined) return processLocks();
+  if (lockByte === undefined) return { ...processLocks(), close: takeAlone(path) };
   const fd = openSync(path, 'a+', 0o600);
   return lockingBytes(
     (key, unlock) => lockByte(fd, offsetOf(key), unlock),
     (signal) => clock.sleep(POLL_MS, signal),
     () => closeSync(fd),
   );
+}
+
+/** A transaction that stays open: SQLite's lock on the file is the kernel's too, and goes with the process. */
+function takeAlone(path: string): () => void {
+  const database = new DatabaseSync(`${path}.alone`);
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    throw new Error(
+      `another process uses the state directory of ${path}, and without the native binding (koffi) only one can; stop it or choose another directory`,
+      { cause: error },
+    );
+  }
+  return () => database.close();
 }
 
 function lockingBytes(
