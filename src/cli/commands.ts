@@ -11,6 +11,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   up: { group: 'Run', load: () => import('./up.ts') },
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
   'controller-manager': { group: 'Run', load: () => import('./controller-manager.ts') },
+  scheduler: { group: 'Run', load: () => import('./scheduler.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
   provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },
