@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -31,15 +31,23 @@ const untilEntry = (world: NodeWorld, driver: string, nodeId: string | undefined
 
 test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there and that come, and tells node and registrar', (t) =>
   inWorld(t, options, async (world) => {
-    const first = world.scripted({ name: 'first.test', nodeId: 'id-1', segments: { [`${PREFIX}zone`]: 'a' }, maxVolumesPerNode: 7 });
+    const first = world.scripted({
+      name: 'first.test',
+      nodeId: 'id-1',
+      segments: { [`${PREFIX}zone`]: 'a' },
+      maxVolumesPerNode: 7,
+    });
     const before = await world.register('n1', first);
     await world.startNode();
     const second = world.scripted({ name: 'second.test', nodeId: 'id-2' });
     const after = await world.register('n1', second);
-    assert.deepEqual([await told(before), await told(after)], [
-      { registered: true, error: '' },
-      { registered: true, error: '' },
-    ]);
+    assert.deepEqual(
+      [await told(before), await told(after)],
+      [
+        { registered: true, error: '' },
+        { registered: true, error: '' },
+      ],
+    );
     const node = (await world.until(nodes, 'n1', (now) => Object.keys(nodeIdsOf(now)).length === 2)) as Node;
     assert.deepEqual(nodeIdsOf(node), { 'first.test': 'id-1', 'second.test': 'id-2' });
     assert.equal(node.metadata.labels?.[`${PREFIX}zone`], 'a');
@@ -60,7 +68,10 @@ test('[REG-7] a socket that is removed takes node ID and topology keys along, an
   inWorld(t, options, async (world) => {
     await world.startNode();
     const kept = await world.register('n1', world.scripted({ name: 'kept.test', nodeId: 'id-k' }));
-    const gone = await world.register('n1', world.scripted({ name: 'gone.test', nodeId: 'id-g', segments: { [`${PREFIX}rack`]: '1' } }));
+    const gone = await world.register(
+      'n1',
+      world.scripted({ name: 'gone.test', nodeId: 'id-g', segments: { [`${PREFIX}rack`]: '1' } }),
+    );
     await told(kept);
     await told(gone);
     await gone.stop();
@@ -122,7 +133,11 @@ test('[REG-10] many drivers that register at once, on two nodes, lose nobody’s
     for (const node of ['n1', 'n2']) {
       const csiNode = await world.until(csiNodes, node, (now) => now?.spec?.drivers?.length === names.length);
       for (const name of names) assert.equal(entry(csiNode, name)?.nodeID, `${node}-${name}`);
-      const object = await world.until(nodes, node, (now) => Object.keys(nodeIdsOf(now)).length === names.length);
+      const object = await world.until(
+        nodes,
+        node,
+        (now) => Object.keys(nodeIdsOf(now)).length === names.length,
+      );
       assert.equal(Object.keys(nodeIdsOf(object)).length, names.length);
     }
   }));
@@ -130,8 +145,16 @@ test('[REG-10] many drivers that register at once, on two nodes, lose nobody’s
 test('[REG-6] a label with another value is a registration error that says so, and the label stays', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
-    await world.admin.patch(nodes, { name: 'n1' }, { metadata: { labels: { [`${PREFIX}zone`]: 'b' } } }, { type: 'merge' });
-    const registrar = await world.register('n1', world.scripted({ name: 'd.test', segments: { [`${PREFIX}zone`]: 'a' } }));
+    await world.admin.patch(
+      nodes,
+      { name: 'n1' },
+      { metadata: { labels: { [`${PREFIX}zone`]: 'b' } } },
+      { type: 'merge' },
+    );
+    const registrar = await world.register(
+      'n1',
+      world.scripted({ name: 'd.test', segments: { [`${PREFIX}zone`]: 'a' } }),
+    );
     const status = await told(registrar);
     assert.equal(status.registered, false);
     assert.match(status.error, /topology\.test\/zone=a, but Node n1 has the label topology\.test\/zone=b/);
@@ -175,23 +198,40 @@ test('a registrar that lies about its driver, speaks another version or is anoth
     const liar = await world.register('n1', driver, { announcedName: 'liar.test', socket: 'a.sock' });
     assert.match((await told(liar)).error, /announces driver liar\.test .* calls itself honest\.test/);
     const endpoint = liar.driver.address;
-    const old = await world.announce('n1', { name: 'old.test', endpoint, versions: ['0.3.0'], socket: 'b.sock' });
+    const old = await world.announce('n1', {
+      name: 'old.test',
+      endpoint,
+      versions: ['0.3.0'],
+      socket: 'b.sock',
+    });
     assert.match((await told(old)).error, /CSI versions \["0\.3\.0"\]/);
-    const other = await world.announce('n1', { name: 'gpu.test', endpoint, type: 'DRAPlugin', socket: 'c.sock' });
+    const other = await world.announce('n1', {
+      name: 'gpu.test',
+      endpoint,
+      type: 'DRAPlugin',
+      socket: 'c.sock',
+    });
     const honest = await world.announce('n1', { name: 'honest.test', endpoint, socket: 'd.sock' });
     assert.equal((await told(honest)).registered, true);
     assert.deepEqual(other.statuses, []);
     const csiNode = await untilEntry(world, 'honest.test', 'scripted-node');
-    assert.deepEqual(csiNode?.spec?.drivers.map(({ name }) => name), ['honest.test']);
+    assert.deepEqual(
+      csiNode?.spec?.drivers.map(({ name }) => name),
+      ['honest.test'],
+    );
   }));
 
-test('[REG-3] a socket that hangs, a dead one and a plain file hold up nobody', (t) =>
+test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const directory = join(world.root('n1'), 'plugins_registry');
-    const hanging = createServer(() => {});
+    const accepted = new Set<Socket>();
+    const hanging = createServer((socket) => accepted.add(socket));
     await new Promise<void>((resolve) => hanging.listen(join(directory, 'hangs.sock'), resolve));
-    t.after(() => hanging.close());
+    t.after(() => {
+      for (const socket of accepted) socket.destroy();
+      hanging.close();
+    });
     await writeFile(join(directory, 'file.sock'), '');
     const good = await world.register('n1', world.scripted({ name: 'good.test' }));
     assert.equal((await told(good)).registered, true);
@@ -201,7 +241,10 @@ test('[REG-3] a socket that hangs, a dead one and a plain file hold up nobody', 
 test('[REG-8] CSINodeInfo is missing at first: all else works; installed later, it is filled in', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
-    const registrar = await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'id', segments: { [`${PREFIX}zone`]: 'a' } }));
+    const registrar = await world.register(
+      'n1',
+      world.scripted({ name: 'd.test', nodeId: 'id', segments: { [`${PREFIX}zone`]: 'a' } }),
+    );
     assert.equal((await told(registrar)).registered, true);
     await untilEntry(world, 'd.test', 'id');
     await world.create(customResourceDefinitions, nodeInfoDefinition);
@@ -224,7 +267,12 @@ const nodeInfoDefinition = {
   spec: {
     group: 'csi.storage.k8s.io',
     scope: 'Cluster',
-    names: { kind: 'CSINodeInfo', listKind: 'CSINodeInfoList', plural: 'csinodeinfos', singular: 'csinodeinfo' },
+    names: {
+      kind: 'CSINodeInfo',
+      listKind: 'CSINodeInfoList',
+      plural: 'csinodeinfos',
+      singular: 'csinodeinfo',
+    },
     versions: [
       {
         name: 'v1alpha1',

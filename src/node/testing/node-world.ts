@@ -79,6 +79,7 @@ export class NodeWorld {
   readonly log: MemoryLog = memoryLog();
   readonly #clock: Clock;
   readonly #stop = new AbortController();
+  readonly #nodes: RunningNode[] = [];
   readonly #informers;
 
   constructor(t: TestContext, server: ApiServer, directory: string, mounter: Mounter, clock: Clock) {
@@ -142,7 +143,7 @@ export class NodeWorld {
         return stopping;
       },
     };
-    this.t.after(() => node.stop());
+    this.#nodes.push(node);
     await agent.ready;
     return node;
   }
@@ -236,7 +237,12 @@ export class NodeWorld {
     const driver = new ScriptedDriver(options);
     const mounts: Interceptor = async (call, next) => {
       const answer = await next();
-      const { targetPath } = call.request as { targetPath?: string };
+      const { targetPath, stagingTargetPath } = call.request as {
+        targetPath?: string;
+        stagingTargetPath?: string;
+      };
+      if (stagingTargetPath && call.method.name === 'NodeUnstageVolume')
+        await this.mounter.unmount(stagingTargetPath);
       if (targetPath && call.method.name === 'NodePublishVolume') {
         if (!(await this.mounter.isMountPoint(targetPath))) await this.mounter.bind('/source', targetPath);
       }
@@ -446,8 +452,10 @@ export class NodeWorld {
 
   async end(): Promise<void> {
     this.#stop.abort();
+    await Promise.all(this.#nodes.map((node) => node.stop()));
     const table = await readFile('/proc/self/mountinfo', 'utf8');
     const left = table.split('\n').filter((line) => line.includes(this.directory));
+    for (const line of left.reverse()) await this.mounter.unmount(line.split(' ')[4] ?? '');
     assert.deepEqual(left, [], 'mounts were left behind');
     await rm(this.directory, { recursive: true, force: true });
   }

@@ -1,7 +1,28 @@
 import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import type { NodePublishVolumeRequest, NodeStageVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
-import { inWorld } from '../testing/node-world.ts';
+import {
+  csiNodes,
+  nodes,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { ephemeralVolumeHandle } from '../../api/volumes.ts';
+import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
+import type {
+  NodeExpandVolumeRequest,
+  NodePublishVolumeRequest,
+  NodeStageVolumeRequest,
+  NodeUnpublishVolumeRequest,
+} from '../../csi/generated/csi/v1/csi_pb.ts';
+import { realClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { inWorld, type NodeWorld } from '../testing/node-world.ts';
 
 const DRIVER = 'scripted.csi.test';
 const claimVolume = (name: string, claimName = name, readOnly = false) => ({
@@ -47,4 +68,567 @@ test('[MNT-1] waits for attach, stages once for two pods, publishes at a path of
     await world.untilInUse('n1', []);
     assert.equal(driver.callsOf('NodeUnpublishVolume').length, 2);
     assert.equal(driver.callsOf('NodeUnstageVolume').length, 1);
+  }));
+
+/** A node with the scripted driver, whose volumes need no attaching unless told. */
+async function ready(
+  world: NodeWorld,
+  options: { spec?: object; driver?: Parameters<NodeWorld['scripted']>[0]; podInfo?: boolean } = {},
+) {
+  const driver = world.scripted(options.driver ?? {});
+  const node = await world.startNode();
+  await world.driverObject(DRIVER, { attachRequired: false, ...options.spec });
+  const registrar = await world.register(
+    'n1',
+    driver,
+    options.podInfo === undefined ? {} : { podInfo: options.podInfo },
+  );
+  return { driver, node, registrar };
+}
+
+const lastPublish = (driver: { callsOf<T>(method: string): T[] }) =>
+  driver.callsOf<NodePublishVolumeRequest>('NodePublishVolume').at(-1) as NodePublishVolumeRequest;
+
+test('a pod becomes Running when its volumes are there, says where, and goes only after they are unmounted', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const release = Promise.withResolvers<void>();
+    driver.script('NodePublishVolume', { until: release.promise });
+    const pod = await world.pod('p', [claimVolume('data'), { name: 'scratch', emptyDir: {} }]);
+    await driver.until(() => driver.callsOf('NodePublishVolume').length === 1);
+    assert.equal((await world.admin.get(pods, { name: 'p', namespace: 'default' })).status?.phase, 'Pending');
+    release.resolve();
+    const running = await world.untilRunning(pod);
+    const path = lastPublish(driver).targetPath;
+    assert.deepEqual(JSON.parse(running.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] ?? ''), { data: path });
+    for (const type of ['Ready', 'ContainersReady', 'Initialized']) {
+      assert.equal(running.status?.conditions?.find((each) => each.type === type)?.status, 'True', type);
+    }
+    driver.always('NodeUnpublishVolume', { fail: 'INTERNAL', message: 'busy' });
+    await world.deletePod(pod);
+    await world.untilEvent('FailedUnMount', /UnmountVolume.*busy/);
+    assert.ok(await world.exists(pods, keyOf(pod)), 'it is still there while its volume is');
+    driver.always('NodeUnpublishVolume', undefined);
+    await world.untilGone(pod);
+    assert.equal(world.memory.mounts.length, 0);
+    assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), []);
+  }));
+
+test('a grace period is honoured: the volume stays until it is over', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    await world.deletePod(pod, 2);
+    const deleting = await world.until(
+      pods,
+      keyOf(pod),
+      (now) => now?.metadata.deletionTimestamp !== undefined,
+    );
+    await world.untilGone(pod);
+    assert.ok(Date.now() >= Date.parse(deleting?.metadata.deletionTimestamp ?? ''), 'not before the end');
+    assert.equal(driver.callsOf('NodeUnpublishVolume').length, 1);
+  }));
+
+test('[MNT-2] failures of unpublish and unstage are retried, and nothing is removed before it is unmounted', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const path = lastPublish(driver).targetPath;
+    await mkdir(path);
+    // It says that it is done, and is not.
+    driver.script('NodeUnpublishVolume', { fail: 'UNAVAILABLE' }, { fail: 'INTERNAL' });
+    driver.script('NodeUnstageVolume', { fail: 'DEADLINE_EXCEEDED' });
+    await world.deletePod(pod);
+    await driver.until(() => driver.callsOf('NodeUnpublishVolume').length === 2);
+    assert.ok(await world.mounter.isMountPoint(path));
+    assert.ok((await readdir(dirname(path))).includes('vol_data.json'), 'the record stays');
+    await world.untilGone(pod);
+    await driver.until(() => driver.staged.size === 0);
+    assert.equal(driver.callsOf('NodeUnstageVolume').length, 2);
+    await world.untilInUse('n1', []);
+  }));
+
+test('a driver that says it published and mounted nothing is found out and asked again', (t) =>
+  inWorld(t, {}, async (world) => {
+    const driver = world.scripted();
+    await world.startNode();
+    await world.driverObject(DRIVER, { attachRequired: false });
+    let lies = 2;
+    await world.register('n1', {
+      ...driver,
+      name: driver.name,
+      services: driver.services,
+      interceptors: [
+        driver.interceptor,
+        async (call, next) => {
+          if (call.method.name === 'NodePublishVolume' && lies-- > 0) return await next();
+          const answer = await next();
+          const { targetPath } = call.request as { targetPath?: string };
+          if (targetPath && call.method.name === 'NodePublishVolume')
+            await world.mounter.bind('/source', targetPath);
+          if (targetPath && call.method.name === 'NodeUnpublishVolume')
+            await world.mounter.unmount(targetPath);
+          return answer;
+        },
+      ],
+    });
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    await world.untilEvent(
+      'FailedMount',
+      /answered that volume handle-data is published, but nothing is mounted/,
+    );
+    await world.untilRunning(pod);
+    assert.equal(driver.callsOf('NodePublishVolume').length, 3);
+  }));
+
+test('a pod waits with words: no claim, not bound, not attached, no driver', (t) =>
+  inWorld(t, {}, async (world) => {
+    await world.startNode();
+    await world.driverObject(DRIVER);
+    const pod = await world.pod('p', [claimVolume('data')]);
+    const message = (now: Pod | undefined) =>
+      now?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+    const untilMessage = (text: RegExp) => world.until(pods, keyOf(pod), (now) => text.test(message(now)));
+    await untilMessage(/volume data: claim default\/data does not exist/);
+    await world.volume({ name: 'data', driver: DRIVER });
+    await untilMessage(/driver scripted\.csi\.test is not registered on node n1 \(registered: none\)/);
+    const driver = world.scripted();
+    await world.register('n1', driver);
+    await untilMessage(/not attached to node n1: waiting for the attach\/detach controller/);
+    await world.attach('pv-data', { driver: DRIVER, handle: 'handle-data' });
+    await world.untilRunning(pod);
+  }));
+
+test('[POD-2] [POD-3] [POD-4] pod information goes into NodePublishVolume when the registrar asks for it, and never into NodeStageVolume', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { podInfo: true });
+    const volumeAttributes = { mine: 'yes', 'csi.storage.k8s.io/pod.name': 'forged' };
+    await world.volume({ name: 'data', driver: DRIVER, csi: { volumeAttributes } });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const context = { ...lastPublish(driver).volumeContext };
+    for (const prefix of ['csi.storage.k8s.io/', 'csi.kubernetes.io/']) {
+      assert.equal(context[`${prefix}pod.name`], 'p');
+      assert.equal(context[`${prefix}pod.namespace`], 'default');
+      assert.equal(context[`${prefix}pod.uid`], pod.metadata.uid);
+      assert.equal(context[`${prefix}serviceAccount.name`], 'default');
+    }
+    assert.equal(context.mine, 'yes');
+    const [stage] = driver.callsOf<NodeStageVolumeRequest>('NodeStageVolume');
+    assert.deepEqual({ ...stage?.volumeContext }, { mine: 'yes' });
+  }));
+
+test('[POD-2] [POD-3] CSIDriver.podInfoOnMount turns it on too; without either there is none, whatever the volume says', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { spec: { podInfoOnMount: true } });
+    const other = world.scripted({ name: 'other.test' });
+    await world.driverObject('other.test', { attachRequired: false });
+    await world.register('n1', other, { podInfo: false });
+    const volumeAttributes = {
+      'csi.kubernetes.io/pod.uid': 'forged',
+      'csi.storage.k8s.io/ephemeral': 'true',
+    };
+    await world.volume({ name: 'on', driver: DRIVER, csi: { volumeAttributes } });
+    await world.volume({ name: 'off', driver: 'other.test', csi: { volumeAttributes } });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('on'), claimVolume('off')]));
+    assert.equal(lastPublish(driver).volumeContext['csi.kubernetes.io/pod.uid'], pod.metadata.uid);
+    assert.deepEqual({ ...lastPublish(other).volumeContext }, {});
+  }));
+
+test('[INL-1] an ephemeral inline volume: a handle of its own, publish and unpublish only, no attach', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, {
+      spec: { attachRequired: true, volumeLifecycleModes: ['Ephemeral'] },
+    });
+    const volume = {
+      name: 'scratch',
+      csi: { driver: DRIVER, volumeHandle: 'mine', volumeAttributes: { size: '1' } },
+    };
+    const running = [
+      await world.untilRunning(await world.pod('a', [volume])),
+      await world.untilRunning(await world.pod('b', [volume])),
+    ];
+    const handles = driver
+      .callsOf<NodePublishVolumeRequest>('NodePublishVolume')
+      .map(({ volumeId }) => volumeId);
+    assert.deepEqual(
+      handles,
+      running.map((pod) => ephemeralVolumeHandle(pod.metadata.uid, 'scratch')),
+    );
+    assert.deepEqual(
+      { ...lastPublish(driver).volumeContext },
+      { size: '1', 'csi.storage.k8s.io/ephemeral': 'true' },
+    );
+    assert.deepEqual((await world.admin.get(nodes, { name: 'n1' })).status?.volumesInUse ?? [], []);
+    for (const pod of running) await world.deletePod(pod);
+    for (const pod of running) await world.untilGone(pod);
+    assert.deepEqual(
+      driver
+        .callsOf<NodeUnpublishVolumeRequest>('NodeUnpublishVolume')
+        .map(({ volumeId }) => volumeId)
+        .sort(),
+      handles.sort(),
+    );
+    assert.deepEqual(driver.callsOf('NodeStageVolume'), []);
+    assert.deepEqual(driver.callsOf('NodeUnstageVolume'), []);
+  }));
+
+test('[INL-2] a persistent inline volume: its own handle, attached, staged, published, and back', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { spec: { attachRequired: true } });
+    const csi = { driver: DRIVER, volumeHandle: 'existing' };
+    const pod = await world.pod('p', [{ name: 'data', csi }]);
+    await world.untilInUse('n1', [`kubernetes.io/csi/${DRIVER}^existing`]);
+    await world.attachInline(csi);
+    await world.untilRunning(pod);
+    assert.equal(lastPublish(driver).volumeId, 'existing');
+    assert.equal(driver.callsOf<NodeStageVolumeRequest>('NodeStageVolume')[0]?.volumeId, 'existing');
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+    await world.untilInUse('n1', []);
+    assert.deepEqual([driver.published.size, driver.staged.size], [0, 0]);
+  }));
+
+test('[INL-3] a mode that the driver does not declare is refused at the node, though admission did not know the driver', (t) =>
+  inWorld(t, {}, async (world) => {
+    const driver = world.scripted();
+    await world.startNode();
+    await world.register('n1', driver);
+    const pod = await world.pod('p', [{ name: 'scratch', csi: { driver: DRIVER } }]);
+    await world.untilEvent(
+      'FailedMount',
+      /volume scratch: without volumeHandle this asks driver .* ephemeral/,
+    );
+    assert.deepEqual(driver.callsOf('NodePublishVolume'), []);
+    await world.driverObject(DRIVER, { attachRequired: false, volumeLifecycleModes: ['Ephemeral'] });
+    await world.untilRunning(pod);
+  }));
+
+test('[INL-5] [SEC-1] secrets reach exactly their calls; inline ones come from the pod’s namespace', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { spec: { volumeLifecycleModes: ['Ephemeral', 'Persistent'] } });
+    const secret = (name: string, namespace: string, word: string) =>
+      world.create(secrets, {
+        metadata: { name, namespace },
+        data: { word: Buffer.from(word).toString('base64') },
+      });
+    await secret('stage', 'kube-system', 'stage-word');
+    await secret('publish', 'kube-system', 'publish-word');
+    await secret('local', 'default', 'local-word');
+    await secret('local', 'kube-system', 'not-this-one');
+    await world.volume({
+      name: 'data',
+      driver: DRIVER,
+      csi: {
+        nodeStageSecretRef: { name: 'stage', namespace: 'kube-system' },
+        nodePublishSecretRef: { name: 'publish', namespace: 'kube-system' },
+      },
+    });
+    const pod = await world.pod('p', [
+      claimVolume('data'),
+      { name: 'scratch', csi: { driver: DRIVER, nodePublishSecretRef: { name: 'local' } } },
+    ]);
+    await world.untilRunning(pod);
+    const secretsOf = (method: string) =>
+      driver
+        .callsOf<NodePublishVolumeRequest>(method)
+        .map((call) => [call.volumeId === 'handle-data', { ...call.secrets }]);
+    assert.deepEqual(secretsOf('NodeStageVolume'), [[true, { word: 'stage-word' }]]);
+    assert.deepEqual(
+      secretsOf('NodePublishVolume').sort(([a], [b]) => Number(b) - Number(a)),
+      [
+        [true, { word: 'publish-word' }],
+        [false, { word: 'local-word' }],
+      ],
+    );
+    const said =
+      JSON.stringify(world.log.lines) +
+      JSON.stringify(await world.admin.get(pods, { name: 'p', namespace: 'default' }));
+    for (const word of ['stage-word', 'publish-word', 'local-word']) assert.ok(!said.includes(word), word);
+  }));
+
+test('[SEC-1] a secret that is deleted between stage and publish: an event that names it, and a retry once it is back', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    const make = () =>
+      world.create(secrets, { metadata: { name: 's', namespace: 'default' }, stringData: { a: 'b' } });
+    await make();
+    driver.script('NodeStageVolume', {
+      until: world.admin.delete(secrets, { name: 's', namespace: 'default' }),
+    });
+    await world.volume({
+      name: 'data',
+      driver: DRIVER,
+      csi: { nodePublishSecretRef: { name: 's', namespace: 'default' } },
+    });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    await world.untilEvent('FailedMount', /secret default\/s does not exist/);
+    assert.deepEqual(driver.callsOf('NodePublishVolume'), []);
+    await make();
+    await world.untilRunning(pod);
+  }));
+
+test('[MNT-3] read-only, mount options, file system, access modes and the driver’s own group reach the driver', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, {
+      driver: { node: ['STAGE_UNSTAGE_VOLUME', 'SINGLE_NODE_MULTI_WRITER', 'VOLUME_MOUNT_GROUP'] },
+    });
+    await world.volume({
+      name: 'data',
+      driver: DRIVER,
+      csi: { fsType: 'xfs' },
+      spec: { mountOptions: ['noatime'], accessModes: ['ReadWriteOncePod'] },
+    });
+    const spec = { securityContext: { fsGroup: 4711 } };
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data', 'data', true)], { spec }));
+    const call = lastPublish(driver);
+    assert.equal(call.readonly, true);
+    assert.equal(call.volumeCapability?.accessMode?.mode, 6, 'SINGLE_NODE_SINGLE_WRITER');
+    assert.deepEqual(
+      call.volumeCapability?.accessType.case === 'mount' && {
+        ...call.volumeCapability.accessType.value,
+        $typeName: '',
+      },
+      {
+        $typeName: '',
+        fsType: 'xfs',
+        mountFlags: ['noatime'],
+        volumeMountGroup: '4711',
+      },
+    );
+    const rival = await world.pod('q', [claimVolume('data')]);
+    await world.untilEvent('FailedMount', /ReadWriteOncePod and pod default\/p has it/);
+    await world.deletePod(pod);
+    await world.untilRunning(rival);
+  }));
+
+test('[MNT-3] a raw block volume is published at its own path; volumeMounts for it is refused with words', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'disk', driver: DRIVER, spec: { volumeMode: 'Block' } });
+    const containers = (use: object) => ({ containers: [{ name: 'main', image: 'none', ...use }] });
+    const wrong = await world.pod('w', [claimVolume('disk')], {
+      spec: containers({ volumeMounts: [{ name: 'disk', mountPath: '/x' }] }),
+    });
+    await world.untilEvent('FailedMount', /volume disk is a raw block device.*use volumeDevices/);
+    await world.deletePod(wrong);
+    await world.untilGone(wrong);
+    const pod = await world.untilRunning(
+      await world.pod('p', [claimVolume('disk')], {
+        spec: containers({ volumeDevices: [{ name: 'disk', devicePath: '/dev/x' }] }),
+      }),
+    );
+    const call = lastPublish(driver);
+    assert.equal(call.volumeCapability?.accessType.case, 'block');
+    const blockDir = join(world.root('n1'), 'plugins/kubernetes.io/csi/volumeDevices');
+    assert.equal(call.targetPath, join(blockDir, 'publish/pv-disk', pod.metadata.uid));
+    assert.equal(call.stagingTargetPath, join(blockDir, 'staging/pv-disk'));
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+    await world.untilInUse('n1', []);
+    assert.equal(world.memory.mounts.length, 0);
+  }));
+
+test('a pod with two volumes of one claim publishes it once, under both names', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.untilRunning(
+      await world.pod('p', [claimVolume('a', 'data', true), claimVolume('b', 'data')]),
+    );
+    assert.equal(driver.callsOf('NodePublishVolume').length, 1);
+    const { targetPath, readonly } = lastPublish(driver);
+    assert.equal(readonly, false, 'one of them writes');
+    assert.deepEqual(JSON.parse(pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] ?? ''), {
+      a: targetPath,
+      b: targetPath,
+    });
+  }));
+
+test('an answer after the deadline or a lost one leaves the volume uncertain: asked again, then torn down though it never ran', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    driver.always('NodePublishVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    await driver.until(() => driver.callsOf('NodePublishVolume').length === 2);
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+    await world.untilInUse('n1', []);
+    assert.deepEqual([driver.published.size, driver.staged.size, world.memory.mounts.length], [0, 0, 0]);
+  }));
+
+test('a final refusal leaves nothing behind: no record, no directory, no unpublish', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    driver.always('NodeStageVolume', { fail: 'INVALID_ARGUMENT', message: 'not with me' });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    await world.untilEvent(
+      'FailedMount',
+      /MountVolume\.MountDevice failed for volume "pv-data".*not with me/,
+    );
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+    assert.deepEqual(driver.callsOf('NodeUnstageVolume'), []);
+    assert.deepEqual(await readdir(join(world.root('n1'), 'plugins/kubernetes.io/csi', DRIVER)), []);
+  }));
+
+for (const [what, put] of [
+  ['a symbolic link out of the pod’s directory', (path: string) => symlink('/etc', path)],
+  ['a file', (path: string) => writeFile(path, 'precious')],
+] as const) {
+  test(`a target path that is ${what} is refused, and nothing is deleted`, (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver } = await ready(world, { driver: { node: [] } });
+      await world.volume({ name: 'data', driver: DRIVER });
+      const hold = Promise.withResolvers<void>();
+      driver.script('NodePublishVolume', { until: hold.promise, fail: 'UNAVAILABLE' });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await driver.until(() => driver.callsOf('NodePublishVolume').length === 1);
+      const path = lastPublish(driver).targetPath;
+      await put(path);
+      hold.resolve();
+      await world.untilEvent('FailedMount', /the target path .* is left alone/);
+      assert.equal(driver.callsOf('NodePublishVolume').length, 1);
+      await world.deletePod(pod);
+      await world.untilEvent('FailedUnMount', /is left alone/);
+      assert.ok((await readdir(dirname(path))).includes('mount'), 'it is still there');
+    }));
+}
+
+test('a pod directory that somebody else filled keeps its content, and the event says where', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const foreign = join(dirname(lastPublish(driver).targetPath), 'precious');
+    await writeFile(foreign, 'data');
+    await world.deletePod(pod);
+    await world.untilEvent('FailedUnMount', /is not empty though nothing is mounted there/);
+    assert.equal(await readFile(foreign, 'utf8'), 'data');
+    assert.equal(driver.published.size, 0, 'it is unpublished all the same');
+  }));
+
+test('a published mount that died is unpublished and published anew when its driver registers again', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver, registrar } = await ready(world);
+    await world.volume({ name: 'data', driver: DRIVER });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const { targetPath, stagingTargetPath } = lastPublish(driver);
+    world.memory.corrupt(targetPath);
+    await registrar.stop();
+    await world.until(csiNodes, 'n1', (now) => (now?.spec?.drivers ?? []).length === 0);
+    const again = await world.announce('n1', { name: DRIVER, endpoint: registrar.driver.address });
+    await driver.until(() => driver.callsOf('NodePublishVolume').length === 2 && driver.published.size === 1);
+    assert.deepEqual(methodsOf(driver, 3), ['NodePublishVolume', 'NodeUnpublishVolume', 'NodePublishVolume']);
+    // Now the staged one: everything from it is made anew.
+    await world.mounter.bind('/source', stagingTargetPath);
+    world.memory.corrupt(stagingTargetPath);
+    await again.stop();
+    await world.until(csiNodes, 'n1', (now) => (now?.spec?.drivers ?? []).length === 0);
+    await world.announce('n1', { name: DRIVER, endpoint: registrar.driver.address });
+    await driver.until(() => driver.callsOf('NodePublishVolume').length === 3 && driver.published.size === 1);
+    assert.deepEqual(methodsOf(driver, 4), [
+      'NodeUnpublishVolume',
+      'NodeUnstageVolume',
+      'NodeStageVolume',
+      'NodePublishVolume',
+    ]);
+    assert.equal((await world.admin.get(pods, { name: 'p', namespace: 'default' })).status?.phase, 'Running');
+    assert.ok(await world.exists(pods, keyOf(pod)));
+  }));
+
+const methodsOf = (driver: { calls: readonly { method: string }[] }, count: number) =>
+  driver.calls
+    .map(({ method }) => method)
+    .filter((method) => /(un)?(stage|publish)Volume/i.test(method))
+    .slice(-count);
+
+test('a driver that wants to hear of its volumes again does, a failure harms nobody, and tokens stay out of the log', (t) =>
+  inWorld(t, { clock: fastClock(50) }, async (world) => {
+    const { driver } = await ready(world, { spec: { requiresRepublish: true } });
+    await world.volume({ name: 'data', driver: DRIVER });
+    driver.script('NodePublishVolume', {}, { fail: 'INTERNAL' });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    await driver.until(() => driver.callsOf('NodePublishVolume').length >= 3);
+    assert.equal((await world.admin.get(pods, { name: 'p', namespace: 'default' })).status?.phase, 'Running');
+    assert.deepEqual(driver.callsOf('NodeUnpublishVolume'), []);
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+  }));
+
+/** Timers that are due many times sooner. */
+function fastClock(times: number): Clock {
+  return {
+    ...realClock,
+    monotonicMs: () => realClock.monotonicMs() * times,
+    setTimeout: (callback, delayMs) => realClock.setTimeout(callback, delayMs / times),
+  };
+}
+
+test('tokens of the pod’s service account are passed where the driver asks, and never logged', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, {
+      spec: { tokenRequests: [{ audience: 'vault', expirationSeconds: 3600 }] },
+    });
+    await world.volume({ name: 'data', driver: DRIVER });
+    await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const tokens = JSON.parse(
+      lastPublish(driver).volumeContext['csi.storage.k8s.io/serviceAccount.tokens'] ?? '{}',
+    );
+    assert.deepEqual(Object.keys(tokens), ['vault']);
+    assert.ok(tokens.vault.token.length > 20);
+    assert.ok(!JSON.stringify(world.log.lines).includes(tokens.vault.token), 'and never logged');
+  }));
+
+test('a claim that waits for its file system to grow is expanded on the node, and its status says so', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
+    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const name = { name: 'data', namespace: 'default' };
+    await world.admin.patch(
+      persistentVolumes,
+      { name: pv.metadata.name },
+      { spec: { capacity: { storage: '2Gi' } } },
+      { type: 'merge' },
+    );
+    await world.admin.patch(
+      persistentVolumeClaims,
+      name,
+      { status: { conditions: [{ type: 'FileSystemResizePending', status: 'True' }] } },
+      { subresource: 'status', type: 'merge' },
+    );
+    const claim = await world.until(
+      persistentVolumeClaims,
+      'default/data',
+      (now) => now?.status?.capacity?.storage === '2Gi',
+    );
+    assert.deepEqual(claim?.status?.conditions ?? [], []);
+    const [call] = driver.callsOf<NodeExpandVolumeRequest>('NodeExpandVolume');
+    assert.equal(call?.capacityRange?.requiredBytes, 2n << 30n);
+    assert.equal(call?.volumePath, lastPublish(driver).targetPath);
+  }));
+
+test('a generic ephemeral volume is mounted only if its claim was made for this pod', (t) =>
+  inWorld(t, {}, async (world) => {
+    await ready(world);
+    await world.volume({ name: 'p-scratch', driver: DRIVER });
+    const template = {
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    };
+    const pod = await world.pod('p', [{ name: 'scratch', ephemeral: { volumeClaimTemplate: template } }]);
+    await world.untilEvent('FailedMount', /claim default\/p-scratch was not made for this pod/);
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata.uid, controller: true };
+    await world.admin.patch(
+      persistentVolumeClaims,
+      { name: 'p-scratch', namespace: 'default' },
+      { metadata: { ownerReferences: [owner] } },
+      { type: 'merge' },
+    );
+    await world.untilRunning(pod);
   }));
