@@ -9,6 +9,7 @@ export interface CommandRow {
 
 export const commands: Readonly<Record<string, CommandRow>> = {
   up: { group: 'Run', load: () => import('./up.ts') },
+  demo: { group: 'Run', load: () => import('./demo.ts') },
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
   'controller-manager': { group: 'Run', load: () => import('./controller-manager.ts') },
   scheduler: { group: 'Run', load: () => import('./scheduler.ts') },

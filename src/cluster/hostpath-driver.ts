@@ -2,6 +2,7 @@
 // and a node service for each node on a socket in that node's own plugins directory.
 
 import { join } from 'node:path';
+import type { Interceptor } from '../csi/call-pipeline.ts';
 import { type DriverName, parseDriverName } from '../csi/driver-name.ts';
 import type { CsiServer } from '../csi/serve-csi.ts';
 import { createHostpath } from '../driver/hostpath/create-hostpath.ts';
@@ -30,8 +31,10 @@ export async function startHostpath(options: {
   clock: Clock;
   random: Random;
   log: Log;
+  /** See each call on its way in. */
+  interceptors?: readonly Interceptor[];
 }): Promise<RunningHostpath> {
-  const { directory, nodes, version, mounter, clock, random } = options;
+  const { directory, nodes, version, mounter, clock, random, interceptors = [] } = options;
   const log = options.log.with({ part: 'hostpath' });
   const home = directory.driver('hostpath');
   const hostpath = await createHostpath({
@@ -58,7 +61,7 @@ export async function startHostpath(options: {
   try {
     await Promise.all(
       [controller, ...drivers].map(async ({ endpoint, driver }) => {
-        servers.push(await serveDriver(driver, { endpoint, clock, log }));
+        servers.push(await serveDriver(driver, { endpoint, clock, log, interceptors }));
       }),
     );
   } catch (error) {

@@ -5,6 +5,7 @@ import { csiNodes } from '../api/kinds.ts';
 import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
 import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
+import type { Interceptor } from '../csi/call-pipeline.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
@@ -48,6 +49,8 @@ export interface ClusterOptions {
   host: string;
   port: number;
   kubeconfig: string;
+  /** See each call to hostpath on its way in. */
+  interceptors?: readonly Interceptor[];
   signal: AbortSignal;
 }
 

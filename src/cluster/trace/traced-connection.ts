@@ -17,8 +17,8 @@ const SHOWN = [
   'volumePath',
 ] as const;
 
-/** Questions that components repeat without end, about no volume. */
-const UNTOLD = new Set(['Probe', 'GetPluginInfo', 'GetCapacity', 'ListVolumes', 'NodeGetVolumeStats']);
+/** A question that nodes repeat without end. */
+const UNTOLD = 'NodeGetVolumeStats';
 
 export function tracedConnection(connection: CsiConnection, by: string, book: TraceBook): CsiConnection {
   return {
@@ -31,8 +31,10 @@ export function tracedConnection(connection: CsiConnection, by: string, book: Tr
     stream: connection.stream,
     close: connection.close,
     async call(method, request, options) {
-      if (UNTOLD.has(method.name)) return connection.call(method, request, options);
-      const end = book.begin({ by, method: method.name, ...about(request as Record<string, unknown>) });
+      const asked = about(request as Record<string, unknown>);
+      const isAboutVolume = asked.links.length > 0 && method.name !== UNTOLD;
+      if (!isAboutVolume) return connection.call(method, request, options);
+      const end = book.begin({ by, method: method.name, ...asked });
       try {
         const response = await connection.call(method, request, options);
         end({ code: 'OK' });

@@ -18,9 +18,9 @@ import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import type { Informers } from '../../../runtime/informer.ts';
 import type { KubeClient } from '../../../runtime/kube.ts';
 import { isNotFound } from '../../../runtime/kube-error.ts';
-import { done, type Loop, type Outcome } from '../../../runtime/loop.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
-import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { createLoop, DEFAULT_BACKOFF, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
 import { addFinalizer, removeFinalizer } from '../../common/finalizers.ts';
 import type { VolumeCalls } from '../claims/volume-calls.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -54,6 +54,8 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   const latest = new ReadYourWrites(volumes);
   const attachments = options.attaches ? informers.of(volumeAttachments) : undefined;
   const loop = createLoop({ ...options.loop, name: 'volumes', reconcile });
+  /** Of volumes that were found released and attached. */
+  const releasedSinceMs = new Map<string, number>();
 
   attachments?.addIndex(ATTACHED_BY_VOLUME, ({ spec: { source } }) =>
     source.persistentVolumeName ? [source.persistentVolumeName] : [],
@@ -84,12 +86,27 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
         if (released) latest.wrote(released);
         return done;
       }
-      case 'delete':
+      case 'delete': {
+        const patienceMs = detachPatienceMs(key);
+        if (patienceMs > 0) return requeueAfter(patienceMs, 'it is attached, and was released just now');
         await deleteStorage(volume, signal);
         return done;
+      }
       default:
         return step satisfies never;
     }
+  }
+
+  /** A volume is released a moment before it is detached: only one that stays attached is worth a word. */
+  function detachPatienceMs(key: string): number {
+    if (!attachments?.byIndex(ATTACHED_BY_VOLUME, key)[0]) {
+      releasedSinceMs.delete(key);
+      return 0;
+    }
+    const nowMs = clock.monotonicMs();
+    const sinceMs = releasedSinceMs.get(key) ?? nowMs;
+    releasedSinceMs.set(key, sinceMs);
+    return sinceMs + (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
   }
 
   async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {

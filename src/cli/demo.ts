@@ -1,0 +1,76 @@
+// `berth demo`: the story of volumes in a terminal, on a cluster of its own that is gone afterwards.
+
+import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
+import { openDataDirectory } from '../cluster/data-directory.ts';
+import { createNarrator } from '../cluster/demo/narrator.ts';
+import { SeenCalls } from '../cluster/demo/seen-calls.ts';
+import { tellStory } from '../cluster/demo/tell-story.ts';
+import { planNodes } from '../cluster/plan-nodes.ts';
+import { quietLog } from '../cluster/quiet-log.ts';
+import { startCluster } from '../cluster/start-cluster.ts';
+import { duration } from '../cluster/trace/timeline.ts';
+import { realClock } from '../runtime/clock.ts';
+import { realRandom } from '../runtime/random.ts';
+import { defineCommand, ExitCode } from './command.ts';
+import { packageVersion } from './version.ts';
+
+const NODES = 3;
+
+export const command = defineCommand({
+  summary: 'Tell the story of volumes, for real, in a few seconds',
+  description:
+    'Starts a cluster of its own, uses it, shows the object or CSI call that caused each step and how long it took, and ' +
+    'checks that nothing is left. Exit code 0 only if all of it held. Needs root, for mounts.',
+  flags: {},
+  async run({ signal, log, stdout }) {
+    checkUser();
+    const startedMs = realClock.monotonicMs();
+    const directory = await openDataDirectory(undefined);
+    try {
+      const mounter = await openTriedMounter(directory.path);
+      const nodes = planNodes(NODES);
+      const seen = new SeenCalls();
+      const cluster = await startCluster({
+        clock: realClock,
+        random: realRandom,
+        log: quietLog(log),
+        mounter,
+        version: await packageVersion(),
+        directory,
+        nodes,
+        brought: [],
+        without: new Set(),
+        host: '127.0.0.1',
+        port: 0,
+        kubeconfig: directory.kubeconfig,
+        interceptors: [seen.interceptor],
+        signal,
+      });
+      stdout.write(`A cluster of ${NODES} nodes, up in ${duration(realClock.monotonicMs() - startedMs)}\n\n`);
+      const [first = '', second = '', third = ''] = nodes.map(({ name }) => name);
+      const narrator = createNarrator({
+        book: cluster.book,
+        clock: realClock,
+        write: (text) => stdout.write(text),
+      });
+      try {
+        await tellStory({
+          cluster,
+          narrator,
+          seen,
+          directory,
+          nodeNames: [first, second, third],
+          mounter,
+          clock: realClock,
+          signal,
+        });
+      } finally {
+        await cluster.stop();
+      }
+      stdout.write(`\nAll of it held, in ${duration(realClock.monotonicMs() - startedMs)}.\n`);
+      return ExitCode.ok;
+    } finally {
+      await directory.remove();
+    }
+  },
+});
