@@ -24,6 +24,7 @@ export {
 } from './driver.ts';
 export { type DriverServicesOptions, driverServices } from './driver-services.ts';
 export { type FilesystemTools, formatIfBlank, linuxFilesystemTools } from './filesystem/filesystem-tools.ts';
+export { type FindOrCreate, findOrCreate } from './find-or-create.ts';
 export { createHostpath, type Hostpath } from './hostpath/create-hostpath.ts';
 export { processLocks } from './hostpath/machine-locks.ts';
 export { memoryFiles, memoryFilesystemTools } from './hostpath/memory-files.ts';

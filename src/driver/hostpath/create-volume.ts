@@ -3,6 +3,7 @@
 // start-up.
 
 import type { TopologyRequirement } from '../../csi/index.ts';
+import { findOrCreate } from '../find-or-create.ts';
 import { refuse } from '../refuse.ts';
 import { copySource } from './copy-source.ts';
 import { existingVolume, type HostpathCore, volumeLock } from './core.ts';
@@ -13,32 +14,23 @@ import { discardVolume } from './remove-volume.ts';
 
 export type CreateRequest = VolumeRequest & { accessibilityRequirements?: TopologyRequirement | undefined };
 
-function existingByName(core: HostpathCore, request: CreateRequest): VolumeRecord | undefined {
-  const existing = core.records.volumes.find('name', request.name)?.record;
-  if (existing === undefined) return undefined;
-  const differs = difference(existing, request, core);
-  if (differs === undefined) return existing;
-  throw refuse.alreadyExists(
-    `volume ${request.name} exists and is not what is asked for: ${differs}; delete it or use another name`,
-  );
-}
-
-/** In one transaction: the volume of that name, or else where there is room, and the record of a new one. */
+/** The volume of that name, or the record of a new one, where there is room. */
 export function recordVolume(
   core: HostpathCore,
   request: CreateRequest,
   state: 'creating' | 'ready',
   id = core.random.uuid(),
 ): VolumeRecord {
-  return core.store.transaction(() => {
-    const existing = existingByName(core, request);
-    if (existing !== undefined) return existing;
-    const source = sourceRecord(core, sourceOf(request.volumeContentSource));
-    const plan = planVolume(request, core, source);
-    const topology = placeVolume(core, plan.sizeBytes, request.accessibilityRequirements);
-    const made: VolumeRecord = { id, name: request.name, state, ...plan, ...(topology && { topology }) };
-    core.records.volumes.put(id, made);
-    return made;
+  return findOrCreate(core.store, core.records.volumes, {
+    kind: 'volume',
+    name: request.name,
+    differs: (existing) => difference(existing, request, core),
+    make: () => {
+      const source = sourceRecord(core, sourceOf(request.volumeContentSource));
+      const plan = planVolume(request, core, source);
+      const topology = placeVolume(core, plan.sizeBytes, request.accessibilityRequirements);
+      return { key: id, record: { id, name: request.name, state, ...plan, ...(topology && { topology }) } };
+    },
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GroupControllerOperations } from '../driver.ts';
+import { findOrCreate } from '../find-or-create.ts';
 import { refuse } from '../refuse.ts';
 import { checkSecrets, existingVolume, groupLock, type HostpathCore, snapshotLock } from './core.ts';
 import type { GroupSnapshotRecord, SnapshotRecord } from './records.ts';
@@ -14,13 +15,15 @@ export function groupSnapshotOperations(core: HostpathCore): GroupControllerOper
     async createVolumeGroupSnapshot(request, { signal }) {
       checkSecrets(core, request.secrets);
       const { name, sourceVolumeIds } = request;
-      const group = store.transaction(() => {
-        const existing = records.groups.find('name', name)?.record;
-        if (existing === undefined) return recordGroup(core, name, sourceVolumeIds);
-        if (sameMembers(existing.sourceVolumeIds, sourceVolumeIds)) return existing;
-        throw refuse.alreadyExists(
-          `group snapshot ${name} exists, of other volumes; delete it or use another name`,
-        );
+      const group = findOrCreate(store, records.groups, {
+        kind: 'group snapshot',
+        name,
+        differs: (existing) =>
+          sameMembers(existing.sourceVolumeIds, sourceVolumeIds) ? undefined : 'it is of other volumes',
+        make: () => {
+          const made = newGroup(core, name, sourceVolumeIds);
+          return { key: made.id, record: made };
+        },
       });
       if (group.state !== 'ready') {
         await core.locks.exclusive(groupLock(group.id), () => finishGroup(core, group.id), signal);
@@ -49,7 +52,8 @@ export function groupSnapshotOperations(core: HostpathCore): GroupControllerOper
   };
 }
 
-function recordGroup(core: HostpathCore, name: string, volumeIds: readonly string[]): GroupSnapshotRecord {
+/** The group's record, for the caller to write, and in the same transaction those of its snapshots. */
+function newGroup(core: HostpathCore, name: string, volumeIds: readonly string[]): GroupSnapshotRecord {
   if (new Set(volumeIds).size !== volumeIds.length) {
     throw refuse.invalidArgument('source_volume_ids names a volume twice');
   }
@@ -61,7 +65,7 @@ function recordGroup(core: HostpathCore, name: string, volumeIds: readonly strin
     }),
   );
   for (const snapshot of snapshots) core.records.snapshots.put(snapshot.id, snapshot);
-  const group: GroupSnapshotRecord = {
+  return {
     id,
     name,
     state: 'creating',
@@ -69,8 +73,6 @@ function recordGroup(core: HostpathCore, name: string, volumeIds: readonly strin
     snapshotIds: snapshots.map((snapshot) => snapshot.id),
     createdAt: core.clock.now(),
   };
-  core.records.groups.put(id, group);
-  return group;
 }
 
 async function finishGroup(core: HostpathCore, groupSnapshotId: string): Promise<void> {

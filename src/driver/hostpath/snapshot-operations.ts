@@ -5,6 +5,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { SnapshotSchema } from '../../csi/index.ts';
 import type { ControllerOperations } from '../driver.ts';
+import { findOrCreate } from '../find-or-create.ts';
 import { paginate } from '../pagination.ts';
 import { refuse } from '../refuse.ts';
 import type { ListOptions } from '../state/state-store.ts';
@@ -18,18 +19,15 @@ export function snapshotOperations(core: HostpathCore) {
   const createSnapshot: ControllerOperations['createSnapshot'] = async (request, { signal }) => {
     checkSecrets(core, request.secrets);
     const { name, sourceVolumeId } = request;
-    const record = store.transaction(() => {
-      const existing = records.snapshots.find('name', name)?.record;
-      if (existing !== undefined) {
-        if (existing.sourceVolumeId === sourceVolumeId) return existing;
-        throw refuse.alreadyExists(
-          `snapshot ${name} exists, of volume ${existing.sourceVolumeId}; delete it or use another name`,
-        );
-      }
-      const volume = existingVolume(core, sourceVolumeId);
-      const made = newSnapshot(core, volume, { name });
-      records.snapshots.put(made.id, made);
-      return made;
+    const record = findOrCreate(store, records.snapshots, {
+      kind: 'snapshot',
+      name,
+      differs: (existing) =>
+        existing.sourceVolumeId === sourceVolumeId ? undefined : `it is of volume ${existing.sourceVolumeId}`,
+      make: () => {
+        const made = newSnapshot(core, existingVolume(core, sourceVolumeId), { name });
+        return { key: made.id, record: made };
+      },
     });
     const ready = record.state === 'ready' ? record : await finishSnapshot(core, record, signal);
     return { snapshot: snapshotMessage(ready) };
