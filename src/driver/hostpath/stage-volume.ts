@@ -131,7 +131,7 @@ async function mountImage(node: HostpathNode, { volume, path, capability }: Stag
   const image = core.layout.volume(volume.id);
   // xfs refuses a filesystem whose identity is mounted already: clones have their source's.
   const options = [...mountFlags(capability), ...(fsType === 'xfs' ? ['nouuid'] : [])];
-  const [shared] = await core.mounter.loop.find(image);
+  const shared = await mountedLoopDevice(node, image);
   if (shared !== undefined) {
     // Another node of this machine has it mounted: in order, and the kernel shares the one filesystem.
     await core.mounter.mount({ source: shared, target: path, fsType, options });
@@ -161,6 +161,21 @@ async function mountImage(node: HostpathNode, { volume, path, capability }: Stag
   } finally {
     await release();
   }
+}
+
+/** The loop device through which another node of this machine has the image mounted. One that is left over goes. */
+async function mountedLoopDevice({ core }: HostpathNode, image: string): Promise<string | undefined> {
+  const devices = await core.mounter.loop.find(image);
+  if (devices.length === 0) return undefined;
+  const mounts = await core.mounter.list();
+  const mounted = devices.find((device) => mounts.some(({ source }) => source === device));
+  if (mounted !== undefined) return mounted;
+  for (const device of devices) await core.mounter.loop.detach(device, image);
+  // A program that an earlier process started may still be at work on it; a second device would harm both.
+  if ((await core.mounter.loop.find(image)).length > 0) {
+    throw refuse.aborted(`something still works on the loop device of ${image}; it is tried again`);
+  }
+  return undefined;
 }
 
 /** The image's one loop device on this machine; two would not see each other's writes. */

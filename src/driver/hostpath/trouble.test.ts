@@ -5,7 +5,8 @@ import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
+import { linuxMounter, openLinuxMounter } from '../../runtime/mount/linux-mounter.ts';
+import { commandSystemCalls } from '../../runtime/mount/mount-command.ts';
 import { MountError } from '../../runtime/mount/mount-error.ts';
 import { linuxFilesystemTools, runFilesystemProgram } from '../filesystem/filesystem-tools.ts';
 import {
@@ -106,6 +107,36 @@ describe('hostpath on a machine in trouble', { skip: needsRoot }, () => {
     await use(driver, place);
     assert.equal(await readFile(join(place.target, 'file'), 'utf8'), 'kept');
     for (const path of [place.target, place.staging]) await mountDeadFilesystem(path);
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('a loop device that somebody left is replaced; one that is in use is not touched', async (t) => {
+    const driver = await startHostpath(t, { backing: 'image' });
+    const mounter = await openLinuxMounter();
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const image = join(driver.stateDir, 'volumes', volumeId);
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    const { device } = await mounter.loop.attach(image, {});
+    const user = await open(device, 'r');
+    assert.equal(await codeOf(use(driver, place)), 'ABORTED');
+    await user.close();
+    await use(driver, place);
+    assert.equal((await mounter.loop.find(image)).length, 1);
+    await release(driver, place);
+    await driver.controller.deleteVolume({ volumeId });
+  });
+
+  it('works by the programs of the system where there is no native binding', async (t) => {
+    const driver = await startHostpath(t, { backing: 'image', mounter: linuxMounter(commandSystemCalls()) });
+    const { volume } = await driver.controller.createVolume(volumeRequest());
+    const volumeId = volume?.volumeId ?? '';
+    const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
+    await use(driver, place);
+    await writeFile(join(place.target, 'file'), 'x');
+    const { snapshot } = await driver.controller.createSnapshot({ name: 's', sourceVolumeId: volumeId });
+    await driver.controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? '' });
     await release(driver, place);
     await driver.controller.deleteVolume({ volumeId });
   });
