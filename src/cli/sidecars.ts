@@ -7,15 +7,17 @@ import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
 import { clusterRegistrarSidecar } from '../sidecars/cluster-registrar/cluster-registrar-sidecar.ts';
 import type { CommonFlagValues } from '../sidecars/common/common-flags.ts';
 import { runProgram } from '../sidecars/common/run-sidecar.ts';
+import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { defineCommand } from './command.ts';
 import { checkFlags, processContext } from './sidecar-command.ts';
 
-const kinds: readonly AnySidecarKind[] = [attacherSidecar, clusterRegistrarSidecar];
+const kinds: readonly AnySidecarKind[] = [provisionerSidecar, attacherSidecar, clusterRegistrarSidecar];
 const names = kinds.map((kind) => kind.name);
 
 const strings = stringsFlag({
   help: `Which sidecars to run, of ${names.join(', ')}`,
-  default: names,
+  // The CSIDriver object is more often part of a driver's manifests.
+  default: names.filter((name) => name !== clusterRegistrarSidecar.name),
 });
 
 export const command = defineCommand({

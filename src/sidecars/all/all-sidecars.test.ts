@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csiDrivers, csiNodes, leases, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
+import {
+  csiDrivers,
+  csiNodes,
+  leases,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttachments,
+} from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
@@ -22,7 +30,7 @@ async function until<T extends KubeObject>(
   throw new Error('the watch ended');
 }
 
-test('[SIDE-6] one process, one connection, one lease: attacher and cluster-registrar do their work', async (t) => {
+test('[SIDE-6] one process, one connection, one lease: provisioner, attacher and cluster-registrar do their work', async (t) => {
   const rig = await sidecarRig(t);
   const driver = new ScriptedDriver({ name: DRIVER });
   await rig.serve(driver);
@@ -30,13 +38,27 @@ test('[SIDE-6] one process, one connection, one lease: attacher and cluster-regi
   await rig.admin.create(csiNodes, ourNode() as never);
   await rig.admin.create(persistentVolumes, pv('one') as never);
   await rig.admin.create(volumeAttachments, attachment('one', { persistentVolumeName: 'one' }) as never);
+  await rig.admin.create(storageClasses, { metadata: { name: 'fast' }, provisioner: DRIVER });
+  await rig.admin.create(persistentVolumeClaims, {
+    metadata: {
+      name: 'data',
+      namespace: 'default',
+      annotations: { 'volume.kubernetes.io/storage-provisioner': DRIVER },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      resources: { requests: { storage: '1Gi' } },
+    },
+  });
   const process = rig.spawn('sidecars', [
-    '--controllers=attacher,cluster-registrar',
+    '--controllers=provisioner,attacher,cluster-registrar',
     '--leader-election',
     '--attacher-worker-threads=3',
     '--cluster-registrar-pod-info-mount',
   ]);
   await until(rig.admin, volumeAttachments, (each) => each.status?.attached === true);
+  await until(rig.admin, persistentVolumes, (each) => each.spec.claimRef?.name === 'data');
   const made = await until(rig.admin, csiDrivers, (each) => each.metadata.name === DRIVER);
   assert.deepEqual([made.spec.attachRequired, made.spec.podInfoOnMount], [true, true]);
   const held = await rig.admin.list(leases, { namespace: 'default' });
@@ -72,4 +94,12 @@ test('[SIDE-6] one that fails stops the others, and its error is told', async ()
   const failing = { run: () => Promise.reject(new Error('cannot go on')) };
   await assert.rejects(together([steady, failing]).run(new AbortController().signal), /cannot go on/);
   assert.ok(stopped);
+});
+
+test('[SIDE-6] sidecars of every node and of the whole cluster are not put into one process', async (t) => {
+  const rig = await sidecarRig(t);
+  await rig.serve(new ScriptedDriver({ name: DRIVER }));
+  const process = rig.spawn('sidecars', ['--leader-election', '--node-deployment']);
+  assert.equal((await process.exit).code, 1);
+  assert.match(process.output(), /provisioner would work in every replica, attacher in one only/);
 });

@@ -28,7 +28,7 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
   return {
     ...(logLengths[0] === undefined ? {} : { maxGrpcLogLength: logLengths[0] }),
     timeoutMs: Math.max(1000, ...members.map(({ flags }) => flags.timeoutMs ?? 0)),
-    needsLease: leaderElection && members.every(({ kind, flags }) => kind.needsLease?.(flags) ?? true),
+    needsLease: leaderElection && needLease(members),
     leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
     create(ports, recorderFor) {
       const sidecars = members.map(({ kind, flags }) => {
@@ -39,6 +39,22 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
       return together(sidecars);
     },
   };
+}
+
+/** Whether one replica at a time may work. Some on every node and some once a cluster cannot share a process. */
+function needLease(members: readonly { kind: AnySidecarKind; flags: MemberFlags }[]): boolean {
+  const [free, bound] = [false, true].map((wanted) =>
+    members
+      .filter(({ kind, flags }) => (kind.needsLease?.(flags) ?? true) === wanted)
+      .map(({ kind }) => kind.name),
+  );
+  if (free?.length && bound?.length) {
+    throw new Error(
+      `${free.join(' and ')} would work in every replica, ${bound.join(' and ')} in one only; ` +
+        'run them in different processes, with --controllers',
+    );
+  }
+  return bound?.length !== 0;
 }
 
 function paceOf({ kubeApiQps, kubeApiBurst }: CommonFlagValues): { qps?: number; burst?: number } {
