@@ -62,29 +62,29 @@ export class ActualAttachments {
       : (this.#volumeIds.get(persistentVolumeName) ?? source);
   }
 
-  /** On all nodes. */
-  ofVolume(volumeId: string): VolumeAttachment[] {
-    const bySource = (source: string) => this.#attachments.byIndex(BY_SOURCE, source);
-    const names = [...(this.#pvNames.get(volumeId) ?? [])];
-    return [...bySource(volumeId), ...names.flatMap((name) => bySource(`pv:${name}`))];
-  }
-
   onNode(nodeName: string): readonly VolumeAttachment[] {
     return this.#attachments.byIndex(BY_NODE, nodeName);
   }
 
-  nodes(): Iterable<string> {
-    return this.#attachments.indexValues(BY_NODE);
+  /** Attachments of one volume to one node: more than one when volumes share a handle. */
+  at(nodeName: string, volumeId: string): VolumeAttachment[] {
+    return this.onNode(nodeName).filter((attachment) => this.volumeIdOf(attachment) === volumeId);
   }
 
   /** Other nodes that may have the volume, as far as anything tells. */
   holdersBesides(nodeName: string, volumeId: string): string[] {
     const holders = new Set(this.#beingMade.get(volumeId)?.keys());
-    for (const attachment of this.ofVolume(volumeId)) {
+    for (const attachment of this.#ofVolume(volumeId)) {
       if (mayBeAttached(attachment)) holders.add(attachment.spec.nodeName);
     }
     holders.delete(nodeName);
     return [...holders].sort();
+  }
+
+  #ofVolume(volumeId: string): VolumeAttachment[] {
+    const bySource = (source: string) => this.#attachments.byIndex(BY_SOURCE, source);
+    const names = [...(this.#pvNames.get(volumeId) ?? [])];
+    return [...bySource(volumeId), ...names.flatMap((name) => bySource(`pv:${name}`))];
   }
 
   /** From now on the node counts as a holder, whatever the cache says. */

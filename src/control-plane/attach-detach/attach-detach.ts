@@ -73,6 +73,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   });
   /** Since when a slot has been unused on a node that is not ready. */
   const stuckSinceMs = new Map<string, number>();
+  /** Slots that wait for another node to give their volume up, by volume. */
+  const refused = new Map<string, Set<string>>();
   /** Attachments that were asked for and whose success no pod has been told of yet. */
   const unannounced = new Set<string>();
   const counted = attachDetachMetrics(metrics, clock);
@@ -121,7 +123,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const { nodeName, volumeId } = slotOf(key);
     const node = nodeInformer.get(nodeName);
     const used = desired.volumesOf(key);
-    const existing = existingAt(key);
+    const existing = actual.at(nodeName, volumeId);
+    const exclusive = used.some((each) => each.exclusive);
     const health = healthOf(node);
     const inUse = reportsInUse(node, volumeId, existing[0]?.spec.attacher ?? '');
     const isStuck = used.length === 0 && inUse && health !== 'ready' && existing.length > 0;
@@ -132,16 +135,12 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         .filter(needsAttachment)
         .map(({ volume }) => attachmentState(attachmentInformer.get(attachmentNameOf(volume, nodeName)))),
       existing: existing.map(attachmentState),
-      holders: actual.holdersBesides(nodeName, volumeId),
-      exclusive: used.some(({ exclusive }) => exclusive),
+      // Asked only where it matters: a volume for many nodes may have thousands of holders.
+      holders: exclusive ? actual.holdersBesides(nodeName, volumeId) : [],
+      exclusive,
       node: { health, outOfService: isOutOfService(node), inUse },
       stuckForMs: isStuck ? clock.monotonicMs() - (stuckSinceMs.get(key) ?? 0) : 0,
     };
-  }
-
-  function existingAt(key: string): VolumeAttachment[] {
-    const { nodeName, volumeId } = slotOf(key);
-    return actual.ofVolume(volumeId).filter((attachment) => attachment.spec.nodeName === nodeName);
   }
 
   /** The driver's object decides, as it is now: whether it attaches at all, and what its inline volumes are. */
@@ -168,7 +167,10 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       } catch (error) {
         if (signal.aborted) throw error;
         ended('fail-unknown');
-        if (isRefusal(error)) actual.made(volumeId, nodeName);
+        if (isRefusal(error)) {
+          actual.made(volumeId, nodeName);
+          wakeRefused(volumeId);
+        }
         // The attacher goes on by itself, and a detachment comes to its end: either wakes the slot.
         if (error instanceof AttachError && error.failure === 'detach-in-progress') return done;
         tellPods(key, 'Warning', 'FailedAttachVolume', failed(used, error));
@@ -206,7 +208,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       if (!isNotFound(error)) throw error;
     }
     actual.made(volumeId, nodeName);
-    wakeVolume(volumeId);
+    wakeRefused(volumeId);
     return false;
   }
 
@@ -216,7 +218,9 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { nodeName, volumeId } = slotOf(key);
-    const leaving = existingAt(key).filter((attachment) => !attachment.metadata.deletionTimestamp);
+    const leaving = actual
+      .at(nodeName, volumeId)
+      .filter((attachment) => !attachment.metadata.deletionTimestamp);
     for (const { metadata } of leaving) report.withhold(metadata.name);
     try {
       // From here on the node must not begin to mount it; what it answers is newer than any cache.
@@ -268,6 +272,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       const message = multiAttachMessage({ shownAs, namespace, otherPods });
       recorder.event(pod, 'Warning', 'FailedAttachVolume', message);
     }
+    refused.set(volumeId, (refused.get(volumeId) ?? new Set()).add(key));
     log.v(2).info('Waiting for another node to give the volume up', { volumeId, holders, otherPods });
   }
 
@@ -285,8 +290,11 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     for (const key of keys) slots.add(key);
   }
 
-  function wakeVolume(volumeId: string): void {
-    wake(desired.nodesOf(volumeId).map((nodeName) => slotKey(nodeName, volumeId)));
+  /** Something about who has the volume changed. */
+  function wakeRefused(volumeId: string): void {
+    const keys = refused.get(volumeId) ?? [];
+    refused.delete(volumeId);
+    wake(keys);
   }
 
   function refreshPodsOfClaim(claimKey: string): void {
@@ -303,8 +311,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const { nodeName } = attachment.spec;
     const volumeId = actual.volumeIdOf(attachment);
     slots.add(slotKey(nodeName, volumeId));
-    wakeVolume(volumeId);
-    if (!report.isRight(nodeName)) reports.add(nodeName);
+    wakeRefused(volumeId);
+    reports.add(nodeName);
   }
 
   function lookAtNode(nodeName: string): void {
@@ -352,7 +360,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       nodeInformer.subscribe({
         added: (node: Node) => {
           lookAtNode(node.metadata.name);
-          wake([...desired.slots()].filter((key) => slotOf(key).nodeName === node.metadata.name));
+          wake(desired.slotsOn(node.metadata.name));
         },
         updated: (before, after) => {
           if (nodeFingerprint(before) !== nodeFingerprint(after)) lookAtNode(after.metadata.name);

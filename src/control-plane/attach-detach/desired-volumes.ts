@@ -18,7 +18,7 @@ export class DesiredVolumes {
   readonly #lookups: VolumeLookups;
   readonly #pods = new Map<string, PodEntry>();
   readonly #podsBySlot = new Map<string, Set<string>>();
-  readonly #nodesByVolume = new Map<string, Set<string>>();
+  readonly #slotsByNode = new Map<string, Set<string>>();
 
   constructor(lookups: VolumeLookups) {
     this.#lookups = lookups;
@@ -51,7 +51,7 @@ export class DesiredVolumes {
       const slot = slotKey(nodeName, volumeId);
       touched.add(slot);
       addTo(this.#podsBySlot, slot, key);
-      addTo(this.#nodesByVolume, volumeId, nodeName);
+      addTo(this.#slotsByNode, nodeName, slot);
     }
     return [...touched];
   }
@@ -64,9 +64,7 @@ export class DesiredVolumes {
     for (const { volumeId } of entry.volumes.values()) {
       const slot = slotKey(entry.nodeName, volumeId);
       touched.push(slot);
-      if (deleteFrom(this.#podsBySlot, slot, podKey)) {
-        deleteFrom(this.#nodesByVolume, volumeId, entry.nodeName);
-      }
+      if (deleteFrom(this.#podsBySlot, slot, podKey)) deleteFrom(this.#slotsByNode, entry.nodeName, slot);
     }
     return touched;
   }
@@ -75,8 +73,8 @@ export class DesiredVolumes {
     return [...(this.#podsBySlot.get(slot) ?? [])].sort();
   }
 
-  nodesOf(volumeId: string): string[] {
-    return [...(this.#nodesByVolume.get(volumeId) ?? [])].sort();
+  slotsOn(nodeName: string): Iterable<string> {
+    return this.#slotsByNode.get(nodeName) ?? [];
   }
 
   /** How the volume of a slot is named by the pods that use it there: more than one volume when handles are shared. */

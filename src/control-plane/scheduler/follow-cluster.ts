@@ -14,7 +14,6 @@ import type {
   VolumeAttachment,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { isTerminated } from '../../api/volumes.ts';
 import { ANN_CSI_NODE_ID } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { Loop } from '../../runtime/loop.ts';
@@ -43,7 +42,8 @@ export interface FollowClusterInit {
   capacities: CapacityBook;
   podsOfClaim: (claimKey: string) => readonly Pod[];
   waiting: WaitingPods;
-  placements: ReadonlyMap<string, Placement>;
+  /** Pods that have no node yet; those that got one are taken out. */
+  placements: Map<string, Placement>;
   loop: Pick<Loop, 'add'>;
 }
 
@@ -63,8 +63,8 @@ export function followCluster(init: FollowClusterInit): () => void {
 
   function lookAtPod(pod: Pod): void {
     if (cache.setPod(pod)) wake('room');
-    if (!pod.spec.nodeName) loop.add(keyOf(pod));
-    else if (isTerminated(pod)) wake('room');
+    if (pod.spec.nodeName) placements.delete(keyOf(pod));
+    else loop.add(keyOf(pod));
   }
 
   function lookAtClaim(claimKey: string): void {

@@ -18,6 +18,8 @@ const PATIENCE_MS = 1000;
 export class Placement {
   readonly uid: string;
   nodeName: string | undefined;
+  /** The server has taken the binding; the watch has yet to show it. */
+  isBound = false;
   readonly #asked = new Set<string>();
   readonly #refused = new Set<string>();
   #retreats = 0;

@@ -120,6 +120,8 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       forget(key);
       return done;
     }
+    // Deciding again would give the room away that the pod already has.
+    if (placementOf(key, pod).isBound) return done;
     const attempt = counted.attempt();
     const decision = decide(key, pod);
     switch (decision.kind) {
@@ -148,8 +150,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       forget(key);
       return done;
     }
-    // The room stays taken until the watch shows the pod on its node.
-    placements.delete(key);
+    placement.isBound = true;
     attempt('scheduled');
     recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${nodeName}`);
     return done;
