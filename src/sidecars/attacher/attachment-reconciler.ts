@@ -160,7 +160,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
       return failed(current, 'attach', error, signal);
     }
     drift.settled(current);
-    log.info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
+    log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
   }
 
@@ -176,7 +176,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     }
     signal.throwIfAborted();
     await release(attachment, signal);
-    log.info('Detached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
+    log.v(2).info('Detached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
   }
 

@@ -1,0 +1,123 @@
+// The attacher crashes before and after each of its calls, to the API server and to the driver, and another one takes
+// over: at the end the volume is where the attachment says, and nothing is left behind.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { csiNodes, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
+import type { CsiTransport } from '../../csi/transport.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import {
+  attacherWorld,
+  attachment,
+  existing,
+  FINALIZER,
+  ourNode,
+  pv,
+  soon,
+} from './testing/attacher-world.ts';
+
+/** Crashes at the given boundary: the call does not go out, or its answer is not seen, and no other call goes out. */
+class Crash {
+  readonly #at: number;
+  readonly #when: 'before' | 'after';
+  #calls = 0;
+  #crashed = false;
+  readonly happened = Promise.withResolvers<void>();
+
+  constructor(at: number, when: 'before' | 'after') {
+    this.#at = at;
+    this.#when = when;
+  }
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  async during<T>(call: () => Promise<T>): Promise<T> {
+    const isNow = this.#calls++ === this.#at;
+    if (this.#crashed || (isNow && this.#when === 'before')) return this.#crash();
+    const answer = await call();
+    return isNow || this.#crashed ? this.#crash() : answer;
+  }
+
+  /** A crashed process sees nothing any more. */
+  #crash(): Promise<never> {
+    this.#crashed = true;
+    this.happened.resolve();
+    return new Promise(() => {});
+  }
+
+  kube(kube: KubeClient): KubeClient {
+    return {
+      ...kube,
+      patch: (...args: Parameters<KubeClient['patch']>) => this.during(() => kube.patch(...args)),
+    } as KubeClient;
+  }
+
+  csi(csi: CsiTransport): CsiTransport {
+    return {
+      call: (...args: Parameters<CsiTransport['call']>) => this.during(() => csi.call(...args)),
+    } as CsiTransport;
+  }
+}
+
+/** Attach: record, protect, publish, status. Detach: unpublish, release; then the volume's finalizer. */
+const CALLS = { attach: 4, detach: 3 };
+
+for (const phase of ['attach', 'detach'] as const) {
+  for (let at = 0; at < CALLS[phase]; at++) {
+    for (const when of ['before', 'after'] as const) {
+      test(`a crash ${when} call ${at + 1} of ${phase}ing is made good by the next attacher`, async (t) => {
+        const world = await attacherWorld(t);
+        existing(world.driver, 'vol-pv1');
+        await world.make(csiNodes, ourNode());
+        await world.make(persistentVolumes, pv('pv1'));
+        await world.make(volumeAttachments, attachment('va', { persistentVolumeName: 'pv1' }));
+        if (phase === 'detach') {
+          const peaceful = await world.start();
+          await world.attached('va');
+          await peaceful.stop();
+          await world.admin.delete(volumeAttachments, { name: 'va' });
+        }
+        const crash = new Crash(at, when);
+        // Never stopped: its reconciler waits for ever for the answer it will not see.
+        await world.start(({ kube, csi }) => ({ kube: crash.kube(kube), csi: crash.csi(csi) }), {
+          abandoned: true,
+        });
+        await crash.happened.promise;
+
+        await world.start();
+        if (phase === 'attach') {
+          const attached = await world.attached('va');
+          assert.ok(attached.metadata.finalizers?.includes(FINALIZER));
+          assert.deepEqual(
+            [...(world.driver.volumes.get('vol-pv1')?.publishedOn.keys() ?? [])],
+            ['id-node-a'],
+          );
+          const volume = await world.admin.get(persistentVolumes, { name: 'pv1' });
+          assert.ok(volume.metadata.finalizers?.includes(FINALIZER));
+          await world.admin.delete(volumeAttachments, { name: 'va' });
+        }
+        await world.gone('va');
+        await world.volumes.waitFor('pv1', (each) => !each?.metadata.finalizers?.includes(FINALIZER), soon());
+        assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.size, 0);
+      });
+    }
+  }
+}
+
+test('these are all the calls there are', async (t) => {
+  const world = await attacherWorld(t);
+  existing(world.driver, 'vol-pv1');
+  await world.make(csiNodes, ourNode());
+  await world.make(persistentVolumes, pv('pv1'));
+  await world.make(volumeAttachments, attachment('va', { persistentVolumeName: 'pv1' }));
+  const never = new Crash(-1, 'before');
+  await world.start(({ kube, csi }) => ({ kube: never.kube(kube), csi: never.csi(csi) }));
+  await world.attached('va');
+  assert.equal(never.calls, CALLS.attach);
+  await world.admin.delete(volumeAttachments, { name: 'va' });
+  await world.gone('va');
+  await world.volumes.waitFor('pv1', (each) => !each?.metadata.finalizers?.includes(FINALIZER), soon());
+  assert.equal(never.calls, CALLS.attach + CALLS.detach);
+});
