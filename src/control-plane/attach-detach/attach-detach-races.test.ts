@@ -1,0 +1,150 @@
+// What happens between two calls of the controller: each test puts one thing there.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nodes, volumeAttachments } from '../../api/kinds.ts';
+import type { KubeObject, Resource } from '../../api/object.ts';
+import { uniqueVolumeName } from '../../api/volumes.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
+
+const VOLUME = uniqueVolumeName(DRIVER, 'data');
+
+test('[ATT-10] a volume that the node begins to use at the last moment is not detached, and is listed again', async (t) => {
+  let mountNow = async () => {};
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      patch: async (...call) => {
+        await mountNow();
+        return kube.patch(...call);
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  const status = { volumesInUse: [VOLUME] };
+  const patch = () =>
+    w.kube.patch(nodes, { name: 'n1' }, { status }, { type: 'merge', subresource: 'status' });
+  mountNow = async () => {
+    mountNow = async () => {};
+    await patch();
+  };
+  await w.removePod('p');
+  await w.settle();
+  assert.equal(w.attachment('data', 'n1')?.metadata.deletionTimestamp, undefined);
+  assert(w.isAttached('data', 'n1'));
+  assert.deepEqual(
+    (await w.readNode('n1')).status?.volumesAttached?.map(({ name }) => name),
+    [VOLUME],
+  );
+  await w.nodeStatus('n1', { volumesInUse: [] });
+  await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('[ATT-10] before a volume is detached its node is told, so that it does not begin to mount it', async (t) => {
+  const listed: (string[] | undefined)[] = [];
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      delete: async (...call) => {
+        const { status } = await kube.get(nodes, { name: 'n1' });
+        listed.push(status?.volumesAttached?.map(({ name }) => name));
+        return kube.delete(...call);
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.volume('stays');
+  await w.pod('p', 'n1', ['data']);
+  await w.pod('q', 'n1', ['stays']);
+  await w.settle();
+  await w.removePod('p');
+  await w.settle();
+  assert.deepEqual(listed, [[uniqueVolumeName(DRIVER, 'stays')]]);
+});
+
+/** Lets nothing of one kind through to the cache while `held` is true, as a watch that lags does. */
+function lagging(resource: Resource<KubeObject>) {
+  const state = { held: false, release: () => {} };
+  const watch = (kube: KubeClient): KubeClient['watch'] =>
+    async function* <T extends KubeObject>(kind: Resource<T>, options = {}) {
+      for await (const event of kube.watch(kind, options)) {
+        if (kind.plural === resource.plural && state.held) {
+          await new Promise<void>((resolve) => {
+            state.release = resolve;
+          });
+        }
+        yield event;
+      }
+    };
+  return { state, watch };
+}
+
+test('[ATT-10] an attachment that was made although no answer came, and that cannot be seen yet, keeps the volume from other nodes', async (t) => {
+  const { state, watch } = lagging(volumeAttachments);
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      watch: watch(kube),
+      create: async (...call) => {
+        const made = await kube.create(...call);
+        if (state.held && made.kind === 'VolumeAttachment') {
+          throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+        }
+        return made;
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  await w.settle();
+  state.held = true;
+  await w.pod('p', 'n1', ['data']);
+  await w.clock.advance(100);
+  assert(w.isAttached('data', 'n1'));
+  await w.removePod('p');
+  await w.pod('q', 'n2', ['data']);
+  await w.clock.advance(10_000);
+  assert.equal(w.attachment('data', 'n2'), undefined);
+  state.held = false;
+  state.release();
+  await w.clock.advance(10_000);
+  assert(w.isAttached('data', 'n2'));
+  assert.equal(w.attacher.mostNodes, 1);
+});
+
+test('an attachment whose creation never arrived does not keep the volume from other nodes', async (t) => {
+  let isDown = false;
+  const w = await attachDetachWorld(t, {
+    faults: (kube) => ({
+      ...kube,
+      create: async (...call) => {
+        if (isDown) throw new KubeError({ reason: 'Unreachable', code: 0, message: 'nothing arrived' });
+        return kube.create(...call);
+      },
+    }),
+  });
+  await w.startController();
+  await w.node('n1');
+  await w.node('n2');
+  await w.volume('data');
+  await w.settle();
+  isDown = true;
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  isDown = false;
+  await w.removePod('p');
+  await w.pod('q', 'n2', ['data']);
+  await w.clock.advance(200_000);
+  assert(w.isAttached('data', 'n2'));
+});
