@@ -2,40 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pods, volumeAttachments } from '../../api/kinds.ts';
 import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
-import type { Random } from '../../runtime/ports.ts';
 import { seededRandom } from '../../runtime/random.ts';
+import { unreliable } from '../testing/unreliable.ts';
 import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
 
 const NODES = ['n1', 'n2', 'n3'];
 const SINGLE = ['rwo-1', 'rwo-2'];
 const SHARED = ['rwx-1'];
-const FAULTY = ['create', 'patch', 'delete', 'get'] as const;
-
-const unreachable = () =>
-  new KubeError({ reason: 'Unreachable', code: 0, message: 'the connection broke off' });
-
-/** Some calls never arrive, of some the answer is lost; until `stop` is called. */
-function unreliable(random: Random) {
-  let isOn = true;
-  const faults = (kube: KubeClient): KubeClient =>
-    new Proxy(kube, {
-      get(target, property, receiver) {
-        const method = Reflect.get(target, property, receiver);
-        if (!FAULTY.includes(property as (typeof FAULTY)[number])) return method;
-        return async (...args: unknown[]) => {
-          const fate = isOn ? random.next() : 1;
-          if (fate < 0.1) throw unreachable();
-          const answer = await method.apply(target, args);
-          if (fate < 0.25) throw unreachable();
-          return answer;
-        };
-      },
-    });
-  return { faults, stop: () => (isOn = false) };
-}
-
 /** What a node does: it mounts what is attached for its pods, says so first, and unmounts when they are gone. */
 function createNodes(world: Awaited<ReturnType<typeof attachDetachWorld>>) {
   const mounted = new Map<string, Set<string>>(NODES.map((name) => [name, new Set()]));

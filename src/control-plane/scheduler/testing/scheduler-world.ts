@@ -39,7 +39,10 @@ import { createScheduler } from '../scheduler.ts';
 
 export const DRIVER = 'driver.example';
 
-export async function schedulerWorld(t: TestContext) {
+export async function schedulerWorld(
+  t: Pick<TestContext, 'after'>,
+  { faults = (kube: KubeClient) => kube } = {},
+) {
   const clock = new VirtualClock();
   const server = await testServer(t, { clock });
   const kube = server.client(server.adminUser);
@@ -74,7 +77,7 @@ export async function schedulerWorld(t: TestContext) {
     clock,
     metrics,
     make,
-    startScheduler: () => start(server.client(schedulerUser), createScheduler),
+    startScheduler: () => start(faults(server.client(schedulerUser)), createScheduler),
     startBinder: () =>
       start(server.client(serviceAccountUser('kube-system', 'persistent-volume-binder')), createBinder),
     settle: () => clock.advance(5000),
