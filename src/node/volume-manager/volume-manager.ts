@@ -130,6 +130,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       for (const key of actual.keys()) reconciler.add(key);
       for (const uid of podDirectories) void tidy(uid);
       podDirectories = [];
+      // Until now nobody could say of any pod that nothing of it is mounted.
+      for (const pod of ports.pods.list()) ports.podChanged(keyOf(pod));
       inUse.changed();
     },
   });
