@@ -44,7 +44,7 @@ import { isNotFound } from '../../runtime/kube-error.ts';
 import { type MemoryLog, memoryLog } from '../../runtime/log.ts';
 import { type MemoryMounter, memoryMounter } from '../../runtime/mount/memory-mounter.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
-import type { Clock } from '../../runtime/ports.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
 import { realRandom } from '../../runtime/random.ts';
 import { createNodeAgent, type NodeAgent } from '../node-agent.ts';
 
@@ -76,17 +76,25 @@ export class NodeWorld {
   readonly admin: KubeClient;
   readonly directory: string;
   readonly mounter: Mounter;
-  readonly log: MemoryLog = memoryLog();
+  readonly log: MemoryLog;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
   readonly #nodes: RunningNode[] = [];
   readonly #informers;
 
-  constructor(t: TestContext, server: ApiServer, directory: string, mounter: Mounter, clock: Clock) {
+  constructor(
+    t: TestContext,
+    server: ApiServer,
+    directory: string,
+    mounter: Mounter,
+    clock: Clock,
+    log: Log = memoryLog(),
+  ) {
     this.t = t;
     this.server = server;
     this.directory = directory;
     this.mounter = mounter;
+    this.log = log as MemoryLog;
     this.#clock = clock;
     this.admin = server.client(server.adminUser);
     this.#informers = createInformers({

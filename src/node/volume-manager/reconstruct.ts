@@ -45,9 +45,7 @@ async function readDevice(
 ): Promise<void> {
   const volume = await readVolume(plugin, directory, block);
   if (volume === undefined || plugin.paths.device(volume).recordDir !== directory) {
-    log.v(2).info('a directory beside the staged volumes holds no record of this node and is left alone', {
-      directory,
-    });
+    await removeLeftovers(plugin, directory, 'globalmount', log);
     return;
   }
   actual.setDevice(volume, 'uncertain');
@@ -61,7 +59,7 @@ async function readMount(
 ): Promise<void> {
   const volume = await readVolume(plugin, directory, block);
   if (volume === undefined || plugin.paths.mount(podUid, volume).recordDir !== directory) {
-    await removeLeftovers(plugin, directory, log);
+    await removeLeftovers(plugin, directory, 'mount', log);
     return;
   }
   const path = plugin.paths.mount(podUid, volume).target;
@@ -79,11 +77,22 @@ async function readVolume(
 }
 
 /** Made just before a record was to be written, or left just after it was removed. Somebody else's content stays. */
-async function removeLeftovers(plugin: MountPorts, directory: string, log: Log): Promise<void> {
+async function removeLeftovers(
+  plugin: MountPorts,
+  directory: string,
+  mountPoint: string,
+  log: Log,
+): Promise<void> {
+  const record = join(directory, RECORD_FILE);
   try {
-    await removeMountPoint(plugin, join(directory, 'mount'));
+    await removeMountPoint(plugin, join(directory, mountPoint));
+    // A record that is there and cannot be read is somebody else's; one that was never finished is ours.
+    if ((await plugin.files.readRecord(record)) === undefined) await plugin.files.removeRecord(record);
     await plugin.files.removeDirectory(directory);
   } catch (error) {
-    log.warn('a volume directory without a record is not empty and is left alone', { directory, err: error });
+    log.warn('a volume directory without a record of this node is not empty and is left alone', {
+      directory,
+      err: error,
+    });
   }
 }
