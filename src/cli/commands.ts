@@ -13,6 +13,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   apiserver: { group: 'Run', load: () => import('./apiserver.ts') },
   'controller-manager': { group: 'Run', load: () => import('./controller-manager.ts') },
   scheduler: { group: 'Run', load: () => import('./scheduler.ts') },
+  node: { group: 'Run', load: () => import('./node.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
   provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Pod } from '../../api/kinds.ts';
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
+import type { ActualMount, ActualVolume } from './actual-state.ts';
+import { decideVolume } from './decide-volume.ts';
+import { type DesiredMount, mountKey } from './desired-state.ts';
+
+const volume = (over: Partial<MountableVolume> = {}): MountableVolume => ({
+  driver: 'd.test',
+  handle: 'h',
+  specName: 'pv',
+  lifecycle: 'Persistent',
+  block: false,
+  attributes: {},
+  fsType: '',
+  accessModes: ['ReadWriteOnce'],
+  mountOptions: [],
+  readOnly: false,
+  secrets: {},
+  ...over,
+});
+const wanted = (uid: string, over: Partial<MountableVolume> = {}): [string, DesiredMount] => [
+  mountKey(uid, 'pv'),
+  {
+    pod: { metadata: { uid, name: uid } } as Pod,
+    volume: volume(over),
+    volumeNames: ['data'],
+    readOnly: false,
+  },
+];
+const mounted = (uid: string, state: ActualMount['state'] = 'mounted'): [string, ActualMount] => [
+  mountKey(uid, 'pv'),
+  { podUid: uid, volume: volume(), state, path: '/p', readOnly: false, publishedAtMs: 0 },
+];
+const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] = []): ActualVolume => ({
+  volume: volume(),
+  device,
+  mounts: new Map(mounts),
+  expandedTo: undefined,
+});
+
+interface Case {
+  name: string;
+  desired?: [string, DesiredMount][];
+  actual?: ActualVolume;
+  /** Pods that live; those with `false` are not known in whole. */
+  living?: Record<string, boolean>;
+  isPopulated?: boolean;
+  republish?: boolean;
+  grows?: string;
+  then: string[];
+}
+
+const cases: Case[] = [
+  { name: 'nothing wanted, nothing there', then: [] },
+  { name: 'wanted: staged first', desired: [wanted('a')], then: ['mount-device'] },
+  {
+    name: 'staged: published for each pod',
+    desired: [wanted('a'), wanted('b')],
+    actual: actual('mounted'),
+    then: ['set-up a/pv', 'set-up b/pv'],
+  },
+  {
+    name: 'an uncertain device is staged again before it is published',
+    desired: [wanted('a')],
+    actual: actual('uncertain'),
+    then: ['mount-device'],
+  },
+  {
+    name: 'an uncertain mount is set up again',
+    desired: [wanted('a')],
+    actual: actual('mounted', [mounted('a', 'uncertain')]),
+    then: ['set-up a/pv'],
+  },
+  {
+    name: 'an ephemeral volume is never staged',
+    desired: [wanted('a', { lifecycle: 'Ephemeral' })],
+    then: ['set-up a/pv'],
+  },
+  {
+    name: 'all there: nothing to do',
+    desired: [wanted('a')],
+    actual: actual('mounted', [mounted('a')]),
+    then: [],
+  },
+  {
+    name: 'a pod that went: torn down, and only then unstaged',
+    actual: actual('mounted', [mounted('a')]),
+    then: ['tear-down a/pv'],
+  },
+  { name: 'no pod left: unstaged', actual: actual('mounted'), then: ['unmount-device'] },
+  {
+    name: 'an uncertain device of nobody is unstaged too',
+    actual: actual('uncertain'),
+    then: ['unmount-device'],
+  },
+  {
+    name: 'unmount comes before mount',
+    desired: [wanted('b')],
+    actual: actual('mounted', [mounted('a')]),
+    then: ['tear-down a/pv', 'set-up b/pv'],
+  },
+  {
+    name: 'nothing is unmounted before all pods are known',
+    actual: actual('mounted', [mounted('a')]),
+    isPopulated: false,
+    then: [],
+  },
+  {
+    name: 'nothing is unstaged before all pods are known',
+    actual: actual('uncertain'),
+    isPopulated: false,
+    then: [],
+  },
+  {
+    name: 'a pod whose volumes are not all known keeps what it has',
+    actual: actual('mounted', [mounted('a', 'uncertain')]),
+    living: { a: false },
+    then: [],
+  },
+  {
+    name: 'a pod that is known in whole and does not have it loses it',
+    actual: actual('mounted', [mounted('a')]),
+    living: { a: true },
+    then: ['tear-down a/pv'],
+  },
+  {
+    name: 'ReadWriteOncePod: the second pod waits for the first',
+    desired: [wanted('b', { accessModes: ['ReadWriteOncePod'] })],
+    actual: actual('mounted', [mounted('a')]),
+    living: { a: false },
+    then: ['wait-for-pod b/pv'],
+  },
+  {
+    name: 'published too long ago',
+    desired: [wanted('a')],
+    actual: actual('mounted', [mounted('a')]),
+    republish: true,
+    then: ['republish a/pv'],
+  },
+  {
+    name: 'grown meanwhile',
+    desired: [wanted('a')],
+    actual: actual('mounted', [mounted('a')]),
+    grows: '2Gi',
+    then: ['expand 2Gi'],
+  },
+  { name: 'not expanded before it is mounted', desired: [wanted('a')], grows: '2Gi', then: ['mount-device'] },
+];
+
+describe('what to do next about a volume', () => {
+  for (const {
+    name,
+    desired = [],
+    actual,
+    living = {},
+    isPopulated = true,
+    republish = false,
+    grows,
+    then,
+  } of cases) {
+    test(name, () => {
+      const steps = decideVolume({
+        desired: new Map(desired),
+        actual,
+        podOf: (uid) => (uid in living ? { resolved: living[uid] === true, mounts: new Map() } : undefined),
+        isPopulated,
+        isRepublishDue: () => republish,
+        growsTo: () => grows,
+      });
+      assert.deepEqual(
+        steps.map(({ id }) => id),
+        then,
+      );
+    });
+  }
+});
