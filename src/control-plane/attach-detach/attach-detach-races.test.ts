@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, volumeAttachments } from '../../api/kinds.ts';
-import type { KubeObject, Resource } from '../../api/object.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
+import { lagging } from '../testing/lagging.ts';
 import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
 
 const VOLUME = uniqueVolumeName(DRIVER, 'data');
@@ -71,32 +70,14 @@ test('[ATT-10] before a volume is detached its node is told, so that it does not
   assert.deepEqual(listed, [[uniqueVolumeName(DRIVER, 'stays')]]);
 });
 
-/** Lets nothing of one kind through to the cache while `held` is true, as a watch that lags does. */
-function lagging(resource: Resource<KubeObject>) {
-  const state = { held: false, release: () => {} };
-  const watch = (kube: KubeClient): KubeClient['watch'] =>
-    async function* <T extends KubeObject>(kind: Resource<T>, options = {}) {
-      for await (const event of kube.watch(kind, options)) {
-        if (kind.plural === resource.plural && state.held) {
-          await new Promise<void>((resolve) => {
-            state.release = resolve;
-          });
-        }
-        yield event;
-      }
-    };
-  return { state, watch };
-}
-
 test('[ATT-10] an attachment that was made although no answer came, and that cannot be seen yet, keeps the volume from other nodes', async (t) => {
-  const { state, watch } = lagging(volumeAttachments);
+  const lag = lagging(volumeAttachments);
   const w = await attachDetachWorld(t, {
     faults: (kube) => ({
-      ...kube,
-      watch: watch(kube),
+      ...lag.faults(kube),
       create: async (...call) => {
         const made = await kube.create(...call);
-        if (state.held && made.kind === 'VolumeAttachment') {
+        if (lag.isHeld && made.kind === 'VolumeAttachment') {
           throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
         }
         return made;
@@ -108,7 +89,7 @@ test('[ATT-10] an attachment that was made although no answer came, and that can
   await w.node('n2');
   await w.volume('data');
   await w.settle();
-  state.held = true;
+  lag.hold();
   await w.pod('p', 'n1', ['data']);
   await w.clock.advance(100);
   assert(w.isAttached('data', 'n1'));
@@ -116,8 +97,7 @@ test('[ATT-10] an attachment that was made although no answer came, and that can
   await w.pod('q', 'n2', ['data']);
   await w.clock.advance(10_000);
   assert.equal(w.attachment('data', 'n2'), undefined);
-  state.held = false;
-  state.release();
+  lag.release();
   await w.clock.advance(10_000);
   assert(w.isAttached('data', 'n2'));
   assert.equal(w.attacher.mostNodes, 1);

@@ -31,8 +31,8 @@ export interface PodWritesPorts {
 export interface PodWrites {
   /** Reserves the volumes that were found and asks for those that are to be made. */
   prepareVolumes(plan: VolumePlan, placement: Placement, signal: AbortSignal): Promise<void>;
-  /** False when the pod is gone, going, or bound by somebody else: whichever it is, the watch brings it. */
-  bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<boolean>;
+  /** The node that the pod now has, be it by an earlier attempt or by somebody else; undefined if it gets none. */
+  bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<string | undefined>;
   markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -45,6 +45,18 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
     const annotations = { ...claim.metadata.annotations, [ANN_SELECTED_NODE]: nodeName };
     const selected = { ...claim, metadata: { ...claim.metadata, annotations } };
     claims.wrote(await kube.update(persistentVolumeClaims, selected, { signal }));
+  }
+
+  /** By the server's word. */
+  async function nodeOf({ metadata }: Pod, signal: AbortSignal): Promise<string | undefined> {
+    const { name, namespace = '', uid } = metadata;
+    try {
+      const live = await kube.get(pods, { name, namespace }, { signal });
+      return live.metadata.uid === uid ? live.spec.nodeName : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   return {
@@ -69,11 +81,11 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
       };
       try {
         await kube.createSubresource(pods, { name, namespace }, 'binding', binding, { signal });
-        return true;
+        return nodeName;
       } catch (error) {
         if (!isNotFound(error) && !isConflict(error)) throw error;
-        log.info('The pod could not be bound', { pod: keyOf(pod), nodeName, err: error });
-        return false;
+        log.v(2).info('The pod could not be bound', { pod: keyOf(pod), nodeName, err: error });
+        return await nodeOf(pod, signal);
       }
     },
 

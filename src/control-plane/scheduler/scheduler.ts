@@ -146,13 +146,15 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     }
     // Their binding wakes the pod, and this run is made again.
     if (!decision.allBound) return done;
-    if (!(await writes.bind(pod, nodeName, signal))) {
+    const boundTo = await writes.bind(pod, nodeName, signal);
+    if (boundTo === undefined) {
       forget(key);
       return done;
     }
+    if (boundTo !== nodeName) cache.assume(pod, boundTo);
     placement.isBound = true;
     attempt('scheduled');
-    recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${nodeName}`);
+    recorder.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${boundTo}`);
     return done;
   }
 

@@ -1,0 +1,90 @@
+// What happens while the scheduler's own writes have not come back to it through the watch.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { persistentVolumeClaims, pods } from '../../api/kinds.ts';
+import { selectedNodeOf } from '../../api/volumes.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { lagging } from '../testing/lagging.ts';
+import { schedulerWorld } from './testing/scheduler-world.ts';
+
+for (const isAnswered of [true, false])
+  test(`a pod that is bound keeps its place although the watch does not show it yet${isAnswered ? '' : ', nor did an answer come'}`, async (t) => {
+    const lag = lagging(pods);
+    let isLost = !isAnswered;
+    const w = await schedulerWorld(t, {
+      faults: (kube) => ({
+        ...lag.faults(kube),
+        createSubresource: async <R>(...call: Parameters<typeof kube.createSubresource>) => {
+          const answer = await kube.createSubresource<R>(...call);
+          if (!isLost) return answer;
+          isLost = false;
+          throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+        },
+      }),
+    });
+    await w.startScheduler();
+    await w.startBinder();
+    await w.csiNode('n', { allocatable: { count: 1 } });
+    for (const name of ['one', 'two']) {
+      await w.boundClaim(name);
+      await w.pod(name, [name]);
+    }
+    await w.settle();
+    lag.hold();
+    await w.node('n');
+    const boundPods = async () => {
+      const { items } = await w.make(w.kube.list(pods));
+      return items.filter(({ spec }) => spec.nodeName).map(({ metadata }) => metadata.name);
+    };
+    await w.settle();
+    const first = await boundPods();
+    assert.equal(first.length, 1);
+    // Whatever touches the claims wakes both pods, again and again.
+    for (let i = 0; i < 3; i++) {
+      for (const name of ['one', 'two']) {
+        const annotations = { touched: String(i) };
+        const claim = { name, namespace: 'default' };
+        await w.make(
+          w.kube.patch(persistentVolumeClaims, claim, { metadata: { annotations } }, { type: 'merge' }),
+        );
+      }
+      await w.settle();
+    }
+    assert.deepEqual(await boundPods(), first);
+    lag.release();
+    await w.settle();
+    assert.deepEqual(await boundPods(), first);
+  });
+
+test('a node that was written on a claim is not taken for given up because the watch does not show it yet', async (t) => {
+  const lag = lagging(persistentVolumeClaims);
+  const w = await schedulerWorld(t, lag);
+  await w.startScheduler();
+  await w.storageClass('late');
+  for (const name of ['n1', 'n2', 'n3']) await w.node(name);
+  await w.claim('data');
+  await w.settle();
+  lag.hold();
+  await w.pod('p', ['data']);
+  await w.settle();
+  const chosen = selectedNodeOf(await w.readClaim('data'));
+  assert.notEqual(chosen, undefined);
+  for (let i = 0; i < 3; i++) {
+    const annotations = { touched: String(i) };
+    await w.make(
+      w.kube.patch(
+        pods,
+        { name: 'p', namespace: 'default' },
+        { metadata: { annotations } },
+        { type: 'merge' },
+      ),
+    );
+    await w.settle();
+  }
+  assert.equal(selectedNodeOf(await w.readClaim('data')), chosen);
+  assert.deepEqual(await w.eventsOn('p'), []);
+  lag.release();
+  await w.settle();
+  assert.equal(selectedNodeOf(await w.readClaim('data')), chosen);
+});
