@@ -7,6 +7,7 @@ import { keyOf, nameFromKey } from '../../api/object.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
 import { UnsafePathError, type VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
 import type { VolumePaths } from '../../csi-plugin/mount/volume-paths.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
@@ -36,6 +37,8 @@ export function createPodLifecycle(ports: {
   metrics?: Metrics;
 }): PodLifecycle {
   const { kube, volumes, files, paths, clock, log } = ports;
+  // From a cache that has not seen the last status, the same status would be written again and again.
+  const latest = new ReadYourWrites(ports.pods);
 
   const loop: Loop = createLoop({
     name: 'pod-lifecycle',
@@ -46,7 +49,7 @@ export function createPodLifecycle(ports: {
     log,
     ...(ports.metrics && { metrics: ports.metrics }),
     async reconcile(key, { signal }) {
-      const pod = ports.pods.get(key);
+      const pod = latest.get(key);
       if (!pod) return done;
       const need = podNeed(pod, clock.now());
       if (need.kind === 'nothing') return await finish(pod, signal);
@@ -92,11 +95,8 @@ export function createPodLifecycle(ports: {
 
   async function write(pod: Pod, patch: object, signal: AbortSignal): Promise<void> {
     try {
-      await kube.patch(pods, nameFromKey(keyOf(pod)), patch, {
-        subresource: 'status',
-        type: 'strategic',
-        signal,
-      });
+      const options = { subresource: 'status', type: 'strategic', signal } as const;
+      latest.wrote(await kube.patch(pods, nameFromKey(keyOf(pod)), patch, options));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

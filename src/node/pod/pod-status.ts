@@ -12,14 +12,16 @@ export interface PodVolumesState {
   published: ReadonlyMap<string, string>;
 }
 
+const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const;
+
 /** A strategic merge patch of the pod's status, or undefined when it says so already. */
 export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   // A pod that has run keeps running while a volume is being healed or heard of again.
   const runs = volumes.ready || pod.status?.phase === 'Running';
   const message = runs ? undefined : waitText(volumes.waits);
-  const conditions = (['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const).map(
-    (type) => condition(pod, { type, isTrue: runs || type === 'Initialized', message, now }),
+  const conditions: PodCondition[] = CONDITIONS.map((type) =>
+    condition(pod, { type, isTrue: runs || type === 'Initialized', message, now }),
   );
   const startTime = pod.status?.startTime ?? now;
   const status = {
@@ -39,11 +41,15 @@ export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number
     })),
   };
   const paths = Object.fromEntries([...volumes.published].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const annotation = runs && Object.keys(paths).length > 0 ? JSON.stringify(paths) : undefined;
+  const before = pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES];
+  const current = volumes.ready && Object.keys(paths).length > 0 ? JSON.stringify(paths) : undefined;
+  // While a running pod's volume is healed, or looked for after a restart, its path is what it was.
+  const annotation = runs && !volumes.ready ? before : current;
   const annotations = { [ANN_PUBLISHED_VOLUMES]: annotation ?? null };
-  if (isSame(pod, status) && pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] === annotation)
-    return undefined;
-  return { metadata: { uid: pod.metadata.uid, annotations }, status };
+  if (isSame(pod, status) && before === annotation) return undefined;
+  // Conditions are merged by type: what is not said of one stays, so what is over must be taken back.
+  const merged = conditions.map((each) => ({ reason: null, message: null, ...each }));
+  return { metadata: { uid: pod.metadata.uid, annotations }, status: { ...status, conditions: merged } };
 }
 
 /** One sentence a volume, the names sorted so that the text does not change without a reason. */
