@@ -130,6 +130,17 @@ test('a delayed claim waits for its node, and then takes a volume that the node 
   assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'in-b');
 });
 
+test('a node whose labels come late still decides', async (t) => {
+  const { kube, make, ask, claimIs } = await start(t);
+  const byHand = { ...delayed, provisioner: 'kubernetes.io/no-provisioner' };
+  await kube.create(storageClasses, byHand);
+  await make(volume('in-b', inZone('b')));
+  await ask(claim('data', {}, { annotations: { 'volume.kubernetes.io/selected-node': 'n' } }));
+  await kube.create(nodes, { metadata: { name: 'n' } });
+  await kube.patch(nodes, { name: 'n' }, { metadata: { labels: { zone: 'b' } } }, { type: 'merge' });
+  await claimIs('data', 'Bound');
+});
+
 test('a reservation holds from either side, and no other claim gets it', async (t) => {
   const { make, ask, claimIs } = await start(t);
   await make(

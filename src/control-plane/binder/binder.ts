@@ -4,6 +4,7 @@
 
 import { isDefaultClass } from '../../api/default-class.ts';
 import {
+  type Node,
   nodes,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -14,7 +15,7 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { storageClassOf } from '../../api/volumes.ts';
+import { selectedNodeOf, storageClassOf } from '../../api/volumes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
@@ -32,11 +33,16 @@ const BACKOFF = { startMs: 50, maxMs: 60_000 };
 
 const BY_VOLUME = 'binder/claims-by-volume';
 const WAITING_BY_CLASS = 'binder/waiting-claims-by-class';
+const WAITING_BY_NODE = 'binder/waiting-claims-by-node';
 
 const namedVolume = ({ spec: { volumeName } }: PersistentVolumeClaim): string[] =>
   volumeName ? [volumeName] : [];
 const waitingInClass = (claim: PersistentVolumeClaim): string[] =>
   isWaiting(claim) ? [storageClassOf(claim) ?? ''] : [];
+const waitingForNode = (claim: PersistentVolumeClaim): string[] => {
+  const node = isWaiting(claim) ? selectedNodeOf(claim) : undefined;
+  return node === undefined ? [] : [node];
+};
 
 export function createBinder(ports: ControllerPorts): Controller {
   const { kube, informers, recorder, clock, random, metrics } = ports;
@@ -48,6 +54,7 @@ export function createBinder(ports: ControllerPorts): Controller {
   const podCache = informers.of(pods);
   claims.addIndex(BY_VOLUME, namedVolume);
   claims.addIndex(WAITING_BY_CLASS, waitingInClass);
+  claims.addIndex(WAITING_BY_NODE, waitingForNode);
   const objects = new BinderObjects(kube, { claims, volumes });
   const pool = new VolumePool(volumes, objects.volumes);
 
@@ -90,6 +97,11 @@ export function createBinder(ports: ControllerPorts): Controller {
     if (isDefaultClass(storageClass)) wakeWaiting('');
   }
 
+  /** Which volumes a node reaches is in its labels, which may come later than the node. */
+  function nodeChanged(node: Node): void {
+    for (const claim of claims.byIndex(WAITING_BY_NODE, node.metadata.name)) claimLoop.add(keyOf(claim));
+  }
+
   function wakeClaimsNaming(volumeName: string): void {
     for (const claim of claims.byIndex(BY_VOLUME, volumeName)) claimLoop.add(keyOf(claim));
   }
@@ -109,6 +121,13 @@ export function createBinder(ports: ControllerPorts): Controller {
     added: volumeChanged,
     updated: (_before, after) => volumeChanged(after),
     deleted: (volume) => wakeClaimsNaming(volume.metadata.name),
+  });
+  nodeCache.subscribe({
+    added: nodeChanged,
+    updated: (before, after) => {
+      if (JSON.stringify(before.metadata.labels) !== JSON.stringify(after.metadata.labels))
+        nodeChanged(after);
+    },
   });
   classes.subscribe({ added: classChanged, updated: (_before, after) => classChanged(after) });
 

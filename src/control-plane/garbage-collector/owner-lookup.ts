@@ -23,7 +23,9 @@ export class OwnerLookup {
   /** From the caches alone; undefined when they do not show it. */
   cachedState(reference: OwnerReference, dependent: GraphObject): OwnerState | undefined {
     const owner = this.#graph.findByUid(reference.uid);
-    if (!owner || !couldOwn(owner, reference, dependent.object)) return undefined;
+    const resource = this.#graph.resourceOf(reference);
+    if (!owner || owner.resource !== resource || !couldOwn(owner, reference, dependent.object))
+      return undefined;
     return waitsForDependents(owner.object) ? 'waiting' : 'present';
   }
 
@@ -62,9 +64,5 @@ function isOutOfReach(owner: ServedResource, dependent: KubeObject): boolean {
 /** The UID alone proves nothing: whoever wrote the reference may have named another object's. */
 function couldOwn(owner: GraphObject, reference: OwnerReference, dependent: KubeObject): boolean {
   const { name, namespace } = owner.object.metadata;
-  return (
-    owner.resource.kind === reference.kind &&
-    name === reference.name &&
-    (namespace === undefined || namespace === dependent.metadata.namespace)
-  );
+  return name === reference.name && (namespace === undefined || namespace === dependent.metadata.namespace);
 }

@@ -24,14 +24,14 @@ export function createSetActions({
   async function create(
     set: StatefulSet,
     what: string,
-    act: () => Promise<unknown>,
-    isThere: () => Promise<boolean>,
+    { act, isThere, signal }: { act(): Promise<unknown>; isThere(): Promise<boolean>; signal: AbortSignal },
   ): Promise<void> {
     const { name } = set.metadata;
     try {
       await act();
       recorder.event(set, 'Normal', 'SuccessfulCreate', `create ${what} in StatefulSet ${name} successful`);
     } catch (error) {
+      if (signal.aborted) throw error;
       if (isAlreadyExists(error) && (await isThere())) return;
       const why = error instanceof Error ? error.message : String(error);
       const message = `create ${what} in StatefulSet ${name} failed error: ${why}`;
@@ -49,26 +49,24 @@ export function createSetActions({
     switch (step.do) {
       case 'create-claim': {
         const { name = '' } = step.claim.metadata;
-        await create(
-          set,
-          `Claim ${name} Pod ${step.podName}`,
-          () => kube.create(persistentVolumeClaims, step.claim, { signal }),
+        await create(set, `Claim ${name} Pod ${step.podName}`, {
+          act: () => kube.create(persistentVolumeClaims, step.claim, { signal }),
           // A claim of that name is the member's, whoever made it: that is how data outlives its set.
-          async () => true,
-        );
+          isThere: async () => true,
+          signal,
+        });
         return;
       }
       case 'create-pod': {
         const { name = '' } = step.pod.metadata;
-        await create(
-          set,
-          `Pod ${name}`,
-          () => kube.create(pods, step.pod, { signal }),
-          async () => {
+        await create(set, `Pod ${name}`, {
+          act: () => kube.create(pods, step.pod, { signal }),
+          async isThere() {
             const live = await kube.get(pods, { name, namespace }, { signal });
             return (live.metadata.ownerReferences ?? []).some(({ uid }) => uid === set.metadata.uid);
           },
-        );
+          signal,
+        });
         return;
       }
       case 'delete-pod': {
