@@ -8,18 +8,13 @@
 import { declaredModes, inlineMode } from '../../api/inline-volumes.ts';
 import {
   csiDrivers,
-  type Node,
   nodes,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  type Pod,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
   type VolumeAttachment,
   volumeAttachments,
 } from '../../api/kinds.ts';
-import { keyOf } from '../../api/object.ts';
 import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
@@ -34,9 +29,10 @@ import { attachDetachMetrics } from './attach-detach-metrics.ts';
 import { AttachedReport } from './attached-report.ts';
 import { decideSlot, type SlotStep } from './decide-slot.ts';
 import { DesiredVolumes } from './desired-volumes.ts';
-import { multiAttachMessage } from './multi-attach-message.ts';
-import { healthOf, isOutOfService, nodeFingerprint, reportsInUse } from './node-state.ts';
-import { slotKey, slotOf } from './slot.ts';
+import { followVolumes, type VolumeCaches } from './follow-volumes.ts';
+import { healthOf, isOutOfService, reportsInUse } from './node-state.ts';
+import { PodEvents } from './pod-events.ts';
+import { slotOf } from './slot.ts';
 import type { UsedVolume } from './volumes-of-pod.ts';
 
 /** Those of Kubernetes' volume operations. */
@@ -51,23 +47,25 @@ export interface AttachDetachPorts extends ControllerPorts {
 export function createAttachDetach(ports: AttachDetachPorts): Controller {
   const { kube, informers, recorder, clock, random, metrics } = ports;
   const log = ports.log.with({ controller: 'attachdetach' });
-  const podInformer = informers.of(pods);
-  const claimInformer = informers.of(persistentVolumeClaims);
-  const volumeInformer = informers.of(persistentVolumes);
-  const attachmentInformer = informers.of(volumeAttachments);
-  const nodeInformer = informers.of(nodes);
-  const driverInformer = informers.of(csiDrivers);
-  const podsOfClaim = indexPodsByClaim(podInformer);
-
-  const actual = new ActualAttachments(attachmentInformer);
+  const caches: VolumeCaches = {
+    pods: informers.of(pods),
+    claims: informers.of(persistentVolumeClaims),
+    volumes: informers.of(persistentVolumes),
+    attachments: informers.of(volumeAttachments),
+    nodes: informers.of(nodes),
+    drivers: informers.of(csiDrivers),
+  };
+  const podsOfClaim = indexPodsByClaim(caches.pods);
+  const actual = new ActualAttachments(caches.attachments);
   const desired = new DesiredVolumes({
-    claim: (key) => claimInformer.get(key),
-    volume: (name) => volumeInformer.get(name),
+    claim: (key) => caches.claims.get(key),
+    volume: (name) => caches.volumes.get(name),
   });
-  const report = new AttachedReport({ kube, nodes: nodeInformer, actual });
+  const tell = new PodEvents({ recorder, desired, pods: caches.pods, attachments: caches.attachments });
+  const report = new AttachedReport({ kube, nodes: caches.nodes, actual });
   const plugin = createVolumeAttacher({
     kube,
-    attachments: attachmentInformer,
+    attachments: caches.attachments,
     clock,
     ...(ports.attachTimeoutMs !== undefined && { timeoutMs: ports.attachTimeoutMs }),
   });
@@ -75,8 +73,6 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   const stuckSinceMs = new Map<string, number>();
   /** Slots that wait for another node to give their volume up, by volume. */
   const refused = new Map<string, Set<string>>();
-  /** Attachments that were asked for and whose success no pod has been told of yet. */
-  const unannounced = new Set<string>();
   const counted = attachDetachMetrics(metrics, clock);
 
   const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
@@ -98,7 +94,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   async function reconcileSlot(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     if (await isUncertain(key, signal)) return requeueAfter(BACKOFF.startMs, 'an attachment was made unseen');
-    announce(key);
+    tell.announce(key);
     const step = decideSlot(snapshotOf(key));
     if (step.do !== 'await-unmount' || step.recheckAfterMs === undefined) stuckSinceMs.delete(key);
     switch (step.do) {
@@ -121,7 +117,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   function snapshotOf(key: string) {
     const { nodeName, volumeId } = slotOf(key);
-    const node = nodeInformer.get(nodeName);
+    const node = caches.nodes.get(nodeName);
     const used = desired.volumesOf(key);
     const existing = actual.at(nodeName, volumeId);
     const exclusive = used.some((each) => each.exclusive);
@@ -133,7 +129,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       used: used.length > 0,
       needed: used
         .filter(needsAttachment)
-        .map(({ volume }) => attachmentState(attachmentInformer.get(attachmentNameOf(volume, nodeName)))),
+        .map(({ volume }) => attachmentState(caches.attachments.get(attachmentNameOf(volume, nodeName)))),
       existing: existing.map(attachmentState),
       // Asked only where it matters: a volume for many nodes may have thousands of holders.
       holders: exclusive ? actual.holdersBesides(nodeName, volumeId) : [],
@@ -145,7 +141,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   /** The driver's object decides, as it is now: whether it attaches at all, and what its inline volumes are. */
   function needsAttachment({ volume }: UsedVolume): boolean {
-    const driver = driverInformer.get(volume.driver);
+    const driver = caches.drivers.get(volume.driver);
     if (driver?.spec.attachRequired === false) return false;
     if (volume.kind !== 'inline') return true;
     return inlineMode(volume.csi, driver ? declaredModes(driver) : ['Persistent']) === 'Persistent';
@@ -155,15 +151,15 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const { nodeName, volumeId } = slotOf(key);
     for (const used of desired.volumesOf(key).filter(needsAttachment)) {
       const name = attachmentNameOf(used.volume, nodeName);
-      const state = attachmentState(attachmentInformer.get(name)).kind;
+      const state = attachmentState(caches.attachments.get(name)).kind;
       if (state === 'attached' || state === 'detaching') continue;
       if (state === 'absent') actual.making(volumeId, nodeName, name);
-      unannounced.add(name);
+      tell.asked(name);
       const ended = counted.operation('volume_attach');
       try {
         await plugin.attach(used.volume, nodeName, signal);
         ended('success');
-        announce(key);
+        tell.announce(key);
       } catch (error) {
         if (signal.aborted) throw error;
         ended('fail-unknown');
@@ -173,7 +169,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         }
         // The attacher goes on by itself, and a detachment comes to its end: either wakes the slot.
         if (error instanceof AttachError && error.failure === 'detach-in-progress') return done;
-        tellPods(key, 'Warning', 'FailedAttachVolume', failed(used, error));
+        tell.attachFailed(key, used, error);
         if (error instanceof AttachError && error.failure === 'attach-error') return done;
         throw error;
       } finally {
@@ -181,16 +177,6 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       }
     }
     return done;
-  }
-
-  /** Success may also come long after an attempt that ended with the attacher's error. */
-  function announce(key: string): void {
-    const { nodeName } = slotOf(key);
-    for (const used of desired.volumesOf(key)) {
-      const name = attachmentNameOf(used.volume, nodeName);
-      if (attachmentState(attachmentInformer.get(name)).kind !== 'attached') continue;
-      if (unannounced.delete(name)) tellPods(key, 'Normal', 'SuccessfulAttachVolume', succeeded(used));
-    }
   }
 
   /**
@@ -265,136 +251,38 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   function refuse(key: string, holders: readonly string[]): void {
     const { volumeId } = slotOf(key);
-    const otherPods = holders.flatMap((nodeName) => desired.podsOf(slotKey(nodeName, volumeId)));
-    const shownAs = desired.volumesOf(key)[0]?.shownAs ?? volumeId;
-    for (const pod of podsAt(key)) {
-      const namespace = pod.metadata.namespace ?? '';
-      const message = multiAttachMessage({ shownAs, namespace, otherPods });
-      recorder.event(pod, 'Warning', 'FailedAttachVolume', message);
-    }
     refused.set(volumeId, (refused.get(volumeId) ?? new Set()).add(key));
-    log.v(2).info('Waiting for another node to give the volume up', { volumeId, holders, otherPods });
+    tell.heldElsewhere(key, holders);
+    log.v(2).info('Waiting for another node to give the volume up', { volumeId, holders });
   }
 
-  function podsAt(key: string): Pod[] {
-    return desired.podsOf(key).flatMap((podKey) => podInformer.get(podKey) ?? []);
-  }
-
-  function tellPods(key: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    for (const pod of podsAt(key)) recorder.event(pod, type, reason, message);
-  }
-
-  // Wake-ups: from whatever changed to the slots that it may concern.
-
-  function wake(keys: Iterable<string>): void {
-    for (const key of keys) slots.add(key);
-  }
-
-  /** Something about who has the volume changed. */
   function wakeRefused(volumeId: string): void {
     const keys = refused.get(volumeId) ?? [];
     refused.delete(volumeId);
-    wake(keys);
-  }
-
-  function refreshPodsOfClaim(claimKey: string): void {
-    for (const pod of podsOfClaim(claimKey)) wake(desired.update(pod));
-  }
-
-  function lookAtVolume(volume: PersistentVolume): void {
-    actual.knows(volume);
-    const { claimRef } = volume.spec;
-    if (claimRef) refreshPodsOfClaim(`${claimRef.namespace}/${claimRef.name}`);
-  }
-
-  function lookAtAttachment(attachment: VolumeAttachment): void {
-    const { nodeName } = attachment.spec;
-    const volumeId = actual.volumeIdOf(attachment);
-    slots.add(slotKey(nodeName, volumeId));
-    wakeRefused(volumeId);
-    reports.add(nodeName);
-  }
-
-  function lookAtNode(nodeName: string): void {
-    reports.add(nodeName);
-    for (const attachment of actual.onNode(nodeName)) {
-      slots.add(slotKey(nodeName, actual.volumeIdOf(attachment)));
-    }
-  }
-
-  function lookAtDriver(name: string): void {
-    for (const key of desired.slots()) {
-      if (desired.volumesOf(key).some(({ volume }) => volume.driver === name)) slots.add(key);
-    }
-  }
-
-  /** Volumes first, so that what comes after finds their handles. Each subscription replays what is cached. */
-  function subscribe(): (() => void)[] {
-    return [
-      volumeInformer.subscribe({
-        added: lookAtVolume,
-        updated: (_before, after) => lookAtVolume(after),
-        deleted: ({ metadata: { name } }) => {
-          if (!actual.isUsed(name)) actual.forget(name);
-        },
-      }),
-      claimInformer.subscribe({
-        added: (claim: PersistentVolumeClaim) => refreshPodsOfClaim(keyOf(claim)),
-        updated: (_before, claim) => refreshPodsOfClaim(keyOf(claim)),
-      }),
-      podInformer.subscribe({
-        added: (pod) => wake(desired.update(pod)),
-        updated: (_before, pod) => wake(desired.update(pod)),
-        deleted: (pod) => wake(desired.remove(keyOf(pod))),
-      }),
-      attachmentInformer.subscribe({
-        added: lookAtAttachment,
-        updated: (_before, after) => lookAtAttachment(after),
-        deleted: (attachment) => {
-          unannounced.delete(attachment.metadata.name);
-          lookAtAttachment(attachment);
-          const { persistentVolumeName: name } = attachment.spec.source;
-          if (name !== undefined && !volumeInformer.get(name) && !actual.isUsed(name)) actual.forget(name);
-        },
-      }),
-      nodeInformer.subscribe({
-        added: (node: Node) => {
-          lookAtNode(node.metadata.name);
-          wake(desired.slotsOn(node.metadata.name));
-        },
-        updated: (before, after) => {
-          if (nodeFingerprint(before) !== nodeFingerprint(after)) lookAtNode(after.metadata.name);
-        },
-        deleted: (node) => lookAtNode(node.metadata.name),
-      }),
-      driverInformer.subscribe({
-        added: ({ metadata }) => lookAtDriver(metadata.name),
-        updated: (_before, { metadata }) => lookAtDriver(metadata.name),
-        deleted: ({ metadata }) => lookAtDriver(metadata.name),
-      }),
-    ];
+    for (const key of keys) slots.add(key);
   }
 
   return {
     name: 'attachdetach',
     async run(signal) {
       // Nothing is decided before everything is known: a pod that has not been listed yet would seem to be gone.
-      const caches = [
-        podInformer,
-        claimInformer,
-        volumeInformer,
-        attachmentInformer,
-        nodeInformer,
-        driverInformer,
-      ];
-      if (!(await cachesSynced(caches, signal))) return;
-      const subscriptions = subscribe();
+      if (!(await cachesSynced(Object.values(caches), signal))) return;
+      const stopFollowing = followVolumes({
+        caches,
+        desired,
+        actual,
+        podsOfClaim,
+        slots,
+        reports,
+        holdersChanged: wakeRefused,
+        attachmentGone: (name) => tell.gone(name),
+      });
       const stopCounting = counted.follow({ desired: () => desired.size, actual: () => actual.size });
       try {
         await Promise.all([slots.run(signal), reports.run(signal)]);
       } finally {
         stopCounting();
-        for (const unsubscribe of subscriptions) unsubscribe();
+        stopFollowing();
       }
     },
   };
@@ -403,13 +291,4 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 /** The server said no: nothing was made. */
 function isRefusal(error: unknown): boolean {
   return error instanceof KubeError && error.code >= 400 && error.code < 500 && error.reason !== 'Timeout';
-}
-
-function succeeded({ shownAs }: UsedVolume): string {
-  return `AttachVolume.Attach succeeded for volume "${shownAs}"`;
-}
-
-function failed({ shownAs }: UsedVolume, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return `AttachVolume.Attach failed for volume "${shownAs}" : ${message}`;
 }

@@ -1,0 +1,128 @@
+// Wake-ups: keeps desired and actual state up to date with the caches, and wakes the slots and nodes that a change may
+// concern. Nothing is decided here.
+
+import type {
+  CSIDriver,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  VolumeAttachment,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import type { ActualAttachments } from './actual-attachments.ts';
+import type { DesiredVolumes } from './desired-volumes.ts';
+import { nodeFingerprint } from './node-state.ts';
+import { slotKey } from './slot.ts';
+
+export interface VolumeCaches {
+  pods: Informer<Pod>;
+  claims: Informer<PersistentVolumeClaim>;
+  volumes: Informer<PersistentVolume>;
+  attachments: Informer<VolumeAttachment>;
+  nodes: Informer<Node>;
+  drivers: Informer<CSIDriver>;
+}
+
+export interface FollowVolumesInit {
+  caches: VolumeCaches;
+  desired: DesiredVolumes;
+  actual: ActualAttachments;
+  podsOfClaim: (claimKey: string) => readonly Pod[];
+  /** By slot, and by node. */
+  slots: Pick<Loop, 'add'>;
+  reports: Pick<Loop, 'add'>;
+  /** Something about who has the volume changed. */
+  holdersChanged(volumeId: string): void;
+  attachmentGone(attachmentName: string): void;
+}
+
+/** Each subscription replays what is cached. Returns what ends them all. */
+export function followVolumes(init: FollowVolumesInit): () => void {
+  const { caches, desired, actual, podsOfClaim, slots, reports } = init;
+
+  function wake(keys: Iterable<string>): void {
+    for (const key of keys) slots.add(key);
+  }
+
+  function refreshPodsOfClaim(claimKey: string): void {
+    for (const pod of podsOfClaim(claimKey)) wake(desired.update(pod));
+  }
+
+  function lookAtVolume(volume: PersistentVolume): void {
+    actual.knows(volume);
+    const { claimRef } = volume.spec;
+    if (claimRef) refreshPodsOfClaim(`${claimRef.namespace}/${claimRef.name}`);
+  }
+
+  function lookAtAttachment(attachment: VolumeAttachment): void {
+    const { nodeName } = attachment.spec;
+    const volumeId = actual.volumeIdOf(attachment);
+    slots.add(slotKey(nodeName, volumeId));
+    init.holdersChanged(volumeId);
+    reports.add(nodeName);
+  }
+
+  function lookAtNode(nodeName: string): void {
+    reports.add(nodeName);
+    wake(actual.onNode(nodeName).map((attachment) => slotKey(nodeName, actual.volumeIdOf(attachment))));
+  }
+
+  function lookAtDriver({ metadata: { name } }: CSIDriver): void {
+    for (const key of desired.slots()) {
+      if (desired.volumesOf(key).some(({ volume }) => volume.driver === name)) slots.add(key);
+    }
+  }
+
+  /** The handle of a deleted volume is worth knowing only as long as it may be attached somewhere. */
+  function forgetUnused(pvName: string): void {
+    if (!caches.volumes.get(pvName) && !actual.isUsed(pvName)) actual.forget(pvName);
+  }
+
+  // Volumes first, so that what comes after finds their handles.
+  const subscriptions = [
+    caches.volumes.subscribe({
+      added: lookAtVolume,
+      updated: (_before, after) => lookAtVolume(after),
+      deleted: ({ metadata }) => forgetUnused(metadata.name),
+    }),
+    caches.claims.subscribe({
+      added: (claim) => refreshPodsOfClaim(keyOf(claim)),
+      updated: (_before, claim) => refreshPodsOfClaim(keyOf(claim)),
+    }),
+    caches.pods.subscribe({
+      added: (pod) => wake(desired.update(pod)),
+      updated: (_before, pod) => wake(desired.update(pod)),
+      deleted: (pod) => wake(desired.remove(keyOf(pod))),
+    }),
+    caches.attachments.subscribe({
+      added: lookAtAttachment,
+      updated: (_before, after) => lookAtAttachment(after),
+      deleted: (attachment) => {
+        init.attachmentGone(attachment.metadata.name);
+        lookAtAttachment(attachment);
+        forgetUnused(attachment.spec.source.persistentVolumeName ?? '');
+      },
+    }),
+    caches.nodes.subscribe({
+      added: ({ metadata: { name } }) => {
+        lookAtNode(name);
+        wake(desired.slotsOn(name));
+      },
+      updated: (before, after) => {
+        if (nodeFingerprint(before) !== nodeFingerprint(after)) lookAtNode(after.metadata.name);
+      },
+      deleted: ({ metadata: { name } }) => lookAtNode(name),
+    }),
+    caches.drivers.subscribe({
+      added: lookAtDriver,
+      updated: (_before, driver) => lookAtDriver(driver),
+      deleted: lookAtDriver,
+    }),
+  ];
+  return () => {
+    for (const unsubscribe of subscriptions) unsubscribe();
+  };
+}
