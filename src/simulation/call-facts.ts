@@ -1,0 +1,44 @@
+// What of a CSI request the history keeps.
+
+import type { DescMethodUnary, Message } from '@bufbuild/protobuf';
+import type { CallFacts } from './history.ts';
+
+interface Fields {
+  name?: string;
+  volumeId?: string;
+  nodeId?: string;
+  targetPath?: string;
+  stagingTargetPath?: string;
+  secrets?: Record<string, string>;
+}
+
+export function callFacts(
+  method: DescMethodUnary,
+  request: Message,
+  driver: string,
+  node: string,
+): CallFacts {
+  const { name, volumeId, nodeId, targetPath, stagingTargetPath, secrets, ...rest } = request as Message &
+    Fields;
+  return {
+    method: method.name,
+    driver,
+    volume: volumeId ?? name ?? '',
+    node: nodeId ?? node,
+    path: targetPath ?? '',
+    staging: stagingTargetPath ?? '',
+    secrets: Object.values(secrets ?? {}),
+    rest: method.name === 'CreateVolume' ? canonical(rest) : '',
+  };
+}
+
+/** Requests that mean the same have the same text. Topology may differ from try to try: nodes come and go. */
+function canonical(value: object): string {
+  const skipped = new Set(['$typeName', '$unknown', 'accessibilityRequirements']);
+  return JSON.stringify(value, (key, each: unknown) => {
+    if (skipped.has(key)) return undefined;
+    if (typeof each === 'bigint') return String(each);
+    if (typeof each !== 'object' || each === null || Array.isArray(each)) return each;
+    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

@@ -1,0 +1,121 @@
+// What must be so once nothing breaks any more, and what must be gone once users have deleted everything. Reads the state
+// of the API server and of the storage, never a component.
+
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  statefulSets,
+  storageClasses,
+  volumeAttachments,
+} from '../api/kinds.ts';
+import { keyOf } from '../api/object.ts';
+import { claimNameOf } from '../api/volumes.ts';
+import { FINALIZER_PROVISIONING } from '../api/well-known.ts';
+import type { World } from './world.ts';
+
+/** What users wait for, in words; empty when everybody has what they asked for. */
+export function expectations(world: World): string[] {
+  const { reader } = world.server;
+  const waits: string[] = [];
+  const claims = new Map([...reader.list(persistentVolumeClaims)].map((claim) => [keyOf(claim), claim]));
+  const volumes = new Map(
+    [...reader.list(persistentVolumes)].map((volume) => [volume.metadata.name, volume]),
+  );
+  const allPods = [...reader.list(pods)];
+  const classOf = (claim: PersistentVolumeClaim) =>
+    reader.get(storageClasses, { name: claim.spec.storageClassName ?? '' });
+
+  for (const [key, claim] of claims) {
+    if (claim.metadata.deletionTimestamp) {
+      if (!allPods.some((pod) => claimKeys(pod).includes(key))) waits.push(`claim ${key} is being deleted`);
+      continue;
+    }
+    if (claim.status?.phase === 'Bound' || isLost(claim, volumes)) continue;
+    const storageClass = classOf(claim);
+    if (storageClass === undefined) continue;
+    const isAwaited = allPods.some((pod) => claimKeys(pod).includes(key) && !pod.metadata.deletionTimestamp);
+    if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) waits.push(`claim ${key} is not bound`);
+  }
+  for (const pod of allPods) {
+    if (pod.metadata.deletionTimestamp) waits.push(`pod ${keyOf(pod)} is being deleted`);
+    else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
+      waits.push(`pod ${keyOf(pod)} is not running`);
+    }
+  }
+  return waits;
+}
+
+interface Known {
+  claims: ReadonlyMap<string, PersistentVolumeClaim>;
+  volumes: ReadonlyMap<string, PersistentVolume>;
+  allPods: readonly Pod[];
+  classOf(claim: PersistentVolumeClaim): unknown;
+}
+
+/** Nothing that users did stands in its way. */
+function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean {
+  for (const podVolume of pod.spec.volumes ?? []) {
+    const name = claimNameOf(pod, podVolume);
+    if (name === undefined) continue;
+    const key = `${pod.metadata.namespace}/${name}`;
+    const claim = claims.get(key);
+    if (claim === undefined) {
+      if (podVolume.ephemeral) continue;
+      return false;
+    }
+    if (claim.metadata.deletionTimestamp || isLost(claim, volumes)) return false;
+    if (claim.status?.phase !== 'Bound' && classOf(claim) === undefined) return false;
+    const volume = volumes.get(claim.spec.volumeName ?? '');
+    if (volume?.metadata.deletionTimestamp) return false;
+    if (claim.spec.accessModes?.includes('ReadWriteMany')) continue;
+    // Somebody else has the volume: at most one of the two can run.
+    const rivals = allPods.filter((other) => other !== pod && claimKeys(other).includes(key));
+    if (rivals.length > 0) return false;
+  }
+  return true;
+}
+
+/** Its volume was deleted under it. */
+function isLost(claim: PersistentVolumeClaim, volumes: ReadonlyMap<string, PersistentVolume>): boolean {
+  if (claim.status?.phase === 'Lost') return true;
+  return claim.spec.volumeName !== undefined && !volumes.has(claim.spec.volumeName);
+}
+
+function claimKeys(pod: Pod): string[] {
+  return (pod.spec.volumes ?? []).flatMap((volume) => {
+    const name = claimNameOf(pod, volume);
+    return name === undefined ? [] : [`${pod.metadata.namespace}/${name}`];
+  });
+}
+
+/** What is left of what users deleted, in words. */
+export function remains(world: World): string[] {
+  const { reader } = world.server;
+  const left: string[] = [];
+  for (const resource of [statefulSets, pods, persistentVolumeClaims, volumeAttachments]) {
+    for (const object of reader.list(resource as typeof pods)) {
+      const intent = object.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ? ' with an intent' : '';
+      left.push(`${resource.kind} ${keyOf(object)}${intent}`);
+    }
+  }
+  const retained = new Set<string>();
+  for (const volume of reader.list(persistentVolumes)) {
+    const { persistentVolumeReclaimPolicy: policy, csi } = volume.spec;
+    if (policy === 'Retain' && volume.status?.phase === 'Released') retained.add(csi?.volumeHandle ?? '');
+    else left.push(`PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`);
+  }
+  for (const backend of world.backends.values()) {
+    for (const { text, volume } of backend.remains()) {
+      if (!retained.has(volume)) left.push(`${backend.plan.name}: ${text}`);
+    }
+  }
+  for (const node of world.nodes.values()) {
+    for (const path of node.remains()) left.push(`${node.plan.name}: ${path}`);
+    for (const { mountPoint } of node.mounter.mounts) left.push(`${node.plan.name}: mounted ${mountPoint}`);
+  }
+  return left;
+}

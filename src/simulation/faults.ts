@@ -1,0 +1,145 @@
+// What can go wrong at the boundaries, how often, and where it does. One draw decides each call, from a stream of its own
+// for each process and port: leaving a kind of fault out changes nothing about when the others strike, which is what
+// lets a failing run be made smaller.
+
+import type { Random } from '../runtime/ports.ts';
+import type { SeededRandom } from '../runtime/random.ts';
+import type { History } from './history.ts';
+
+export const KUBE_FAULTS = [
+  'kube-lost-before',
+  'kube-lost-after',
+  'kube-conflict',
+  'kube-429',
+  'kube-slow',
+  'kube-crash-before',
+  'kube-crash-after',
+] as const;
+export const WATCH_FAULTS = ['watch-dropped', 'watch-stalled', 'watch-expired', 'watch-late'] as const;
+export const CSI_FAULTS = [
+  'csi-lost-before',
+  'csi-lost-after',
+  'csi-duplicated',
+  'csi-refused',
+  'csi-slow',
+  'csi-past-deadline',
+  'csi-crash-before',
+  'csi-crash-after',
+] as const;
+/** Things that happen at a time instead of at a call. */
+export const EVENT_FAULTS = [
+  'process-crash',
+  'process-stop',
+  'driver-down',
+  'driver-restart',
+  'storage-full',
+  'storage-lies',
+  'node-reboot',
+  'node-lost',
+  'lease-stall',
+  'clock-jump',
+  'user-deletes',
+] as const;
+
+export type KubeFault = (typeof KUBE_FAULTS)[number];
+export type WatchFault = (typeof WATCH_FAULTS)[number];
+export type CsiFault = (typeof CSI_FAULTS)[number];
+export type EventFault = (typeof EVENT_FAULTS)[number];
+export type Fault = KubeFault | WatchFault | CsiFault | EventFault;
+
+export const ALL_FAULTS: readonly Fault[] = [...KUBE_FAULTS, ...WATCH_FAULTS, ...CSI_FAULTS, ...EVENT_FAULTS];
+
+/** Of a thousand calls at intensity 1. Watches are few and long: of a thousand that are opened. */
+const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
+  'kube-lost-before': 12,
+  'kube-lost-after': 12,
+  'kube-conflict': 12,
+  'kube-429': 6,
+  'kube-slow': 12,
+  'kube-crash-before': 2,
+  'kube-crash-after': 3,
+  'watch-dropped': 120,
+  'watch-stalled': 100,
+  'watch-expired': 60,
+  'watch-late': 200,
+  'csi-lost-before': 30,
+  'csi-lost-after': 40,
+  'csi-duplicated': 20,
+  'csi-refused': 40,
+  'csi-slow': 60,
+  'csi-past-deadline': 25,
+  'csi-crash-before': 12,
+  'csi-crash-after': 20,
+};
+
+export interface FaultOptions {
+  random: SeededRandom;
+  history: History;
+  enabled: ReadonlySet<Fault>;
+  /** Multiplies every rate. */
+  intensity: number;
+  /** Single strikes that are left out, by the name the history gives them. */
+  skipped: ReadonlySet<string>;
+}
+
+/** Decides which calls are struck. */
+export class Faults {
+  readonly #options: FaultOptions;
+  readonly #streams = new Map<string, Random>();
+  readonly #counts = new Map<string, number>();
+  /** None strikes any more once this is false. */
+  active = true;
+
+  constructor(options: FaultOptions) {
+    this.#options = options;
+  }
+
+  kube(process: string): KubeFault | undefined {
+    return this.#draw(KUBE_FAULTS, `kube/${process}`, process);
+  }
+
+  watch(process: string, plural: string): WatchFault | undefined {
+    return this.#draw(WATCH_FAULTS, `watch/${process}/${plural}`, `${process} ${plural}`);
+  }
+
+  csi(process: string): CsiFault | undefined {
+    return this.#draw(CSI_FAULTS, `csi/${process}`, process);
+  }
+
+  /** Whether an event that was planned takes place. */
+  event(fault: EventFault, name: string): boolean {
+    return this.active && this.#options.enabled.has(fault) && !this.#options.skipped.has(name);
+  }
+
+  /** For details of a fault: how long, which code. */
+  stream(name: string): Random {
+    let stream = this.#streams.get(name);
+    if (stream === undefined) {
+      stream = this.#options.random.fork(name);
+      this.#streams.set(name, stream);
+    }
+    return stream;
+  }
+
+  #draw<F extends KubeFault | WatchFault | CsiFault>(
+    kinds: readonly F[],
+    streamName: string,
+    where: string,
+  ): F | undefined {
+    if (!this.active) return undefined;
+    const { enabled, intensity, skipped, history } = this.#options;
+    let left = (this.stream(streamName).next() * 1000) / intensity;
+    for (const kind of kinds) {
+      left -= RATES[kind];
+      if (left >= 0) continue;
+      if (!enabled.has(kind)) return undefined;
+      const count = (this.#counts.get(`${kind} ${where}`) ?? 0) + 1;
+      this.#counts.set(`${kind} ${where}`, count);
+      const name = `${kind} ${where} #${count}`;
+      if (skipped.has(name)) return undefined;
+      history.add({ kind: 'fault', fault: kind, where: name });
+      return kind;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,227 @@
+// The way from one process to the API server: every request takes time, can be lost before or after it took effect, be
+// refused, or kill its process; watches lag, stall, end and expire. Records what components ask to be changed.
+
+import { type KubeObject, keyOf, type ObjectName, type Resource } from '../api/object.ts';
+import type { Discovery, KubeClient, KubeList, WatchEvent, WatchOptions } from '../runtime/kube.ts';
+import { KubeError } from '../runtime/kube-error.ts';
+import type { Clock, Random } from '../runtime/ports.ts';
+import type { Faults } from './faults.ts';
+import type { History } from './history.ts';
+import { never, type SimProcess } from './sim-process.ts';
+
+export interface KubeLink {
+  inner: KubeClient & Discovery;
+  process: SimProcess;
+  clock: Clock;
+  random: Random;
+  faults: Faults;
+  history: History;
+  /** No answer to anything about leases, while everything else works: how leaders are lost in the middle of work. */
+  isStalled(): boolean;
+  /** Kills the process now; somebody starts it again later. */
+  crash(): void;
+}
+
+/** A stopping process may still give back its lease and say what happened. */
+const ALLOWED_AT_THE_END = new Set(['leases', 'events']);
+
+export function faultyKube(link: KubeLink): KubeClient & Discovery {
+  const { inner, process, clock, random, faults, history } = link;
+  const detail = faults.stream(`kube-detail/${process.name}`);
+
+  function unreachable(what: string): KubeError {
+    return new KubeError({ reason: 'Unreachable', code: 0, message: `${what}: the connection was lost` });
+  }
+
+  async function carry<T>(
+    verb: string,
+    resource: Resource,
+    name: ObjectName | undefined,
+    signal: AbortSignal | undefined,
+    effect: () => Promise<T>,
+  ): Promise<T> {
+    if (!process.alive) return never();
+    signal?.throwIfAborted();
+    const writes = verb !== 'get' && verb !== 'list';
+    const key = name ? keyOf({ metadata: name }) : '';
+    const what = `${verb} ${resource.plural} ${key}`;
+    if (process.stopping && writes && !ALLOWED_AT_THE_END.has(resource.plural)) {
+      history.violate('acts-after-stop', `${process.name} was told to stop and began: ${what}`);
+    }
+    const note = (outcome: string): void => {
+      if (writes && resource.plural !== 'leases' && resource.plural !== 'events') {
+        history.add({ kind: 'write', actor: process.name, verb, plural: resource.plural, key, outcome });
+      }
+    };
+    const fault = faults.kube(process.name);
+    if (resource.plural === 'leases' && link.isStalled()) {
+      await clock.sleep(4000, signal);
+      throw unreachable(what);
+    }
+    const delayMs = fault === 'kube-slow' ? 1000 + random.int(9000) : 1 + random.int(12);
+    const isSent = random.next() < 0.5;
+    await onTheWay(delayMs, signal, async () => {
+      // Given up by its sender when it was on the way already.
+      if (!isSent || !writes) return;
+      note('given up, took effect');
+      await effect().catch(() => {});
+    });
+    if (fault === 'kube-crash-before') {
+      link.crash();
+      return never();
+    }
+    if (fault === 'kube-lost-before') {
+      note('lost before');
+      throw unreachable(what);
+    }
+    if (fault === 'kube-429') {
+      const details = { retryAfterSeconds: 1 };
+      throw new KubeError({
+        reason: 'TooManyRequests',
+        code: 429,
+        message: `${what}: too many requests`,
+        details,
+      });
+    }
+    if (fault === 'kube-conflict' && (verb === 'update' || verb === 'patch')) {
+      note('conflict');
+      throw new KubeError({
+        reason: 'Conflict',
+        code: 409,
+        message: `Operation cannot be fulfilled on ${what}: the object has been modified`,
+      });
+    }
+    let result: T;
+    try {
+      result = await effect();
+    } catch (error) {
+      note(error instanceof KubeError ? error.reason : String(error));
+      if (!process.alive) return never();
+      throw error;
+    }
+    if (fault === 'kube-crash-after') {
+      note('done, then crashed');
+      link.crash();
+      return never();
+    }
+    if (fault === 'kube-lost-after') {
+      note('done, answer lost');
+      throw unreachable(what);
+    }
+    note('done');
+    return process.alive ? result : never();
+  }
+
+  /** Rejects at once when `signal` aborts; `abandoned` then says what becomes of the request. */
+  function onTheWay(
+    delayMs: number,
+    signal: AbortSignal | undefined,
+    abandoned: () => Promise<void>,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        timer.cancel();
+        if (!process.alive) return;
+        clock.setTimeout(() => void abandoned(), delayMs);
+        reject(signal?.reason);
+      };
+      const timer = clock.setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        if (process.alive) resolve();
+      }, delayMs);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  async function* watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>> {
+    if (!process.alive) await never();
+    const fault = faults.watch(process.name, resource.plural);
+    if (fault === 'watch-expired') {
+      throw new KubeError({
+        reason: 'Expired',
+        code: 410,
+        message: `watch ${resource.plural}: too old resource version`,
+      });
+    }
+    const lagMs = fault === 'watch-late' ? 50 + detail.int(3000) : 1 + detail.int(30);
+    const ending = new AbortController();
+    const onAbort = (): void => ending.abort(options.signal?.reason);
+    if (options.signal?.aborted) onAbort();
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    let broken: 'no' | 'silent' | 'over' = 'no';
+    const troubleAtMs = 500 + detail.int(60_000);
+    const stallMs = 5_000 + detail.int(60_000);
+    const timers = [];
+    const end = (): void => {
+      broken = 'over';
+      ending.abort(unreachable(`watch ${resource.plural}`));
+    };
+    if (fault === 'watch-dropped') timers.push(clock.setTimeout(end, troubleAtMs));
+    if (fault === 'watch-stalled') {
+      timers.push(clock.setTimeout(() => (broken = 'silent'), troubleAtMs));
+      timers.push(clock.setTimeout(end, troubleAtMs + stallMs));
+    }
+    let seenAtMs = -1;
+    try {
+      for await (const event of inner.watch(resource, { ...options, signal: ending.signal })) {
+        if (clock.monotonicMs() !== seenAtMs) await clock.sleep(lagMs, ending.signal);
+        while ((broken as string) === 'silent') await clock.sleep(stallMs, ending.signal);
+        seenAtMs = clock.monotonicMs();
+        if (!process.alive) await never();
+        yield event;
+      }
+    } finally {
+      for (const timer of timers) timer.cancel();
+      options.signal?.removeEventListener('abort', onAbort);
+      if (!process.alive) await never();
+    }
+  }
+
+  return {
+    get: (resource, name, options) =>
+      carry('get', resource, name, options?.signal, () => inner.get(resource, name)),
+    list: (resource, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry('list', resource, undefined, signal, () => inner.list(resource, rest)) as Promise<
+        KubeList<never>
+      >;
+    },
+    watch,
+    create: (resource, object, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry('create', resource, object.metadata as ObjectName, signal, () =>
+        inner.create(resource, object, rest),
+      );
+    },
+    update: (resource, object, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry('update', resource, object.metadata as ObjectName, signal, () =>
+        inner.update(resource, object, rest),
+      );
+    },
+    patch: (resource, name, patch, options) => {
+      const { signal, ...rest } = options;
+      return carry('patch', resource, name, signal, () => inner.patch(resource, name, patch, rest));
+    },
+    delete: (resource, name, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry('delete', resource, name, signal, () => inner.delete(resource, name, rest));
+    },
+    deleteCollection: (resource, selection, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry('deletecollection', resource, undefined, signal, () =>
+        inner.deleteCollection(resource, selection, rest),
+      );
+    },
+    createSubresource: (resource, name, subresource, body, options = {}) => {
+      const { signal, ...rest } = options;
+      return carry(`create ${subresource} of`, resource, name, signal, () =>
+        inner.createSubresource(resource, name, subresource, body, rest),
+      );
+    },
+    servedResources: () => inner.servedResources(),
+  };
+}

@@ -1,0 +1,112 @@
+// Everything that happened in one simulated world, in order: API changes, calls to drivers, what the storage did, faults,
+// users, processes. Checkers read this and nothing else; written out as text it is what two runs of a seed must agree on.
+
+import type { KubeObject } from '../api/object.ts';
+
+/** Fields that a checker or a reader of the trace needs of a CSI request; secrets only as the names of whom they belong to. */
+export interface CallFacts {
+  readonly method: string;
+  readonly driver: string;
+  /** Volume ID, or the name asked for by CreateVolume. */
+  readonly volume: string;
+  readonly node: string;
+  readonly path: string;
+  readonly staging: string;
+  /** Values of the secrets that came with it. */
+  readonly secrets: readonly string[];
+  /** Everything else as canonical text. */
+  readonly rest: string;
+}
+
+export type Entry = { readonly atMs: number } & (
+  | {
+      readonly kind: 'api';
+      readonly plural: string;
+      readonly key: string;
+      readonly before: KubeObject | undefined;
+      readonly after: KubeObject | undefined;
+    }
+  /** A component asked the API server for something that changes it. */
+  | {
+      readonly kind: 'write';
+      readonly actor: string;
+      readonly verb: string;
+      readonly plural: string;
+      readonly key: string;
+      readonly outcome: string;
+    }
+  /** A component called a driver; `delivered` follows if the driver got it, `returned` if the caller heard of it. */
+  | { readonly kind: 'call'; readonly id: number; readonly actor: string; readonly call: CallFacts }
+  | { readonly kind: 'delivered'; readonly id: number; readonly actor: string; readonly call: CallFacts }
+  | {
+      readonly kind: 'returned';
+      readonly id: number;
+      readonly actor: string;
+      readonly call: CallFacts;
+      readonly code: string;
+    }
+  /** The storage changed. */
+  | {
+      readonly kind: 'storage';
+      readonly driver: string;
+      readonly change: StorageChange;
+      readonly volume: string;
+      readonly node: string;
+      readonly path: string;
+      readonly name: string;
+    }
+  | { readonly kind: 'fault'; readonly fault: string; readonly where: string }
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'process'; readonly process: string; readonly what: string }
+  | { readonly kind: 'phase'; readonly phase: Phase }
+  | { readonly kind: 'violation'; readonly rule: string; readonly text: string }
+);
+
+export type StorageChange =
+  | 'created'
+  | 'deleted'
+  | 'attached'
+  | 'detached'
+  | 'staged'
+  | 'unstaged'
+  | 'published'
+  | 'unpublished'
+  | 'rebooted';
+
+/** Faults; then none, and everything must become as users want it; then users delete everything and nothing may stay. */
+export type Phase = 'faults' | 'converge' | 'delete' | 'end';
+
+/** Without its time, which the history gives it. */
+export type News = Entry extends infer E ? (E extends Entry ? Omit<E, 'atMs'> : never) : never;
+
+export interface Violation {
+  readonly rule: string;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+export class History {
+  readonly entries: Entry[] = [];
+  readonly violations: Violation[] = [];
+  readonly #nowMs: () => number;
+  readonly #observers: ((entry: Entry) => void)[] = [];
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  observe(observer: (entry: Entry) => void): void {
+    this.#observers.push(observer);
+  }
+
+  add(news: News): void {
+    const entry = { atMs: this.#nowMs(), ...news } as Entry;
+    this.entries.push(entry);
+    for (const observer of this.#observers) observer(entry);
+  }
+
+  violate(rule: string, text: string): void {
+    this.violations.push({ rule, text, atMs: this.#nowMs() });
+    this.add({ kind: 'violation', rule, text });
+  }
+}

@@ -1,0 +1,109 @@
+// One simulated machine: disk, mount table, and the drivers' plugins on it with their registrars. It outlives its node
+// agent, which is a process like others; a reboot empties the mount table and leaves the disk.
+
+import type { CsiConnection } from '../csi/connect-csi.ts';
+import { loopbackTransport } from '../csi/loopback-transport.ts';
+import type { CsiTransport } from '../csi/transport.ts';
+import { silentLog } from '../runtime/log.ts';
+import { type MemoryMounter, memoryMounter } from '../runtime/mount/memory-mounter.ts';
+import type { Clock } from '../runtime/ports.ts';
+import { registrationServices } from '../sidecars/node-registrar/registration-service.ts';
+import { type MemoryFiles, memoryFiles } from './memory-files.ts';
+import type { NodePlan } from './plan.ts';
+import type { NodeStorage, StorageBackend } from './storage-backend.ts';
+
+export const KUBELET_ROOT = '/var/lib/kubelet';
+
+export class SimNode {
+  readonly plan: NodePlan;
+  readonly mounter: MemoryMounter;
+  readonly files: MemoryFiles;
+  readonly storage = new Map<string, NodeStorage>();
+  readonly #clock: Clock;
+  #sockets = 0;
+
+  constructor(plan: NodePlan, backends: readonly StorageBackend[], clock: Clock) {
+    this.plan = plan;
+    this.#clock = clock;
+    this.mounter = memoryMounter();
+    this.files = memoryFiles(this.mounter);
+    for (const backend of backends) {
+      const storage: NodeStorage = {
+        name: plan.name,
+        zone: plan.zone,
+        mounter: this.mounter,
+        files: this.files,
+        staged: new Map(),
+        published: new Map(),
+      };
+      this.storage.set(backend.plan.name, storage);
+      backend.addNode(storage);
+      this.announce(backend.plan.name);
+    }
+  }
+
+  /** The driver's registrar (re)starts: a new socket. */
+  announce(driver: string): void {
+    this.#sockets += 1;
+    this.files.setSocket(this.#registrationSocket(driver), `${this.#sockets}`);
+  }
+
+  reboot(): void {
+    this.mounter.reboot();
+    for (const storage of this.storage.values()) {
+      storage.staged.clear();
+      storage.published.clear();
+    }
+    for (const driver of this.storage.keys()) this.announce(driver);
+  }
+
+  /** What a registrar or a driver answers at this path; `toDriver` puts the link in between. */
+  connect(address: string, toDriver: (driver: string) => CsiTransport): CsiConnection {
+    for (const driver of this.storage.keys()) {
+      if (address === this.#driverSocket(driver)) return connection(address, toDriver(driver));
+      if (address !== this.#registrationSocket(driver)) continue;
+      const services = registrationServices({
+        driverName: driver,
+        endpoint: this.#driverSocket(driver),
+        requiresPublishPod: false,
+        log: silentLog,
+        // The registrar exits, and its restart, for which its container has to wait, makes a new socket.
+        onRefused: () => this.#clock.setTimeout(() => this.announce(driver), 10_000),
+      });
+      return connection(
+        address,
+        loopbackTransport(services, { clock: this.#clock, log: silentLog, address }),
+      );
+    }
+    throw new Error(`nothing listens at ${address}`);
+  }
+
+  /** What is on the disk that belongs to pods and volumes. */
+  remains(): string[] {
+    return this.files
+      .paths()
+      .filter((path) => path.startsWith(`${KUBELET_ROOT}/pods/`) || path.endsWith('vol_data.json'));
+  }
+
+  #registrationSocket(driver: string): string {
+    return `${KUBELET_ROOT}/plugins_registry/${driver}-reg.sock`;
+  }
+
+  #driverSocket(driver: string): string {
+    return `${KUBELET_ROOT}/plugins/${driver}/csi.sock`;
+  }
+}
+
+function connection(address: string, transport: CsiTransport): CsiConnection {
+  return {
+    address,
+    state: 'ready',
+    onStateChange: () => () => {},
+    waitForReady: async () => {},
+    close: () => {},
+    call: (method, request, options) => transport.call(method, request, options),
+    stream: () => {
+      throw new Error('nothing in a node is streamed');
+    },
+  };
+}

@@ -1,0 +1,99 @@
+// A process that can die. Everything a component reaches (API server, drivers, files, time) goes through ports that are
+// cut for ever once its process is dead: what was awaited never answers, what is asked never arrives.
+
+import type { Clock, Timer } from '../runtime/ports.ts';
+import { sleepOn } from '../runtime/sleep-on.ts';
+
+/** Never settles: what a dead process waits for. */
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}
+
+export class SimProcess {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly #stop = new AbortController();
+  #alive = true;
+
+  constructor(name: string, clock: Clock) {
+    this.name = name;
+    this.clock = new MortalClock(clock, this);
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Told to stop, as by SIGTERM. */
+  get stopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** SIGKILL. The abort only makes others forget the dead: nothing that it wakes can reach anything. */
+  crash(): void {
+    this.#alive = false;
+    this.#stop.abort(new Error(`${this.name} crashed`));
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error(`${this.name} was told to stop`));
+  }
+
+  /** A port whose methods answer the living only. */
+  cut<T extends object>(port: T): T {
+    const guarded: Record<string, unknown> = {};
+    for (const key of Object.keys(port) as (keyof T & string)[]) {
+      const value = port[key];
+      if (typeof value !== 'function') {
+        Object.defineProperty(guarded, key, { get: () => port[key] });
+        continue;
+      }
+      guarded[key] = (...args: unknown[]) => {
+        if (!this.alive) return never();
+        const result: unknown = value.apply(port, args);
+        return result instanceof Promise
+          ? result.then((answer: unknown) => (this.alive ? answer : never()))
+          : result;
+      };
+    }
+    return guarded as T;
+  }
+}
+
+class MortalClock implements Clock {
+  readonly #clock: Clock;
+  readonly #process: SimProcess;
+
+  constructor(clock: Clock, process: SimProcess) {
+    this.#clock = clock;
+    this.#process = process;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  setTimeout(callback: () => void, delayMs: number): Timer {
+    return this.#clock.setTimeout(() => {
+      if (this.#process.alive) callback();
+    }, delayMs);
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, delayMs, signal);
+  }
+
+  setImmediate(callback: () => void): Timer {
+    return this.#clock.setImmediate(() => {
+      if (this.#process.alive) callback();
+    });
+  }
+}

@@ -1,0 +1,144 @@
+// One seed from start to end: users and faults for two minutes, then no more faults and everything must become as users
+// want it, then users delete everything and nothing may be left. Returns what was violated and the whole history.
+
+import { seededRandom } from '../runtime/random.ts';
+import { createCheckers } from './checkers/index.ts';
+import { expectations, remains } from './expectations.ts';
+import { ALL_FAULTS, type Fault } from './faults.ts';
+import type { Entry, Phase, Violation } from './history.ts';
+import type { Mutation } from './mutations.ts';
+import { type EventPlan, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import type { StartImage } from './start-image.ts';
+import { World } from './world.ts';
+
+/** Longer than any backoff of any component twice over: what has not happened by then will not. */
+const CONVERGE_MS = 15 * 60_000;
+const LOOK_MS = 1000;
+
+export interface SimulateOptions extends PlanOptions {
+  start: StartImage;
+  /** All unless told. */
+  faults?: ReadonlySet<Fault>;
+  /** Single strikes that are left out. */
+  skipped?: ReadonlySet<string>;
+  /** Part of the plan instead of all of it. */
+  change?: (plan: Plan) => Plan;
+  mutation?: Mutation;
+}
+
+export interface Simulated {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+  readonly entries: readonly Entry[];
+  readonly virtualMs: number;
+}
+
+export async function simulate(seed: number, options: SimulateOptions): Promise<Simulated> {
+  const random = seededRandom(seed);
+  const made = makePlan(seed, random, options);
+  const plan = options.change?.(made) ?? made;
+  const world = await World.create({
+    plan,
+    random,
+    start: options.start,
+    enabled: options.faults ?? new Set(ALL_FAULTS),
+    ...(options.skipped && { skipped: options.skipped }),
+    ...(options.mutation && { mutation: options.mutation }),
+  });
+  const { clock, history } = world;
+  const isOver = (): boolean => history.violations.length > 0;
+  createCheckers(world);
+  const phase = (name: Phase): void => history.add({ kind: 'phase', phase: name });
+  const untilRest = async (rule: string, left: () => string[]): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    while (!isOver() && left().length > 0) {
+      if (clock.monotonicMs() - startedMs > CONVERGE_MS) {
+        history.violate(rule, left().join('; '));
+        return;
+      }
+      await clock.advance(LOOK_MS);
+    }
+  };
+
+  await world.users.prepare();
+  phase('faults');
+  world.startAll();
+  for (const { atMs, deed } of plan.steps) clock.setTimeout(() => world.users.act(deed), atMs);
+  for (const event of plan.events) clock.setTimeout(() => happen(world, event), event.atMs);
+  for (let ms = 0; ms < plan.faultsMs && !isOver(); ms += LOOK_MS) await clock.advance(LOOK_MS);
+
+  if (!isOver()) {
+    world.heal();
+    await world.users.repair();
+    phase('converge');
+    await untilRest('convergence', () => expectations(world));
+  }
+  if (!isOver()) {
+    phase('delete');
+    await world.users.deleteEverything();
+    await untilRest('leak', () => remains(world));
+  }
+  if (!isOver()) phase('end');
+  const virtualMs = clock.monotonicMs();
+  await world.end();
+  return { seed, plan, violations: history.violations, entries: history.entries, virtualMs };
+}
+
+/** Carries out what was planned to break. */
+function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
+  if (!world.faults.event(fault, id)) return;
+  const { clock, history } = world;
+  history.add({ kind: 'fault', fault, where: `${id} ${target}` });
+  const later = (work: () => void): void => void clock.setTimeout(work, forMs);
+  const backend = world.backends.get(target);
+  switch (fault) {
+    case 'process-crash':
+      return world.crash(target, forMs % 8000);
+    case 'process-stop':
+      return world.stop(target, 30_000);
+    case 'driver-down':
+      if (backend) backend.isDown = true;
+      return later(() => {
+        if (backend) backend.isDown = false;
+      });
+    case 'driver-restart':
+      backend?.restart();
+      for (const node of world.nodes.values()) node.announce(target);
+      return;
+    case 'storage-full':
+      if (backend) backend.isFull = true;
+      return later(() => {
+        if (backend) backend.isFull = false;
+      });
+    case 'storage-lies':
+      if (backend) backend.lieMs = forMs;
+      return later(() => {
+        if (backend) backend.lieMs = 0;
+      });
+    case 'node-reboot':
+      world.crash(`node-${target}`, forMs);
+      world.nodes.get(target)?.reboot();
+      history.add({
+        kind: 'storage',
+        driver: '',
+        change: 'rebooted',
+        volume: '',
+        node: target,
+        path: '',
+        name: '',
+      });
+      return;
+    case 'node-lost':
+      world.holdDown(`node-${target}`);
+      return later(() => world.letUp(`node-${target}`));
+    case 'lease-stall':
+      world.setStalled(target, true);
+      return later(() => world.setStalled(target, false));
+    case 'clock-jump':
+      clock.wallJump(forMs % 2 === 0 ? forMs * 10 : -forMs * 10);
+      return;
+    case 'user-deletes':
+      return;
+  }
+}

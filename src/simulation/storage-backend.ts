@@ -1,0 +1,351 @@
+// The storage behind one simulated driver, and the driver itself, written with the SDK: volumes, where they are attached,
+// staged and published. It is slow, full or lying when told so; otherwise it does what the specification says. Every
+// change is in the history.
+
+import { dirname } from 'node:path';
+import {
+  VolumeCapability_AccessMode_Mode as Mode,
+  type VolumeCapability,
+} from '../csi/generated/csi/v1/csi_pb.ts';
+import { loopbackTransport } from '../csi/loopback-transport.ts';
+import type { CsiTransport } from '../csi/transport.ts';
+import { type ControllerOperations, defineDriver, type NodeOperations } from '../driver/driver.ts';
+import { driverServices } from '../driver/driver-services.ts';
+import { refuse } from '../driver/refuse.ts';
+import { silentLog } from '../runtime/log.ts';
+import type { MemoryMounter } from '../runtime/mount/memory-mounter.ts';
+import type { Clock, Random } from '../runtime/ports.ts';
+import type { CallFacts, History, StorageChange } from './history.ts';
+import type { MemoryFiles } from './memory-files.ts';
+import type { DriverPlan } from './plan.ts';
+
+export interface BackendVolume {
+  readonly id: string;
+  readonly name: string;
+  readonly bytes: bigint;
+  readonly isShared: boolean;
+  /** Topology segment value; empty where the driver has none. */
+  readonly zone: string;
+  /** Node ID to whether the storage has let go of it; it may lie about that for a while. */
+  readonly attached: Set<string>;
+  /** Still attached although the caller was told otherwise. */
+  readonly lingering: Set<string>;
+}
+
+/** One machine's end of the storage: what its driver has staged and published there. */
+export interface NodeStorage {
+  readonly name: string;
+  readonly mounter: MemoryMounter;
+  readonly files: MemoryFiles;
+  /** Volume ID to staging path. */
+  readonly staged: Map<string, string>;
+  /** Target path to volume ID. */
+  readonly published: Map<string, string>;
+  readonly zone: string;
+}
+
+const GIB = 1n << 30n;
+export const ZONE_KEY = 'topology.sim.berth/zone';
+
+export class StorageBackend {
+  readonly plan: DriverPlan;
+  readonly volumes = new Map<string, BackendVolume>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #history: History;
+  readonly #paces = new Map<string, number>();
+  readonly #busy = new Map<string, number>();
+  isFull = false;
+  /** How long a detach that was acknowledged takes in truth. */
+  lieMs = 0;
+  isDown = false;
+  /** A driver that was restarted has forgotten its locks, and hears no more of calls from before. */
+  #generation = 0;
+  #controller: CsiTransport;
+  readonly #nodes = new Map<string, { storage: NodeStorage; transport: CsiTransport }>();
+
+  constructor(init: { plan: DriverPlan; clock: Clock; random: Random; history: History }) {
+    this.plan = init.plan;
+    this.#clock = init.clock;
+    this.#random = init.random;
+    this.#history = init.history;
+    this.#controller = this.#serve({ controller: this.#controllerOperations() });
+  }
+
+  get controller(): CsiTransport {
+    return this.#controller;
+  }
+
+  addNode(storage: NodeStorage): void {
+    this.#nodes.set(storage.name, {
+      storage,
+      transport: this.#serve({ node: this.#nodeOperations(storage) }),
+    });
+  }
+
+  node(name: string): CsiTransport {
+    const node = this.#nodes.get(name);
+    if (node === undefined) throw new Error(`driver ${this.plan.name} is not on node ${name}`);
+    return node.transport;
+  }
+
+  /** Its processes are new ones: locks and calls under way are forgotten, the storage is not. */
+  restart(): void {
+    this.#generation += 1;
+    this.#busy.clear();
+    this.#controller = this.#serve({ controller: this.#controllerOperations() });
+    for (const [name, { storage }] of this.#nodes) {
+      this.#nodes.set(name, { storage, transport: this.#serve({ node: this.#nodeOperations(storage) }) });
+    }
+  }
+
+  /** The next call of this kind for this volume takes so long. */
+  pace({ method, volume }: CallFacts, ms: number): void {
+    this.#paces.set(`${method} ${volume}`, ms);
+  }
+
+  /** What the call asks for is so already, or may become so: a driver that speaks the truth gives no final refusal. */
+  mayBeDone(call: CallFacts): boolean {
+    if ((this.#busy.get(`${call.method} ${call.volume}`) ?? 0) > 0) return true;
+    switch (call.method) {
+      case 'CreateVolume':
+        return this.#byName(call.volume) !== undefined;
+      case 'ControllerPublishVolume':
+        return this.volumes.get(call.volume)?.attached.has(call.node) ?? false;
+      case 'NodeStageVolume':
+        return this.#nodes.get(call.node)?.storage.staged.has(call.volume) ?? false;
+      case 'NodePublishVolume':
+        return this.#nodes.get(call.node)?.storage.published.has(call.path) ?? false;
+      default:
+        return true;
+    }
+  }
+
+  /** What is left at the end; `volume` is set where it is only the volume itself. */
+  *remains(): Generator<{ text: string; volume: string }> {
+    for (const { id, name, attached } of this.volumes.values()) {
+      yield { text: `volume ${id} (${name})`, volume: id };
+      for (const node of attached) yield { text: `volume ${id} attached to ${node}`, volume: '' };
+    }
+    for (const { storage } of this.#nodes.values()) {
+      for (const id of storage.staged.keys())
+        yield { text: `volume ${id} staged on ${storage.name}`, volume: '' };
+      for (const [path, id] of storage.published) {
+        yield { text: `volume ${id} published at ${path} on ${storage.name}`, volume: '' };
+      }
+    }
+  }
+
+  #serve(operations: { controller: ControllerOperations } | { node: NodeOperations }): CsiTransport {
+    const { plan } = this;
+    const driver = defineDriver({
+      name: plan.name,
+      version: '1',
+      features: { topology: plan.topology, publishedNodes: plan.lists && plan.attaches },
+      // A node's plugin answers GetPluginCapabilities too; nobody asks it.
+      ...operations,
+    });
+    return loopbackTransport(driverServices(driver, { log: silentLog }), {
+      clock: this.#clock,
+      log: silentLog,
+      address: plan.name,
+    });
+  }
+
+  /** Takes its time under the SDK's lock; dies with the driver. */
+  async #work(method: string, volume: string): Promise<void> {
+    const key = `${method} ${volume}`;
+    const generation = this.#generation;
+    const ms = this.#paces.get(key) ?? 1;
+    this.#paces.delete(key);
+    this.#busy.set(key, (this.#busy.get(key) ?? 0) + 1);
+    await this.#clock.sleep(ms);
+    if (generation !== this.#generation) throw refuse.unavailable('the driver was restarted');
+    this.#busy.set(key, (this.#busy.get(key) ?? 1) - 1);
+  }
+
+  #changed(
+    change: StorageChange,
+    volume: string,
+    where: { node?: string; path?: string; name?: string } = {},
+  ): void {
+    this.#history.add({
+      kind: 'storage',
+      driver: this.plan.name,
+      change,
+      volume,
+      node: where.node ?? '',
+      path: where.path ?? '',
+      name: where.name ?? '',
+    });
+  }
+
+  #byName(name: string): BackendVolume | undefined {
+    for (const volume of this.volumes.values()) if (volume.name === name) return volume;
+    return undefined;
+  }
+
+  #find(id: string): BackendVolume {
+    const volume = this.volumes.get(id);
+    if (volume === undefined) throw refuse.notFound(`volume ${id} does not exist`);
+    return volume;
+  }
+
+  #controllerOperations(): ControllerOperations {
+    const { plan } = this;
+    return {
+      createVolume: async (request) => {
+        await this.#work('CreateVolume', request.name);
+        const known = this.#byName(request.name);
+        if (known) return this.#described(known);
+        if (this.isFull) throw refuse.resourceExhausted('no room left');
+        const id = `${plan.short}-${this.#random.suffix(6)}`;
+        const requisite = request.accessibilityRequirements?.preferred ?? [];
+        const all = [...requisite, ...(request.accessibilityRequirements?.requisite ?? [])];
+        const bytes = request.capacityRange?.requiredBytes ?? GIB;
+        const volume: BackendVolume = {
+          id,
+          name: request.name,
+          bytes,
+          isShared: request.volumeCapabilities.some(isShared),
+          zone: plan.topology ? (all[0]?.segments[ZONE_KEY] ?? 'a') : '',
+          attached: new Set(),
+          lingering: new Set(),
+        };
+        this.volumes.set(id, volume);
+        this.#changed('created', id, { name: request.name });
+        return this.#described(volume);
+      },
+      deleteVolume: async ({ volumeId }) => {
+        await this.#work('DeleteVolume', volumeId);
+        const volume = this.volumes.get(volumeId);
+        if (volume === undefined) return {};
+        if (volume.attached.size + volume.lingering.size > 0) {
+          throw refuse.failedPrecondition(`volume ${volumeId} is attached`);
+        }
+        this.volumes.delete(volumeId);
+        this.#changed('deleted', volumeId, { name: volume.name });
+        return {};
+      },
+      validateVolumeCapabilities: ({ volumeCapabilities }) => ({ confirmed: { volumeCapabilities } }),
+      ...(plan.attaches && {
+        controllerPublishVolume: async ({ volumeId, nodeId }) => {
+          await this.#work('ControllerPublishVolume', volumeId);
+          const volume = this.#find(volumeId);
+          if (!this.#nodes.has(nodeId)) throw refuse.notFound(`node ${nodeId} does not exist`);
+          const others = [...volume.attached, ...volume.lingering].filter((each) => each !== nodeId);
+          if (others.length > 0 && !volume.isShared) {
+            throw refuse.failedPrecondition(`volume ${volumeId} is attached to ${others.join(', ')}`);
+          }
+          volume.lingering.delete(nodeId);
+          if (!volume.attached.has(nodeId)) {
+            volume.attached.add(nodeId);
+            this.#changed('attached', volumeId, { node: nodeId });
+          }
+          return { publishContext: { device: `/dev/${volumeId}` } };
+        },
+        controllerUnpublishVolume: async ({ volumeId, nodeId }) => {
+          await this.#work('ControllerUnpublishVolume', volumeId);
+          const volume = this.volumes.get(volumeId);
+          if (!volume?.attached.delete(nodeId)) return {};
+          this.#changed('detached', volumeId, { node: nodeId });
+          if (this.lieMs > 0) {
+            volume.lingering.add(nodeId);
+            this.#clock.setTimeout(() => volume.lingering.delete(nodeId), this.lieMs);
+          }
+          return {};
+        },
+      }),
+      ...(plan.lists && {
+        listVolumes: async () => {
+          const entries = [...this.volumes.values()].map((volume) => ({
+            volume: { volumeId: volume.id, capacityBytes: volume.bytes },
+            status: { publishedNodeIds: [...volume.attached].sort() },
+          }));
+          return { entries };
+        },
+      }),
+    };
+  }
+
+  #described(volume: BackendVolume) {
+    return {
+      volume: {
+        volumeId: volume.id,
+        capacityBytes: volume.bytes,
+        volumeContext: { name: volume.name },
+        ...(volume.zone !== '' && { accessibleTopology: [{ segments: { [ZONE_KEY]: volume.zone } }] }),
+      },
+    };
+  }
+
+  #nodeOperations(node: NodeStorage): NodeOperations {
+    const { plan } = this;
+    const isAttached = (volumeId: string): boolean =>
+      !plan.attaches || (this.volumes.get(volumeId)?.attached.has(node.name) ?? false);
+    return {
+      nodeGetInfo: () => ({
+        nodeId: node.name,
+        ...(plan.topology && { accessibleTopology: { segments: { [ZONE_KEY]: node.zone } } }),
+      }),
+      ...(plan.stages && {
+        nodeStageVolume: async (request) => {
+          const { volumeId, stagingTargetPath } = request;
+          await this.#work('NodeStageVolume', volumeId);
+          this.#find(volumeId);
+          if (!isAttached(volumeId))
+            throw refuse.failedPrecondition(`volume ${volumeId} is not attached here`);
+          if (node.staged.has(volumeId)) return {};
+          await node.mounter.mount({ source: `/dev/${volumeId}`, target: stagingTargetPath, fsType: 'ext4' });
+          node.staged.set(volumeId, stagingTargetPath);
+          this.#changed('staged', volumeId, { node: node.name, path: stagingTargetPath });
+          return {};
+        },
+        nodeUnstageVolume: async ({ volumeId, stagingTargetPath }) => {
+          await this.#work('NodeUnstageVolume', volumeId);
+          if (!node.staged.delete(volumeId)) return {};
+          await node.mounter.unmount(stagingTargetPath);
+          this.#changed('unstaged', volumeId, { node: node.name, path: stagingTargetPath });
+          return {};
+        },
+      }),
+      nodePublishVolume: async (request) => {
+        const { volumeId, targetPath, stagingTargetPath, volumeContext } = request;
+        await this.#work('NodePublishVolume', volumeId);
+        const isEphemeral = volumeContext['csi.storage.k8s.io/ephemeral'] === 'true';
+        if (!isEphemeral) this.#find(volumeId);
+        if (!isEphemeral && plan.stages && !node.staged.has(volumeId)) {
+          throw refuse.failedPrecondition(`volume ${volumeId} is not staged here`);
+        }
+        if (!isEphemeral && !isAttached(volumeId)) {
+          throw refuse.failedPrecondition(`volume ${volumeId} is not attached here`);
+        }
+        if (node.published.has(targetPath)) return {};
+        await node.files.makeDirectory(dirname(targetPath));
+        await node.files.makeDirectory(targetPath);
+        await node.mounter.bind(stagingTargetPath || `/dev/${volumeId}`, targetPath, {});
+        node.published.set(targetPath, volumeId);
+        this.#changed('published', volumeId, { node: node.name, path: targetPath });
+        return {};
+      },
+      nodeUnpublishVolume: async ({ volumeId, targetPath }) => {
+        await this.#work('NodeUnpublishVolume', volumeId);
+        if (node.published.delete(targetPath)) {
+          await node.mounter.unmount(targetPath);
+          this.#changed('unpublished', volumeId, { node: node.name, path: targetPath });
+        }
+        await node.files.removeDirectory(targetPath);
+        return {};
+      },
+    };
+  }
+}
+
+function isShared({ accessMode }: VolumeCapability): boolean {
+  const mode = accessMode?.mode ?? Mode.UNKNOWN;
+  return (
+    mode === Mode.MULTI_NODE_MULTI_WRITER ||
+    mode === Mode.MULTI_NODE_READER_ONLY ||
+    mode === Mode.MULTI_NODE_SINGLE_WRITER
+  );
+}

@@ -1,0 +1,223 @@
+// What users do in a simulated world, straight at the API server: nothing of theirs is ever lost. Keeps in mind what they
+// want to exist, which is what the world is held to in the end.
+
+import {
+  csiDrivers,
+  nodes,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type StatefulSet,
+  secrets,
+  statefulSets,
+  storageClasses,
+} from '../api/kinds.ts';
+import type { Draft } from '../api/object.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import { isAlreadyExists, KubeError } from '../runtime/kube-error.ts';
+import type { History } from './history.ts';
+import { type ClassPlan, type Deed, type Plan, SECRET_KINDS } from './plan.ts';
+
+const NAMESPACE = 'default';
+const SECRETS_NAMESPACE = 'kube-system';
+
+/** Recognizable wherever it turns up, and telling whose it is. */
+export function secretText(className: string, kind: string): string {
+  return `hunter2-${className}-${kind}`;
+}
+
+export class Users {
+  readonly #kube: KubeClient;
+  readonly #history: History;
+  readonly #plan: Plan;
+  /** Their deeds are not to be in each other's way: one after the other. */
+  #turn: Promise<void> = Promise.resolve();
+  readonly #missingSecrets = new Set<string>();
+
+  constructor(kube: KubeClient, history: History, plan: Plan) {
+    this.#kube = kube;
+    this.#history = history;
+    this.#plan = plan;
+  }
+
+  /** Drivers' objects, classes and secrets: there before anything runs. */
+  async prepare(): Promise<void> {
+    for (const driver of this.#plan.drivers) {
+      const modes = driver.ephemeral ? ['Persistent', 'Ephemeral'] : ['Persistent'];
+      await this.#kube.create(csiDrivers, {
+        metadata: { name: driver.name },
+        spec: { attachRequired: driver.attaches, podInfoOnMount: true, volumeLifecycleModes: modes },
+      });
+    }
+    for (const each of this.#plan.classes) {
+      await this.#kube.create(storageClasses, {
+        metadata: { name: each.name },
+        provisioner: each.driver,
+        reclaimPolicy: each.reclaim,
+        volumeBindingMode: each.binding,
+        parameters: { tier: 'gold', ...(each.secrets && secretParameters(each)) },
+      });
+      if (each.secrets) await this.#createSecrets(each.name);
+    }
+  }
+
+  act(deed: Deed): void {
+    this.#turn = this.#turn.then(() => this.#try(deed));
+  }
+
+  /** Everything that was taken away by accident is put back, so that everything can succeed. */
+  async repair(): Promise<void> {
+    await this.#turn;
+    for (const className of this.#missingSecrets) await this.#createSecrets(className);
+    this.#missingSecrets.clear();
+  }
+
+  async deleteEverything(): Promise<void> {
+    this.#history.add({ kind: 'user', text: 'deletes everything' });
+    const all = { namespace: NAMESPACE };
+    await this.#kube.deleteCollection(statefulSets, all);
+    await this.#kube.deleteCollection(pods, all, { gracePeriodSeconds: 1 });
+    await this.#kube.deleteCollection(persistentVolumeClaims, all);
+  }
+
+  async #try(deed: Deed): Promise<void> {
+    let end = '';
+    try {
+      await this.#perform(deed);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      end = ` (${error.reason})`;
+    }
+    const { do: verb, ...rest } = deed;
+    this.#history.add({ kind: 'user', text: `${verb} ${JSON.stringify(rest)}${end}` });
+  }
+
+  async #perform(deed: Deed): Promise<void> {
+    const kube = this.#kube;
+    switch (deed.do) {
+      case 'create-claim':
+        await kube.create(persistentVolumeClaims, {
+          metadata: { name: deed.name, namespace: NAMESPACE },
+          spec: claimSpec(deed.className, deed.mode),
+        });
+        return;
+      case 'create-pod':
+        await kube.create(pods, podDraft(deed));
+        return;
+      case 'delete-pod':
+        await kube.delete(
+          pods,
+          { name: deed.name, namespace: NAMESPACE },
+          { gracePeriodSeconds: deed.graceSeconds },
+        );
+        return;
+      case 'delete-claim':
+        await kube.delete(persistentVolumeClaims, { name: deed.name, namespace: NAMESPACE });
+        return;
+      case 'create-set':
+        await kube.create(statefulSets, setDraft(deed));
+        return;
+      case 'scale-set':
+        await kube.patch(
+          statefulSets,
+          { name: deed.name, namespace: NAMESPACE },
+          { spec: { replicas: deed.replicas } },
+          { type: 'merge' },
+        );
+        return;
+      case 'delete-volume-of': {
+        const claim = await kube.get(persistentVolumeClaims, { name: deed.name, namespace: NAMESPACE });
+        if (claim.spec.volumeName) await kube.delete(persistentVolumes, { name: claim.spec.volumeName });
+        return;
+      }
+      case 'delete-secret':
+        this.#missingSecrets.add(deed.className);
+        for (const kind of SECRET_KINDS) {
+          await kube.delete(secrets, { name: `${deed.className}-${kind}`, namespace: SECRETS_NAMESPACE });
+        }
+        return;
+      case 'delete-class':
+        await kube.delete(storageClasses, { name: deed.className });
+        return;
+      case 'delete-node':
+        await kube.delete(nodes, { name: deed.node });
+        return;
+    }
+  }
+
+  async #createSecrets(className: string): Promise<void> {
+    if (!this.#plan.classes.find(({ name }) => name === className)?.secrets) return;
+    for (const kind of SECRET_KINDS) {
+      const data = { key: Buffer.from(secretText(className, kind)).toString('base64') };
+      try {
+        await this.#kube.create(secrets, {
+          metadata: { name: `${className}-${kind}`, namespace: SECRETS_NAMESPACE },
+          data,
+        });
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+    }
+  }
+}
+
+function secretParameters({ name }: ClassPlan): Record<string, string> {
+  return Object.fromEntries(
+    SECRET_KINDS.flatMap((kind) => [
+      [`csi.storage.k8s.io/${kind}-secret-name`, `${name}-${kind}`],
+      [`csi.storage.k8s.io/${kind}-secret-namespace`, SECRETS_NAMESPACE],
+    ]),
+  );
+}
+
+function claimSpec(className: string, mode: string): PersistentVolumeClaim['spec'] {
+  return {
+    accessModes: [mode],
+    storageClassName: className,
+    resources: { requests: { storage: '1Gi' } },
+  } as PersistentVolumeClaim['spec'];
+}
+
+function podDraft(deed: Extract<Deed, { do: 'create-pod' }>): Draft<Pod> {
+  return {
+    metadata: { name: deed.name, namespace: NAMESPACE },
+    spec: {
+      containers: [{ name: 'main', image: 'none' }],
+      ...(deed.node && { nodeSelector: { 'kubernetes.io/hostname': deed.node } }),
+      volumes: [
+        ...deed.claims.map((claimName, index) => ({
+          name: `v${index}`,
+          persistentVolumeClaim: { claimName },
+        })),
+        ...(deed.inline ? [{ name: 'inline', csi: { driver: deed.inline } }] : []),
+        ...(deed.ephemeral
+          ? [
+              {
+                name: 'scratch',
+                ephemeral: { volumeClaimTemplate: { spec: claimSpec(deed.ephemeral, 'ReadWriteOnce') } },
+              },
+            ]
+          : []),
+      ],
+    },
+  } as Draft<Pod>;
+}
+
+function setDraft({ name, className, replicas }: Extract<Deed, { do: 'create-set' }>): Draft<StatefulSet> {
+  const labels = { app: name };
+  return {
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      serviceName: name,
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: 'main', image: 'none' }] },
+      },
+      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claimSpec(className, 'ReadWriteOnce') }],
+    },
+  } as unknown as Draft<StatefulSet>;
+}

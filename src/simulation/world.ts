@@ -1,0 +1,391 @@
+// A whole cluster in one process under virtual time: the API server in memory, every component from its ordinary factory
+// as a process that can die, machines, storage, users. Owns what starts, dies and starts again; what is checked is in
+// checkers/, what happens in simulate.ts.
+
+import * as kinds from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { keyOf } from '../api/object.ts';
+import { type ApiServer, createApiServer } from '../apiserver/api-server.ts';
+import { createAttachDetach } from '../control-plane/attach-detach/attach-detach.ts';
+import { createBinder } from '../control-plane/binder/binder.ts';
+import { createEphemeralClaims } from '../control-plane/ephemeral/ephemeral-claims.ts';
+import { createGarbageCollector } from '../control-plane/garbage-collector/garbage-collector.ts';
+import { createPodGc } from '../control-plane/pod-gc/pod-gc.ts';
+import { createClaimProtection } from '../control-plane/protection/claim-protection.ts';
+import { createVolumeProtection } from '../control-plane/protection/volume-protection.ts';
+import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
+import { createStatefulSetController } from '../control-plane/statefulset/statefulset-controller.ts';
+import type { CsiTransport } from '../csi/transport.ts';
+import { createNodeAgent } from '../node/node-agent.ts';
+import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import type { Discovery, KubeClient } from '../runtime/kube.ts';
+import { LeadershipLostError, runWithLease } from '../runtime/leases/run-with-lease.ts';
+import { silentLog } from '../runtime/log.ts';
+import type { Log } from '../runtime/ports.ts';
+import type { SeededRandom } from '../runtime/random.ts';
+import { VirtualClock } from '../runtime/virtual-clock.ts';
+import { createAttacher } from '../sidecars/attacher/attacher.ts';
+import { identifyDriver } from '../sidecars/common/identify-driver.ts';
+import type { SidecarPorts } from '../sidecars/common/sidecar.ts';
+import { createProvisioner } from '../sidecars/provisioner/provisioner.ts';
+import { DEFAULT_PROVISIONER_OPTIONS } from '../sidecars/provisioner/provisioner-options.ts';
+import { type Fault, Faults } from './faults.ts';
+import { faultyKube } from './faulty-kube.ts';
+import { faultyLink } from './faulty-link.ts';
+import { History } from './history.ts';
+import { type Mutation, noMutation } from './mutations.ts';
+import { type Plan, processNames } from './plan.ts';
+import { quietMetrics } from './quiet-metrics.ts';
+import { KUBELET_ROOT, SimNode } from './sim-node.ts';
+import { SimProcess } from './sim-process.ts';
+import type { StartImage } from './start-image.ts';
+import { StorageBackend } from './storage-backend.ts';
+import { Users } from './users.ts';
+
+export interface WorldOptions {
+  plan: Plan;
+  random: SeededRandom;
+  start: StartImage;
+  enabled: ReadonlySet<Fault>;
+  skipped?: ReadonlySet<string>;
+  mutation?: Mutation;
+  log?: Log;
+}
+
+/** What checkers and the trace follow. */
+const FOLLOWED: readonly Resource<KubeObject>[] = [
+  kinds.persistentVolumeClaims,
+  kinds.persistentVolumes,
+  kinds.pods,
+  kinds.volumeAttachments,
+  kinds.nodes,
+  kinds.csiNodes,
+  kinds.events,
+  kinds.leases,
+  kinds.storageClasses,
+  kinds.secrets,
+  kinds.statefulSets,
+] as readonly Resource[] as readonly Resource<KubeObject>[];
+
+const NODE_HOST = {
+  os: 'linux',
+  arch: 'amd64',
+  kernelVersion: '6',
+  cpuCount: 4,
+  memoryBytes: 8 * 2 ** 30,
+  addresses: ['10.0.0.1'],
+  version: 'sim',
+};
+
+export class World {
+  readonly clock: VirtualClock;
+  readonly history: History;
+  readonly faults: Faults;
+  readonly plan: Plan;
+  readonly backends: ReadonlyMap<string, StorageBackend>;
+  readonly nodes: ReadonlyMap<string, SimNode>;
+  readonly processes = new Map<string, SimProcess>();
+  readonly server: ApiServer;
+  readonly admin: KubeClient & Discovery;
+  readonly users: Users;
+  readonly #options: WorldOptions;
+  readonly #random: SeededRandom;
+  readonly #mutation: Mutation;
+  readonly #heldDown = new Set<string>();
+  readonly #stalled = new Set<string>();
+  #calls = 0;
+  #starts = 0;
+  #over = false;
+
+  static async create(options: WorldOptions): Promise<World> {
+    const clock = new VirtualClock();
+    const server = await createApiServer({
+      clock,
+      random: options.random.fork('apiserver'),
+      log: silentLog,
+      listen: false,
+      admission: { nodeLabelPrefixes: ['topology.sim.berth'] },
+      image: options.start.image,
+      pki: options.start.pki,
+    });
+    return new World(options, clock, server);
+  }
+
+  private constructor(options: WorldOptions, clock: VirtualClock, server: ApiServer) {
+    this.#options = options;
+    this.clock = clock;
+    this.server = server;
+    this.plan = options.plan;
+    this.#random = options.random;
+    this.#mutation = options.mutation ?? noMutation;
+    this.history = new History(() => clock.monotonicMs());
+    this.faults = new Faults({
+      random: options.random.fork('faults'),
+      history: this.history,
+      enabled: options.enabled,
+      intensity: Math.max(options.plan.intensity, 0.0001),
+      skipped: options.skipped ?? new Set(),
+    });
+    this.admin = server.client(server.adminUser);
+    this.users = new Users(this.admin, this.history, this.plan);
+    const backends = this.plan.drivers.map(
+      (plan) =>
+        new StorageBackend({
+          plan,
+          clock,
+          random: options.random.fork(`storage ${plan.name}`),
+          history: this.history,
+        }),
+    );
+    this.backends = new Map(backends.map((backend) => [backend.plan.name, backend]));
+    this.nodes = new Map(this.plan.nodes.map((plan) => [plan.name, new SimNode(plan, backends, clock)]));
+    for (const resource of FOLLOWED) {
+      server.reader.subscribe(resource, (before, after) => {
+        const key = keyOf((after ?? before) as KubeObject);
+        this.history.add({ kind: 'api', plural: resource.plural, key, before, after });
+      });
+    }
+  }
+
+  startAll(): void {
+    for (const name of processNames(this.plan)) this.start(name);
+  }
+
+  start(name: string): void {
+    if (this.#over || this.processes.get(name)?.alive || this.#heldDown.has(name)) return;
+    const process = new SimProcess(name, this.clock);
+    this.processes.set(name, process);
+    this.#starts += 1;
+    this.history.add({ kind: 'process', process: name, what: 'starts' });
+    const random = this.#random.fork(`process ${name} ${this.#starts}`);
+    const end = (error?: unknown): void => this.#ended(process, error);
+    this.#run(process, random).then(() => end(), end);
+  }
+
+  crash(name: string, restartAfterMs: number): void {
+    const process = this.processes.get(name);
+    if (!process?.alive) return;
+    this.history.add({ kind: 'process', process: name, what: 'crashes' });
+    this.#mutation.onCrash?.(process) ?? process.crash();
+    this.clock.setTimeout(() => this.start(name), restartAfterMs);
+  }
+
+  /** Told to stop, given a moment, then killed. */
+  stop(name: string, restartAfterMs: number): void {
+    const process = this.processes.get(name);
+    if (!process?.alive || process.stopping) return;
+    this.history.add({ kind: 'process', process: name, what: 'is told to stop' });
+    process.stop();
+    this.clock.setTimeout(() => {
+      process.crash();
+      this.start(name);
+    }, restartAfterMs);
+  }
+
+  /** Not started again until it is let up. */
+  holdDown(name: string): void {
+    this.#heldDown.add(name);
+    this.crash(name, 0);
+  }
+
+  letUp(name: string): void {
+    this.#heldDown.delete(name);
+    this.start(name);
+  }
+
+  setStalled(name: string, isStalled: boolean): void {
+    if (isStalled) this.#stalled.add(name);
+    else this.#stalled.delete(name);
+  }
+
+  /** Everything is as well as it can be: drivers up, storage with room, all processes running, no more faults. */
+  heal(): void {
+    this.faults.active = false;
+    this.#stalled.clear();
+    for (const backend of this.backends.values()) {
+      backend.isDown = false;
+      backend.isFull = false;
+      backend.lieMs = 0;
+    }
+    this.#heldDown.clear();
+    for (const name of processNames(this.plan)) this.start(name);
+  }
+
+  async end(): Promise<void> {
+    this.#over = true;
+    for (const process of this.processes.values()) process.crash();
+    await this.server.stop();
+  }
+
+  #ended(process: SimProcess, error: unknown): void {
+    if (!process.alive) return;
+    const why =
+      error === undefined ? 'ends' : `ends: ${error instanceof Error ? error.message : String(error)}`;
+    this.history.add({ kind: 'process', process: process.name, what: why });
+    if (!process.stopping && !(error instanceof LeadershipLostError)) {
+      this.history.violate('component-failed', `${process.name} ${why}`);
+    }
+    // Whatever ended is restarted, as a container is.
+    const stopped = process.stopping;
+    process.crash();
+    if (!stopped) this.clock.setTimeout(() => this.start(process.name), 1000);
+  }
+
+  #run(process: SimProcess, random: SeededRandom): Promise<void> {
+    const [kind, first = '', index = '0'] = process.name.split('-');
+    switch (kind) {
+      case 'node':
+        return this.#runNode(process, first, random);
+      case 'provisioner':
+      case 'attacher':
+        return this.#runSidecar(process, kind, first, index, random);
+      default:
+        return this.#runControlPlane(process, random);
+    }
+  }
+
+  #kubeFor(process: SimProcess, random: SeededRandom, user = this.server.adminUser): KubeClient & Discovery {
+    const inner = this.server.client(user);
+    return faultyKube({
+      inner: this.#mutation.kube?.(inner, process.name, this) ?? inner,
+      process,
+      clock: this.clock,
+      random: random.fork('kube'),
+      faults: this.faults,
+      history: this.history,
+      isStalled: () => this.#stalled.has(process.name),
+      crash: () => this.crash(process.name, 200 + random.int(5000)),
+    });
+  }
+
+  #linkFor(process: SimProcess, backend: StorageBackend, node: string, random: SeededRandom): CsiTransport {
+    const link = faultyLink({
+      driver: {
+        name: backend.plan.name,
+        get isDown() {
+          return backend.isDown;
+        },
+        get transport() {
+          return node === '' ? backend.controller : backend.node(node);
+        },
+        pace: (call, ms) => backend.pace(call, ms),
+        mayBeDone: (call) => backend.mayBeDone(call),
+      },
+      node,
+      process,
+      clock: this.clock,
+      random: random.fork(`link ${backend.plan.name}`),
+      faults: this.faults,
+      history: this.history,
+      nextId: () => ++this.#calls,
+      crash: () => this.crash(process.name, 200 + random.int(5000)),
+    });
+    return this.#mutation.csi?.(link, process.name, this) ?? link;
+  }
+
+  #common(process: SimProcess, kube: KubeClient & Discovery, random: SeededRandom) {
+    const log = this.#options.log ?? silentLog;
+    const { clock, signal } = process;
+    return {
+      kube,
+      clock,
+      random: random.fork('component'),
+      log,
+      recorder: createEventRecorder({ kube, clock, random, log, component: process.name, signal }),
+    };
+  }
+
+  async #runControlPlane(process: SimProcess, random: SeededRandom): Promise<void> {
+    const kube = this.#kubeFor(process, random);
+    const common = this.#common(process, kube, random);
+    const informers = createInformers(common);
+    const ports = { ...common, informers, discovery: kube };
+    const controllers = [
+      createBinder(ports),
+      createAttachDetach(ports),
+      createClaimProtection(ports),
+      createVolumeProtection(ports),
+      createScheduler(ports),
+      createEphemeralClaims(ports),
+      createPodGc(ports),
+      createStatefulSetController(ports),
+      createGarbageCollector(ports),
+    ];
+    informers.start(process.signal);
+    await Promise.all(controllers.map((controller) => controller.run(process.signal)));
+  }
+
+  async #runSidecar(
+    process: SimProcess,
+    kind: 'provisioner' | 'attacher',
+    short: string,
+    index: string,
+    random: SeededRandom,
+  ): Promise<void> {
+    const backend = [...this.backends.values()].find(({ plan }) => plan.short === short) as StorageBackend;
+    const kube = this.#kubeFor(process, random);
+    const csi = this.#linkFor(process, backend, '', random);
+    const { clock, signal } = process;
+    const common = this.#common(process, kube, random);
+    const driver = await identifyDriver(csi, { clock, log: common.log, timeoutMs: 5000, signal });
+    const lead = async (leading: AbortSignal): Promise<void> => {
+      const informers = createInformers(common);
+      const ports: SidecarPorts = { ...common, informers, csi, driver, metrics: quietMetrics };
+      const sidecar =
+        kind === 'provisioner' ? createProvisioner(ports, PROVISIONER) : createAttacher(ports, ATTACHER);
+      informers.start(leading);
+      await sidecar.run(leading);
+    };
+    if (backend.plan.replicas === 1) return lead(signal);
+    await runWithLease(
+      {
+        ...common,
+        namespace: 'kube-system',
+        name: `${kind}-${short}`,
+        identity: `${process.name}_${index}_${random.suffix(4)}`,
+      },
+      this.#mutation.lead?.(lead, process) ?? lead,
+      signal,
+    );
+  }
+
+  async #runNode(process: SimProcess, nodeName: string, random: SeededRandom): Promise<void> {
+    const node = this.nodes.get(nodeName) as SimNode;
+    const user = { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
+    const kube = this.#kubeFor(process, random, user);
+    const common = this.#common(process, kube, random);
+    const informers = createInformers(common);
+    const links = new Map<string, CsiTransport>();
+    const agent = createNodeAgent({
+      ...common,
+      informers,
+      connect: (address) =>
+        node.connect(address, (driver) => {
+          const known = links.get(driver);
+          if (known) return known;
+          const link = this.#linkFor(process, this.backends.get(driver) as StorageBackend, nodeName, random);
+          links.set(driver, link);
+          return link;
+        }),
+      mounter: process.cut(node.mounter),
+      files: process.cut(node.files),
+      options: { nodeName, rootDir: KUBELET_ROOT, host: { ...NODE_HOST, hostname: nodeName } },
+    });
+    informers.start(process.signal);
+    await agent.run(process.signal);
+  }
+}
+
+const PROVISIONER = { ...DEFAULT_PROVISIONER_OPTIONS, retryMaxMs: 60_000 };
+const ATTACHER = {
+  timeoutMs: 15_000,
+  workers: 10,
+  retryStartMs: 1_000,
+  retryMaxMs: 60_000,
+  resyncMs: 600_000,
+  driftCheckMs: 60_000,
+  maxEntries: 0,
+  defaultFsType: '',
+  reportErrorCode: true,
+};
