@@ -1,5 +1,61 @@
-// The rules that no run may break. Each checker reads the history and nothing else.
+// The rules that no run may break. Each checker reads the history, as it is written, and nothing else of the world; none
+// knows how the components do what they do.
 
-import type { World } from '../world.ts';
+import type { Entry, History } from '../history.ts';
+import type { Plan } from '../plan.ts';
+import { bindingChecker } from './binding.ts';
+import { callChecker } from './calls.ts';
+import { finalizerChecker } from './finalizers.ts';
+import { hotLoopChecker } from './hot-loops.ts';
+import { leaderChecker } from './leaders.ts';
+import { provisioningChecker } from './provisioning.ts';
+import { secretChecker } from './secrets.ts';
+import { volumeStateChecker } from './volume-states.ts';
 
-export function createCheckers(_world: World): void {}
+export interface Rules {
+  readonly plan: Plan;
+  violate(rule: string, text: string): void;
+}
+
+/** Takes in one entry after the other and says what was violated. */
+export type Checker = (entry: Entry) => void;
+
+/** Every rule by the name that a violation carries. */
+export const RULES = {
+  'acts-after-stop': 'a process that was told to stop begins nothing more',
+  'component-failed': 'a component ends only when it is told to, or with its lease',
+  convergence: 'what users asked for is there within a bounded time after the last fault',
+  leak: 'nothing is left of what users deleted: no volume, no object, no mount, no file',
+  'deleted-in-use': 'no volume is deleted while it is attached, staged, published or claimed',
+  'deleted-retained': 'no volume is deleted whose class said to keep it',
+  'two-nodes': 'a volume for one node is never attached to two, nor staged or published on two',
+  'call-order': 'attach, stage, publish and back: no step before the one that it stands on',
+  'one-in-flight': 'one component has at most one call under way for one volume',
+  'finalizer-early': 'no finalizer goes before what it protects',
+  'two-claims': 'a volume belongs to at most one claim',
+  'volume-name': 'a claim has one volume name for ever, made from its UID',
+  'changed-request': 'a repeated CreateVolume asks for what the first one asked for',
+  'two-leaders': 'whoever does not hold the lease calls no driver',
+  secret: 'secrets are in the calls they belong to, and nowhere else',
+  'hot-loop': 'nothing is asked or written over and over',
+} as const;
+
+export type Rule = keyof typeof RULES;
+
+export function createCheckers({ plan, history }: { plan: Plan; history: History }): void {
+  const rules: Rules = { plan, violate: (rule, text) => history.violate(rule, text) };
+  const checkers: Checker[] = [
+    volumeStateChecker(rules),
+    callChecker(rules),
+    finalizerChecker(rules),
+    bindingChecker(rules),
+    provisioningChecker(rules),
+    leaderChecker(rules),
+    secretChecker(rules),
+    hotLoopChecker(rules),
+  ];
+  history.observe((entry) => {
+    if (history.violations.length > 0) return;
+    for (const check of checkers) check(entry);
+  });
+}

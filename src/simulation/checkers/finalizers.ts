@@ -1,0 +1,89 @@
+// What a finalizer protects is gone before the finalizer is: attachments before the attacher's, pods before the claim's,
+// claims before the volume's, the storage before the provisioner's.
+
+import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/object.ts';
+import { claimNameOf, isTerminated } from '../../api/volumes.ts';
+import {
+  attacherFinalizer,
+  FINALIZER_PROVISIONER,
+  FINALIZER_PV_PROTECTION,
+  FINALIZER_PVC_PROTECTION,
+} from '../../api/well-known.ts';
+import type { Checker, Rules } from './index.ts';
+
+export function finalizerChecker({ violate }: Rules): Checker {
+  const claims = new Map<string, PersistentVolumeClaim>();
+  const volumes = new Map<string, PersistentVolume>();
+  const pods = new Map<string, Pod>();
+  const attachments = new Map<string, VolumeAttachment>();
+  const kept: Record<string, Map<string, KubeObject>> = {
+    persistentvolumeclaims: claims,
+    persistentvolumes: volumes,
+    pods,
+    volumeattachments: attachments,
+  } as never;
+  /** Volume IDs that exist. */
+  const stored = new Set<string>();
+  /** `id node` that are attached. */
+  const attached = new Set<string>();
+
+  const say = (kind: string, key: string, finalizer: string, why: string): void =>
+    violate('finalizer-early', `${finalizer} left ${kind} ${key}: ${why}`);
+
+  function lost(plural: string, key: string, before: KubeObject, finalizer: string): void {
+    if (plural === 'volumeattachments') {
+      const { spec } = before as VolumeAttachment;
+      if (finalizer !== attacherFinalizer(spec.attacher)) return;
+      const handle = volumes.get(spec.source.persistentVolumeName ?? '')?.spec.csi?.volumeHandle;
+      if (attached.has(`${handle} ${spec.nodeName}`))
+        say('VolumeAttachment', key, finalizer, 'its volume is attached');
+    } else if (plural === 'persistentvolumes') lostByVolume(key, before as PersistentVolume, finalizer);
+    else if (plural === 'persistentvolumeclaims' && finalizer === FINALIZER_PVC_PROTECTION) {
+      for (const [podKey, pod] of pods) {
+        if (isTerminated(pod) || !pod.spec.nodeName || pod.metadata.namespace !== before.metadata.namespace)
+          continue;
+        const uses = pod.spec.volumes?.some((each) => claimNameOf(pod, each) === before.metadata.name);
+        if (uses) say('claim', key, finalizer, `pod ${podKey} uses it`);
+      }
+    }
+  }
+
+  function lostByVolume(key: string, { spec, metadata }: PersistentVolume, finalizer: string): void {
+    const { csi, claimRef } = spec;
+    if (finalizer === attacherFinalizer(csi?.driver ?? '')) {
+      const [user] = [...attachments.values()].filter(
+        (each) => each.spec.source.persistentVolumeName === key,
+      );
+      if (user) say('volume', key, finalizer, `VolumeAttachment ${user.metadata.name} refers to it`);
+    } else if (finalizer === FINALIZER_PV_PROTECTION) {
+      const claim = claims.get(`${claimRef?.namespace}/${claimRef?.name}`);
+      const isBound = claim?.metadata.uid === claimRef?.uid && claim?.spec.volumeName === metadata.name;
+      if (claim && isBound) say('volume', key, finalizer, `claim ${claim.metadata.name} has it`);
+    } else if (finalizer === FINALIZER_PROVISIONER && spec.persistentVolumeReclaimPolicy === 'Delete') {
+      if (stored.has(csi?.volumeHandle ?? '')) say('volume', key, finalizer, 'its storage exists');
+    }
+  }
+
+  return (entry) => {
+    if (entry.kind === 'storage') {
+      const slot = `${entry.volume} ${entry.node}`;
+      if (entry.change === 'created') stored.add(entry.volume);
+      else if (entry.change === 'deleted') stored.delete(entry.volume);
+      else if (entry.change === 'attached') attached.add(slot);
+      else if (entry.change === 'detached') attached.delete(slot);
+      return;
+    }
+    if (entry.kind !== 'api') return;
+    const { plural, key, before, after } = entry;
+    const known = kept[plural];
+    if (known === undefined) return;
+    if (before) {
+      for (const finalizer of before.metadata.finalizers ?? []) {
+        if (!after?.metadata.finalizers?.includes(finalizer)) lost(plural, key, before, finalizer);
+      }
+    }
+    if (after) known.set(key, after);
+    else known.delete(key);
+  };
+}

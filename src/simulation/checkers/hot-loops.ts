@@ -1,0 +1,34 @@
+// Nothing is asked or written over and over: a bound on how often one component may do the same thing to the same object
+// within a minute. Backoff keeps far below it, a loop without any reaches it at once.
+
+import type { Checker, Rules } from './index.ts';
+
+const WINDOW_MS = 60_000;
+const MOST_CALLS = 60;
+const MOST_WRITES = 90;
+
+export function hotLoopChecker({ violate }: Rules): Checker {
+  const windows = new Map<string, { startMs: number; count: number }>();
+
+  function count(atMs: number, key: string, most: number): void {
+    const window = windows.get(key);
+    if (window === undefined || atMs - window.startMs >= WINDOW_MS) {
+      windows.set(key, { startMs: atMs, count: 1 });
+      return;
+    }
+    window.count += 1;
+    if (window.count > most) violate('hot-loop', `${key}: ${window.count} times within a minute`);
+  }
+
+  return (entry) => {
+    if (entry.kind === 'call') {
+      count(
+        entry.atMs,
+        `${entry.actor} calls ${entry.call.method} ${entry.call.volume} ${entry.call.path}`,
+        MOST_CALLS,
+      );
+    } else if (entry.kind === 'write') {
+      count(entry.atMs, `${entry.actor} asks to ${entry.verb} ${entry.plural} ${entry.key}`, MOST_WRITES);
+    }
+  };
+}

@@ -1,0 +1,133 @@
+// The state of each volume as the storage has it, and the calls that must not arrive in that state: the specification's
+// state machine, one node at a time, and nothing deleted under its user.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import type { CallFacts, Entry } from '../history.ts';
+import type { Checker, Rules } from './index.ts';
+
+interface State {
+  attached: Set<string>;
+  staged: Set<string>;
+  /** Node to target paths. */
+  published: Map<string, Set<string>>;
+}
+
+export function volumeStateChecker({ plan, violate }: Rules): Checker {
+  const states = new Map<string, State>();
+  const claims = new Map<string, PersistentVolumeClaim>();
+  const volumes = new Map<string, PersistentVolume>();
+  const nodes = new Set<string>();
+  const driverOf = new Map(plan.drivers.map((driver) => [driver.name, driver]));
+  const stateOf = (id: string): State => {
+    let state = states.get(id);
+    if (state === undefined) {
+      state = { attached: new Set(), staged: new Set(), published: new Map() };
+      states.set(id, state);
+    }
+    return state;
+  };
+  const isPublished = (state: State, node: string): boolean => (state.published.get(node)?.size ?? 0) > 0;
+  const usedOn = (state: State, node: string): boolean => state.staged.has(node) || isPublished(state, node);
+  const objectsOf = (id: string): PersistentVolume[] =>
+    [...volumes.values()].filter(({ spec }) => spec.csi?.volumeHandle === id);
+  const isShared = (id: string): boolean =>
+    objectsOf(id).some(({ spec }) =>
+      (spec.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'),
+    );
+  const isEphemeral = (id: string): boolean => id.startsWith('csi-');
+
+  function changed(entry: Extract<Entry, { kind: 'storage' }>): void {
+    const { change, node, path } = entry;
+    if (change === 'rebooted') {
+      for (const state of states.values()) {
+        state.staged.delete(node);
+        state.published.delete(node);
+      }
+      return;
+    }
+    const state = stateOf(entry.volume);
+    if (change === 'attached') state.attached.add(node);
+    else if (change === 'detached') state.attached.delete(node);
+    else if (change === 'staged') state.staged.add(node);
+    else if (change === 'unstaged') state.staged.delete(node);
+    else if (change === 'published') {
+      const paths = state.published.get(node) ?? new Set();
+      state.published.set(node, paths.add(path));
+    } else if (change === 'unpublished') state.published.get(node)?.delete(path);
+    const users = new Set([
+      ...state.staged,
+      ...[...state.published.keys()].filter((each) => isPublished(state, each)),
+    ]);
+    if (users.size > 1 && driverOf.get(entry.driver)?.attaches && !isShared(entry.volume)) {
+      violate('two-nodes', `volume ${entry.volume} is in use on ${[...users].sort().join(' and ')}`);
+    }
+  }
+
+  function arrived(call: CallFacts, actor: string): void {
+    const { method, volume, node } = call;
+    const driver = driverOf.get(call.driver);
+    const state = stateOf(volume);
+    const say = (rule: string, why: string): void => violate(rule, `${actor}: ${method} ${volume}: ${why}`);
+    switch (method) {
+      case 'DeleteVolume':
+        return checkDelete(volume, state, say);
+      case 'ControllerPublishVolume': {
+        const others = [...state.attached].filter((each) => each !== node);
+        if (others.length > 0 && !isShared(volume))
+          say('two-nodes', `for ${node}, while attached to ${others.join(', ')}`);
+        return;
+      }
+      case 'ControllerUnpublishVolume':
+        // A node that is gone from the cluster cannot be waited for.
+        if (usedOn(state, node) && nodes.has(node))
+          say('call-order', `from ${node}, where it is still staged or published`);
+        return;
+      case 'NodeStageVolume':
+        if (driver?.attaches && !state.attached.has(node))
+          say('call-order', `on ${node}, where it is not attached`);
+        return;
+      case 'NodePublishVolume':
+        if (isEphemeral(volume)) return;
+        if (driver?.attaches && !state.attached.has(node))
+          say('call-order', `on ${node}, where it is not attached`);
+        if (driver?.stages && !state.staged.has(node))
+          say('call-order', `on ${node}, where it is not staged`);
+        return;
+      case 'NodeUnstageVolume':
+        if (isPublished(state, node)) say('call-order', `on ${node}, where it is still published`);
+        return;
+    }
+  }
+
+  function checkDelete(id: string, state: State, say: (rule: string, why: string) => void): void {
+    if (state.attached.size > 0) say('deleted-in-use', `while attached to ${[...state.attached].join(', ')}`);
+    for (const node of [...state.staged, ...state.published.keys()]) {
+      if (usedOn(state, node)) return say('deleted-in-use', `while in use on ${node}`);
+    }
+    for (const { metadata, spec } of objectsOf(id)) {
+      const claim = claims.get(`${spec.claimRef?.namespace}/${spec.claimRef?.name}`);
+      if (claim && claim.metadata.uid === spec.claimRef?.uid && claim.spec.volumeName === metadata.name) {
+        say('deleted-in-use', `while claim ${claim.metadata.name} has it`);
+      }
+      if (spec.persistentVolumeReclaimPolicy === 'Retain')
+        say('deleted-retained', `${metadata.name} is to be kept`);
+    }
+  }
+
+  return (entry) => {
+    if (entry.kind === 'storage') changed(entry);
+    else if (entry.kind === 'delivered') arrived(entry.call, entry.actor);
+    else if (entry.kind === 'api') {
+      const { plural, key, after } = entry;
+      const kept =
+        plural === 'persistentvolumes' ? volumes : plural === 'persistentvolumeclaims' ? claims : undefined;
+      if (kept) {
+        if (after) (kept as Map<string, unknown>).set(key, after);
+        else kept.delete(key);
+      } else if (plural === 'nodes') {
+        if (after) nodes.add(key);
+        else nodes.delete(key);
+      }
+    }
+  };
+}
