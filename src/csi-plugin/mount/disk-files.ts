@@ -9,11 +9,12 @@ import {
   open,
   readdir,
   readFile,
+  realpath,
   rename,
   rmdir,
   unlink,
 } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { errorCode } from '../../runtime/mount/mount-error.ts';
 import { type PathKind, UnsafePathError, type VolumeFiles } from './volume-files.ts';
 
@@ -22,7 +23,14 @@ const READ_WRITE_DIRECTORY = 0o770;
 const SET_GROUP_ID = 0o2000;
 
 export function diskFiles(root: string): VolumeFiles {
-  const made = new Set<string>();
+  let realRoot: string | undefined;
+
+  /** One question to the kernel says of all directories above whether a link is among them. */
+  async function makeBelow(realRoot: string, below: string): Promise<void> {
+    const above = dirname(below);
+    if (above !== '.' && !(await isRealDirectory(join(realRoot, above)))) await makeBelow(realRoot, above);
+    await makeOne(join(root, below));
+  }
 
   async function makeOne(path: string): Promise<void> {
     try {
@@ -42,17 +50,14 @@ export function diskFiles(root: string): VolumeFiles {
   return {
     async makeDirectory(path) {
       const below = relative(root, path);
-      if (below === '..' || below.startsWith(`..${sep}`))
+      if (below === '..' || below.startsWith(`..${sep}`)) {
         throw new UnsafePathError(`${path} is outside of ${root}`);
-      if (!made.has(root)) {
+      }
+      if (realRoot === undefined) {
         await mkdir(root, { recursive: true, mode: 0o755 });
-        made.add(root);
+        realRoot = await realpath(root);
       }
-      let current = root;
-      for (const part of below.split(sep).filter(Boolean)) {
-        current = join(current, part);
-        await makeOne(current);
-      }
+      if (below !== '') await makeBelow(realRoot, below);
     },
     kindOf,
     async removeDirectory(path) {
@@ -143,6 +148,15 @@ export function diskFiles(root: string): VolumeFiles {
       return () => watcher.close();
     },
   };
+}
+
+async function isRealDirectory(path: string): Promise<boolean> {
+  try {
+    return (await realpath(path)) === path;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return false;
+    throw error;
+  }
 }
 
 async function kindOf(path: string): Promise<PathKind> {

@@ -9,6 +9,8 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 
 const KEY = 'status';
+/** Nobody waits for a volume to be taken out: what ends at about the same time is written at once. */
+const SETTLE_MS = 20;
 
 export interface VolumesInUse {
   /** Resolves once the cluster knows that this volume is in use here. */
@@ -79,7 +81,7 @@ export function createVolumesInUse(ports: {
         else claimed.delete(volumeKey);
       }
     },
-    changed: () => loop.add(KEY),
+    changed: () => loop.addAfter(KEY, SETTLE_MS),
     run: (signal) => loop.run(signal),
   };
 }
