@@ -6,8 +6,8 @@ import { Agent, request } from 'undici';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import type { FlagValues } from '../src/runtime/flags/parse-flags.ts';
 import { readCredentials, type ServerProcess, startServer } from '../test/apiserver/server-process.ts';
-import { type Candidate, defineBenchmark } from './harness.ts';
-import { startKubeApiserver } from './kube-apiserver.ts';
+import { type KubeApiserver, startKubeApiserver } from '../test/interop/kube-apiserver.ts';
+import { type Candidate, defineBenchmark, needPeers } from './harness.ts';
 import { processUsage } from './process-usage.ts';
 
 const flags = {
@@ -18,12 +18,7 @@ const flags = {
   loaded: intFlag({ help: 'Objects loaded at a start; 0 to leave it out', default: 100_000, min: 0 }),
 };
 
-export interface Target {
-  server: string;
-  /** For undici's `connect`. */
-  tls: object;
-  headers: Record<string, string>;
-}
+type Target = Pick<KubeApiserver, 'url' | 'tls' | 'headers'>;
 
 const claimsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
 
@@ -49,7 +44,7 @@ class Clients {
   }
 
   async call(method: string, path: string, body?: object): Promise<string> {
-    const answer = await request(`${this.#target.server}${path}`, {
+    const answer = await request(`${this.#target.url}${path}`, {
       method: method as 'GET',
       dispatcher: this.#agent,
       headers: { ...this.#target.headers, 'content-type': 'application/json' },
@@ -136,7 +131,7 @@ async function fanOut(
   const stop = new AbortController();
   const streams = await Promise.all(
     Array.from({ length: watchers }, () =>
-      request(`${target.server}${path}`, { dispatcher: agent, headers: target.headers, signal: stop.signal }),
+      request(`${target.url}${path}`, { dispatcher: agent, headers: target.headers, signal: stop.signal }),
     ),
   );
   const needle = Buffer.from(name);
@@ -157,7 +152,7 @@ async function fanOut(
 
 async function targetOf({ kubeconfig }: ServerProcess): Promise<Target> {
   const { server, tls } = await readCredentials(kubeconfig);
-  return { server, tls, headers: {} };
+  return { url: server, tls, headers: {} };
 }
 
 /** Ready times, and what many objects do to a start and to a write; each measured once, on a directory of its own. */
@@ -230,8 +225,9 @@ export const benchmark = defineBenchmark({
       };
     },
     'kube-apiserver + etcd': async ({ flags: own, directory }) => {
+      needPeers('etcd', 'kube-apiserver');
       const peer = await startKubeApiserver(directory);
-      const { round, stop } = await measured(peer.target, own);
+      const { round, stop } = await measured(peer, own);
       return {
         processes: peer.processes,
         async round() {

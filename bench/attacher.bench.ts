@@ -4,7 +4,6 @@
 // from SIGTERM to the leader until the other one has attached a volume.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { csiNodes, leases, persistentVolumes, volumeAttachments } from '../src/api/kinds.ts';
@@ -17,8 +16,8 @@ import { loadKubeConfig } from '../src/runtime/kube/load-kube-config.ts';
 import { silentLog } from '../src/runtime/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
 import { peerPath } from '../test/capabilities.ts';
-import { type Candidate, defineBenchmark, Unavailable } from './harness.ts';
-import { startKubeApiserver } from './kube-apiserver.ts';
+import { startKubeApiserver } from '../test/interop/kube-apiserver.ts';
+import { type Candidate, defineBenchmark, needPeers, Unavailable } from './harness.ts';
 
 const berth = fileURLToPath(new URL('../bin/berth', import.meta.url));
 const DRIVER = 'bench.csi.test';
@@ -38,29 +37,15 @@ interface Server {
 }
 
 async function startServer(kind: Flags['server'], directory: string): Promise<Server> {
-  const kubeconfig = join(directory, 'kubeconfig');
   if (kind === 'kube-apiserver') {
-    const { target, processes, stop } = await startKubeApiserver(directory);
-    await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(target)));
-    await chmod(kubeconfig, 0o600);
-    return { kubeconfig, processes, stop };
+    needPeers('etcd', 'kube-apiserver');
+    return startKubeApiserver(directory);
   }
+  const kubeconfig = join(directory, 'kubeconfig');
   const argv = [berth, 'apiserver', `--data-dir=${directory}/api`, `--kubeconfig=${kubeconfig}`];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
   await once(child.stdout, 'data');
   return { kubeconfig, processes: { apiserver: child.pid as number }, stop: () => ended(child, 'SIGTERM') };
-}
-
-function kubeconfigOf({ server, headers }: { server: string; headers: Record<string, string> }) {
-  const token = headers.authorization?.replace('Bearer ', '');
-  return {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'bench', user: { token } }],
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-  };
 }
 
 async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

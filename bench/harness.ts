@@ -25,6 +25,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FlagTable } from '../src/runtime/flags/flag.ts';
 import type { FlagValues } from '../src/runtime/flags/parse-flags.ts';
+import { missingPeers } from '../test/capabilities.ts';
 import { processUsage, resetPeakMemory } from './process-usage.ts';
 
 export interface Benchmark<T extends FlagTable> {
@@ -63,6 +64,12 @@ export interface Round {
 /** Thrown by a candidate that cannot run here; it is then left out, with the reason printed. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';
+}
+
+/** For a candidate that cannot do without these programs of `BERTH_PEERS`. */
+export function needPeers(...names: readonly string[]): void {
+  const why = missingPeers(...names);
+  if (why !== false) throw new Unavailable(why);
 }
 
 /** Keeps the flags' types for the candidates. */

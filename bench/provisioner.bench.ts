@@ -2,7 +2,6 @@
 // driver in its own, over its socket; without topology, and with it at 50 and at 5,000 nodes. On kube-apiserver, where
 // BERTH_PEERS has it: `berth provisioner` and the official one, with its default flags and with its limits lifted, the
 // same driver and binder beside each.
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { csiNodes, nodes } from '../src/api/kinds.ts';
 import { ANN_SELECTED_NODE } from '../src/api/well-known.ts';
@@ -21,8 +20,8 @@ import { askDriver } from '../src/sidecars/common/identify-driver.ts';
 import { createProvisioner } from '../src/sidecars/provisioner/provisioner.ts';
 import { DEFAULT_PROVISIONER_OPTIONS } from '../src/sidecars/provisioner/provisioner-options.ts';
 import { peerPath } from '../test/capabilities.ts';
-import { type Candidate, defineBenchmark, Unavailable } from './harness.ts';
-import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
+import { type KubeApiserver, startKubeApiserver } from '../test/interop/kube-apiserver.ts';
+import { type Candidate, defineBenchmark, needPeers, Unavailable } from './harness.ts';
 import {
   counted,
   type Running,
@@ -77,11 +76,12 @@ async function embedded(claimsARound: number, directory: string, nodeCount = 0):
     async round() {
       const before = { ...counts };
       const selected = nodeCount > 0 ? { [ANN_SELECTED_NODE]: 'n0' } : undefined;
-      await claims.bind(claimsARound, `round-${round++}`, 'bench', selected);
+      const boundMs = await claims.bind(claimsARound, `round-${round++}`, 'bench', selected);
       const each = (what: keyof typeof counts) => (counts[what] - before[what]) / claimsARound;
       return {
         operations: claimsARound,
         figures: {
+          'bound/s': (claimsARound / boundMs) * 1000,
           'API writes/claim': each('writes'),
           'event writes/claim': each('events'),
           'API reads/claim': each('reads'),
@@ -110,9 +110,9 @@ interface SharedServer {
 let shared: Promise<SharedServer> | undefined;
 
 async function startShared(directory: string): Promise<SharedServer> {
+  needPeers('etcd', 'kube-apiserver');
   const apiserver = await startKubeApiserver(directory);
-  const path = join(directory, 'kubeconfig');
-  await writeFile(path, kubeconfigOf(apiserver));
+  const path = apiserver.kubeconfig;
   const kube = createHttpKubeClient({ ...ports, config: await loadKubeConfig({ env: {}, path }) });
   return { apiserver, kube, claims: await startClaims(kube), users: 0 };
 }
@@ -126,18 +126,16 @@ async function onKubeApiserver(
   const server = await shared;
   server.users++;
   const { apiserver, claims } = server;
-  const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigOf(apiserver));
   const name = `hostpath-${server.users}.bench`;
   const driver = await startDriver(directory, { name });
-  const provisioner = start(driver.socket, kubeconfig);
+  const provisioner = start(driver.socket, apiserver.kubeconfig);
   await claims.makeClass(name, name);
   let round = 0;
   return {
     processes: { provisioner: provisioner.pid, ...apiserver.processes },
     async round() {
-      await claims.bind(count, `${name}-${round++}`, name);
-      return { operations: count };
+      const boundMs = await claims.bind(count, `${name}-${round++}`, name);
+      return { operations: count, figures: { 'bound/s': (count / boundMs) * 1000 } };
     },
     async stop() {
       await provisioner.stop();
@@ -148,19 +146,6 @@ async function onKubeApiserver(
       await apiserver.stop();
     },
   };
-}
-
-function kubeconfigOf({ target }: KubeApiserver): string {
-  const cluster = { server: target.server, 'insecure-skip-tls-verify': true };
-  const token = target.headers.authorization?.replace('Bearer ', '') ?? '';
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'bench', cluster }],
-    users: [{ name: 'bench', user: { token } }],
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench', namespace: 'default' } }],
-    'current-context': 'bench',
-  });
 }
 
 function official(argv: readonly string[]): (socket: string, kubeconfig: string) => Running {

@@ -37,6 +37,13 @@ export function peerPath(name: string): string | undefined {
   return path !== undefined && isExecutable(path) ? path : undefined;
 }
 
+/** Why what needs all of these programs of `BERTH_PEERS` is left out, or false when they are there: fits `skip`. */
+export function missingPeers(...names: readonly string[]): string | false {
+  const absent = names.filter((name) => peerPath(name) === undefined);
+  if (absent.length === 0) return false;
+  return process.env.BERTH_PEERS ? `BERTH_PEERS has no ${absent.join(', ')}` : 'BERTH_PEERS is not set';
+}
+
 const program = (name: string, without: string): Capability => ({
   without,
   missing: () => (programPath(name) === undefined ? `${name} is not installed` : undefined),

@@ -4,12 +4,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startKubeApiserver } from '../../bench/kube-apiserver.ts';
 import {
   csiNodes,
   persistentVolumes,
@@ -33,13 +32,10 @@ import {
   ourNode,
   pv,
 } from '../../src/sidecars/attacher/testing/attacher-world.ts';
-import { peerPath } from '../capabilities.ts';
+import { missingPeers, peerPath } from '../capabilities.ts';
+import { startKubeApiserver } from '../interop/kube-apiserver.ts';
 
 const berth = fileURLToPath(new URL('../../bin/berth', import.meta.url));
-const missing = (...names: string[]) => {
-  const absent = names.filter((name) => peerPath(name) === undefined);
-  return absent.length === 0 ? false : `BERTH_PEERS has no ${absent.join(', ')}`;
-};
 
 async function wholeLife(directory: string, kubeconfig: string, command: string[]): Promise<void> {
   const config = await loadKubeConfig({ path: kubeconfig, env: {} });
@@ -105,22 +101,10 @@ async function temporary(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('our attacher on a real kube-apiserver', { skip: missing('etcd', 'kube-apiserver') }, async (t) => {
+test('our attacher on a real kube-apiserver', { skip: missingPeers('etcd', 'kube-apiserver') }, async (t) => {
   const directory = await temporary(t);
-  const { target, stop } = await startKubeApiserver(directory);
+  const { kubeconfig, stop } = await startKubeApiserver(directory);
   try {
-    const kubeconfig = join(directory, 'kubeconfig');
-    const token = (target.headers as Record<string, string>).authorization?.replace('Bearer ', '');
-    const cluster = { server: target.server, 'insecure-skip-tls-verify': true };
-    const config = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'c',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'c', user: { token } }],
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-    };
-    await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
     await wholeLife(directory, kubeconfig, [
       process.execPath,
       berth,
@@ -132,7 +116,7 @@ test('our attacher on a real kube-apiserver', { skip: missing('etcd', 'kube-apis
   }
 });
 
-test('the official attacher on our API server', { skip: missing('csi-attacher') }, async (t) => {
+test('the official attacher on our API server', { skip: missingPeers('csi-attacher') }, async (t) => {
   const directory = await temporary(t);
   const kubeconfig = join(directory, 'kubeconfig');
   const server = await createApiServer({

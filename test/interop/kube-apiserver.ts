@@ -1,22 +1,32 @@
-// kube-apiserver and etcd from BERTH_PEERS, started on free ports with an admin's token: what the embedded API server
-// is compared with.
+// kube-apiserver and etcd from BERTH_PEERS, on free ports of the loopback interface, with an admin's kubeconfig: the
+// real thing, for tests to run on and for benchmarks to compare with. Everything is in the given directory.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { peerPath } from '../test/capabilities.ts';
-import type { Target } from './apiserver.bench.ts';
-import { Unavailable } from './harness.ts';
+import { peerPath } from '../capabilities.ts';
 
 const READY_LIMIT_MS = 60_000;
-const TOKEN = 'bench-admin-token';
+const TOKEN = 'test-admin-token';
 
 export interface KubeApiserver {
-  readonly target: Target;
+  /** Its admin's. */
+  readonly kubeconfig: string;
+  readonly url: string;
+  /** For undici's `connect`. */
+  readonly tls: object;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Process IDs by program. */
   readonly processes: Record<string, number>;
   readonly readyMs: number;
+  /** A kubeconfig for whoever has this token, written beside the admin's. */
+  kubeconfigFor(name: string, token: string): Promise<string>;
+  /** What it said last, to explain a failure. */
+  log(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -24,25 +34,25 @@ export async function startKubeApiserver(directory: string): Promise<KubeApiserv
   const etcdPath = peerPath('etcd');
   const serverPath = peerPath('kube-apiserver');
   if (etcdPath === undefined || serverPath === undefined) {
-    throw new Unavailable('BERTH_PEERS has no etcd and kube-apiserver');
+    throw new Error('BERTH_PEERS has no etcd and kube-apiserver');
   }
   const [clientPort, peerPort, securePort] = await Promise.all([freePort(), freePort(), freePort()]);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  await writeFile(join(directory, 'sa.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-    mode: 0o600,
-  });
+  const secret = { mode: 0o600 };
+  await writeFile(join(directory, 'sa.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), secret);
   await writeFile(join(directory, 'sa.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`, { mode: 0o600 });
+  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`, secret);
 
   const startMs = performance.now();
-  const etcd = start(etcdPath, [
+  const logPath = join(directory, 'kube-apiserver.log');
+  const etcd = start(etcdPath, join(directory, 'etcd.log'), [
     `--data-dir=${join(directory, 'etcd')}`,
     `--listen-client-urls=http://127.0.0.1:${clientPort}`,
     `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
     `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
     '--log-level=error',
   ]);
-  const server = start(serverPath, [
+  const server = start(serverPath, logPath, [
     `--etcd-servers=http://127.0.0.1:${clientPort}`,
     `--secure-port=${securePort}`,
     '--bind-address=127.0.0.1',
@@ -53,33 +63,57 @@ export async function startKubeApiserver(directory: string): Promise<KubeApiserv
     `--token-auth-file=${join(directory, 'tokens.csv')}`,
     '--authorization-mode=Node,RBAC',
     '--service-cluster-ip-range=10.0.0.0/24',
+    // No controller makes the accounts and tokens that it asks for.
     '--disable-admission-plugins=ServiceAccount',
   ]);
   const stop = async () => {
     for (const child of [server, etcd]) await ended(child);
   };
-  const target: Target = {
-    server: `https://127.0.0.1:${securePort}`,
+  const log = async () => (await readFile(logPath, 'utf8').catch(() => '')).slice(-4000);
+  const target = {
+    url: `https://127.0.0.1:${securePort}`,
     // It serves with a certificate it signed itself a moment ago.
     tls: { rejectUnauthorized: false },
     headers: { authorization: `Bearer ${TOKEN}` },
   };
   try {
-    await ready(target, startMs);
+    await ready(target, server, startMs);
   } catch (error) {
     await stop();
-    throw error;
+    throw new Error(`${(error as Error).message}: ${await log()}`);
   }
+  const readyMs = performance.now() - startMs;
+  const kubeconfigFor = async (name: string, token: string): Promise<string> => {
+    const path = join(directory, `${name}.kubeconfig`);
+    await writeFile(path, kubeconfigWith(target.url, token), secret);
+    return path;
+  };
   return {
-    target,
+    ...target,
+    kubeconfig: await kubeconfigFor('admin', TOKEN),
     processes: { 'kube-apiserver': server.pid as number, etcd: etcd.pid as number },
-    readyMs: performance.now() - startMs,
+    readyMs,
+    kubeconfigFor,
+    log,
     stop,
   };
 }
 
-function start(path: string, args: readonly string[]): ChildProcess {
-  return spawn(path, args, { stdio: 'ignore' });
+function kubeconfigWith(server: string, token: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace: 'default' } }],
+    'current-context': 'test',
+  });
+}
+
+function start(path: string, logPath: string, args: readonly string[]): ChildProcess {
+  const child = spawn(path, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  child.stderr?.pipe(createWriteStream(logPath));
+  return child;
 }
 
 function ended(child: ChildProcess): Promise<void> {
@@ -90,11 +124,16 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-async function ready({ server, tls, headers }: Target, startMs: number): Promise<void> {
+async function ready(
+  { url, tls, headers }: Pick<KubeApiserver, 'url' | 'tls' | 'headers'>,
+  server: ChildProcess,
+  startMs: number,
+): Promise<void> {
   const agent = new Agent({ connect: tls });
   try {
     while (performance.now() - startMs < READY_LIMIT_MS) {
-      const answer = await request(`${server}/readyz`, { dispatcher: agent, headers }).catch(() => undefined);
+      if (server.exitCode !== null) throw new Error(`kube-apiserver ended with ${server.exitCode}`);
+      const answer = await request(`${url}/readyz`, { dispatcher: agent, headers }).catch(() => undefined);
       await answer?.body.dump();
       if (answer?.statusCode === 200) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
