@@ -3,8 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import type { CSIDriver } from '../../api/kinds.ts';
-import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
-import { attachmentName, inlineAttachmentName, inlineSourceOf } from '../../api/volumes.ts';
+import { nodes, type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
+import { attachmentName, inlineAttachmentName, inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
@@ -40,7 +40,11 @@ export async function waitForAttach(
   const what = `${volume.driver} volume ${volume.specName} is not attached to node ${ports.nodeName}`;
   switch (state.kind) {
     case 'attached':
-      return state.publishContext;
+      if (await isListed(ports, volume, signal)) return state.publishContext;
+      throw new NotAttachedError(
+        `${what}: it is about to be detached, waiting for it to be attached anew`,
+        false,
+      );
     case 'attach-failed':
       throw new NotAttachedError(`${what}: the attacher reports: ${state.message}`, true);
     case 'detaching':
@@ -59,6 +63,19 @@ export async function waitForAttach(
         false,
       );
   }
+}
+
+/**
+ * Whether the Node still lists the volume as attached. It is taken off that list before it is detached, so a node that
+ * has reported its use and then finds it listed cannot have it taken away any more; the attachment alone does not say.
+ */
+async function isListed(
+  { kube, nodeName }: { kube: Pick<KubeClient, 'get'>; nodeName: string },
+  { driver, handle }: MountableVolume,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { status } = await kube.get(nodes, { name: nodeName }, { signal });
+  return status?.volumesAttached?.some(({ name }) => name === uniqueVolumeName(driver, handle)) ?? false;
 }
 
 async function findAttachment(
