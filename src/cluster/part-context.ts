@@ -43,11 +43,7 @@ export function partPorts(
     kube,
     log,
     metrics,
-    recorderFor: (component) =>
-      createEventRecorder({ kube, clock, random, log, metrics, component, signal, budget: EVENT_BUDGET }),
+    recorderFor: (component) => createEventRecorder({ kube, clock, random, log, metrics, component, signal }),
     connect: (address) => tracedConnection(connectCsi({ address, clock, log }), name, book),
   };
 }
-
-/** The server is in this process: events cost it little, and people who look at a small cluster want all of them. */
-const EVENT_BUDGET = { burst: 1000, perSecond: 100 };

@@ -63,6 +63,9 @@ export interface Cluster {
   stop(): Promise<string[]>;
 }
 
+/** Those who follow are in this process, or near: they are never far behind, and memory is a laptop's. */
+const HISTORY = { maxChanges: 5_000, maxBytes: 8 * 1024 * 1024 };
+
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { clock, random, log, directory, brought, without, signal } = options;
@@ -127,6 +130,7 @@ async function openServer(options: ClusterOptions, book: TraceBook): Promise<Api
         ...brought.flatMap(({ topologyKeys }) => topologyKeys),
       ],
     },
+    history: HISTORY,
     paths: { [TRACE_PATH]: tracePath(book) },
   });
   await writePartKubeconfigs(server, directory, without, options.nodes);

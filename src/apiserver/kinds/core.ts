@@ -1,6 +1,7 @@
 // Kinds of the core group.
 
 import type { Kind } from '../kind.ts';
+import { copyJson } from '../patch/json.ts';
 import {
   configMapColumns,
   eventColumns,
@@ -71,7 +72,7 @@ const nodeKind = defineKind({
   setDefaults(node) {
     ensureMap(node, 'spec');
     const status = mapOf(node.status);
-    if (status?.capacity !== undefined) setDefault(status, 'allocatable', structuredClone(status.capacity));
+    if (status?.capacity !== undefined) setDefault(status, 'allocatable', copyJson(status.capacity));
   },
   keepsStatusOnCreate: true,
   validate: validateNode,
@@ -121,7 +122,7 @@ function restoreMetadata(next: { metadata: object }, current: { metadata: object
     current.metadata as Record<string, unknown>,
   ];
   if (source[field] === undefined) delete target[field];
-  else target[field] = structuredClone(source[field]);
+  else target[field] = copyJson(source[field]);
 }
 
 const persistentVolumeKind = defineKind({

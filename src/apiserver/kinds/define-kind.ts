@@ -4,6 +4,7 @@
 import type { KubeObject } from '../../api/object.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
+import { copyJson } from '../patch/json.ts';
 import type { Loose } from './loose.ts';
 
 export const ALL_VERBS: readonly string[] = [
@@ -104,6 +105,6 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 
 export function restore(next: KubeObject, current: KubeObject, field: string): void {
   const [target, source] = [next as Loose, current as Loose];
-  if (field in source) target[field] = structuredClone(source[field]);
+  if (field in source) target[field] = copyJson(source[field]);
   else delete target[field];
 }

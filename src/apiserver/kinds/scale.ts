@@ -4,6 +4,7 @@
 import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Kind, ScalePaths } from '../kind.ts';
+import { copyJson } from '../patch/json.ts';
 import { selectorText } from '../printing/other-columns.ts';
 import { ensureMap, type LooseMap, mapOf } from './loose.ts';
 
@@ -40,7 +41,7 @@ export function withScale(object: KubeObject, scale: unknown, kind: Kind): KubeO
     const message = `Scale.autoscaling "${object.metadata.name}" is invalid: spec.replicas: Invalid value: ${JSON.stringify(replicas)}: must be greater than or equal to 0`;
     throw new KubeError({ reason: 'Invalid', code: 422, message });
   }
-  const next = structuredClone(object);
+  const next = copyJson(object);
   const keys = keysOf(pathsOf(kind).specReplicas);
   const last = keys.pop() ?? 'replicas';
   const holder = keys.reduce<LooseMap>((map, key) => ensureMap(map, key), next as unknown as LooseMap);

@@ -3,7 +3,7 @@
 
 import type { Schema } from '../schema.ts';
 import { child, emptySet, type FieldSet, isEmptySet } from './field-set.ts';
-import { deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
+import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
@@ -113,7 +113,7 @@ function compare(
 /** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */
 export function mergeApplied(live: Json | undefined, applied: Json, schema: Schema | undefined): Json {
   const [liveParts, appliedParts] = [partsOf(live, schema), partsOf(applied, schema)];
-  if (!liveParts || !appliedParts) return structuredClone(applied);
+  if (!liveParts || !appliedParts) return copyJson(applied);
   const merged = new Map<string, Json>(liveParts);
   for (const [edge, part] of appliedParts) {
     merged.set(edge, mergeApplied(liveParts.get(edge), part, partSchema(schema, edge)));

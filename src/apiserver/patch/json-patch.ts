@@ -1,6 +1,6 @@
 // RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed.
 
-import { decodePointer, deepEqual, isObject, type Json, PatchError } from './json.ts';
+import { copyJson, decodePointer, deepEqual, isObject, type Json, PatchError } from './json.ts';
 
 interface Operation {
   op: string;
@@ -22,7 +22,7 @@ export function applyJsonPatch(document: Json, patch: unknown): Json {
   }
   return patch.reduce<Json>(
     (result, operation) => applyOperation(result, checked(operation)),
-    structuredClone(document),
+    copyJson(document),
   );
 }
 
@@ -43,12 +43,12 @@ function checked(operation: unknown): Operation {
 function applyOperation(document: Json, { op, path, from = '', value = null }: Operation): Json {
   switch (op) {
     case 'add':
-      return add(document, path, structuredClone(value));
+      return add(document, path, copyJson(value));
     case 'remove':
       return remove(document, path).document;
     case 'replace':
       read(document, path, 'replace');
-      return path === '' ? value : add(remove(document, path).document, path, structuredClone(value), true);
+      return path === '' ? value : add(remove(document, path).document, path, copyJson(value), true);
     case 'move': {
       if (path.startsWith(`${from}/`))
         throw new PatchError(`move operation: cannot move ${from} into itself`);
@@ -56,7 +56,7 @@ function applyOperation(document: Json, { op, path, from = '', value = null }: O
       return add(taken.document, path, taken.removed);
     }
     case 'copy':
-      return add(document, path, structuredClone(read(document, from, 'copy')));
+      return add(document, path, copyJson(read(document, from, 'copy')));
     case 'test':
       if (!deepEqual(readOrNull(document, path), value)) {
         throw new PatchError(`testing value ${path} failed`, 'Invalid');

@@ -29,6 +29,30 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value);
 }
 
+/**
+ * What JSON would make of the value: a copy without undefined fields. Several times faster than by way of text, or than
+ * structuredClone, and every write makes a few copies.
+ */
+export function copyJson<T>(value: T): T {
+  return copyValue(value) as T;
+}
+
+function copyValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => (each === undefined ? null : copyValue(each)));
+  if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON();
+  const copy: Record<string, unknown> = {};
+  for (const [key, each] of Object.entries(value)) {
+    if (each === undefined || typeof each === 'function') continue;
+    const own = typeof each === 'object' ? copyValue(each) : each;
+    // Assigning to this name would set the prototype instead.
+    if (key === '__proto__') {
+      Object.defineProperty(copy, key, { value: own, enumerable: true, writable: true, configurable: true });
+    } else copy[key] = own;
+  }
+  return copy;
+}
+
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -1,9 +1,9 @@
 // RFC 7386 JSON Merge Patch. Pure: neither argument is changed, and the result shares nothing with the patch.
 
-import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 export function applyMergePatch(document: Json | undefined, patch: Json): Json {
-  if (!isJsonObject(patch)) return structuredClone(patch);
+  if (!isJsonObject(patch)) return copyJson(patch);
   const result: JsonObject = isJsonObject(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];

@@ -16,7 +16,7 @@ import {
   union,
 } from './field-set.ts';
 import { collectFields, compareFields, mergeApplied, removeFields } from './field-walk.ts';
-import { deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
+import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 import {
   bodyOf,
   findOrAdd,
@@ -45,7 +45,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
   collectFields(bodyOf(applied), schema, appliedFields);
   const fields = owned(appliedFields, kind, subresource);
   if (!current) {
-    const created = structuredClone(applied);
+    const created = copyJson(applied);
     const managers: Manager[] = [];
     const applier = findOrAdd(managers, {
       manager: options.fieldManager,
@@ -93,7 +93,7 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   if (Array.isArray(managed) && managed.length > 0)
     throw new PatchError('metadata.managedFields must be nil');
   const { managedFields: _none, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
-  const applied = structuredClone({ ...patch, metadata: rest }) as unknown as KubeObject;
+  const applied = copyJson({ ...patch, metadata: rest }) as unknown as KubeObject;
   decodeValues(applied, kind);
   return applied;
 }

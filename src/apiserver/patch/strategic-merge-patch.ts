@@ -2,7 +2,7 @@
 // merge), `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`. Pure: arguments are not changed.
 
 import type { Schema } from '../schema.ts';
-import { deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
+import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 
 const ORDER = '$setElementOrder/';
 const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
@@ -23,7 +23,7 @@ function mergeObject(
   if (directive === 'replace') return withoutDirectives(changes);
   if (directive !== undefined && directive !== 'merge')
     throw new PatchError(`Unknown patch type: ${String(directive)}`);
-  const result: JsonObject = structuredClone(original);
+  const result: JsonObject = copyJson(original);
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;
     const merged = mergeField(result[key], value, { key, patch, schema: propertyOf(schema, key) });
@@ -52,11 +52,11 @@ function mergeField(
   if (isJsonObject(value)) {
     const keepsWhole =
       schema?.['x-kubernetes-map-type'] === 'atomic' && value.$patch === undefined && !isJsonObject(before);
-    if (keepsWhole) return structuredClone(value);
+    if (keepsWhole) return copyJson(value);
     return mergeObject(isJsonObject(before) ? before : {}, value, schema);
   }
   if (!Array.isArray(value)) return value;
-  if (!schema?.['x-kubernetes-patch-strategy']?.includes('merge')) return structuredClone(value);
+  if (!schema?.['x-kubernetes-patch-strategy']?.includes('merge')) return copyJson(value);
   const list = Array.isArray(before) ? before : [];
   const mergeKey = schema['x-kubernetes-patch-merge-key'];
   const merged = mergeKey

@@ -4,7 +4,7 @@ import { dns1123SubdomainProblems } from '../../api/names.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, stringsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
+import { copyJson, deepEqual } from '../patch/json.ts';
 import { at, Checks, forbidden, invalid, notSupported, required } from './checks.ts';
 import { checkLabelSelector } from './node-selector.ts';
 
@@ -119,7 +119,7 @@ function checkSpecChange(checks: Checks, next: LooseMap, before: LooseMap, curre
   const nextSize = sizeOf(next);
   const beforeSize = sizeOf(before);
   const masked = (spec: LooseMap): LooseMap => {
-    const copy = structuredClone(spec);
+    const copy = copyJson(spec);
     if (!before.volumeName) delete copy.volumeName;
     if (before.storageClassName === undefined && !before.volumeName) delete copy.storageClassName;
     if (bound) delete copy.volumeAttributesClassName;

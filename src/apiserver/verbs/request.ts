@@ -5,6 +5,7 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
+import { copyJson } from '../patch/json.ts';
 import type { AdmissionPlugin, Authorizer, User } from '../pipeline.ts';
 import type { Store } from '../storage/store.ts';
 import type { Version } from '../storage/version.ts';
@@ -73,9 +74,7 @@ export function authorize(
 }
 
 /** A private copy of something a client in this process handed in. */
-export function copyOf<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}
+export const copyOf: <T>(value: T) => T = copyJson;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,8 +3,10 @@
 import type { Clock } from '../../runtime/ports.ts';
 import type { CsiEntry, TraceEntry, Unnumbered } from './trace-entry.ts';
 
-/** About a thousand lives of a volume. */
-const LONGEST = 50_000;
+/** Some two hundred lives of volumes: what anybody looks at, in a few megabytes. */
+const LONGEST = 8_000;
+/** Added before the oldest are dropped all at once: dropping one on each addition would move the whole list. */
+const SLACK = 2_000;
 
 export class TraceBook {
   readonly #clock: Clock;
@@ -31,8 +33,7 @@ export class TraceBook {
   add(entry: Unnumbered): void {
     const numbered = { ...entry, seq: this.#seq++ } as TraceEntry;
     this.#entries.push(numbered);
-    // In large steps: removing the first on each addition would move the whole list.
-    if (this.#entries.length >= 2 * this.#limit) this.#entries = this.#entries.slice(-this.#limit);
+    if (this.#entries.length >= this.#limit + SLACK) this.#entries = this.#entries.slice(-this.#limit);
     for (const listener of this.#listeners) listener(numbered);
   }
 

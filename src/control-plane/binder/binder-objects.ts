@@ -53,6 +53,11 @@ export class BinderObjects {
     );
   }
 
+  /** False when the cache has no claim of the name that the volume gives. */
+  mayHaveClaim({ spec: { claimRef } }: PersistentVolume): boolean {
+    return this.claims.get(`${claimRef?.namespace}/${claimRef?.name}`) !== undefined || !claimRef?.uid;
+  }
+
   /**
    * The claim that a volume names by UID. It counts as gone only by the server's word: the cache may not have seen it
    * yet, or may still show an earlier claim of that name.

@@ -37,6 +37,8 @@ export function createVolumeReconciler({ objects, recorder, lookAtClaim }: Volum
   return async (key, { signal }) => {
     const volume = objects.volumes.get(key);
     if (!volume) return done;
+    // Final: a claim that is gone does not come back. Saves a question to the server at each later change.
+    if (volume.status?.phase === 'Released' && !objects.mayHaveClaim(volume)) return done;
     const claim = await objects.claimOf(volume, signal);
     for (const step of decideVolume({ volume, claim })) await perform(volume, step, signal);
     return done;

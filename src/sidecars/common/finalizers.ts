@@ -1,5 +1,6 @@
 // Puts one finalizer on an object or takes it off, and touches nobody else's. The cache may be behind: the patch then
-// fails a test inside it, the object is read again and the patch made once more.
+// fails a test inside it, the object is read again and the patch made once more; a few times, because others take off
+// their own finalizers at the same moment.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
@@ -12,6 +13,8 @@ interface Operation {
 }
 
 const PATH = '/metadata/finalizers';
+/** As many as there are others with a finalizer on the same object, and one to spare. */
+const MOST_ATTEMPTS = 5;
 
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
@@ -79,7 +82,7 @@ async function change<T extends KubeObject>(
     try {
       return await kube.patch(resource, target, patch, { type: 'json', ...call });
     } catch (error) {
-      if (attempt > 0 || !(isInvalid(error) || isConflict(error))) throw error;
+      if (attempt >= MOST_ATTEMPTS - 1 || !(isInvalid(error) || isConflict(error))) throw error;
     }
     current = await kube.get(resource, target, call);
     if (current.metadata.uid !== uid) {

@@ -24,6 +24,9 @@ import { BINDING_GRACE_MS, provisionClaim } from './provision-claim.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
 
+/** Between looks at whether the others have their volumes. */
+const SETTLE_LATER_MS = 250;
+
 export interface ClaimReconcilerOptions {
   work: Omit<ClaimWork, 'claims'>;
   informers: Informers;
@@ -91,6 +94,10 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
+        // A claim that has its volume can wait; those without cannot. One that is being deleted waits for nothing else.
+        if (loop.depth > 0 && claim.metadata.deletionTimestamp === undefined) {
+          return requeueAfter(SETTLE_LATER_MS, 'others wait for their volumes');
+        }
         await letGo(claim, signal);
         return done;
       case 'await-binding':

@@ -127,7 +127,8 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     metrics.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
     options.capacityChanged(className);
     options.log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
-    await deleteObject(volume, signal);
+    // Others have taken their finalizers off meanwhile.
+    await deleteObject(latest.get(volume.metadata.name) ?? volume, signal);
   }
 
   /**
