@@ -6,7 +6,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../src/api/kinds.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+} from '../src/api/kinds.ts';
 import { FINALIZER_PROVISIONING } from '../src/api/well-known.ts';
 import { createBinder } from '../src/control-plane/binder/binder.ts';
 import { realClock } from '../src/runtime/clock.ts';
@@ -95,13 +100,17 @@ export async function startClaims(kube: KubeClient) {
         volumeBindingMode: delayed ? 'WaitForFirstConsumer' : 'Immediate',
       });
     },
-    /** From the first creation to the last claim that is bound and free of what the provisioner put on it. */
+    /**
+     * From the first creation to the last claim that is bound and free of what the provisioner put on it. Says after
+     * how many milliseconds all were bound.
+     */
     async bind(
       count: number,
       prefix: string,
       className: string,
       annotations?: Record<string, string>,
-    ): Promise<void> {
+    ): Promise<number> {
+      const startMs = performance.now();
       let next = 0;
       const create = async (): Promise<void> => {
         while (next < count) {
@@ -117,13 +126,15 @@ export async function startClaims(kube: KubeClient) {
         }
       };
       await Promise.all(Array.from({ length: 16 }, create));
-      for (let i = 0; i < count; i++) {
-        await claims.waitFor(
-          `default/${prefix}-${i}`,
-          (claim) =>
-            claim?.status?.phase === 'Bound' && !claim.metadata.finalizers?.includes(FINALIZER_PROVISIONING),
-        );
-      }
+      const all = async (isDone: (claim: PersistentVolumeClaim) => boolean): Promise<void> => {
+        for (let i = 0; i < count; i++) {
+          await claims.waitFor(`default/${prefix}-${i}`, (claim) => claim !== undefined && isDone(claim));
+        }
+      };
+      await all((claim) => claim.status?.phase === 'Bound');
+      const boundMs = performance.now() - startMs;
+      await all((claim) => !claim.metadata.finalizers?.includes(FINALIZER_PROVISIONING));
+      return boundMs;
     },
     volumes,
     async stop(): Promise<void> {

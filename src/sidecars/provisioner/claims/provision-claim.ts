@@ -28,6 +28,9 @@ import type { PlannedVolume } from './volume-planner.ts';
 /** How long the intent stays beside a volume that exists, so as not to write the claim while the binder does. */
 export const BINDING_GRACE_MS = 5_000;
 
+/** The watch is rarely later than this. */
+const CATCH_UP_MS = 50;
+
 interface Attempt {
   work: ClaimWork;
   /** With the intent on it. */
@@ -71,7 +74,7 @@ export async function provisionClaim(
   }
   const { plan } = planned;
   const intended = await withIntent(work, claim, plan, signal);
-  if (!intended) return requeueAfter(0, 'the claim changed');
+  if (!intended) return requeueAfter(CATCH_UP_MS, 'the claim changed, and the cache does not show it yet');
   const attempt = { work, storageClass, plan, secrets, signal, ...intended };
   return askDriver(attempt, startMs);
 }
