@@ -37,6 +37,12 @@ export function diskFiles(root: string): VolumeFiles {
       await mkdir(path, { mode: 0o750 });
       return;
     } catch (error) {
+      if (errorCode(error) === 'ENOTDIR') {
+        throw new UnsafePathError(
+          `${dirname(path)} should be a directory and is not; it is left alone, move it away`,
+          { cause: error },
+        );
+      }
       if (errorCode(error) !== 'EEXIST') throw error;
     }
     const kind = await kindOf(path);
