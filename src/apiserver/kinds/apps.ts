@@ -1,4 +1,4 @@
-// Workloads of apps/v1. They are stored, defaulted and validated; no controller of Berth acts on them.
+// Workloads of apps/v1: stored, defaulted and validated. Of these, only StatefulSets have a controller in Berth.
 
 import type { Kind, ScalePaths } from '../kind.ts';
 import { daemonSetColumns, deploymentColumns, statefulSetColumns } from '../printing/other-columns.ts';
