@@ -2,7 +2,6 @@
 // (`--worker-threads=20`), and for one of them with its name before it (`--attacher-worker-threads=5`), which wins. What
 // is not given keeps each sidecar's own default. Pure.
 
-import type { FeatureGate } from '../../runtime/flags/feature-gates.ts';
 import { type Flag, type FlagTable, InvalidValue, pairs } from '../../runtime/flags/flag.ts';
 import { valueKey } from '../../runtime/flags/parse-flags.ts';
 import { commonFlags, paceFlags } from '../common/common-flags.ts';
@@ -71,7 +70,7 @@ export function hasOwnPace(kind: AnySidecarKind, given: ReadonlySet<string>): bo
 function unionOfGates(flags: readonly (Flag<Gates> | undefined)[]): Flag<Gates> {
   const all = flags.filter((flag) => flag !== undefined);
   const first = all[0] as Flag<Gates>;
-  const collective: (keyof Record<FeatureGate['stage'], string> | string)[] = ['AllAlpha', 'AllBeta'];
+  const collective = ['AllAlpha', 'AllBeta'];
   const parse = (text: string, previous: Gates | undefined): Gates => {
     const named = pairs(text, '=');
     const known = (flag: Flag<Gates>, name: string) => name in flag.default || collective.includes(name);
