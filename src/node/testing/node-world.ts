@@ -114,10 +114,14 @@ export class NodeWorld {
     return join(this.directory, node);
   }
 
-  async startNode(name = 'n1', options: { labels?: Record<string, string> } = {}): Promise<RunningNode> {
+  async startNode(
+    name = 'n1',
+    options: { labels?: Record<string, string>; through?: (kube: KubeClient) => KubeClient } = {},
+  ): Promise<RunningNode> {
     const root = this.root(name);
     const stop = new AbortController();
-    const kube = this.server.client({ name: `system:node:${name}`, groups: ['system:nodes'] });
+    const own = this.server.client({ name: `system:node:${name}`, groups: ['system:nodes'] });
+    const kube = options.through?.(own) ?? own;
     const { log, mounter } = this;
     const clock = this.#clock;
     const common = { kube, clock, random: realRandom, log };

@@ -1,6 +1,6 @@
 // Follows the claims of this node's pods, each by name, which is all a node may do: told when one is bound or waits for
 // its filesystem to grow. Where even that is forbidden (kube-apiserver lets a kubelet only get claims), nothing is
-// followed, and whoever needs a claim asks for it when it is time.
+// followed, and all of them are read now and then.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
@@ -14,6 +14,8 @@ interface Followed {
   users: Set<string>;
   stop: AbortController;
   informer: Informer<PersistentVolumeClaim> | undefined;
+  /** As last read, where it may not be followed. */
+  read: PersistentVolumeClaim | undefined;
 }
 
 export interface ClaimWatches {
@@ -22,6 +24,8 @@ export interface ClaimWatches {
   release(user: string): void;
   /** As last seen; undefined when it is not followed. */
   get(claimKey: string): PersistentVolumeClaim | undefined;
+  /** Reads what may not be followed. */
+  refresh(signal: AbortSignal): Promise<void>;
   stopAll(): void;
 }
 
@@ -44,9 +48,7 @@ export function createClaimWatches(ports: {
     } catch (error) {
       if (!isForbidden(error) || !isAllowed) return;
       isAllowed = false;
-      log.info(
-        'this API server lets nodes only get claims; changes of claims are noticed when they are next read',
-      );
+      log.info('this API server lets nodes only get claims, not watch them; they are read every minute');
       return;
     }
     if (entry.stop.signal.aborted) return;
@@ -61,9 +63,11 @@ export function createClaimWatches(ports: {
     follow(claimKey, user) {
       const known = followed.get(claimKey);
       if (known) known.users.add(user);
-      if (known || !isAllowed) return;
-      const entry: Followed = { users: new Set([user]), stop: new AbortController(), informer: undefined };
+      if (known) return;
+      const stop = new AbortController();
+      const entry: Followed = { users: new Set([user]), stop, informer: undefined, read: undefined };
       followed.set(claimKey, entry);
+      if (!isAllowed) return;
       start(claimKey, entry).catch((error: unknown) => {
         if (!entry.stop.signal.aborted) log.warn('could not follow a claim', { claim: claimKey, err: error });
       });
@@ -75,7 +79,22 @@ export function createClaimWatches(ports: {
         followed.delete(claimKey);
       }
     },
-    get: (claimKey) => followed.get(claimKey)?.informer?.get(claimKey),
+    get(claimKey) {
+      const entry = followed.get(claimKey);
+      return entry?.informer ? entry.informer.get(claimKey) : entry?.read;
+    },
+    async refresh(signal) {
+      if (isAllowed) return;
+      for (const [claimKey, entry] of [...followed]) {
+        const claim = await kube
+          .get(persistentVolumeClaims, nameFromKey(claimKey), { signal })
+          .catch(() => undefined);
+        signal.throwIfAborted();
+        if (claim?.metadata.resourceVersion === entry.read?.metadata.resourceVersion) continue;
+        entry.read = claim;
+        if (followed.get(claimKey) === entry) ports.changed(claimKey, entry.users);
+      }
+    },
     stopAll() {
       for (const { stop } of followed.values()) stop.abort();
       followed.clear();

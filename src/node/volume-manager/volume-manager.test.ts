@@ -11,7 +11,7 @@ import {
   pods,
   secrets,
 } from '../../api/kinds.ts';
-import { keyOf } from '../../api/object.ts';
+import { keyOf, type Resource } from '../../api/object.ts';
 import { ephemeralVolumeHandle } from '../../api/volumes.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
 import type {
@@ -21,6 +21,8 @@ import type {
   NodeUnpublishVolumeRequest,
 } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { realClock } from '../../runtime/clock.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { inWorld, type NodeWorld } from '../testing/node-world.ts';
 
@@ -590,19 +592,7 @@ test('a claim that waits for its file system to grow is expanded on the node, an
     const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
     const { pv } = await world.volume({ name: 'data', driver: DRIVER });
     await world.untilRunning(await world.pod('p', [claimVolume('data')]));
-    const name = { name: 'data', namespace: 'default' };
-    await world.admin.patch(
-      persistentVolumes,
-      { name: pv.metadata.name },
-      { spec: { capacity: { storage: '2Gi' } } },
-      { type: 'merge' },
-    );
-    await world.admin.patch(
-      persistentVolumeClaims,
-      name,
-      { status: { conditions: [{ type: 'FileSystemResizePending', status: 'True' }] } },
-      { subresource: 'status', type: 'merge' },
-    );
+    await grow(world, pv.metadata.name);
     const claim = await world.until(
       persistentVolumeClaims,
       'default/data',
@@ -613,6 +603,66 @@ test('a claim that waits for its file system to grow is expanded on the node, an
     assert.equal(call?.capacityRange?.requiredBytes, 2n << 30n);
     assert.equal(call?.volumePath, lastPublish(driver).targetPath);
   }));
+
+test('where claims may only be read, as with kube-apiserver, a claim that grew is noticed all the same', (t) =>
+  inWorld(t, { clock: fastClock(50) }, async (world) => {
+    const driver = world.scripted({ node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
+    const isClaims = (resource: { plural: string }) => resource.plural === 'persistentvolumeclaims';
+    await world.startNode('n1', {
+      through: (kube) =>
+        Object.assign(Object.create(kube) as KubeClient, {
+          list: (resource: Resource, options: object) =>
+            isClaims(resource)
+              ? Promise.reject(new KubeError({ reason: 'Forbidden', code: 403, message: 'can only get' }))
+              : kube.list(resource, options),
+        }),
+    });
+    await world.driverObject(DRIVER, { attachRequired: false });
+    await world.register('n1', driver);
+    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    await grow(world, pv.metadata.name);
+    await world.until(
+      persistentVolumeClaims,
+      'default/data',
+      (now) => now?.status?.capacity?.storage === '2Gi',
+    );
+    assert.equal(driver.callsOf('NodeExpandVolume').length, 1);
+  }));
+
+test('a driver that hangs holds up no other', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    const other = world.scripted({ name: 'other.test' });
+    await world.driverObject('other.test', { attachRequired: false });
+    await world.register('n1', other);
+    const release = Promise.withResolvers<void>();
+    driver.script('NodeStageVolume', { until: release.promise });
+    await world.volume({ name: 'hangs', driver: DRIVER });
+    await world.volume({ name: 'works', driver: 'other.test' });
+    const stuck = await world.pod('stuck', [claimVolume('hangs')]);
+    await driver.until(() => driver.callsOf('NodeStageVolume').length === 1);
+    const fine = await world.untilRunning(await world.pod('fine', [claimVolume('works')]));
+    assert.equal(fine.status?.phase, 'Running');
+    release.resolve();
+    await world.untilRunning(stuck);
+  }));
+
+/** What the resizer leaves to the node. */
+async function grow(world: NodeWorld, pvName: string): Promise<void> {
+  await world.admin.patch(
+    persistentVolumes,
+    { name: pvName },
+    { spec: { capacity: { storage: '2Gi' } } },
+    { type: 'merge' },
+  );
+  await world.admin.patch(
+    persistentVolumeClaims,
+    { name: 'data', namespace: 'default' },
+    { status: { conditions: [{ type: 'FileSystemResizePending', status: 'True' }] } },
+    { subresource: 'status', type: 'merge' },
+  );
+}
 
 test('a generic ephemeral volume is mounted only if its claim was made for this pod', (t) =>
   inWorld(t, {}, async (world) => {

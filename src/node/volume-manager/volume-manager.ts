@@ -230,6 +230,9 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         timer = clock.setTimeout(() => {
           periodically();
           void checkHealth(signal);
+          claims.refresh(signal).catch(() => {
+            // Stopped, or an API server that does not answer: the next look is a minute away.
+          });
         }, HEALTH_PERIOD_MS);
       };
       periodically();
