@@ -42,8 +42,9 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   const classes = informers.of(storageClasses);
   const work: ClaimWork = { ...options.work, claims: new ReadYourWrites(claims) };
   const { driver } = work;
-  /** Until when the binder has time, by the claim's UID. */
-  const bindingUntilMs = new Map<string, number>();
+  /** Until when the intent of a claim that has its volume may stay, by the claim's UID. */
+  const graceUntilMs = new Map<string, number>();
+  let beingMade = 0;
   const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
 
   claims.addIndex(WAITING_BY_CLASS, (claim) =>
@@ -58,7 +59,7 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     deleted: (claim) => {
       if (work.unrecorded.get(keyOf(claim))) loop.add(keyOf(claim));
       work.gate.forget(claim.metadata.uid);
-      bindingUntilMs.delete(claim.metadata.uid);
+      graceUntilMs.delete(claim.metadata.uid);
       node?.forget(claim.metadata.uid);
     },
   });
@@ -94,8 +95,8 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
-        // A claim that has its volume can wait; those without cannot. One that is being deleted waits for nothing else.
-        if (loop.depth > 0 && claim.metadata.deletionTimestamp === undefined) {
+        // A claim that has its volume can wait a little; those without cannot. One that is being deleted waits for us.
+        if (beingMade > 0 && claim.metadata.deletionTimestamp === undefined && graceLeftMs(claim) > 0) {
           return requeueAfter(SETTLE_LATER_MS, 'others wait for their volumes');
         }
         await letGo(claim, signal);
@@ -103,7 +104,12 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
       case 'await-binding':
         return awaitBinding(claim, signal);
       case 'provision':
-        return provisionClaim(work, claim, step.storageClass, signal);
+        beingMade++;
+        try {
+          return await provisionClaim(work, claim, step.storageClass, signal);
+        } finally {
+          beingMade--;
+        }
       case 'take':
         return node ? node.take(work, claim, step.storageClass, signal) : done;
       case 'follow':
@@ -121,18 +127,23 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
 
   /** A binder that does not come (it may be gone for the moment) must not keep the claim from being let go. */
   async function awaitBinding(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<Outcome> {
-    const { uid } = claim.metadata;
-    const nowMs = work.clock.monotonicMs();
-    const untilMs = bindingUntilMs.get(uid) ?? nowMs + BINDING_GRACE_MS;
-    bindingUntilMs.set(uid, untilMs);
-    if (untilMs > nowMs) return requeueAfter(untilMs - nowMs, 'the claim is about to be bound');
+    const leftMs = graceLeftMs(claim);
+    if (leftMs > 0) return requeueAfter(leftMs, 'the claim is about to be bound');
     await letGo(claim, signal);
     return done;
   }
 
+  /** Since it was first seen to have its volume. */
+  function graceLeftMs({ metadata: { uid } }: PersistentVolumeClaim): number {
+    const nowMs = work.clock.monotonicMs();
+    const untilMs = graceUntilMs.get(uid) ?? nowMs + BINDING_GRACE_MS;
+    graceUntilMs.set(uid, untilMs);
+    return untilMs - nowMs;
+  }
+
   async function letGo(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     await settle(work, claim, { signal });
-    bindingUntilMs.delete(claim.metadata.uid);
+    graceUntilMs.delete(claim.metadata.uid);
     await work.releaseSource(claim, signal);
   }
 
