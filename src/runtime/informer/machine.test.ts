@@ -129,6 +129,13 @@ const cases: Case[] = [
     effects: ['unstage'],
   },
   {
+    name: 'a server that fails inside at a streaming list is listed in pages at once, this time',
+    given: streaming,
+    when: failure('InternalError', 500),
+    then: { phase: { name: 'listing', whole: false }, streams: true },
+    effects: ['unstage'],
+  },
+  {
     name: 'a first streaming list that breaks is tried again',
     given: streaming,
     when: failure('Unreachable', 0),

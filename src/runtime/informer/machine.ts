@@ -204,6 +204,9 @@ function onStreamFailed<T extends KubeObject>(state: MachineState, error: unknow
     const next = { ...state, streams: false };
     return { state: { ...next, phase: listPhase(next) }, effects: [{ kind: 'unstage' }] };
   }
+  if (failedAtStreaming(error)) {
+    return { state: { ...state, phase: { name: 'listing', whole: false } }, effects: [{ kind: 'unstage' }] };
+  }
   const streamFailures = state.streamFailures + 1;
   const streams = streamFailures < STREAM_ATTEMPTS;
   return retry({ ...state, streamFailures, streams }, error, 'list', [{ kind: 'unstage' }]);
@@ -291,6 +294,14 @@ function absent<T extends KubeObject>(state: MachineState): Transition<T> {
 
 function refusesStreaming(error: unknown): boolean {
   return error instanceof KubeError && (error.code === 400 || error.code === 422 || error.code === 405);
+}
+
+/**
+ * How kube-apiserver answers where its etcd is too old to say how far a watch is; nothing in the answer tells that from
+ * a passing trouble. A list in pages works at once in the first case and is as good a next attempt in the second.
+ */
+function failedAtStreaming(error: unknown): boolean {
+  return error instanceof KubeError && error.code === 500;
 }
 
 /** The server understood and said no to this very watch: asking the same again cannot help, a new list may. */
