@@ -17,6 +17,7 @@ import { createLoop } from '../runtime/queue/create-loop.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
 import { createPodLifecycle, type PodLifecycle } from './pod/pod-lifecycle.ts';
+import { createAllocatableUpdater } from './registration/allocatable-updater.ts';
 import { DriverRegistry } from './registration/driver-registry.ts';
 import { createNodeInfoWriter } from './registration/node-info-writer.ts';
 import { createPluginWatcher } from './registration/plugin-watcher.ts';
@@ -83,6 +84,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     registry,
     writer,
   });
+  const allocatable = createAllocatableUpdater({ ...common, registry, csiDrivers: driverInformer, writer });
   const registration = createNodeRegistration({
     ...common,
     host: options.host,
@@ -123,6 +125,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
           registration.run(both),
           watcher.run(both),
           nodeInfoLoop.run(both),
+          allocatable.run(both),
           volumes.run(both, () => ready.resolve()),
           lifecycle.run(both),
         ]);

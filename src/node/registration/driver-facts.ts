@@ -61,7 +61,10 @@ export function csiNodeEntry(facts: DriverFacts): CSINodeDriver {
   };
 }
 
-/** Undefined when it is so already. An entry cannot change in place, so one that differs goes first (`last` is false). */
+/**
+ * Undefined when it is so already. Of an entry only the count can change in place, so one that differs otherwise goes
+ * first (`last` is false).
+ */
 export function nextCSINode(
   current: CSINode,
   driver: string,
@@ -74,7 +77,8 @@ export function nextCSINode(
   const wanted = facts && csiNodeEntry(facts);
   const isOwned = (current.metadata.ownerReferences ?? []).some((each) => each.uid === owner.uid);
   if (isOwned && sameEntry(present, wanted)) return undefined;
-  const changes = present !== undefined && wanted !== undefined && !sameEntry(present, wanted);
+  const changes =
+    present !== undefined && wanted !== undefined && !sameEntry(withoutCount(present), withoutCount(wanted));
   const next = changes ? others : wanted ? [...others, wanted] : others;
   return {
     object: {
@@ -84,6 +88,10 @@ export function nextCSINode(
     },
     last: !changes,
   };
+}
+
+function withoutCount({ allocatable: _count, ...rest }: CSINodeDriver): CSINodeDriver {
+  return rest;
 }
 
 function sameEntry(a: CSINodeDriver | undefined, b: CSINodeDriver | undefined): boolean {

@@ -5,6 +5,8 @@ import type { NodeDriver } from '../../csi-plugin/mount/mount-plugin.ts';
 export interface RegisteredDriver extends NodeDriver {
   readonly endpoint: string;
   readonly nodeId: string;
+  /** Where it sees the node. */
+  readonly segments: Readonly<Record<string, string>>;
   /** The registration socket that brought it. */
   readonly socket: string;
   close(): void;

@@ -111,7 +111,17 @@ export async function askDriver(
     const { name, endpoint, wantsPodInfo } = announced;
     const close = () => transport.close();
     return {
-      driver: { name, endpoint, wantsPodInfo, transport, capabilities, nodeId, socket, close },
+      driver: {
+        name,
+        endpoint,
+        wantsPodInfo,
+        transport,
+        capabilities,
+        nodeId,
+        segments: facts.segments,
+        socket,
+        close,
+      },
       facts,
     };
   } catch (error) {

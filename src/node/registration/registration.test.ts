@@ -13,6 +13,8 @@ import {
   nodes,
 } from '../../api/kinds.ts';
 import { nodeIdsOf } from '../../api/volumes.ts';
+import { realClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/ports.ts';
 import { inWorld, type NodeWorld, type Registrar } from '../testing/node-world.ts';
 
 const PREFIX = 'topology.test/';
@@ -261,6 +263,30 @@ test('[REG-8] CSINodeInfo is missing at first: all else works; installed later, 
       info = await world.admin.get(csiNodeInfos, { name: 'n1' });
     }
   }));
+
+test('[REG-4] the allocatable count follows the driver where its CSIDriver object says how often to ask', (t) =>
+  inWorld(t, { ...options, clock: fastClock }, async (world) => {
+    await world.startNode();
+    const driver = world.scripted({ name: 'd.test', nodeId: 'id', maxVolumesPerNode: 3 });
+    await told(await world.register('n1', driver));
+    await world.until(csiNodes, 'n1', (now) => entry(now, 'd.test')?.allocatable?.count === 3);
+    driver.always('NodeGetInfo', { answer: { maxVolumesPerNode: 2n } });
+    await world.driverObject('d.test', { nodeAllocatableUpdatePeriodSeconds: 10 });
+    await world.until(csiNodes, 'n1', (now) => entry(now, 'd.test')?.allocatable?.count === 2);
+    // An ID that changes between calls is not believed: only a registration settles it.
+    driver.always('NodeGetInfo', { answer: { nodeId: 'other', maxVolumesPerNode: 1n } });
+    const asked = driver.callsOf('NodeGetInfo').length;
+    await driver.until(() => driver.callsOf('NodeGetInfo').length >= asked + 2);
+    const now = entry(await world.admin.get(csiNodes, { name: 'n1' }), 'd.test');
+    assert.deepEqual([now?.nodeID, now?.allocatable?.count], ['id', 2]);
+  }));
+
+/** Minutes pass in a second. */
+const fastClock: Clock = {
+  ...realClock,
+  monotonicMs: () => realClock.monotonicMs() * 100,
+  setTimeout: (callback, delayMs) => realClock.setTimeout(callback, delayMs / 100),
+};
 
 const nodeInfoDefinition = {
   metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },

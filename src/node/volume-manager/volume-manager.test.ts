@@ -587,11 +587,20 @@ test('tokens of the pod’s service account are passed where the driver asks, an
     assert.ok(!JSON.stringify(world.log.lines).includes(tokens.vault.token), 'and never logged');
   }));
 
-test('a claim that waits for its file system to grow is expanded on the node, and its status says so', (t) =>
+test('[SEC-1] a claim that waits for its file system to grow is expanded on the node with its own secret, and its status says so', (t) =>
   inWorld(t, {}, async (world) => {
     const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
-    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    await world.create(secrets, {
+      metadata: { name: 'grow', namespace: 'default' },
+      stringData: { word: 'expand' },
+    });
+    const { pv } = await world.volume({
+      name: 'data',
+      driver: DRIVER,
+      csi: { nodeExpandSecretRef: { name: 'grow', namespace: 'default' } },
+    });
     await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    assert.deepEqual({ ...lastPublish(driver).secrets }, {});
     await grow(world, pv.metadata.name);
     const claim = await world.until(
       persistentVolumeClaims,
@@ -601,6 +610,7 @@ test('a claim that waits for its file system to grow is expanded on the node, an
     assert.deepEqual(claim?.status?.conditions ?? [], []);
     const [call] = driver.callsOf<NodeExpandVolumeRequest>('NodeExpandVolume');
     assert.equal(call?.capacityRange?.requiredBytes, 2n << 30n);
+    assert.deepEqual({ ...call?.secrets }, { word: 'expand' });
     assert.equal(call?.volumePath, lastPublish(driver).targetPath);
   }));
 

@@ -1,0 +1,91 @@
+// Asks drivers again how many volumes the node takes, for those whose CSIDriver object says how often
+// (`nodeAllocatableUpdatePeriodSeconds`). Changes the count in CSINode and nothing else; a driver that does not answer is
+// asked again next time.
+
+import type { CSIDriver } from '../../api/kinds.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { DriverRegistry } from './driver-registry.ts';
+import type { NodeInfoWriter } from './node-info-writer.ts';
+
+const TIMEOUT_MS = 30_000;
+
+export interface AllocatableUpdater {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createAllocatableUpdater(ports: {
+  registry: DriverRegistry;
+  csiDrivers: Informer<CSIDriver>;
+  writer: NodeInfoWriter;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}): AllocatableUpdater {
+  const { registry, csiDrivers, writer, clock, log } = ports;
+  const askedAtMs = new Map<string, number>();
+
+  const loop: Loop = createLoop({
+    name: 'csi-allocatable',
+    clock,
+    random: ports.random,
+    log,
+    reconcile: (driver, { signal }) => reconcile(driver, signal),
+  });
+
+  async function reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const periodMs = (csiDrivers.get(name)?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000;
+    const driver = registry.get(name);
+    if (periodMs <= 0 || !driver) {
+      askedAtMs.delete(name);
+      return done;
+    }
+    // Its registration has just asked.
+    const lastMs = askedAtMs.get(name) ?? clock.monotonicMs();
+    askedAtMs.set(name, lastMs);
+    const waitMs = lastMs + periodMs - clock.monotonicMs();
+    if (waitMs > 0) return requeueAfter(waitMs, 'the driver is asked again how many volumes fit');
+    askedAtMs.set(name, clock.monotonicMs());
+    try {
+      const info = await csiClient(Node, driver.transport, { timeoutMs: TIMEOUT_MS }).nodeGetInfo(
+        {},
+        { signal },
+      );
+      signal.throwIfAborted();
+      // Who it is and where it is were settled when it registered.
+      if (info.nodeId === driver.nodeId && registry.get(name) === driver) {
+        const maxVolumes = Number(info.maxVolumesPerNode > 0n ? info.maxVolumesPerNode : 0n);
+        await writer.install({ name, nodeId: driver.nodeId, segments: driver.segments, maxVolumes }, signal);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn('could not learn how many volumes fit; the driver is asked again next time', {
+        driver: name,
+        err: error,
+      });
+    }
+    return requeueAfter(periodMs, 'the driver is asked again how many volumes fit');
+  }
+
+  return {
+    async run(signal) {
+      const add = (driver: CSIDriver) => loop.add(driver.metadata.name);
+      const stops = [
+        registry.subscribe((name) => {
+          askedAtMs.delete(name);
+          loop.add(name);
+        }),
+        csiDrivers.subscribe({ added: add, updated: (_before, driver) => add(driver) }),
+      ];
+      try {
+        await loop.run(signal);
+      } finally {
+        for (const stop of stops) stop();
+      }
+    },
+  };
+}
