@@ -63,6 +63,8 @@ export interface Kind extends Resource {
   prepareForCreate(object: KubeObject): void;
   /** Puts back what this write may not touch (spec on a status write, status on a spec write). In place on `next`. */
   prepareForUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): void;
+  /** Notes when something happened that this write brings about; `current` is undefined on create. In place on `next`. */
+  stampTimes?(next: KubeObject, current: KubeObject | undefined, now: string): void;
   /** All problems at once; metadata is validated by the caller. */
   validate(object: KubeObject): FieldError[];
   validateUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): FieldError[];

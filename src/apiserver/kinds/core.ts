@@ -142,6 +142,16 @@ const persistentVolumeKind = defineKind({
   prepareForCreate(volume) {
     volume.status = { phase: 'Pending' };
   },
+  stampTimes(next, current, now) {
+    const status = ensureMap(next, 'status');
+    const last = current?.status?.lastPhaseTransitionTime;
+    if (status.phase !== current?.status?.phase) {
+      // A writer may say itself when it was; one that only copied what was there has not.
+      if (!status.lastPhaseTransitionTime || status.lastPhaseTransitionTime === last) {
+        status.lastPhaseTransitionTime = now;
+      }
+    } else if (last) setDefault(status, 'lastPhaseTransitionTime', last);
+  },
   validate: validateVolume,
   validateUpdate: validateVolumeUpdate,
   selectable: {},

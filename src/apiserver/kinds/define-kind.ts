@@ -41,6 +41,7 @@ export interface KindDefinition {
   prepareForCreate?(object: Loose): void;
   /** Runs after status and spec were isolated from each other. */
   prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
+  stampTimes?(next: Loose, current: Loose | undefined, now: string): void;
   validate?(object: Loose): FieldError[];
   /** Additional to `validate`, which runs on the new object too. */
   validateUpdate?(next: Loose, current: Loose, subresource: Subresource): FieldError[];
@@ -77,6 +78,9 @@ export function defineKind(definition: KindDefinition): Kind {
       if (hasStatus) isolate(next as Loose, current as Loose, subresource);
       definition.prepareForUpdate?.(next as Loose, current as Loose, subresource);
     },
+    ...(definition.stampTimes && {
+      stampTimes: (next, current, now) => definition.stampTimes?.(next as Loose, current as Loose, now),
+    }),
     validate: (object) => definition.validate?.(object as Loose) ?? [],
     validateUpdate: (next, current, subresource) =>
       definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],

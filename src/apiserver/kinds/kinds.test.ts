@@ -423,6 +423,26 @@ test('pods are defaulted as Kubernetes does it', () => {
   assert.deepEqual(pod.status, { phase: 'Pending', qosClass: 'Guaranteed' });
 });
 
+test('a volume notes when its phase last changed, unless the writer says when that was', () => {
+  const kind = kindNamed('PersistentVolume');
+  const at = (status?: Body) => object('PersistentVolume', status ? { status } : {}) as KubeObject & Body;
+  const [earlier, now] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
+  const stamped = (given: Body, current?: Body) => {
+    const next = at(given);
+    kind.stampTimes?.(next, current && at(current), now);
+    return (next.status as Body).lastPhaseTransitionTime;
+  };
+  const old = { phase: 'Available', lastPhaseTransitionTime: earlier };
+  assert.equal(stamped({ phase: 'Pending' }), now);
+  assert.equal(stamped({ phase: 'Bound' }, old), now);
+  assert.equal(stamped({ ...old, phase: 'Bound' }, old), now);
+  assert.equal(
+    stamped({ phase: 'Bound', lastPhaseTransitionTime: '2025-01-01T00:00:00Z' }, old),
+    '2025-01-01T00:00:00Z',
+  );
+  assert.equal(stamped({ phase: 'Available', message: 'x' }, old), earlier);
+});
+
 test('a CSIDriver gets its defaults, and the earlier lifecycle is mapped', () => {
   const driver = (spec: Body) => created('CSIDriver', { spec }, { name: 'd.io' }).object.spec as Body;
   assert.deepEqual(driver({}), {

@@ -7,6 +7,7 @@ import type { AdmissionRequest } from '../pipeline.ts';
 import { validateMetadata } from '../validation/metadata.ts';
 import type { Machine, WriteRequest } from './request.ts';
 import { invalid } from './status.ts';
+import { timestamp } from './timestamp.ts';
 
 export interface Admission {
   operation: AdmissionRequest['operation'];
@@ -32,6 +33,7 @@ export function admitCreate(
   const asked = admissionRequest(request, { operation: 'create', object, oldObject: undefined, name });
   kind.setDefaults(object);
   kind.prepareForCreate(object);
+  kind.stampTimes?.(object, undefined, timestamp(machine.clock.now()));
   track(object);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   // What was cleared has defaults too, such as the phase of a new claim.
@@ -52,6 +54,7 @@ export function admitUpdate(
   const asked = admissionRequest(request, { operation: 'update', object: next, oldObject: current, name });
   kind.setDefaults(next);
   kind.prepareForUpdate(next, current, subresource);
+  kind.stampTimes?.(next, current, timestamp(machine.clock.now()));
   steps.track(next);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   kind.setDefaults(next);
