@@ -8,6 +8,7 @@ import type { Controller, DiscoveringPorts } from './controller.ts';
 import { createEphemeralClaims } from './ephemeral/ephemeral-claims.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
+import { createNodeLifecycle } from './node-lifecycle/node-lifecycle.ts';
 import { createPodGc } from './pod-gc/pod-gc.ts';
 import { createClaimProtection } from './protection/claim-protection.ts';
 import { createVolumeProtection } from './protection/volume-protection.ts';
@@ -64,6 +65,12 @@ export const controllers: readonly ControllerRow[] = [
     alias: 'namespace',
     account: 'namespace-controller',
     create: createNamespaceController,
+  },
+  {
+    name: 'node-lifecycle-controller',
+    alias: 'nodelifecycle',
+    account: 'node-controller',
+    create: createNodeLifecycle,
   },
   {
     name: 'pod-garbage-collector-controller',

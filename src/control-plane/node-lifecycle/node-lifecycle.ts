@@ -1,0 +1,112 @@
+// Notices nodes that have fallen silent. Watches Nodes, their Leases and pods; marks a silent node's conditions as
+// unknown, taints nodes that are not ready, and deletes the pods that do not tolerate it any longer. It never deletes a
+// node, and never ends a pod by force: whether anything still runs there, nobody knows.
+
+import { type Lease, leases, type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
+import { keyOf, nameFromKey } from '../../api/object.ts';
+import { isTerminated } from '../../api/volumes.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { evictionTimeMs, silencedStatus, wantedTaints } from './decide-node.ts';
+
+const WORKERS = 8;
+const BACKOFF = { startMs: 200, maxMs: 60_000 };
+/** Five renewals of a node's lease, each of which may fail for reasons that pass. */
+export const GRACE_MS = 50_000;
+const LEASE_NAMESPACE = 'kube-node-lease';
+const BY_NODE = 'node-lifecycle/node';
+
+/** A node's last sign of life as this process saw it: its own clock, so that nobody else's can be wrong. */
+interface LastSign {
+  sign: string;
+  seenMs: number;
+}
+
+export function createNodeLifecycle(ports: ControllerPorts): Controller {
+  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'node-lifecycle' });
+  const nodeCache = informers.of(nodes);
+  const leaseCache = informers.of(leases, { namespace: LEASE_NAMESPACE });
+  const podCache = informers.of(pods);
+  podCache.addIndex(BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+  const signs = new Map<string, LastSign>();
+  const nowIso = (): string => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+
+  const common = { workers: WORKERS, clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+  const nodeLoop = createLoop({ ...common, name: 'node-lifecycle', reconcile: reconcileNode });
+  const podLoop = createLoop({ ...common, name: 'taint-eviction', reconcile: reconcilePod });
+
+  async function reconcileNode(name: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    let node = nodeCache.get(name);
+    if (!node) {
+      signs.delete(name);
+      return done;
+    }
+    const leftMs = silenceLeftMs(node);
+    const status = silencedStatus({ node, isSilent: leftMs <= 0, nowIso: nowIso() });
+    if (status) {
+      node = await kube.update(nodes, { ...node, status }, { subresource: 'status', signal });
+      log.warn('A node has fallen silent', { node: name, graceMs: GRACE_MS });
+      recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    }
+    const taints = wantedTaints({ node, nowIso: nowIso() });
+    if (taints) await kube.update(nodes, { ...node, spec: { ...node.spec, taints } }, { signal });
+    // Whatever is heard of it meanwhile comes as a change; only silence must be waited for.
+    return leftMs > 0 ? requeueAfter(leftMs, 'until it counts as silent') : done;
+  }
+
+  function silenceLeftMs(node: Node): number {
+    const { name } = node.metadata;
+    const renewed = leaseCache.get(`${LEASE_NAMESPACE}/${name}`)?.spec?.renewTime ?? '';
+    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+    const sign = `${renewed} ${ready?.lastHeartbeatTime ?? ''}`;
+    const last = signs.get(name);
+    if (last?.sign !== sign) signs.set(name, { sign, seenMs: clock.monotonicMs() });
+    return (signs.get(name)?.seenMs ?? 0) + GRACE_MS - clock.monotonicMs();
+  }
+
+  async function reconcilePod(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const pod = podCache.get(key);
+    const node = nodeCache.get(pod?.spec.nodeName ?? '');
+    if (!pod || !node || pod.metadata.deletionTimestamp || isTerminated(pod)) return done;
+    const atMs = evictionTimeMs(pod, node);
+    if (atMs === undefined) return done;
+    const leftMs = atMs - clock.now();
+    if (leftMs > 0) return requeueAfter(leftMs, 'it tolerates the taint for a while');
+    recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
+    try {
+      await kube.delete(pods, nameFromKey(key), { preconditions: { uid: pod.metadata.uid }, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return done;
+  }
+
+  const lookAtPod = (pod: Pod): void => {
+    const node = nodeCache.get(pod.spec.nodeName ?? '');
+    if (node && evictionTimeMs(pod, node) !== undefined) podLoop.add(keyOf(pod));
+  };
+  const lookAtNode = (node: Node): void => {
+    nodeLoop.add(node.metadata.name);
+    for (const pod of podCache.byIndex(BY_NODE, node.metadata.name)) lookAtPod(pod);
+  };
+  const heard = ({ metadata }: Lease): void => nodeLoop.add(metadata.name);
+  nodeCache.subscribe({
+    added: lookAtNode,
+    updated: (_before, after) => lookAtNode(after),
+    deleted: ({ metadata }) => nodeLoop.add(metadata.name),
+  });
+  leaseCache.subscribe({ added: heard, updated: (_before, after) => heard(after) });
+  podCache.subscribe({ added: lookAtPod, updated: (_before, after) => lookAtPod(after) });
+
+  return {
+    name: 'node-lifecycle-controller',
+    async run(signal) {
+      if (!(await cachesSynced([nodeCache, leaseCache, podCache], signal))) return;
+      await Promise.all([nodeLoop.run(signal), podLoop.run(signal)]);
+    },
+  };
+}
