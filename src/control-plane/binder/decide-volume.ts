@@ -20,7 +20,9 @@ export type VolumeStep =
   | { do: 'look-at-claim' }
   /** Take back the binder's choice (or the UID on a user's reservation): the claim has another volume. */
   | { do: 'unbind' }
-  | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string };
+  | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }
+  /** The same, told to whoever looks at the claim. */
+  | { do: 'claim-event'; type: 'Normal' | 'Warning'; reason: string; message: string };
 
 export function decideVolume({ volume, claim }: VolumeSnapshot): VolumeStep[] {
   const { claimRef } = volume.spec;
@@ -32,7 +34,12 @@ export function decideVolume({ volume, claim }: VolumeSnapshot): VolumeStep[] {
     const modes = [volume.spec.volumeMode, claim.spec.volumeMode].map((mode) => mode ?? 'Filesystem');
     if (modes[0] !== modes[1]) {
       const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`;
-      return [{ do: 'event', type: 'Warning', reason: 'VolumeMismatch', message }];
+      const toClaim = `Cannot bind PersistentVolume "${volume.metadata.name}" to requested PersistentVolumeClaim due to incompatible volumeMode.`;
+      const event = { type: 'Warning', reason: 'VolumeMismatch' } as const;
+      return [
+        { do: 'event', ...event, message },
+        { do: 'claim-event', ...event, message: toClaim },
+      ];
     }
     return [{ do: 'look-at-claim' }];
   }

@@ -61,6 +61,8 @@ function shown(step: AnyStep): string {
       return `phase ${step.phase}`;
     case 'event':
       return `${step.type} ${step.reason}`;
+    case 'claim-event':
+      return `claim: ${step.type} ${step.reason}`;
     default:
       return step.do;
   }
@@ -244,7 +246,7 @@ const volumes: {
     name: 'its claim wants another mode',
     volume: volume({ claimRef: OURS, volumeMode: 'Block' }),
     claim: claim(),
-    then: ['Warning VolumeMismatch'],
+    then: ['Warning VolumeMismatch', 'claim: Warning VolumeMismatch'],
   },
   {
     name: 'both agree',

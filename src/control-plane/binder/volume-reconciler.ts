@@ -1,11 +1,10 @@
 // One volume: reads the claim it names, has it decided, performs the steps. Writes volumes only.
 
-import type { PersistentVolume } from '../../api/kinds.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { done, type Reconcile } from '../../runtime/loop.ts';
 import type { BinderObjects } from './binder-objects.ts';
 import { volumeUnbound } from './binding.ts';
-import { decideVolume, type VolumeStep } from './decide-volume.ts';
+import { decideVolume, type VolumeSnapshot, type VolumeStep } from './decide-volume.ts';
 
 export interface VolumeReconcilerPorts {
   objects: BinderObjects;
@@ -14,7 +13,11 @@ export interface VolumeReconcilerPorts {
 }
 
 export function createVolumeReconciler({ objects, recorder, lookAtClaim }: VolumeReconcilerPorts): Reconcile {
-  async function perform(volume: PersistentVolume, step: VolumeStep, signal: AbortSignal): Promise<void> {
+  async function perform(
+    { volume, claim }: VolumeSnapshot,
+    step: VolumeStep,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { claimRef } = volume.spec;
     switch (step.do) {
       case 'set-phase':
@@ -29,6 +32,9 @@ export function createVolumeReconciler({ objects, recorder, lookAtClaim }: Volum
       case 'event':
         recorder.event(volume, step.type, step.reason, step.message);
         return;
+      case 'claim-event':
+        if (claim !== 'gone') recorder.event(claim, step.type, step.reason, step.message);
+        return;
       default:
         step satisfies never;
     }
@@ -40,7 +46,8 @@ export function createVolumeReconciler({ objects, recorder, lookAtClaim }: Volum
     // Final: a claim that is gone does not come back. Saves a question to the server at each later change.
     if (volume.status?.phase === 'Released' && !objects.mayHaveClaim(volume)) return done;
     const claim = await objects.claimOf(volume, signal);
-    for (const step of decideVolume({ volume, claim })) await perform(volume, step, signal);
+    const snapshot = { volume, claim };
+    for (const step of decideVolume(snapshot)) await perform(snapshot, step, signal);
     return done;
   };
 }
