@@ -1,0 +1,99 @@
+// A CSI driver that answers at once: it makes nothing and keeps nothing, and publishes every volume as a bind mount of
+// one directory. A process of its own, as a driver is: `node bench/instant-driver.ts SOCKET DIRECTORY` serves it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import {
+  Controller,
+  ControllerServiceCapability_RPC_Type as ControllerRpc,
+  Identity,
+  implement,
+  Node,
+  NodeServiceCapability_RPC_Type as NodeRpc,
+  PluginCapability_Service_Type as PluginService,
+  serveCsi,
+} from '../src/csi/index.ts';
+import { realClock } from '../src/runtime/clock.ts';
+import { silentLog } from '../src/runtime/log.ts';
+import { openLinuxMounter } from '../src/runtime/mount/linux-mounter.ts';
+
+export const INSTANT_DRIVER = 'instant.csi.bench';
+const file = fileURLToPath(import.meta.url);
+
+export async function startInstantDriver(
+  directory: string,
+): Promise<{ name: string; socket: string; pid: number; stop(): Promise<void> }> {
+  await mkdir(directory, { recursive: true });
+  const socket = `${directory}/s`;
+  const child: ChildProcess = spawn(process.execPath, [file, socket, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  return {
+    name: INSTANT_DRIVER,
+    socket,
+    pid: child.pid ?? 0,
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+const rpc = <T extends number>(type: T) => ({ type: { case: 'rpc' as const, value: { type } } });
+
+async function serve(socket: string, directory: string): Promise<void> {
+  const mounter = await openLinuxMounter();
+  const source = `${directory}/v`;
+  await mkdir(source, { recursive: true });
+  const identity = implement(Identity, {
+    probe: () => ({ ready: true }),
+    getPluginInfo: () => ({ name: INSTANT_DRIVER, vendorVersion: '1' }),
+    getPluginCapabilities: () => ({
+      capabilities: [
+        { type: { case: 'service' as const, value: { type: PluginService.CONTROLLER_SERVICE } } },
+      ],
+    }),
+  });
+  const controller = implement(Controller, {
+    controllerGetCapabilities: () => ({
+      capabilities: [rpc(ControllerRpc.CREATE_DELETE_VOLUME), rpc(ControllerRpc.PUBLISH_UNPUBLISH_VOLUME)],
+    }),
+    createVolume: ({ name, capacityRange }) => ({
+      volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n },
+    }),
+    deleteVolume: () => ({}),
+    controllerPublishVolume: () => ({}),
+    controllerUnpublishVolume: () => ({}),
+  });
+  const node = implement(Node, {
+    nodeGetInfo: () => ({ nodeId: 'n' }),
+    nodeGetCapabilities: () => ({ capabilities: [rpc(NodeRpc.STAGE_UNSTAGE_VOLUME)] }),
+    nodeStageVolume: () => ({}),
+    nodeUnstageVolume: () => ({}),
+    nodePublishVolume: async ({ targetPath }) => {
+      await mkdir(targetPath, { recursive: true });
+      await mounter.bind(source, targetPath);
+      return {};
+    },
+    nodeUnpublishVolume: async ({ targetPath }) => {
+      await mounter.unmount(targetPath);
+      await rmdir(targetPath).catch(() => {});
+      return {};
+    },
+  });
+  const services = [identity, controller, node];
+  const server = await serveCsi({ address: socket, services, clock: realClock, log: silentLog });
+  process.stdout.write('ready\n');
+  await once(process, 'SIGTERM');
+  await server.stop(1000);
+}
+
+if (process.argv[1] === file) {
+  const [, , socket = '', directory = ''] = process.argv;
+  await serve(socket, directory);
+  process.exit(0);
+}
