@@ -1,8 +1,9 @@
 // Writes the intent on a claim and takes it off again: the provisioning finalizer, and beside it a digest of the
-// request, by which a later process knows whether it asks for the same. Each is one patch that touches nothing else
-// and fails when the claim is another one than was looked at.
+// request, by which a later process knows whether it asks for the same. Each is one write that carries the version it
+// was decided from, so that it fails when the claim has changed. (A whole update costs the server less than a patch.)
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
+import type { Metadata } from '../../../api/object.ts';
 import {
   ANN_PROVISIONING_REQUEST,
   ANN_SELECTED_NODE,
@@ -13,17 +14,8 @@ import type { KubeClient } from '../../../runtime/kube.ts';
 import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
 import { hasFinalizer } from '../../common/finalizers.ts';
 
-interface Operation {
-  op: 'test' | 'add' | 'replace' | 'remove';
-  path: string;
-  value?: unknown;
-}
-
-const FINALIZERS = '/metadata/finalizers';
-const ANNOTATIONS = '/metadata/annotations';
-const annotationPath = (key: string) => `${ANNOTATIONS}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-/** Somebody else may write the claim's finalizers in between, but not for ever. */
-const MOST_ATTEMPTS = 4;
+/** Somebody else may write the claim in between, but not for ever. */
+const MOST_ATTEMPTS = 5;
 
 /** The request that the intent on this claim was written for. */
 export function intendedDigest(claim: PersistentVolumeClaim): string | undefined {
@@ -40,21 +32,17 @@ export async function recordIntent(
   digest: string,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const { finalizers, annotations } = claim.metadata;
-  const patch: Operation[] = [
-    ...sameAs(claim),
-    finalizers === undefined
-      ? { op: 'add', path: FINALIZERS, value: [FINALIZER_PROVISIONING] }
-      : { op: 'replace', path: FINALIZERS, value: [...finalizers, FINALIZER_PROVISIONING] },
-    annotations === undefined
-      ? { op: 'add', path: ANNOTATIONS, value: { [ANN_PROVISIONING_REQUEST]: digest } }
-      : { op: 'add', path: annotationPath(ANN_PROVISIONING_REQUEST), value: digest },
-  ];
+  const { finalizers = [], annotations = {} } = claim.metadata;
+  const metadata: Metadata = {
+    ...claim.metadata,
+    finalizers: [...finalizers, FINALIZER_PROVISIONING],
+    annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: digest },
+  };
   try {
-    return await kube.patch(persistentVolumeClaims, nameOf(claim), patch, { type: 'json', signal });
+    return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { signal });
   } catch (error) {
-    // Invalid: a test failed, or the claim is being deleted and takes no new finalizers.
-    if (isInvalid(error) || isConflict(error) || isNotFound(error)) return undefined;
+    // Invalid: the claim is being deleted and takes no new finalizers.
+    if (isConflict(error) || isInvalid(error) || isNotFound(error)) return undefined;
     throw error;
   }
 }
@@ -66,21 +54,19 @@ export async function dropIntent(
   options: { reschedule?: boolean; signal: AbortSignal },
 ): Promise<PersistentVolumeClaim | undefined> {
   const { reschedule = false, signal } = options;
+  const name = { name: claim.metadata.name, namespace: claim.metadata.namespace ?? '' };
   let current = claim;
   for (let attempt = 1; ; attempt++) {
-    const patch = dropPatch(current, reschedule);
-    if (patch.length === 0) return current;
+    const metadata = withoutIntent(current, reschedule);
+    if (metadata === undefined) return current;
     try {
-      return await kube.patch(persistentVolumeClaims, nameOf(claim), [...sameAs(current), ...patch], {
-        type: 'json',
-        signal,
-      });
+      return await kube.update(persistentVolumeClaims, { ...current, metadata }, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
-      if (attempt >= MOST_ATTEMPTS || !(isInvalid(error) || isConflict(error))) throw error;
+      if (attempt >= MOST_ATTEMPTS || !isConflict(error)) throw error;
     }
     try {
-      current = await kube.get(persistentVolumeClaims, nameOf(claim), { signal });
+      current = await kube.get(persistentVolumeClaims, name, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -89,35 +75,19 @@ export async function dropIntent(
   }
 }
 
-function dropPatch(claim: PersistentVolumeClaim, reschedule: boolean): Operation[] {
+/** Undefined when there is nothing to take off. */
+function withoutIntent(claim: PersistentVolumeClaim, reschedule: boolean): Metadata | undefined {
   const { finalizers = [], annotations = {} } = claim.metadata;
   const unwanted = [
     ANN_PROVISIONING_REQUEST,
     ...(reschedule ? [ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA] : []),
   ];
-  return [
-    ...unwanted
-      .filter((key) => annotations[key] !== undefined)
-      .map((key): Operation => ({ op: 'remove', path: annotationPath(key) })),
-    ...(hasFinalizer(claim, FINALIZER_PROVISIONING)
-      ? [
-          {
-            op: 'replace' as const,
-            path: FINALIZERS,
-            value: finalizers.filter((each) => each !== FINALIZER_PROVISIONING),
-          },
-        ]
-      : []),
-  ];
-}
-
-function sameAs({ metadata }: PersistentVolumeClaim): Operation[] {
-  return [
-    { op: 'test', path: '/metadata/uid', value: metadata.uid },
-    { op: 'test', path: FINALIZERS, value: metadata.finalizers ?? null },
-  ];
-}
-
-function nameOf({ metadata }: PersistentVolumeClaim): { name: string; namespace: string } {
-  return { name: metadata.name, namespace: metadata.namespace ?? '' };
+  const isClean =
+    !hasFinalizer(claim, FINALIZER_PROVISIONING) && unwanted.every((key) => annotations[key] === undefined);
+  if (isClean) return undefined;
+  return {
+    ...claim.metadata,
+    finalizers: finalizers.filter((each) => each !== FINALIZER_PROVISIONING),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => !unwanted.includes(key))),
+  };
 }

@@ -10,7 +10,7 @@ import {
   volumeAttachments,
 } from '../../../api/kinds.ts';
 import { storageClassOf } from '../../../api/volumes.ts';
-import { FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
+import { attacherFinalizer, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/credentials.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
@@ -21,7 +21,7 @@ import { isNotFound } from '../../../runtime/kube-error.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { createLoop, DEFAULT_BACKOFF, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
-import { addFinalizer, removeFinalizer } from '../../common/finalizers.ts';
+import { addFinalizer, hasFinalizer, removeFinalizer } from '../../common/finalizers.ts';
 import type { VolumeCalls } from '../claims/volume-calls.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
@@ -87,7 +87,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
         return done;
       }
       case 'delete': {
-        const patienceMs = detachPatienceMs(key);
+        const patienceMs = detachPatienceMs(volume);
         if (patienceMs > 0) return requeueAfter(patienceMs, 'it is attached, and was released just now');
         await deleteStorage(volume, signal);
         return done;
@@ -98,8 +98,9 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   }
 
   /** A volume is released a moment before it is detached: only one that stays attached is worth a word. */
-  function detachPatienceMs(key: string): number {
-    if (!attachments?.byIndex(ATTACHED_BY_VOLUME, key)[0]) {
+  function detachPatienceMs(volume: PersistentVolume): number {
+    const key = volume.metadata.name;
+    if (attachedTo(volume) === undefined) {
       releasedSinceMs.delete(key);
       return 0;
     }
@@ -107,6 +108,17 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     const sinceMs = releasedSinceMs.get(key) ?? nowMs;
     releasedSinceMs.set(key, sinceMs);
     return sinceMs + (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
+  }
+
+  /**
+   * The cache of attachments may be behind and not show one. The attacher's finalizer on the volume itself is older than
+   * any attachment and stays until the last one is gone, so a volume that is seen released shows it.
+   */
+  function attachedTo(volume: PersistentVolume): string | undefined {
+    const attached = attachments?.byIndex(ATTACHED_BY_VOLUME, volume.metadata.name)[0];
+    if (attached) return `node ${attached.spec.nodeName}`;
+    const isHeld = attachments !== undefined && hasFinalizer(volume, attacherFinalizer(driver));
+    return isHeld ? 'a node: the attacher has not let go of it' : undefined;
   }
 
   async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
@@ -151,9 +163,9 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
 
   async function refuseIfUsed(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { name } = volume.metadata;
-    const attached = attachments?.byIndex(ATTACHED_BY_VOLUME, name)[0];
-    if (attached) {
-      throw new ClaimProblem(`persistentvolume ${name} is still attached to node ${attached.spec.nodeName}`);
+    const attached = attachedTo(volume);
+    if (attached !== undefined) {
+      throw new ClaimProblem(`persistentvolume ${name} is still attached to ${attached}`);
     }
     const { claimRef } = volume.spec;
     if (!claimRef?.name || !claimRef.namespace) return;
