@@ -14,6 +14,8 @@ import { createClaimProtection } from './protection/claim-protection.ts';
 import { createVolumeProtection } from './protection/volume-protection.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 
+export type { Controller, ControllerPorts, DiscoveringPorts } from './controller.ts';
+
 export interface ControllerRow {
   readonly name: string;
   /** The name it had in older releases, still taken on the command line. */
