@@ -94,28 +94,33 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
   const backend = world.backends.get(target);
   switch (fault) {
     case 'process-crash':
-      return world.crash(target, forMs % 8000);
+      world.crash(target, forMs % 8000);
+      return;
     case 'process-stop':
-      return world.stop(target, 30_000);
+      world.stop(target, 30_000);
+      return;
     case 'driver-down':
       if (backend) backend.isDown = true;
-      return later(() => {
+      later(() => {
         if (backend) backend.isDown = false;
       });
+      return;
     case 'driver-restart':
       backend?.restart();
       for (const node of world.nodes.values()) node.announce(target);
       return;
     case 'storage-full':
       if (backend) backend.isFull = true;
-      return later(() => {
+      later(() => {
         if (backend) backend.isFull = false;
       });
+      return;
     case 'storage-lies':
       if (backend) backend.lieMs = forMs;
-      return later(() => {
+      later(() => {
         if (backend) backend.lieMs = 0;
       });
+      return;
     case 'node-reboot':
       world.crash(`node-${target}`, forMs);
       world.nodes.get(target)?.reboot();
@@ -131,10 +136,12 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
       return;
     case 'node-lost':
       world.holdDown(`node-${target}`);
-      return later(() => world.letUp(`node-${target}`));
+      later(() => world.letUp(`node-${target}`));
+      return;
     case 'lease-stall':
       world.setStalled(target, true);
-      return later(() => world.setStalled(target, false));
+      later(() => world.setStalled(target, false));
+      return;
     case 'clock-jump':
       clock.wallJump(forMs % 2 === 0 ? forMs * 10 : -forMs * 10);
       return;

@@ -35,6 +35,7 @@ export class Users {
   /** Their deeds are not to be in each other's way: one after the other. */
   #turn: Promise<void> = Promise.resolve();
   readonly #missingSecrets = new Set<string>();
+  readonly #missingClasses = new Set<string>();
 
   constructor(kube: KubeClient, history: History, plan: Plan) {
     this.#kube = kube;
@@ -52,13 +53,7 @@ export class Users {
       });
     }
     for (const each of this.#plan.classes) {
-      await this.#kube.create(storageClasses, {
-        metadata: { name: each.name },
-        provisioner: each.driver,
-        reclaimPolicy: each.reclaim,
-        volumeBindingMode: each.binding,
-        parameters: { tier: 'gold', ...(each.secrets && secretParameters(each)) },
-      });
+      await this.#createClass(each);
       if (each.secrets) await this.#createSecrets(each.name);
     }
   }
@@ -72,6 +67,9 @@ export class Users {
     await this.#turn;
     for (const className of this.#missingSecrets) await this.#createSecrets(className);
     this.#missingSecrets.clear();
+    for (const each of this.#plan.classes)
+      if (this.#missingClasses.has(each.name)) await this.#createClass(each);
+    this.#missingClasses.clear();
   }
 
   async deleteEverything(): Promise<void> {
@@ -139,12 +137,23 @@ export class Users {
         }
         return;
       case 'delete-class':
+        this.#missingClasses.add(deed.className);
         await kube.delete(storageClasses, { name: deed.className });
         return;
       case 'delete-node':
         await kube.delete(nodes, { name: deed.node });
         return;
     }
+  }
+
+  async #createClass(plan: ClassPlan): Promise<void> {
+    await this.#kube.create(storageClasses, {
+      metadata: { name: plan.name },
+      provisioner: plan.driver,
+      reclaimPolicy: plan.reclaim,
+      volumeBindingMode: plan.binding,
+      parameters: { tier: 'gold', ...(plan.secrets && secretParameters(plan)) },
+    });
   }
 
   async #createSecrets(className: string): Promise<void> {

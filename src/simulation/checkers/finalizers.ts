@@ -52,8 +52,10 @@ export function finalizerChecker({ violate }: Rules): Checker {
   function lostByVolume(key: string, { spec, metadata }: PersistentVolume, finalizer: string): void {
     const { csi, claimRef } = spec;
     if (finalizer === attacherFinalizer(csi?.driver ?? '')) {
+      // One that the attacher has not taken on yet may be newer than all it knows.
       const [user] = [...attachments.values()].filter(
-        (each) => each.spec.source.persistentVolumeName === key,
+        (each) =>
+          each.spec.source.persistentVolumeName === key && each.metadata.finalizers?.includes(finalizer),
       );
       if (user) say('volume', key, finalizer, `VolumeAttachment ${user.metadata.name} refers to it`);
     } else if (finalizer === FINALIZER_PV_PROTECTION) {

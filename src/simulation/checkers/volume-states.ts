@@ -17,6 +17,8 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   const claims = new Map<string, PersistentVolumeClaim>();
   const volumes = new Map<string, PersistentVolume>();
   const nodes = new Set<string>();
+  /** UIDs of pods whose object went while something was published for them. */
+  const abandoned = new Set<string>();
   const driverOf = new Map(plan.drivers.map((driver) => [driver.name, driver]));
   const stateOf = (id: string): State => {
     let state = states.get(id);
@@ -70,7 +72,8 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     const say = (rule: string, why: string): void => violate(rule, `${actor}: ${method} ${volume}: ${why}`);
     switch (method) {
       case 'DeleteVolume':
-        return checkDelete(volume, state, say);
+        checkDelete(volume, state, say);
+        return;
       case 'ControllerPublishVolume': {
         const others = [...state.attached].filter((each) => each !== node);
         if (others.length > 0 && !isShared(volume))
@@ -101,8 +104,11 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
 
   function checkDelete(id: string, state: State, say: (rule: string, why: string) => void): void {
     if (state.attached.size > 0) say('deleted-in-use', `while attached to ${[...state.attached].join(', ')}`);
-    for (const node of [...state.staged, ...state.published.keys()]) {
-      if (usedOn(state, node)) return say('deleted-in-use', `while in use on ${node}`);
+    // What is staged without being attached nobody outside of its node knows of; nor what a user tore from its pod.
+    for (const [node, paths] of state.published) {
+      for (const path of paths) {
+        if (!abandoned.has(podUidOf(path))) say('deleted-in-use', `while published on ${node}`);
+      }
     }
     for (const { metadata, spec } of objectsOf(id)) {
       const claim = claims.get(`${spec.claimRef?.namespace}/${spec.claimRef?.name}`);
@@ -114,7 +120,27 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     }
   }
 
+  function podGone(uid: string): void {
+    for (const { published } of states.values()) {
+      for (const paths of published.values()) {
+        for (const path of paths) if (podUidOf(path) === uid) abandoned.add(uid);
+      }
+    }
+  }
+
+  let gone = { key: '', uid: '' };
   return (entry) => {
+    if (entry.kind === 'write') {
+      const { actor, verb, plural, key } = entry;
+      if (!actor.startsWith('node-') || verb !== 'delete' || plural !== 'pods' || key !== gone.key) return;
+      if (abandoned.has(gone.uid))
+        violate('pod-early', `${actor} let pod ${key} go while its volume is published`);
+      return;
+    }
+    if (entry.kind === 'api' && entry.plural === 'pods' && entry.before && !entry.after) {
+      gone = { key: entry.key, uid: entry.before.metadata.uid };
+      podGone(gone.uid);
+    }
     if (entry.kind === 'storage') changed(entry);
     else if (entry.kind === 'delivered') arrived(entry.call, entry.actor);
     else if (entry.kind === 'api') {
@@ -130,4 +156,9 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       }
     }
   };
+}
+
+/** Every target path is below its pod's directory. */
+function podUidOf(path: string): string {
+  return /\/pods\/([^/]+)\//.exec(path)?.[1] ?? '';
 }
