@@ -11,9 +11,9 @@ import { createAuthority, type Pair } from './testing/certificates.ts';
 let ca = '';
 let alice: Pair;
 before(async () => {
-  const authority = await createAuthority('ours');
+  const authority = createAuthority('ours');
   ca = authority.certificate;
-  alice = await authority.issue({ commonName: 'alice', client: true });
+  alice = authority.issue({ commonName: 'alice', client: true });
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');

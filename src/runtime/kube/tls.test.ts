@@ -22,9 +22,9 @@ let authority: Authority;
 let stranger: Authority;
 let good: Pair;
 before(async () => {
-  authority = await createAuthority('ours');
-  stranger = await createAuthority('theirs');
-  good = await authority.issue({ commonName: 'server', names: ['localhost', 'kube.test', '127.0.0.1'] });
+  authority = createAuthority('ours');
+  stranger = createAuthority('theirs');
+  good = authority.issue({ commonName: 'server', names: ['localhost', 'kube.test', '127.0.0.1'] });
 });
 
 interface TlsServer extends AsyncDisposable {
@@ -113,7 +113,7 @@ test('each watch has a connection of its own', async () => {
 });
 
 test('a client certificate says who we are, from data and from files', async () => {
-  const alice = await authority.issue({ commonName: 'alice', client: true });
+  const alice = authority.issue({ commonName: 'alice', client: true });
   const directory = await mkdtemp(join(tmpdir(), 'berth-tls-'));
   try {
     const paths = {
@@ -148,8 +148,8 @@ test('a client certificate says who we are, from data and from files', async () 
 
 test('a plugin that gives a new certificate makes new connections with it', async () => {
   const pairs = [
-    await authority.issue({ commonName: 'alice', client: true }),
-    await authority.issue({ commonName: 'bob', client: true }),
+    authority.issue({ commonName: 'alice', client: true }),
+    authority.issue({ commonName: 'bob', client: true }),
   ];
   const directory = await mkdtemp(join(tmpdir(), 'berth-exec-'));
   try {
@@ -186,7 +186,7 @@ test('a plugin that gives a new certificate makes new connections with it', asyn
   }
 });
 
-const refusals: { name: string; pair: () => Promise<Pair>; tls?: () => TlsConfig; says: RegExp }[] = [
+const refusals: { name: string; pair: () => Pair; tls?: () => TlsConfig; says: RegExp }[] = [
   {
     name: 'a server of another CA',
     pair: () => stranger.issue({ commonName: 'server', names: ['localhost'] }),
@@ -204,7 +204,7 @@ const refusals: { name: string; pair: () => Promise<Pair>; tls?: () => TlsConfig
   },
   {
     name: 'a tls-server-name that does not fit',
-    pair: async () => good,
+    pair: () => good,
     tls: () => ({ ca: inline(authority.certificate), serverName: 'elsewhere.test' }),
     says: /is for another name/,
   },
@@ -225,7 +225,7 @@ for (const { name, pair, tls, says } of refusals) {
 }
 
 test('tls-server-name is what the certificate must be for', async () => {
-  const pair = await authority.issue({ commonName: 'server', names: ['elsewhere.test'] });
+  const pair = authority.issue({ commonName: 'server', names: ['elsewhere.test'] });
   await using server = await startTlsServer(pair);
   const tls = { ca: inline(authority.certificate), serverName: 'elsewhere.test' };
   await using kube = clientFor({ server: server.url, tls });
@@ -233,7 +233,7 @@ test('tls-server-name is what the certificate must be for', async () => {
 });
 
 test('insecure-skip-tls-verify takes any certificate', async () => {
-  await using server = await startTlsServer(await stranger.issue({ commonName: 'x', names: ['y'] }));
+  await using server = await startTlsServer(stranger.issue({ commonName: 'x', names: ['y'] }));
   await using kube = clientFor({ server: server.url, tls: { insecureSkipVerify: true } });
   await kube.get(nodes, { name: 'a' });
 });
