@@ -8,7 +8,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { type Change, History, type HistoryLimits } from './history.ts';
 import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
 import { OrderedVersions } from './ordered-versions.ts';
-import { Version } from './version.ts';
+import { ownBytes, Version } from './version.ts';
 
 /** What a write decides once it has seen the current state. */
 export type Plan =
@@ -208,7 +208,7 @@ export class Store {
     const last = new Version({
       key,
       revision,
-      bytes: Buffer.from(JSON.stringify(plan.object)),
+      bytes: ownBytes(JSON.stringify(plan.object)),
       object: plan.object,
       freeze: this.#options.freeze,
     });

@@ -40,6 +40,13 @@ export class Version {
   }
 }
 
+/** In memory of their own: a slice of Buffer's pool would keep its whole slab for as long as the object lives. */
+export function ownBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
+
 export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
