@@ -25,3 +25,15 @@ test('servers that start from one image hold the same and go their own ways', as
   const untouched = await third.client(third.adminUser).get(configMaps, { name: 'a', namespace: 'default' });
   assert.deepEqual(untouched.data, { text: 'before' });
 });
+
+test('without tracking, objects carry no record of who wrote their fields', async (t) => {
+  for (const tracksFields of [true, false]) {
+    const server = await testServer(t, { tracksFields });
+    const kube = server.client(server.adminUser);
+    const name = { name: 'a', namespace: 'default' };
+    const made = await kube.create(configMaps, { metadata: name, data: { text: 'x' } });
+    const changed = await kube.patch(configMaps, name, { data: { text: 'y' } }, { type: 'merge' });
+    assert.equal(made.metadata.managedFields !== undefined, tracksFields);
+    assert.equal(changed.metadata.managedFields !== undefined, tracksFields);
+  }
+});

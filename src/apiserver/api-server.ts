@@ -49,6 +49,11 @@ export interface ApiServerOptions {
   image?: StoreImage;
   /** A new one, or the one in the data directory, unless given. */
   pki?: Pki;
+  /**
+   * Whether to record who wrote which field, in `metadata.managedFields`; true unless told. Only server-side apply and
+   * people read it, and it is a good part of what a write costs.
+   */
+  tracksFields?: boolean;
   /** Freezes every shared object, so that a component that changes one fails at once. For tests. */
   freezeObjects?: boolean;
 }
@@ -123,6 +128,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     clock,
     random,
     log,
+    tracksFields: options.tracksFields ?? true,
     stopping: stopping.signal,
     virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };

@@ -17,6 +17,7 @@ export async function makeStartImage(): Promise<StartImage> {
     random: seededRandom('start'),
     log: silentLog,
     listen: false,
+    tracksFields: false,
   });
   const start = { image: server.image(), pki: server.pki };
   await server.stop();

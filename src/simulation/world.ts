@@ -105,6 +105,7 @@ export class World {
       random: options.random.fork('apiserver'),
       log: silentLog,
       listen: false,
+      tracksFields: false,
       admission: { nodeLabelPrefixes: ['topology.sim.berth'] },
       image: options.start.image,
       pki: options.start.pki,

@@ -73,7 +73,7 @@ export function prepareCreate(
   delete metadata.generation;
   if (kind.hasGeneration) metadata.generation = 1;
   admitCreate(machine, request, object, (next) => {
-    if (options.tracked) return;
+    if (options.tracked || !machine.tracksFields) return;
     trackManagedFields({
       next,
       current: undefined,

@@ -19,6 +19,8 @@ export interface Machine {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Whether it is recorded who wrote which field. */
+  readonly tracksFields: boolean;
   /** Aborts when the server stops: watches end. */
   readonly stopping: AbortSignal;
   /** Answers kinds and subresources that are never stored (reviews, tokens); undefined for any other. */

@@ -71,7 +71,7 @@ export function planUpdate(
   restoreIdentity(next, current);
   admitUpdate(machine, request, next, current, {
     track(object) {
-      if (options.tracked) return;
+      if (options.tracked || !machine.tracksFields) return;
       trackManagedFields({
         next: object,
         current,
