@@ -39,8 +39,8 @@ export function createPopulator(ports: {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** What should be of these volumes has changed. */
-  volumesChanged(keys: Iterable<string>): void;
+  /** What should be of these volumes has changed, and of all that this pod has. */
+  volumesChanged(podUid: string, keys: Iterable<string>): void;
   /** What should be of this pod has changed. */
   podChanged(podKey: string): void;
   podGone(podUid: string): void;
@@ -118,7 +118,7 @@ export function createPopulator(ports: {
     if (ports.pods.get(keyOf(pod))?.metadata.uid !== uid) return done;
     const current = ports.pods.get(keyOf(pod)) ?? pod;
     const resolved = problems.size === 0;
-    ports.volumesChanged(desired.set({ pod: current, resolved, mounts }));
+    ports.volumesChanged(uid, desired.set({ pod: current, resolved, mounts }));
     for (const { volumeNames } of mounts.values()) waits.clear(uid, problemsOver(volumeNames, problems));
     for (const [name, why] of problems) waits.set(uid, [name], why);
     ports.podChanged(keyOf(pod));
@@ -147,7 +147,7 @@ export function createPopulator(ports: {
     backoff.reset(uid);
     claims.release(uid);
     if (!desired.pod(uid)) return;
-    ports.volumesChanged(desired.remove(uid));
+    ports.volumesChanged(uid, desired.remove(uid));
     waits.forget(uid);
   }
 

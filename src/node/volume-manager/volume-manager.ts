@@ -120,8 +120,10 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     waits,
     claims,
     driverObject,
-    volumesChanged(keys) {
-      for (const key of keys) reconciler.add(key);
+    volumesChanged(podUid, keys) {
+      // From before a restart the pod may have more than what is known of its wishes.
+      const had = actual.mountsOfPod(podUid).map(({ volume }) => volumeKeyOf(volume));
+      for (const key of new Set([...keys, ...had])) reconciler.add(key);
       inUse.changed();
     },
     podGone: (uid) => void tidy(uid),
