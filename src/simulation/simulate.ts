@@ -1,6 +1,7 @@
 // One seed from start to end: users and faults for two minutes, then no more faults and everything must become as users
 // want it, then users delete everything and nothing may be left. Returns what was violated and the whole history.
 
+import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
 import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
@@ -24,6 +25,8 @@ export interface SimulateOptions extends PlanOptions {
   /** Part of the plan instead of all of it. */
   change?: (plan: Plan) => Plan;
   mutation?: Mutation;
+  /** Where the components' own lines go; nowhere unless told. */
+  log?: Log;
 }
 
 export interface Simulated {
@@ -45,6 +48,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     enabled: options.faults ?? new Set(ALL_FAULTS),
     ...(options.skipped && { skipped: options.skipped }),
     ...(options.mutation && { mutation: options.mutation }),
+    ...(options.log && { log: options.log }),
   });
   const { clock, history } = world;
   const isOver = (): boolean => history.violations.length > 0;
