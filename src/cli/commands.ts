@@ -27,5 +27,6 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   delete: { group: 'Objects', load: () => import('./delete.ts') },
   wait: { group: 'Objects', load: () => import('./wait.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
+  sim: { group: 'Check', load: () => import('./sim.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

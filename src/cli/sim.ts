@@ -1,0 +1,146 @@
+// `berth sim`: runs simulated clusters from seeds, checks them, and shows the smallest way to what it finds.
+
+import { realClock } from '../runtime/clock.ts';
+import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { realRandom } from '../runtime/random.ts';
+import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
+import { DRIVER_SHAPES, type DriverShape } from '../simulation/plan.ts';
+import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts';
+import { reportOf } from '../simulation/report.ts';
+import { shrink } from '../simulation/shrink.ts';
+import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
+import { makeStartImage } from '../simulation/start-image.ts';
+import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
+
+/** How long to look for a smaller run: long enough for some hundred attempts. */
+const SHRINK_MS = 60_000;
+const PROGRESS_MS = 1_000;
+
+export const command = defineCommand({
+  summary: 'Simulates whole clusters under faults, from seeds, and checks that nothing goes wrong',
+  description:
+    'Every seed is a cluster of its own under virtual time: drivers, nodes, users and faults follow from the number. ' +
+    'The same seed always gives the same history. What must never happen is checked all along; on a violation the ' +
+    'smallest run that still shows it is printed, and the exit code is 1.',
+  flags: {
+    seeds: stringFlag({ help: 'Seeds to run, as A..B', default: '1..100' }),
+    seed: intFlag({ help: 'One seed' }),
+    random: intFlag({ help: 'So many seeds, from a random one on, which is printed', default: 0 }),
+    trace: boolFlag({ help: 'Print what happens; needs --seed' }),
+    verbose: boolFlag({ help: 'With --trace: leases, events and every request, too' }),
+    json: boolFlag({ help: 'With --trace: everything, as JSON lines' }),
+    faults: stringsFlag({ help: `Kinds of faults: all, none, names or their beginnings`, default: ['all'] }),
+    driver: stringFlag({ help: `Only drivers of one shape: ${DRIVER_SHAPES.join(', ')}`, default: '' }),
+    'keep-going': boolFlag({ help: 'Go on after a violation; only names it' }),
+  },
+  async run({ flags, given, signal, stdout, stderr }) {
+    if (flags.trace && !given.has('seed')) throw new UsageError('--trace needs --seed');
+    const { from, to } = given.has('seed')
+      ? { from: flags.seed as number, to: flags.seed as number }
+      : flags.random > 0
+        ? randomRange(flags.random)
+        : parseRange(flags.seeds);
+    // Errors are made by the thousand and their stacks read by nobody.
+    Error.stackTraceLimit = 0;
+    const faults = parseFaults(flags.faults);
+    const options: SimulateOptions & { faults: ReadonlySet<Fault> } = {
+      start: await makeStartImage(),
+      faults,
+      ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
+    };
+    if (flags.trace) return trace(from, options, flags, stdout);
+    return runRange({ from, to, keepGoing: flags.keepGoing }, options, { signal, stdout, stderr });
+  },
+});
+
+async function trace(
+  seed: number,
+  options: SimulateOptions,
+  flags: { verbose: boolean; json: boolean },
+  stdout: Output,
+): Promise<ExitCode> {
+  const run = await simulate(seed, options);
+  for (const entry of run.entries) {
+    if (flags.json) stdout.write(`${exactLineOf(entry)}\n`);
+    else if (flags.verbose || !isNoise(entry)) stdout.write(`${lineOf(entry)}\n`);
+  }
+  if (!flags.json) stdout.write(`history ${digestOf(run.entries)}\n`);
+  return run.violations.length > 0 ? ExitCode.failed : ExitCode.ok;
+}
+
+async function runRange(
+  range: { from: number; to: number; keepGoing: boolean },
+  options: SimulateOptions & { faults: ReadonlySet<Fault> },
+  ports: { signal: AbortSignal; stdout: Output; stderr: Output },
+): Promise<ExitCode> {
+  const { from, to, keepGoing } = range;
+  const { signal, stdout, stderr } = ports;
+  const startedMs = realClock.monotonicMs();
+  let toldMs = startedMs;
+  let done = 0;
+  let virtualMs = 0;
+  let calls = 0;
+  const failed: number[] = [];
+  const rate = (): string => ((done * 1000) / Math.max(1, realClock.monotonicMs() - startedMs)).toFixed(1);
+  stdout.write(`seeds ${from}..${to}\n`);
+  for (let seed = from; seed <= to && !signal.aborted; seed++) {
+    const run = await simulate(seed, options);
+    done += 1;
+    virtualMs += run.virtualMs;
+    calls += run.entries.filter(({ kind }) => kind === 'call').length;
+    const [violation] = run.violations;
+    if (violation !== undefined) {
+      failed.push(seed);
+      if (keepGoing) stdout.write(`seed ${seed} violates ${violation.rule}: ${violation.text}\n`);
+      else {
+        stderr.write(`seed ${seed} violates ${violation.rule}; looking for the smallest run that does\n`);
+        const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
+        const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
+        stdout.write(reportOf(await shrink(run, options, mayGoOn)));
+        break;
+      }
+    }
+    if (stderr.isTTY && realClock.monotonicMs() - toldMs > PROGRESS_MS) {
+      toldMs = realClock.monotonicMs();
+      stderr.write(`\rseed ${seed} of ${to}, ${rate()} a second, ${failed.length} violations `);
+    }
+  }
+  if (stderr.isTTY) stderr.write('\r\x1b[K');
+  stdout.write(
+    `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
+      `${rate()} seeds a second, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`,
+  );
+  return failed.length > 0 ? ExitCode.failed : ExitCode.ok;
+}
+
+function parseRange(text: string): { from: number; to: number } {
+  const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
+  if (from === undefined || to === undefined || Number(from) > Number(to)) {
+    throw new UsageError(`--seeds=${text} is not a range such as 1..1000`);
+  }
+  return { from: Number(from), to: Number(to) };
+}
+
+function randomRange(count: number): { from: number; to: number } {
+  const from = 1_000_000 + realRandom.int(1_000_000_000);
+  return { from, to: from + count - 1 };
+}
+
+function parseFaults(names: readonly string[]): ReadonlySet<Fault> {
+  const chosen = new Set<Fault>();
+  for (const name of names) {
+    if (name === 'none') continue;
+    const found = ALL_FAULTS.filter((fault) => name === 'all' || fault.startsWith(name));
+    if (found.length === 0) {
+      throw new UsageError(`--faults=${name} names no fault; there are ${ALL_FAULTS.join(', ')}`);
+    }
+    for (const fault of found) chosen.add(fault);
+  }
+  return chosen;
+}
+
+function parseShape(text: string): DriverShape {
+  const shape = DRIVER_SHAPES.find((each) => each === text);
+  if (shape === undefined) throw new UsageError(`--driver=${text} is none of ${DRIVER_SHAPES.join(', ')}`);
+  return shape;
+}
