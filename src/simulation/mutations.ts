@@ -1,9 +1,28 @@
-// Deliberate bugs, to prove that the checkers would notice. Each is a wrapper at a port of the real component, so the
-// components themselves know nothing of them.
+// Deliberate bugs, to prove that the checkers would notice. Each is a wrapper at a port of the real components, or
+// somebody who does to the API what a broken component would; the components themselves know nothing of them.
 
-import type { CsiTransport } from '../csi/transport.ts';
-import type { Discovery, KubeClient } from '../runtime/kube.ts';
+import type { DescMethodUnary } from '@bufbuild/protobuf';
+import {
+  nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+} from '../api/kinds.ts';
+import { type KubeObject, keyOf, nameFromKey, type Resource } from '../api/object.ts';
+import {
+  FINALIZER_PROVISIONING,
+  FINALIZER_PV_PROTECTION,
+  FINALIZER_PVC_PROTECTION,
+} from '../api/well-known.ts';
+import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
+import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube.ts';
+import type { MemoryFiles } from './memory-files.ts';
 import type { SimProcess } from './sim-process.ts';
+import { secretText } from './users.ts';
 import type { World } from './world.ts';
 
 type Kube = KubeClient & Discovery;
@@ -12,11 +31,353 @@ type Lead = (signal: AbortSignal) => Promise<void>;
 export interface Mutation {
   /** What is wrong, for the table. */
   readonly what: string;
-  kube?(inner: Kube, process: string, world: World): Kube | undefined;
-  csi?(inner: CsiTransport, process: string, world: World): CsiTransport | undefined;
+  /** Processes whose name starts so; all unless given. */
+  readonly process?: string;
+  kube?(inner: Kube, world: World): Kube;
+  csi?(inner: CsiTransport, world: World): CsiTransport;
+  files?(inner: MemoryFiles): MemoryFiles;
   lead?(lead: Lead, process: SimProcess): Lead;
-  /** Instead of dying. */
-  onCrash?(process: SimProcess): true | undefined;
+  /** Does not hear that it is to stop. */
+  readonly isDeaf?: boolean;
+  /** Somebody who acts beside the components. */
+  start?(world: World): void;
 }
 
 export const noMutation: Mutation = { what: 'nothing' };
+
+type Call = (request: Record<string, unknown>) => Promise<never>;
+
+/** Calls of one method go through `change`; `next` makes the call. */
+function onCall(
+  inner: CsiTransport,
+  name: string,
+  change: (request: Record<string, unknown>, next: Call) => Promise<unknown>,
+): CsiTransport {
+  return {
+    call: (method: DescMethodUnary, request: object, options: CsiCallOptions) => {
+      const next: Call = (changed) => inner.call(method, changed, options) as Promise<never>;
+      return (
+        name === '' || method.name === name ? change({ ...request }, next) : next(request as never)
+      ) as never;
+    },
+  } as CsiTransport;
+}
+
+/** What is read of a kind is shown as `view` has it; undefined hides it. */
+function seenAs<T extends KubeObject>(
+  inner: Kube,
+  resource: Resource<T>,
+  view: (object: T) => T | undefined,
+): Kube {
+  const isIt = (other: Resource): boolean =>
+    other.plural === resource.plural && other.group === resource.group;
+  const shown = (object: KubeObject) => view(object as T);
+  return {
+    ...inner,
+    async get(other, name, options) {
+      const object = await inner.get(other, name, options);
+      return isIt(other) ? ((shown(object) ?? object) as never) : object;
+    },
+    async list(other, options) {
+      const list = await inner.list(other, options);
+      if (!isIt(other)) return list;
+      return { ...list, items: list.items.map(shown).filter((each) => each !== undefined) as never };
+    },
+    watch: (other, options) =>
+      isIt(other) ? (seen(inner.watch(other, options), shown) as never) : inner.watch(other, options),
+  };
+}
+
+async function* seen(
+  events: AsyncIterable<WatchEvent<KubeObject>>,
+  shown: (object: KubeObject) => KubeObject | undefined,
+) {
+  for await (const event of events) {
+    if (event.type === 'BOOKMARK') {
+      yield event;
+      continue;
+    }
+    const object = shown(event.object);
+    if (object !== undefined) yield { ...event, object };
+  }
+}
+
+/** Takes a finalizer off whatever of the kind begins to be deleted. */
+function strip(world: World, resource: Resource<KubeObject>, finalizer: string): void {
+  world.server.reader.subscribe(resource, (before, after) => {
+    if (before?.metadata.deletionTimestamp || !after?.metadata.deletionTimestamp) return;
+    world.clock.setTimeout(() => {
+      const finalizers = (after.metadata.finalizers ?? []).filter((each) => each !== finalizer);
+      const patch = { metadata: { finalizers } };
+      world.admin.patch(resource, nameFromKey(keyOf(after)), patch, { type: 'merge' }).catch(() => {});
+    }, 1);
+  });
+}
+
+export const MUTATIONS = {
+  'new-name-on-retry': {
+    what: 'a CreateVolume that is repeated asks under a new name',
+    process: 'provisioner',
+    csi(inner) {
+      const tries = new Map<unknown, number>();
+      return onCall(inner, 'CreateVolume', (request, next) => {
+        const count = (tries.get(request.name) ?? 0) + 1;
+        tries.set(request.name, count);
+        return next(count === 1 ? request : { ...request, name: `${request.name}-${count}` });
+      });
+    },
+  },
+  'changed-request-on-retry': {
+    what: 'a CreateVolume that is repeated asks for more',
+    process: 'provisioner',
+    csi(inner) {
+      const tries = new Map<unknown, bigint>();
+      return onCall(inner, 'CreateVolume', (request, next) => {
+        const count = (tries.get(request.name) ?? 0n) + 1n;
+        tries.set(request.name, count);
+        return next({ ...request, capacityRange: { requiredBytes: count << 30n } });
+      });
+    },
+  },
+  'intent-not-written': {
+    what: 'the provisioner calls CreateVolume before the finalizer that remembers it is stored',
+    process: 'provisioner',
+    kube: (inner) => ({
+      ...inner,
+      async update(resource, object, options) {
+        const { finalizers } = object.metadata;
+        if (resource.plural !== 'persistentvolumeclaims' || !finalizers?.includes(FINALIZER_PROVISIONING)) {
+          return inner.update(resource, object, options);
+        }
+        const without = finalizers.filter((each) => each !== FINALIZER_PROVISIONING);
+        const metadata = { ...object.metadata, finalizers: without };
+        const stored = await inner.update(resource, { ...object, metadata }, options);
+        return { ...stored, metadata: { ...stored.metadata, finalizers } };
+      },
+    }),
+  },
+  'delete-not-sent': {
+    what: 'the provisioner takes DeleteVolume for done without asking',
+    process: 'provisioner',
+    csi: (inner) => onCall(inner, 'DeleteVolume', async () => ({})),
+  },
+  'delete-while-attached': {
+    what: 'the provisioner does not look whether a volume is attached',
+    process: 'provisioner',
+    kube: (inner) =>
+      seenAs(
+        seenAs(inner, volumeAttachments, () => undefined),
+        persistentVolumes,
+        (volume) => ({
+          ...volume,
+          metadata: {
+            ...volume.metadata,
+            finalizers: (volume.metadata.finalizers ?? []).filter(
+              (each) => !each.startsWith('external-attacher/'),
+            ),
+          },
+        }),
+      ),
+  },
+  'retained-deleted': {
+    what: 'the provisioner takes every reclaim policy for Delete',
+    process: 'provisioner',
+    kube: (inner) =>
+      seenAs<PersistentVolume>(inner, persistentVolumes, (volume) => ({
+        ...volume,
+        spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Delete' },
+      })),
+  },
+  'attachment-finalizer-early': {
+    what: 'the attacher lets a VolumeAttachment go before ControllerUnpublishVolume',
+    start(world) {
+      for (const { name } of world.plan.drivers) {
+        strip(world, volumeAttachments as never, `external-attacher/${name.replaceAll('.', '-')}`);
+      }
+    },
+  },
+  'unpublish-not-sent': {
+    what: 'the attacher takes ControllerUnpublishVolume for done without asking',
+    process: 'attacher',
+    csi: (inner) => onCall(inner, 'ControllerUnpublishVolume', async () => ({})),
+  },
+  'detach-without-waiting': {
+    what: 'attach-detach does not wait until the node has unmounted',
+    process: 'control-plane',
+    kube: (inner) =>
+      seenAs(
+        inner,
+        nodes as never,
+        (node) =>
+          ({ ...node, status: { ...(node as { status?: object }).status, volumesInUse: [] } }) as never,
+      ),
+  },
+  'attach-to-two-nodes': {
+    what: 'attach-detach takes every volume for one that many nodes may have',
+    process: 'control-plane',
+    kube: (inner) =>
+      seenAs<PersistentVolume>(inner, persistentVolumes, (volume) => ({
+        ...volume,
+        spec: { ...volume.spec, accessModes: [...(volume.spec.accessModes ?? []), 'ReadWriteMany'] },
+      })),
+  },
+  'claim-unprotected': {
+    what: 'a claim loses its protection while pods use it',
+    start: (world) => strip(world, persistentVolumeClaims as never, FINALIZER_PVC_PROTECTION),
+  },
+  'volume-unprotected': {
+    what: 'a volume loses its protection while a claim has it',
+    start: (world) => strip(world, persistentVolumes as never, FINALIZER_PV_PROTECTION),
+  },
+  'leader-keeps-acting': {
+    what: 'a leader that has lost its lease goes on',
+    lead: (lead, process) => () => lead(process.signal),
+  },
+  'deaf-to-stop': {
+    what: 'a component that is told to stop goes on',
+    isDeaf: true,
+  },
+  'stage-not-sent': {
+    what: 'the node takes NodeStageVolume for done without asking',
+    process: 'node',
+    csi: (inner) => onCall(inner, 'NodeStageVolume', async () => ({})),
+  },
+  'unstage-first': {
+    what: 'the node unstages a volume before it unpublishes it',
+    process: 'node',
+    csi(inner) {
+      const staging = new Map<unknown, unknown>();
+      const watched = onCall(inner, 'NodeStageVolume', (request, next) => {
+        staging.set(request.volumeId, request.stagingTargetPath);
+        return next(request);
+      });
+      return {
+        async call(method, request, options) {
+          const { volumeId } = request as { volumeId?: unknown };
+          const path = staging.get(volumeId);
+          if (method.name === 'NodeUnpublishVolume' && path !== undefined) {
+            const unstage = method.parent.method.nodeUnstageVolume as DescMethodUnary;
+            await inner
+              .call(unstage, { volumeId, stagingTargetPath: path } as never, options)
+              .catch(() => {});
+          }
+          return watched.call(method, request, options);
+        },
+      };
+    },
+  },
+  'two-calls-at-once': {
+    what: 'a component calls twice for one volume without waiting for the first answer',
+    csi: (inner) =>
+      onCall(inner, '', (request, next) => {
+        next(request).catch(() => {});
+        return next(request);
+      }),
+  },
+  'no-backoff': {
+    what: 'a call that fails is repeated at once, without end',
+    csi: (inner) =>
+      onCall(inner, '', async (request, next) => {
+        for (let tries = 1; ; tries++) {
+          try {
+            return await next(request);
+          } catch (error) {
+            if (tries === 200) throw error;
+          }
+        }
+      }),
+  },
+  'records-not-written': {
+    what: 'the node keeps no record of what it mounts',
+    process: 'node',
+    files: (inner) => ({ ...inner, writeRecord: async () => {} }),
+  },
+  'pod-let-go-early': {
+    what: 'the node lets a pod go before its volumes are unpublished',
+    start(world) {
+      world.server.reader.subscribe<Pod>(pods, (before, after) => {
+        if (before?.metadata.deletionTimestamp || !after?.metadata.deletionTimestamp || !after.spec.nodeName)
+          return;
+        const key = keyOf(after);
+        const actor = `node-${after.spec.nodeName}`;
+        world.clock.setTimeout(() => {
+          world.admin.delete(pods, nameFromKey(key), { gracePeriodSeconds: 0 }).then(
+            () =>
+              world.history.add({
+                kind: 'write',
+                actor,
+                verb: 'delete',
+                plural: 'pods',
+                key,
+                outcome: 'done',
+              }),
+            () => {},
+          );
+        }, 5);
+      });
+    },
+  },
+  'secret-in-status': {
+    what: 'the attacher puts a secret into the error that it reports',
+    process: 'attacher',
+    kube: (inner, world) => ({
+      ...inner,
+      async patch(resource, name, patch, options) {
+        const { status } = patch as { status?: { attachError?: { message?: string } } };
+        const className = world.plan.classes.find(({ secrets }) => secrets)?.name;
+        if (status?.attachError?.message && className !== undefined) {
+          const message = `${status.attachError.message} (${secretText(className, 'controller-publish')})`;
+          const leaking = {
+            ...(patch as object),
+            status: { ...status, attachError: { ...status.attachError, message } },
+          };
+          return inner.patch(resource, name, leaking, options);
+        }
+        return inner.patch(resource, name, patch, options);
+      },
+    }),
+  },
+  'wrong-secret': {
+    what: 'NodePublishVolume comes with the secret of NodeStageVolume',
+    process: 'node',
+    csi(inner) {
+      const kept = new Map<unknown, unknown>();
+      const staged = onCall(inner, 'NodeStageVolume', (request, next) => {
+        kept.set(request.volumeId, request.secrets);
+        return next(request);
+      });
+      return onCall(staged, 'NodePublishVolume', (request, next) =>
+        next({ ...request, secrets: kept.get(request.volumeId) ?? request.secrets }),
+      );
+    },
+  },
+  'claim-rebound': {
+    what: 'two claims end up with one volume',
+    start(world) {
+      const bound = (claim: PersistentVolumeClaim | undefined): boolean => claim?.status?.phase === 'Bound';
+      world.server.reader.subscribe(persistentVolumeClaims, (before, after) => {
+        if (!after || bound(before) || !bound(after)) return;
+        const twin = {
+          ...after.metadata,
+          name: `${after.metadata.name}-twin`,
+          resourceVersion: undefined,
+          finalizers: [],
+        };
+        world.clock.setTimeout(() => {
+          world.admin
+            .create(persistentVolumeClaims, { ...after, metadata: twin } as never)
+            .then((made) =>
+              world.admin.update(
+                persistentVolumeClaims,
+                { ...made, status: { phase: 'Bound' } },
+                { subresource: 'status' },
+              ),
+            )
+            .catch(() => {});
+        }, 1);
+      });
+    },
+  },
+} as const satisfies Record<string, Mutation>;
+
+export type MutationName = keyof typeof MUTATIONS;

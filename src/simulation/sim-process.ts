@@ -13,10 +13,14 @@ export class SimProcess {
   readonly name: string;
   readonly clock: Clock;
   readonly #stop = new AbortController();
+  readonly #isDeaf: boolean;
   #alive = true;
+  #stopping = false;
 
-  constructor(name: string, clock: Clock) {
+  /** A deaf one is told to stop and does not hear it. */
+  constructor(name: string, clock: Clock, isDeaf = false) {
     this.name = name;
+    this.#isDeaf = isDeaf;
     this.clock = new MortalClock(clock, this);
   }
 
@@ -26,7 +30,7 @@ export class SimProcess {
 
   /** Told to stop, as by SIGTERM. */
   get stopping(): boolean {
-    return this.#stop.signal.aborted;
+    return this.#stopping;
   }
 
   get signal(): AbortSignal {
@@ -36,11 +40,13 @@ export class SimProcess {
   /** SIGKILL. The abort only makes others forget the dead: nothing that it wakes can reach anything. */
   crash(): void {
     this.#alive = false;
+    this.#stopping = true;
     this.#stop.abort(new Error(`${this.name} crashed`));
   }
 
   stop(): void {
-    this.#stop.abort(new Error(`${this.name} was told to stop`));
+    this.#stopping = true;
+    if (!this.#isDeaf) this.#stop.abort(new Error(`${this.name} was told to stop`));
   }
 
   /** A port whose methods answer the living only. */

@@ -150,12 +150,13 @@ export class World {
   }
 
   startAll(): void {
+    this.#mutation.start?.(this);
     for (const name of processNames(this.plan)) this.start(name);
   }
 
   start(name: string): void {
     if (this.#over || this.processes.get(name)?.alive || this.#heldDown.has(name)) return;
-    const process = new SimProcess(name, this.clock);
+    const process = new SimProcess(name, this.clock, this.#mutation.isDeaf ?? false);
     this.processes.set(name, process);
     this.#starts += 1;
     this.history.add({ kind: 'process', process: name, what: 'starts' });
@@ -168,7 +169,7 @@ export class World {
     const process = this.processes.get(name);
     if (!process?.alive) return;
     this.history.add({ kind: 'process', process: name, what: 'crashes' });
-    this.#mutation.onCrash?.(process) ?? process.crash();
+    process.crash();
     this.clock.setTimeout(() => this.start(name), restartAfterMs);
   }
 
@@ -246,10 +247,14 @@ export class World {
     }
   }
 
+  #mutated({ name }: SimProcess): Mutation | undefined {
+    return name.startsWith(this.#mutation.process ?? '') ? this.#mutation : undefined;
+  }
+
   #kubeFor(process: SimProcess, random: SeededRandom, user = this.server.adminUser): KubeClient & Discovery {
     const inner = this.server.client(user);
     return faultyKube({
-      inner: this.#mutation.kube?.(inner, process.name, this) ?? inner,
+      inner: this.#mutated(process)?.kube?.(inner, this) ?? inner,
       process,
       clock: this.clock,
       random: random.fork('kube'),
@@ -282,7 +287,7 @@ export class World {
       nextId: () => ++this.#calls,
       crash: () => this.crash(process.name, 200 + random.int(5000)),
     });
-    return this.#mutation.csi?.(link, process.name, this) ?? link;
+    return this.#mutated(process)?.csi?.(link, this) ?? link;
   }
 
   #common(process: SimProcess, kube: KubeClient & Discovery, random: SeededRandom) {
@@ -346,7 +351,7 @@ export class World {
         name: `${kind}-${short}`,
         identity: `${process.name}_${index}_${random.suffix(4)}`,
       },
-      this.#mutation.lead?.(lead, process) ?? lead,
+      this.#mutated(process)?.lead?.(lead, process) ?? lead,
       signal,
     );
   }
@@ -370,7 +375,7 @@ export class World {
           return link;
         }),
       mounter: process.cut(node.mounter),
-      files: process.cut(node.files),
+      files: process.cut(this.#mutated(process)?.files?.(node.files) ?? node.files),
       options: { nodeName, rootDir: KUBELET_ROOT, host: { ...NODE_HOST, hostname: nodeName } },
     });
     informers.start(process.signal);
