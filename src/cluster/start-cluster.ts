@@ -150,8 +150,9 @@ async function writePartKubeconfigs(
       return [{ part, user }];
     }
     if (part === 'scheduler') return [{ part, user: { name: 'system:kube-scheduler', groups: [] } }];
-    if (part === 'nodes') return nodes.map(({ name }) => ({ part: name, user: nodeUser(name) }));
-    return [];
+    return nodes
+      .filter(({ name }) => part === 'nodes' || part === name)
+      .map(({ name }) => ({ part: name, user: nodeUser(name) }));
   });
   if (users.length === 0) return;
   const { issueKubeconfig, writeKubeconfig } = await import('../apiserver/auth/kubeconfig.ts');

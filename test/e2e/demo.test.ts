@@ -1,0 +1,37 @@
+// The story that a newcomer is told, and what it must leave behind: nothing.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { lacking } from '../capabilities.ts';
+import { berth, mountsBelow } from './up-process.ts';
+
+test('[MNT-1] [MNT-2] [POD-3] [INL-1] [SEC-1] [TOP-8] berth demo: all of it holds, and nothing is left', {
+  skip: lacking('root'),
+}, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'demo-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const { code, stdout, stderr } = await berth(['demo'], { env: { TMPDIR: directory } });
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  assert.equal(stderr, '');
+  for (const call of [
+    'CreateVolume',
+    'ControllerPublishVolume',
+    'NodeStageVolume',
+    'NodePublishVolume',
+    'NodeUnpublishVolume',
+    'NodeUnstageVolume',
+    'ControllerUnpublishVolume',
+    'DeleteVolume',
+  ]) {
+    assert.match(stdout, new RegExp(`${call} .*→ OK in \\d`), call);
+  }
+  assert.doesNotMatch(stdout, /✗|see this/);
+  assert.match(stdout, /Nothing is left: .*\n\nAll of it held, in \d/);
+  // Node itself keeps compiled code there.
+  const left = (await readdir(directory)).filter((name) => name !== 'node-compile-cache');
+  assert.deepEqual(left, []);
+  assert.deepEqual(mountsBelow(directory), []);
+});
