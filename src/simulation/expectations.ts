@@ -102,11 +102,11 @@ export function remains(world: World): string[] {
       left.push(`${resource.kind} ${keyOf(object)}${intent}`);
     }
   }
-  const retained = new Set<string>();
+  const retained = retainedHandles(world);
   for (const volume of reader.list(persistentVolumes)) {
-    const { persistentVolumeReclaimPolicy: policy, csi } = volume.spec;
-    if (policy === 'Retain' && volume.status?.phase === 'Released') retained.add(csi?.volumeHandle ?? '');
-    else left.push(`PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`);
+    const { persistentVolumeReclaimPolicy: policy } = volume.spec;
+    if (policy !== 'Retain' || volume.status?.phase !== 'Released')
+      left.push(`PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`);
   }
   for (const backend of world.backends.values()) {
     for (const { text, volume } of backend.remains()) {
@@ -118,4 +118,15 @@ export function remains(world: World): string[] {
     for (const { mountPoint } of node.mounter.mounts) left.push(`${node.plan.name}: mounted ${mountPoint}`);
   }
   return left;
+}
+
+/** Of volumes that were to be kept, whatever became of their objects. */
+function retainedHandles({ history }: World): Set<string> {
+  const handles = new Set<string>();
+  for (const entry of history.entries) {
+    if (entry.kind !== 'api' || entry.plural !== 'persistentvolumes') continue;
+    const { spec } = (entry.after ?? entry.before) as PersistentVolume;
+    if (spec.persistentVolumeReclaimPolicy === 'Retain') handles.add(spec.csi?.volumeHandle ?? '');
+  }
+  return handles;
 }

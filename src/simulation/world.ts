@@ -211,6 +211,10 @@ export class World {
       backend.lieMs = 0;
     }
     this.#heldDown.clear();
+    // A node that somebody took out of the cluster comes back when its agent is started again.
+    for (const name of this.nodes.keys()) {
+      if (!this.server.reader.get(kinds.nodes, { name })) this.crash(`node-${name}`, 0);
+    }
     for (const name of processNames(this.plan)) this.start(name);
   }
 
