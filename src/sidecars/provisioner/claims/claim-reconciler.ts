@@ -19,7 +19,7 @@ import type { NodeOwner } from '../node-deployment/node-owner.ts';
 import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
 import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
 import { decideClaim } from './decide-claim.ts';
-import { followClaim, followOrphan } from './follow-claim.ts';
+import { followClaim, followOrphan, followRecorded } from './follow-claim.ts';
 import { BINDING_GRACE_MS, provisionClaim } from './provision-claim.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
@@ -89,6 +89,10 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
       storageClass,
       ...(node && { node: { name: node.name, takesImmediate: node.takesImmediate } }),
     });
+    if (remembered && (step.do === 'settle' || step.do === 'await-binding')) {
+      const outcome = await followRecorded(work, claim, remembered, signal);
+      if (outcome) return outcome;
+    }
     switch (step.do) {
       case 'nothing':
         node?.forget(claim.metadata.uid);

@@ -88,6 +88,38 @@ export async function followOrphan(
   return done;
 }
 
+/**
+ * The PersistentVolume exists, and yet a call of this process for the same volume got no certain answer: it was repeated
+ * because nobody could know that the first had been recorded. Until it is certain, it may make another volume as soon as
+ * this one is deleted. Undefined once it is.
+ */
+export async function followRecorded(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  repeated: UnrecordedVolume,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const { uid } = claim.metadata;
+  const waitMs = work.gate.waitMs(uid, 'recorded');
+  if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
+  const again = (why: string): Outcome => requeueAfter(work.gate.failed(uid, 'recorded', false), why);
+  try {
+    const made = await work.calls.create(repeated.request, repeated.secrets, signal);
+    const { volumeName } = repeated.plan;
+    const recorded = await work.kube.get(persistentVolumes, { name: volumeName }, { signal });
+    if (made && made.volumeId !== recorded.spec.csi?.volumeHandle) {
+      await work.calls.delete(made.volumeId, repeated.secrets, signal);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    const { noVolume } = createFailure(error, { nodeSelected: false, earlier: 'the same' });
+    if (!noVolume) return again(`a call for its volume may be going on: ${messageOf(error)}`);
+  }
+  work.unrecorded.delete(keyOf(claim), uid);
+  work.gate.forget(uid);
+  return undefined;
+}
+
 type Ending = { kind: 'certain'; how: string } | { kind: 'uncertain'; why: string };
 
 async function findAndDelete(work: ClaimWork, repeat: Repeat, signal: AbortSignal): Promise<Ending> {
@@ -143,7 +175,7 @@ async function repeatOf(
   }
 }
 
-async function isRecorded(
+export async function isRecorded(
   work: ClaimWork,
   volumeName: string,
   claimUid: string,

@@ -22,6 +22,7 @@ import { persistentVolume } from '../planning/persistent-volume.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import { intendedDigest, recordIntent } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, labelsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
+import { isRecorded } from './follow-claim.ts';
 import { createFailure } from './volume-calls.ts';
 import type { PlannedVolume } from './volume-planner.ts';
 
@@ -75,6 +76,10 @@ export async function provisionClaim(
   const { plan } = planned;
   const intended = await withIntent(work, claim, plan, signal);
   if (!intended) return requeueAfter(CATCH_UP_MS, 'the claim changed, and the cache does not show it yet');
+  // An earlier attempt may have ended between the driver's answer and ours to it: asking again could only do harm.
+  if (intended.earlier !== 'none' && (await isRecorded(work, plan.volumeName, claim.metadata.uid, signal))) {
+    return requeueAfter(CATCH_UP_MS, 'its volume is recorded, and the cache does not show it yet');
+  }
   const attempt = { work, storageClass, plan, secrets, signal, ...intended };
   return askDriver(attempt, startMs);
 }
