@@ -108,7 +108,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     };
   } catch (error) {
     await unwind();
-    await unmountBelow(directory.path, options.mounter);
+    await unmountBelow(directory.path, { mounter: options.mounter, keep: namesOf(brought) });
     throw error;
   }
 }
@@ -244,6 +244,8 @@ async function registered(
   await promise.finally(unsubscribe);
 }
 
+const namesOf = (drivers: readonly ClusterDriver[]): Set<string> => new Set(drivers.map(({ name }) => name));
+
 function abortion(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
@@ -263,7 +265,8 @@ async function stopCluster(running: {
   // What hostpath made goes with the directory. What other drivers made would be lost with the record of it.
   if (directory.isEphemeral && brought.length > 0) left.push(...(await drain(server, { clock })));
   await unwind();
-  const busy = await unmountBelow(directory.path, mounter);
+  const keep = directory.isEphemeral ? new Set<string>() : namesOf(brought);
+  const busy = await unmountBelow(directory.path, { mounter, keep });
   left.push(...busy.map(({ path, why }) => `${path} is still mounted: ${why}`));
   if (directory.isEphemeral && busy.length === 0) await directory.remove();
   return left;

@@ -1,17 +1,27 @@
-// Unmounts everything below a directory, deepest first: the end of a cluster on this machine. What is in use stays, and
-// is told. Pods whose volumes were unmounted so get them back at the next start, as after a reboot.
+// Unmounts what is below a directory, deepest first: the end of a cluster on this machine. What is in use stays, and is
+// told. Pods whose volumes were unmounted so get them back at the next start, as after a reboot. A driver that lives on
+// would be confused by that, so its mounts can be kept, as a kubelet keeps them that is stopped.
 
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Mounter } from '../runtime/mount/mounter.ts';
+
+export interface UnmountOptions {
+  mounter: Mounter;
+  /** Drivers whose mounts stay. */
+  keep: ReadonlySet<string>;
+}
 
 export async function unmountBelow(
   directory: string,
-  mounter: Mounter,
+  { mounter, keep }: UnmountOptions,
 ): Promise<{ path: string; why: string }[]> {
   const mounts = (await mounter.list()).map(({ mountPoint }) => mountPoint);
   const below = new Set(mounts.filter((path) => path.startsWith(`${directory}/`)));
   const busy: { path: string; why: string }[] = [];
   // A mount below another is never shorter than it.
   for (const path of [...below].toSorted((a, b) => b.length - a.length)) {
+    if (keep.size > 0 && keep.has(await driverOf(path))) continue;
     try {
       await mounter.unmount(path);
     } catch (error) {
@@ -19,4 +29,14 @@ export async function unmountBelow(
     }
   }
   return busy;
+}
+
+/** What the node wrote beside the mount point before it was made; the empty name where there is no such record. */
+async function driverOf(mountPoint: string): Promise<string> {
+  try {
+    const record: unknown = JSON.parse(await readFile(join(dirname(mountPoint), 'vol_data.json'), 'utf8'));
+    return String((record as { driverName?: unknown }).driverName ?? '');
+  } catch {
+    return '';
+  }
 }
