@@ -20,6 +20,7 @@ import {
 } from '../api/well-known.ts';
 import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
 import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube.ts';
+import type { Rule } from './checkers/index.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import type { SimProcess } from './sim-process.ts';
 import { secretText } from './users.ts';
@@ -31,6 +32,8 @@ type Lead = (signal: AbortSignal) => Promise<void>;
 export interface Mutation {
   /** What is wrong, for the table. */
   readonly what: string;
+  /** The rule that must notice. */
+  readonly rule: Rule;
   /** Processes whose name starts so; all unless given. */
   readonly process?: string;
   kube?(inner: Kube, world: World): Kube;
@@ -43,7 +46,8 @@ export interface Mutation {
   start?(world: World): void;
 }
 
-export const noMutation: Mutation = { what: 'nothing' };
+/** Without one. */
+export const noMutation: Omit<Mutation, 'what' | 'rule'> = {};
 
 type Call = (request: Record<string, unknown>) => Promise<never>;
 
@@ -117,6 +121,7 @@ function strip(world: World, resource: Resource<KubeObject>, finalizer: string):
 export const MUTATIONS = {
   'new-name-on-retry': {
     what: 'a CreateVolume that is repeated asks under a new name',
+    rule: 'volume-name',
     process: 'provisioner',
     csi(inner) {
       const tries = new Map<unknown, number>();
@@ -129,6 +134,7 @@ export const MUTATIONS = {
   },
   'changed-request-on-retry': {
     what: 'a CreateVolume that is repeated asks for more',
+    rule: 'changed-request',
     process: 'provisioner',
     csi(inner) {
       const tries = new Map<unknown, bigint>();
@@ -141,6 +147,7 @@ export const MUTATIONS = {
   },
   'intent-not-written': {
     what: 'the provisioner calls CreateVolume before the finalizer that remembers it is stored',
+    rule: 'leak',
     process: 'provisioner',
     kube: (inner) => ({
       ...inner,
@@ -158,11 +165,13 @@ export const MUTATIONS = {
   },
   'delete-not-sent': {
     what: 'the provisioner takes DeleteVolume for done without asking',
+    rule: 'finalizer-early',
     process: 'provisioner',
     csi: (inner) => onCall(inner, 'DeleteVolume', async () => ({})),
   },
   'delete-while-attached': {
     what: 'the provisioner does not look whether a volume is attached',
+    rule: 'deleted-in-use',
     process: 'provisioner',
     kube: (inner) =>
       seenAs(
@@ -181,6 +190,7 @@ export const MUTATIONS = {
   },
   'retained-deleted': {
     what: 'the provisioner takes every reclaim policy for Delete',
+    rule: 'deleted-retained',
     process: 'provisioner',
     kube: (inner) =>
       seenAs<PersistentVolume>(inner, persistentVolumes, (volume) => ({
@@ -190,6 +200,7 @@ export const MUTATIONS = {
   },
   'attachment-finalizer-early': {
     what: 'the attacher lets a VolumeAttachment go before ControllerUnpublishVolume',
+    rule: 'finalizer-early',
     start(world) {
       for (const { name } of world.plan.drivers) {
         strip(world, volumeAttachments as never, `external-attacher/${name.replaceAll('.', '-')}`);
@@ -198,11 +209,13 @@ export const MUTATIONS = {
   },
   'unpublish-not-sent': {
     what: 'the attacher takes ControllerUnpublishVolume for done without asking',
+    rule: 'finalizer-early',
     process: 'attacher',
     csi: (inner) => onCall(inner, 'ControllerUnpublishVolume', async () => ({})),
   },
   'detach-without-waiting': {
     what: 'attach-detach does not wait until the node has unmounted',
+    rule: 'call-order',
     process: 'control-plane',
     kube: (inner) =>
       seenAs(
@@ -214,36 +227,54 @@ export const MUTATIONS = {
   },
   'attach-to-two-nodes': {
     what: 'attach-detach takes every volume for one that many nodes may have',
+    rule: 'two-nodes',
     process: 'control-plane',
-    kube: (inner) =>
-      seenAs<PersistentVolume>(inner, persistentVolumes, (volume) => ({
+    kube(inner) {
+      const shared = 'ReadWriteMany';
+      const view = seenAs<PersistentVolume>(inner, persistentVolumes, (volume) => ({
         ...volume,
-        spec: { ...volume.spec, accessModes: [...(volume.spec.accessModes ?? []), 'ReadWriteMany'] },
-      })),
+        spec: { ...volume.spec, accessModes: [...(volume.spec.accessModes ?? []), shared] },
+      }));
+      return {
+        ...view,
+        update(resource, object, options) {
+          if (resource.plural !== persistentVolumes.plural) return inner.update(resource, object, options);
+          const { spec } = object as unknown as PersistentVolume;
+          const accessModes = spec.accessModes?.filter((mode, index) => index === 0 || mode !== shared) ?? [];
+          return inner.update(resource, { ...object, spec: { ...spec, accessModes } } as never, options);
+        },
+      };
+    },
   },
   'claim-unprotected': {
     what: 'a claim loses its protection while pods use it',
+    rule: 'finalizer-early',
     start: (world) => strip(world, persistentVolumeClaims as never, FINALIZER_PVC_PROTECTION),
   },
   'volume-unprotected': {
     what: 'a volume loses its protection while a claim has it',
+    rule: 'finalizer-early',
     start: (world) => strip(world, persistentVolumes as never, FINALIZER_PV_PROTECTION),
   },
   'leader-keeps-acting': {
     what: 'a leader that has lost its lease goes on',
+    rule: 'two-leaders',
     lead: (lead, process) => () => lead(process.signal),
   },
   'deaf-to-stop': {
     what: 'a component that is told to stop goes on',
+    rule: 'acts-after-stop',
     isDeaf: true,
   },
   'stage-not-sent': {
     what: 'the node takes NodeStageVolume for done without asking',
+    rule: 'call-order',
     process: 'node',
     csi: (inner) => onCall(inner, 'NodeStageVolume', async () => ({})),
   },
   'unstage-first': {
     what: 'the node unstages a volume before it unpublishes it',
+    rule: 'call-order',
     process: 'node',
     csi(inner) {
       const staging = new Map<unknown, unknown>();
@@ -268,6 +299,7 @@ export const MUTATIONS = {
   },
   'two-calls-at-once': {
     what: 'a component calls twice for one volume without waiting for the first answer',
+    rule: 'one-in-flight',
     csi: (inner) =>
       onCall(inner, '', (request, next) => {
         next(request).catch(() => {});
@@ -276,6 +308,7 @@ export const MUTATIONS = {
   },
   'no-backoff': {
     what: 'a call that fails is repeated at once, without end',
+    rule: 'hot-loop',
     csi: (inner) =>
       onCall(inner, '', async (request, next) => {
         for (let tries = 1; ; tries++) {
@@ -289,11 +322,13 @@ export const MUTATIONS = {
   },
   'records-not-written': {
     what: 'the node keeps no record of what it mounts',
+    rule: 'leak',
     process: 'node',
     files: (inner) => ({ ...inner, writeRecord: async () => {} }),
   },
   'pod-let-go-early': {
     what: 'the node lets a pod go before its volumes are unpublished',
+    rule: 'pod-early',
     start(world) {
       world.server.reader.subscribe<Pod>(pods, (before, after) => {
         if (before?.metadata.deletionTimestamp || !after?.metadata.deletionTimestamp || !after.spec.nodeName)
@@ -319,6 +354,7 @@ export const MUTATIONS = {
   },
   'secret-in-status': {
     what: 'the attacher puts a secret into the error that it reports',
+    rule: 'secret',
     process: 'attacher',
     kube: (inner, world) => ({
       ...inner,
@@ -339,6 +375,7 @@ export const MUTATIONS = {
   },
   'wrong-secret': {
     what: 'NodePublishVolume comes with the secret of NodeStageVolume',
+    rule: 'secret',
     process: 'node',
     csi(inner) {
       const kept = new Map<unknown, unknown>();
@@ -353,6 +390,7 @@ export const MUTATIONS = {
   },
   'claim-rebound': {
     what: 'two claims end up with one volume',
+    rule: 'two-claims',
     start(world) {
       const bound = (claim: PersistentVolumeClaim | undefined): boolean => claim?.status?.phase === 'Bound';
       world.server.reader.subscribe(persistentVolumeClaims, (before, after) => {

@@ -156,7 +156,8 @@ type Shape = Pick<Plan, 'drivers' | 'nodes' | 'classes'>;
 function planSteps({ drivers, nodes, classes }: Shape, random: SeededRandom): Step[] {
   const steps: Step[] = [];
   const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
-  const add = (atMs: number, deed: Deed): void => void steps.push({ atMs: Math.round(atMs), deed });
+  const add = (atMs: number, deed: Deed): void =>
+    void steps.push({ atMs: Math.min(Math.round(atMs), FAULTS_MS - 1), deed });
   const groups = 1 + random.int(3);
   for (let group = 0; group < groups; group++) {
     const startMs = random.int(FAULTS_MS / 2);

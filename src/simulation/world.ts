@@ -91,7 +91,7 @@ export class World {
   readonly users: Users;
   readonly #options: WorldOptions;
   readonly #random: SeededRandom;
-  readonly #mutation: Mutation;
+  readonly #mutation: Partial<Mutation>;
   readonly #heldDown = new Set<string>();
   readonly #stalled = new Set<string>();
   #calls = 0;
@@ -251,7 +251,7 @@ export class World {
     }
   }
 
-  #mutated({ name }: SimProcess): Mutation | undefined {
+  #mutated({ name }: SimProcess): Partial<Mutation> | undefined {
     return name.startsWith(this.#mutation.process ?? '') ? this.#mutation : undefined;
   }
 
