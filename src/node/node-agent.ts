@@ -4,6 +4,7 @@
 import { csiDrivers, nodes, pods } from '../api/kinds.ts';
 import type { CsiConnection } from '../csi/connect-csi.ts';
 import type { MountPorts } from '../csi-plugin/mount/mount-plugin.ts';
+import { volumeKeyOf } from '../csi-plugin/mount/mountable-volume.ts';
 import { createServiceAccountTokens } from '../csi-plugin/mount/service-account-tokens.ts';
 import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
 import { volumePaths } from '../csi-plugin/mount/volume-paths.ts';
@@ -21,7 +22,10 @@ import { createAllocatableUpdater } from './registration/allocatable-updater.ts'
 import { DriverRegistry } from './registration/driver-registry.ts';
 import { createNodeInfoWriter } from './registration/node-info-writer.ts';
 import { createPluginWatcher } from './registration/plugin-watcher.ts';
+import { ActualState } from './volume-manager/actual-state.ts';
+import { reconstruct } from './volume-manager/reconstruct.ts';
 import { createVolumeManager } from './volume-manager/volume-manager.ts';
+import { isAttachable } from './volume-manager/wait-for-attach.ts';
 
 export interface NodeAgentOptions {
   nodeName: string;
@@ -89,6 +93,12 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     ...common,
     host: options.host,
     labels: options.labels ?? {},
+    async volumesOnDisk() {
+      const actual = new ActualState();
+      await reconstruct(plugin, actual, log);
+      const attachable = [...actual.values()].filter(({ volume }) => isAttachable(volume, undefined));
+      return attachable.map(({ volume }) => volumeKeyOf(volume)).sort();
+    },
   });
   const volumes = createVolumeManager({
     ...common,

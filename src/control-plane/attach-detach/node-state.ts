@@ -17,11 +17,11 @@ export function isOutOfService(node: Node | undefined): boolean {
 }
 
 /**
- * Whether the node has the volume mounted. A node that is gone cannot deny it, and of a volume whose handle nobody
- * knows any more any volume of its driver may be the one.
+ * Whether the node has the volume mounted. A node that is gone, or was made anew and has not said anything of itself
+ * yet, cannot deny it, and of a volume whose handle nobody knows any more any volume of its driver may be the one.
  */
 export function reportsInUse(node: Node | undefined, volumeId: string, driver: string): boolean {
-  if (!node) return true;
+  if (!node?.status?.conditions?.length) return true;
   const inUse = node.status?.volumesInUse ?? [];
   if (volumeId.startsWith('pv:')) return inUse.some((name) => name.startsWith(uniqueVolumeName(driver, '')));
   return inUse.includes(volumeId);

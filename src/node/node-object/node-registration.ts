@@ -29,6 +29,8 @@ export function createNodeRegistration(ports: {
   host: HostFacts;
   /** Labels of its own for a new Node. */
   labels: Readonly<Record<string, string>>;
+  /** Names of the volumes that are, or may be, mounted from before the start. */
+  volumesOnDisk(): Promise<string[]>;
   clock: Clock;
   random: Random;
   log: Log;
@@ -49,12 +51,15 @@ export function createNodeRegistration(ports: {
         await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
       }
     }
-    await writeStatus(node, signal);
+    // A Node that says nothing of itself yet must not be taken for one that has nothing mounted.
+    const isNew = node.status?.conditions === undefined;
+    await writeStatus(node, signal, isNew ? { volumesInUse: await ports.volumesOnDisk() } : {});
     await renewLease(signal);
   }
 
-  async function writeStatus(node: Node, signal: AbortSignal): Promise<void> {
-    const patch = nodeStatusPatch(node, host, clock.now());
+  async function writeStatus(node: Node, signal: AbortSignal, further: object = {}): Promise<void> {
+    const { status } = nodeStatusPatch(node, host, clock.now());
+    const patch = { status: { ...status, ...further } };
     await kube.patch(nodes, { name: nodeName }, patch, { subresource: 'status', type: 'strategic', signal });
   }
 

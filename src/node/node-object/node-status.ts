@@ -45,7 +45,7 @@ export function missingLabels(
 }
 
 /** A strategic merge patch of the status: what belongs to others, such as `volumesAttached`, is not in it. */
-export function nodeStatusPatch(node: Node, host: HostFacts, nowMs: number): object {
+export function nodeStatusPatch(node: Node, host: HostFacts, nowMs: number): { status: object } {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const resources = {
     cpu: String(host.cpuCount),

@@ -19,6 +19,9 @@ import type { VolumeManager } from '../volume-manager/volume-manager.ts';
 import { podNeed } from './pod-phase.ts';
 import { podStatusPatch } from './pod-status.ts';
 
+/** From its binding a pod with a fast driver runs within a tenth of a second. */
+const PATIENCE_MS = 200;
+
 export interface PodLifecycle {
   /** Something about this pod's volumes has changed. */
   changed(podKey: string): void;
@@ -37,6 +40,8 @@ export function createPodLifecycle(ports: {
   metrics?: Metrics;
 }): PodLifecycle {
   const { kube, volumes, files, paths, clock, log } = ports;
+  /** Pods of which nothing has been said yet. */
+  const newSinceMs = new Map<string, number>();
   // From a cache that has not seen the last status, the same status would be written again and again.
   const latest = new ReadYourWrites(ports.pods);
 
@@ -53,12 +58,28 @@ export function createPodLifecycle(ports: {
       if (!pod) return done;
       const need = podNeed(pod, clock.now());
       if (need.kind === 'nothing') return await finish(pod, signal);
+      const patienceMs = reportPatienceMs(pod);
+      if (patienceMs > 0) return requeueAfter(patienceMs, 'its volumes may be there in a moment');
       await report(pod, signal);
       return need.untilMs === undefined
         ? done
         : requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
     },
   });
+
+  /** Most pods wait so shortly that it is not worth a word: their first word is that they run. */
+  function reportPatienceMs(pod: Pod): number {
+    const { uid } = pod.metadata;
+    const isNew = pod.status?.startTime === undefined && !pod.metadata.deletionTimestamp;
+    if (!isNew || volumes.stateOf(pod)?.ready !== false) {
+      newSinceMs.delete(uid);
+      return 0;
+    }
+    const nowMs = clock.monotonicMs();
+    const sinceMs = newSinceMs.get(uid) ?? nowMs;
+    newSinceMs.set(uid, sinceMs);
+    return sinceMs + PATIENCE_MS - nowMs;
+  }
 
   async function report(pod: Pod, signal: AbortSignal): Promise<void> {
     const state = volumes.stateOf(pod);
@@ -106,7 +127,11 @@ export function createPodLifecycle(ports: {
     changed: (podKey) => loop.add(podKey),
     async run(signal) {
       const add = (pod: Pod) => loop.add(keyOf(pod));
-      const stop = ports.pods.subscribe({ added: add, updated: (_before, pod) => add(pod) });
+      const stop = ports.pods.subscribe({
+        added: add,
+        updated: (_before, pod) => add(pod),
+        deleted: (pod) => newSinceMs.delete(pod.metadata.uid),
+      });
       try {
         await loop.run(signal);
       } finally {
