@@ -1,0 +1,23 @@
+// The proof that the checkers are worth something: each deliberate bug is noticed, by the rule that is there for it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MUTATIONS } from '../../src/simulation/mutations.ts';
+import { simulate } from '../../src/simulation/simulate.ts';
+import { makeStartImage } from '../../src/simulation/start-image.ts';
+
+/** Most are noticed by one of the first ten. */
+const MOST_SEEDS = 1000;
+
+for (const [name, mutation] of Object.entries(MUTATIONS)) {
+  test(`${name}: ${mutation.what}`, { timeout: 300_000 }, async (t) => {
+    const start = await makeStartImage();
+    for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+      const { violations } = await simulate(seed, { start, mutation });
+      if (violations[0]?.rule !== mutation.rule) continue;
+      t.diagnostic(`seed ${seed}: ${mutation.rule}: ${violations[0].text}`);
+      return;
+    }
+    assert.fail(`no seed up to ${MOST_SEEDS} was noticed by ${mutation.rule}`);
+  });
+}

@@ -1,0 +1,213 @@
+// Worlds written by hand, one for each bug that the simulation has found in Berth or that users of the official stack
+// report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
+
+import type { Fault } from '../../src/simulation/faults.ts';
+import type { ClassPlan, DriverPlan, EventPlan, Plan, Step } from '../../src/simulation/plan.ts';
+
+export interface Scenario {
+  readonly name: string;
+  /** What went wrong before. */
+  readonly was: string;
+  readonly plan: Plan;
+  readonly faults: readonly Fault[];
+  /** How many ways chance may take. */
+  readonly seeds: number;
+}
+
+const FULL: DriverPlan = {
+  name: 'd1.sim.berth',
+  short: 'd1',
+  attaches: true,
+  stages: true,
+  topology: false,
+  lists: false,
+  ephemeral: false,
+  replicas: 1,
+};
+const NOW: ClassPlan = {
+  name: 'd1-now',
+  driver: FULL.name,
+  reclaim: 'Delete',
+  binding: 'Immediate',
+  secrets: false,
+};
+
+interface World {
+  driver?: Partial<DriverPlan>;
+  classes?: Partial<ClassPlan>;
+  nodes?: number;
+  steps: Step[];
+  events?: EventPlan[];
+  intensity?: number;
+}
+
+function plan({ driver, classes, nodes = 1, steps, events = [], intensity = 0 }: World): Plan {
+  return {
+    seed: 0,
+    drivers: [{ ...FULL, ...driver }],
+    nodes: Array.from({ length: nodes }, (_, index) => ({ name: `n${index + 1}`, zone: 'a' })),
+    classes: [{ ...NOW, ...classes }],
+    steps,
+    events,
+    faultsMs: 120_000,
+    intensity,
+  };
+}
+
+const at = (seconds: number, deed: Step['deed']): Step => ({ atMs: seconds * 1000, deed });
+const claim = (seconds: number, name = 'a'): Step =>
+  at(seconds, { do: 'create-claim', name, className: NOW.name, mode: 'ReadWriteOnce' });
+const pod = (seconds: number, name = 'p', more: { node?: string } = {}): Step =>
+  at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
+const podGone = (seconds: number, name = 'p', graceSeconds = 1): Step =>
+  at(seconds, { do: 'delete-pod', name, graceSeconds });
+const claimGone = (seconds: number): Step => at(seconds, { do: 'delete-claim', name: 'a' });
+const event = (
+  seconds: number,
+  fault: EventPlan['fault'],
+  target: string,
+  forSeconds: number,
+): EventPlan => ({
+  id: `${fault} at ${seconds}`,
+  atMs: seconds * 1000,
+  fault,
+  target,
+  forMs: forSeconds * 1000,
+});
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a pod is deleted while its node is down',
+    was: 'found here: the node, started again, never let the pod go, because nothing woke it once all mounts were known',
+    plan: plan({
+      steps: [claim(1), pod(2), podGone(13)],
+      events: [event(10, 'node-lost', 'n1', 20)],
+    }),
+    faults: ['node-lost'],
+    seeds: 5,
+  },
+  {
+    name: 'a pod waits before it runs',
+    was: 'found here: what a condition said while the pod waited stayed beside "True", and was written for ever',
+    plan: plan({ driver: { attaches: true }, steps: [pod(1), claim(5)] }),
+    faults: [],
+    seeds: 3,
+  },
+  {
+    name: 'a claim is deleted while its node restarts in the middle of publishing, then the pod',
+    was: 'found here: the pod could not be understood again, so nobody tore down what it had',
+    plan: plan({
+      driver: { attaches: false },
+      steps: [claim(1), pod(2), claimGone(4), podGone(60, 'p', 0)],
+      events: [event(8, 'process-crash', 'node-n1', 5)],
+      intensity: 3,
+    }),
+    faults: ['process-crash', 'csi-crash-before', 'csi-crash-after'],
+    seeds: 30,
+  },
+  {
+    name: 'a volume is released while the provisioner has not seen its attachment',
+    was: 'found here: the provisioner deleted a volume that was attached',
+    plan: plan({ steps: [claim(1), pod(5), podGone(20), claimGone(20)], intensity: 5 }),
+    faults: ['watch-stalled', 'watch-late', 'watch-dropped'],
+    seeds: 40,
+  },
+  {
+    name: 'the PersistentVolume is made, its answer is lost, and the claim is deleted',
+    was: 'found here: CreateVolume was called once more, and made a second volume after the first was deleted',
+    plan: plan({ steps: [claim(1), claimGone(12)], intensity: 6 }),
+    faults: ['kube-lost-after', 'csi-past-deadline', 'csi-slow'],
+    seeds: 60,
+  },
+  {
+    name: 'a Node is deleted while it has a volume, and its agent starts again',
+    was: 'found here: the new Node did not say what was mounted, and the volume was detached under it',
+    plan: plan({
+      steps: [claim(1), pod(2), at(10, { do: 'delete-node', node: 'n1' })],
+      events: [event(60, 'process-crash', 'node-n1', 3)],
+      intensity: 4,
+    }),
+    faults: ['process-crash', 'csi-past-deadline', 'csi-slow'],
+    seeds: 20,
+  },
+  {
+    name: 'a claim is deleted in the middle of CreateVolume',
+    was: 'external-provisioner: volumes left behind by claims that go at the wrong moment',
+    plan: plan({ steps: [claim(1), at(1.03, { do: 'delete-claim', name: 'a' })], intensity: 6 }),
+    faults: ['csi-slow', 'csi-past-deadline', 'csi-lost-after', 'csi-crash-after', 'kube-crash-after'],
+    seeds: 60,
+  },
+  {
+    name: 'a pod moves to another node while the first is down',
+    was: 'Kubernetes: Multi-Attach errors, and volumes attached to two nodes',
+    plan: plan({
+      nodes: 2,
+      steps: [claim(1), pod(2, 'p', { node: 'n1' }), podGone(20, 'p', 0), pod(21, 'q', { node: 'n2' })],
+      events: [event(19, 'node-lost', 'n1', 40)],
+      intensity: 1,
+    }),
+    faults: ['node-lost', 'csi-slow', 'csi-lost-after', 'kube-lost-after'],
+    seeds: 20,
+  },
+  {
+    name: 'the leader loses its lease in the middle of a call',
+    was: 'sidecars: two leaders that attach and detach against each other',
+    plan: plan({
+      driver: { replicas: 2 },
+      steps: [claim(10), pod(11), podGone(30), claimGone(31)],
+      events: [
+        event(9, 'lease-stall', 'provisioner-d1-0', 30),
+        event(9, 'lease-stall', 'attacher-d1-0', 30),
+        event(25, 'lease-stall', 'attacher-d1-1', 30),
+      ],
+      intensity: 2,
+    }),
+    faults: ['lease-stall', 'csi-slow', 'csi-past-deadline'],
+    seeds: 20,
+  },
+  {
+    name: 'the storage says that a volume is detached before it is',
+    was: 'cloud drivers: the next attach fails for a while and has to be repeated',
+    plan: plan({
+      nodes: 2,
+      steps: [claim(1), pod(2, 'p', { node: 'n1' }), podGone(20), pod(22, 'q', { node: 'n2' })],
+      events: [event(15, 'storage-lies', FULL.name, 30)],
+    }),
+    faults: ['storage-lies'],
+    seeds: 5,
+  },
+  {
+    name: 'a node reboots with volumes mounted',
+    was: 'kubelet: pods stuck in Terminating because their mounts were gone',
+    plan: plan({
+      steps: [claim(1), pod(2), podGone(40)],
+      events: [event(30, 'node-reboot', 'n1', 5)],
+      intensity: 1,
+    }),
+    faults: ['node-reboot', 'csi-lost-before', 'kube-lost-before'],
+    seeds: 20,
+  },
+  {
+    name: 'secrets are deleted before their volume is',
+    was: 'external-provisioner: volumes that can never be deleted, without a word why',
+    plan: plan({
+      classes: { secrets: true },
+      steps: [
+        claim(1),
+        pod(2),
+        at(20, { do: 'delete-secret', className: NOW.name }),
+        podGone(25),
+        claimGone(26),
+      ],
+    }),
+    faults: [],
+    seeds: 3,
+  },
+  {
+    name: 'the storage is full for a while',
+    was: 'external-provisioner: claims that are never tried again',
+    plan: plan({ steps: [claim(10), pod(11)], events: [event(5, 'storage-full', FULL.name, 60)] }),
+    faults: ['storage-full'],
+    seeds: 3,
+  },
+];
