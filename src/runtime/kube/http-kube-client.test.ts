@@ -93,7 +93,7 @@ const verbs: {
   {
     name: 'apply',
     call: (kube) => kube.patch(pvcs, named, {}, { type: 'apply', force: true, fieldManager: 'm' }),
-    sent: { method: 'PATCH', query: { force: 'true', fieldManager: 'm' } },
+    sent: { method: 'PATCH', query: { force: 'true', fieldManager: 'm', fieldValidation: 'Ignore' } },
     type: 'application/apply-patch+yaml',
   },
   {

@@ -292,7 +292,9 @@ function writeQuery(options: WriteOptions): Query {
   return {
     fieldManager: options.fieldManager,
     dryRun: options.dryRun ? 'All' : undefined,
-    fieldValidation: options.fieldValidation,
+    // Without it a server decodes what it is sent a second time, strictly, to warn of fields it does not know. Our
+    // components send fields of types; whoever sends what a user wrote asks for more.
+    fieldValidation: options.fieldValidation ?? 'Ignore',
   };
 }
 
