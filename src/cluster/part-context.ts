@@ -5,12 +5,13 @@ import type { ApiServer, User } from '../apiserver/index.ts';
 import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Discovery, KubeClient } from '../runtime/kube.ts';
-import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import type { TraceBook } from './trace/trace-book.ts';
 import { tracedConnection } from './trace/traced-connection.ts';
 import { tracedLog } from './trace/traced-log.ts';
 import type { WritesUnderWay } from './trace/writes-under-way.ts';
+import { unreadMetrics } from './unread-metrics.ts';
 
 export interface PartContext {
   server: ApiServer;
@@ -38,7 +39,7 @@ export function partPorts(
   const { name, user, signal } = part;
   const log = tracedLog(context.log.with({ part: name }), name, book);
   const kube = writes.clientOf(name, server.client(user));
-  const metrics = createMetrics({ clock });
+  const metrics = unreadMetrics;
   return {
     kube,
     log,
