@@ -72,6 +72,16 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
   'csi-crash-after': 20,
 };
 
+/** One strike by script instead of by chance. */
+export interface Strike {
+  readonly fault: KubeFault | WatchFault | CsiFault;
+  readonly process: string;
+  /** `create persistentvolumes`, `watch pods` or `CreateVolume`. */
+  readonly call: string;
+  /** Which of these calls by this process, from 1 on. */
+  readonly nth: number;
+}
+
 export interface FaultOptions {
   random: SeededRandom;
   history: History;
@@ -80,6 +90,7 @@ export interface FaultOptions {
   intensity: number;
   /** Single strikes that are left out, by the name the history gives them. */
   skipped: ReadonlySet<string>;
+  script: readonly Strike[];
 }
 
 /** Decides which calls are struck. */
@@ -94,16 +105,17 @@ export class Faults {
     this.#options = options;
   }
 
-  kube(process: string): KubeFault | undefined {
-    return this.#draw(KUBE_FAULTS, `kube/${process}`, process);
+  kube(process: string, call: string): KubeFault | undefined {
+    return this.#scripted(process, call) ?? this.#draw(KUBE_FAULTS, `kube/${process}`, process);
   }
 
   watch(process: string, plural: string): WatchFault | undefined {
-    return this.#draw(WATCH_FAULTS, `watch/${process}/${plural}`, `${process} ${plural}`);
+    const scripted = this.#scripted<WatchFault>(process, `watch ${plural}`);
+    return scripted ?? this.#draw(WATCH_FAULTS, `watch/${process}/${plural}`, `${process} ${plural}`);
   }
 
-  csi(process: string): CsiFault | undefined {
-    return this.#draw(CSI_FAULTS, `csi/${process}`, process);
+  csi(process: string, method: string): CsiFault | undefined {
+    return this.#scripted(process, method) ?? this.#draw(CSI_FAULTS, `csi/${process}`, process);
   }
 
   /** Whether an event that was planned takes place. */
@@ -121,6 +133,18 @@ export class Faults {
     return stream;
   }
 
+  #scripted<F extends Strike['fault']>(process: string, call: string): F | undefined {
+    const { script, history } = this.#options;
+    if (!this.active || script.length === 0) return undefined;
+    const key = `script ${process} ${call}`;
+    const nth = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, nth);
+    const strike = script.find((each) => each.process === process && each.call === call && each.nth === nth);
+    if (strike === undefined) return undefined;
+    history.add({ kind: 'fault', fault: strike.fault, where: `${strike.fault} ${process} ${call} #${nth}` });
+    return strike.fault as F;
+  }
+
   #draw<F extends KubeFault | WatchFault | CsiFault>(
     kinds: readonly F[],
     streamName: string,
@@ -128,7 +152,9 @@ export class Faults {
   ): F | undefined {
     if (!this.active) return undefined;
     const { enabled, intensity, skipped, history } = this.#options;
-    let left = (this.stream(streamName).next() * 1000) / intensity;
+    // However bad it gets, every kind keeps its share.
+    const most = 1000 / kinds.reduce((sum, kind) => sum + RATES[kind], 0);
+    let left = (this.stream(streamName).next() * 1000) / Math.min(intensity, most);
     for (const kind of kinds) {
       left -= RATES[kind];
       if (left >= 0) continue;

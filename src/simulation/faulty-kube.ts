@@ -53,7 +53,7 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
         history.add({ kind: 'write', actor: process.name, verb, plural: resource.plural, key, outcome });
       }
     };
-    const fault = faults.kube(process.name);
+    const fault = faults.kube(process.name, `${verb} ${resource.plural}`);
     if (resource.plural === 'leases' && link.isStalled()) {
       await clock.sleep(4000, signal);
       throw unreachable(what);

@@ -70,7 +70,7 @@ export function faultyLink(link: CsiLink): CsiTransport {
       if (!reads) history.add({ ...entry, id, actor, call: facts } as never);
     };
     note({ kind: 'call' });
-    const fault = reads && method.name !== 'ListVolumes' ? undefined : faults.csi(process.name);
+    const fault = reads && method.name !== 'ListVolumes' ? undefined : faults.csi(process.name, method.name);
 
     const paceMs = (): number => {
       if (fault === 'csi-past-deadline') return options.timeoutMs + 500 + random.int(20_000);

@@ -2,7 +2,7 @@
 // and what breaks when. Made before anything runs, so that a failing run can be repeated with less of it.
 
 import type { SeededRandom } from '../runtime/random.ts';
-import type { EventFault } from './faults.ts';
+import type { EventFault, Strike } from './faults.ts';
 
 export interface DriverPlan {
   readonly name: string;
@@ -74,6 +74,8 @@ export interface Plan {
   readonly classes: readonly ClassPlan[];
   readonly steps: readonly Step[];
   readonly events: readonly EventPlan[];
+  /** Strikes that do not depend on chance. */
+  readonly script?: readonly Strike[];
   /** How long faults strike. */
   readonly faultsMs: number;
   /** Multiplies the rates of faults. */

@@ -127,6 +127,7 @@ export class World {
       enabled: options.enabled,
       intensity: Math.max(options.plan.intensity, 0.0001),
       skipped: options.skipped ?? new Set(),
+      script: options.plan.script ?? [],
     });
     this.admin = server.client(server.adminUser);
     this.users = new Users(this.admin, this.history, this.plan);

@@ -1,7 +1,7 @@
 // Worlds written by hand, one for each bug that the simulation has found in Berth or that users of the official stack
 // report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
 
-import type { Fault } from '../../src/simulation/faults.ts';
+import type { Fault, Strike } from '../../src/simulation/faults.ts';
 import type { ClassPlan, DriverPlan, EventPlan, Plan, Step } from '../../src/simulation/plan.ts';
 
 export interface Scenario {
@@ -38,10 +38,11 @@ interface World {
   nodes?: number;
   steps: Step[];
   events?: EventPlan[];
+  script?: Strike[];
   intensity?: number;
 }
 
-function plan({ driver, classes, nodes = 1, steps, events = [], intensity = 0 }: World): Plan {
+function plan({ driver, classes, nodes = 1, steps, events = [], script = [], intensity = 0 }: World): Plan {
   return {
     seed: 0,
     drivers: [{ ...FULL, ...driver }],
@@ -49,6 +50,7 @@ function plan({ driver, classes, nodes = 1, steps, events = [], intensity = 0 }:
     classes: [{ ...NOW, ...classes }],
     steps,
     events,
+    script,
     faultsMs: 120_000,
     intensity,
   };
@@ -80,18 +82,11 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'a pod is deleted while its node is down',
     was: 'found here: the node, started again, never let the pod go, because nothing woke it once all mounts were known',
     plan: plan({
-      steps: [claim(1), pod(2), podGone(13)],
+      steps: [claim(1), pod(12), podGone(14, 'p', 30)],
       events: [event(10, 'node-lost', 'n1', 20)],
     }),
     faults: ['node-lost'],
     seeds: 5,
-  },
-  {
-    name: 'a pod waits before it runs',
-    was: 'found here: what a condition said while the pod waited stayed beside "True", and was written for ever',
-    plan: plan({ driver: { attaches: true }, steps: [pod(1), claim(5)] }),
-    faults: [],
-    seeds: 3,
   },
   {
     name: 'a claim is deleted while its node restarts in the middle of publishing, then the pod',
@@ -108,16 +103,22 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'a volume is released while the provisioner has not seen its attachment',
     was: 'found here: the provisioner deleted a volume that was attached',
-    plan: plan({ steps: [claim(1), pod(5), podGone(20), claimGone(20)], intensity: 5 }),
+    plan: plan({ steps: [claim(1), pod(5), podGone(20), claimGone(20)], intensity: 8 }),
     faults: ['watch-stalled', 'watch-late', 'watch-dropped'],
     seeds: 40,
   },
   {
     name: 'the PersistentVolume is made, its answer is lost, and the claim is deleted',
     was: 'found here: CreateVolume was called once more, and made a second volume after the first was deleted',
-    plan: plan({ steps: [claim(1), claimGone(12)], intensity: 6 }),
-    faults: ['kube-lost-after', 'csi-past-deadline', 'csi-slow'],
-    seeds: 60,
+    plan: plan({
+      steps: [claim(1), claimGone(5)],
+      script: [
+        { fault: 'kube-lost-after', process: 'provisioner-d1-0', call: 'create persistentvolumes', nth: 1 },
+        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
   },
   {
     name: 'a Node is deleted while it has a volume, and its agent starts again',
