@@ -111,7 +111,7 @@ export async function runControlPlaneProcess(
       instance: identity,
     });
     const lead = async (leading: AbortSignal): Promise<void> => {
-      const informers = createInformers({ ...ports, kube, metrics });
+      const informers = createInformers({ ...ports, kube, metrics, ownsObjects: true });
       const controller = program.create({ ...ports, kube, discovery: kube, informers, recorder, metrics });
       informers.start(leading);
       log.info('Running', { controllers: controller.name });

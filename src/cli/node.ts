@@ -71,7 +71,7 @@ export const command = defineCommand({
       ...(flags.kubeApiQps !== undefined && { qps: flags.kubeApiQps }),
       ...(flags.kubeApiBurst !== undefined && { burst: flags.kubeApiBurst }),
     });
-    const informers = createInformers({ ...ports, kube });
+    const informers = createInformers({ ...ports, kube, ownsObjects: true });
     const recorder = createEventRecorder({ ...ports, kube, component: 'kubelet', instance: nodeName });
     const agent = createNodeAgent({
       ...ports,

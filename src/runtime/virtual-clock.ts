@@ -74,6 +74,11 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** The monotonic instant at which the next timer is due; undefined when none is set. */
+  get nextTimerMs(): number | undefined {
+    return this.#timers.peek()?.dueMs;
+  }
+
   /** Makes the wall clock jump, as when an operator or NTP sets it; timers and `monotonicMs` do not notice. */
   wallJump(byMs: number): void {
     this.#wallOffsetMs += byMs;

@@ -22,6 +22,11 @@ export interface InformerPorts {
   freeze?: boolean;
   /** Whether to try streaming lists first; true unless told otherwise. */
   streams?: boolean;
+  /**
+   * The objects belong to these informers alone, as those from HTTP do: who owns which field, often half of an object
+   * and read by nobody here, is dropped from them in place. A write without it leaves it as it is on the server.
+   */
+  ownsObjects?: boolean;
 }
 
 const PAGE_SIZE = 500;
@@ -261,6 +266,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #prepare(object: T): T {
     let prepared = object;
     try {
+      if (this.#ports.ownsObjects) delete object.metadata.managedFields;
       prepared = this.#options.trim?.(object) ?? object;
     } catch (error) {
       this.#log.error('trim threw; the whole object is cached', error, { key: keyOf(object) });

@@ -100,3 +100,24 @@ for (const [door, open] of Object.entries(doors)) {
     assert.equal(classes.get('after')?.kind, 'StorageClass');
   });
 }
+
+test('informers that own their objects cache no ownership of fields, and writes from such a cache keep it', async (t) => {
+  const { http } = await start(t);
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  await http.create(configMaps, draft('1'), { fieldManager: 'maker' });
+  const informers = createInformers({ ...ports, kube: http, ownsObjects: true });
+  const cache = informers.of(configMaps);
+  informers.start(stop.signal);
+  await cache.synced();
+  const cached = cache.get('default/a');
+  assert.ok(cached);
+  assert.equal(cached.metadata.managedFields, undefined);
+  await http.update(
+    configMaps,
+    { ...cached, data: { ...cached.data, more: 'x' } },
+    { fieldManager: 'other' },
+  );
+  const { managedFields = [] } = (await http.get(configMaps, name)).metadata;
+  assert.deepEqual(managedFields.map(({ manager }) => manager).sort(), ['maker', 'other']);
+});

@@ -157,7 +157,7 @@ export async function runProgram(
       return recorder;
     };
     const lead = async (signal: AbortSignal): Promise<void> => {
-      const informers = createInformers({ kube, clock, random, log, metrics });
+      const informers = createInformers({ kube, clock, random, log, metrics, ownsObjects: true });
       const ports = { kube, informers, csi, driver, clock, random, log, metrics };
       const sidecar = program.create({ ...ports, env: context.env, identity, kubeWith }, recorderFor);
       informers.start(signal);
