@@ -51,7 +51,9 @@ export class Relations {
     if (entry.kind === 'api' && this.#tokens.has(entry.self)) return true;
     if (entry.kind === 'api' && entry.object.kind !== 'Event') return false;
     if (entry.kind === 'csi' && entry.podUid !== undefined && !this.#podUids.has(entry.podUid)) return false;
-    return entry.links.some((link) => this.#tokens.has(link));
+    // That a call was for a pod of the claim does not make it one for the claim's volume.
+    const ofPod = entry.kind === 'csi' && this.#subject.kind === 'claim' && podUidToken('');
+    return entry.links.some((link) => this.#tokens.has(link) && !(ofPod && link.startsWith(ofPod)));
   }
 
   #add(tokens: readonly Token[]): void {
