@@ -6,11 +6,9 @@ import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { lacking, programPath } from '../capabilities.ts';
-import { berth, type Ended, mountsBelow, run, startUp, temporaryDirectory } from './up-process.ts';
+import { BERTH, berth, type Ended, mountsBelow, run, startUp, temporaryDirectory } from './up-process.ts';
 
-const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 const root = { skip: lacking('root') };
 
 /** One line that says what is wrong, and nothing else. */

@@ -7,11 +7,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { lacking, peerPath } from '../capabilities.ts';
-import { claimAndPod, mountsBelow, run, startUp, temporaryDirectory } from './up-process.ts';
+import { BERTH, claimAndPod, mountsBelow, run, startUp, temporaryDirectory } from './up-process.ts';
 
-const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 const skip = lacking('root', 'kubectl');
 
 async function startDriver(

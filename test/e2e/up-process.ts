@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));
+export const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 export const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url));
 
 export interface Ended {

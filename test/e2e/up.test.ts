@@ -1,11 +1,15 @@
 // `berth up` as a process, driven with kubectl: volumes on two nodes, moved, shared, and across restarts.
 
 import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it, test } from 'node:test';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it, type TestContext, test } from 'node:test';
 import { lacking } from '../capabilities.ts';
 import {
+  BERTH,
   claimAndPod,
   claimOf,
   mountsBelow,
@@ -155,4 +159,54 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await nothingLeft(second);
     assert.equal(await second.stop(), 0);
   });
+}
+
+test('[MNT-4] a node that runs by itself is killed with a volume mounted, and takes it over when it is back', {
+  skip,
+}, async (t) => {
+  const dataDir = join(await temporaryDirectory(t), 'd');
+  const up = await startUp(t, dataDir, ['--without', 'node-2']);
+  const first = await startNode(t, dataDir, 'node-2');
+  await up.apply(claimAndPod('here', { node: 'node-2' }));
+  await up.apply(claimAndPod('gone', { node: 'node-2' }));
+  const { data = '' } = await up.published('here');
+  await up.published('gone');
+  await writeFile(join(data, 'word'), 'survives');
+  await end(first, 'SIGKILL');
+  await up.kubectl('delete', 'pod', 'gone', '--wait=false');
+  // Nobody unmounts while the node is away, and nobody forgets that it is to be done.
+  assert.equal(mountsBelow(dataDir).length, 4);
+  await startNode(t, dataDir, 'node-2');
+  await up.kubectl('wait', 'pod/gone', '--for=delete', '--timeout=45s');
+  assert.equal(await readFile(join(data, 'word'), 'utf8'), 'survives');
+  assert.equal((await up.published('here')).data, data);
+  await up.kubectl('delete', 'pod/here', 'pvc/here', 'pvc/gone');
+  await nothingLeft(up);
+  assert.equal(await up.stop(), 0);
+});
+
+/** `berth node` with the identity that `berth up` left for it. */
+async function startNode(t: TestContext, dataDir: string, name: string): Promise<ChildProcess> {
+  const child = spawn(
+    process.execPath,
+    [
+      BERTH,
+      'node',
+      `--hostname-override=${name}`,
+      `--root-dir=${join(dataDir, 'n', name)}`,
+      `--kubeconfig=${join(dataDir, 'kubeconfigs', `${name}.kubeconfig`)}`,
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  t.after(() => end(child, 'SIGKILL'));
+  for await (const line of createInterface({ input: child.stdout })) if (line.startsWith('ready ')) break;
+  assert.equal(child.exitCode, null);
+  return child;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
 }
