@@ -41,8 +41,8 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   /** Calls `updated(x, x)` for everything at this period; 0 or absent: never. */
   resyncMs?: number;
   /**
-   * The kind may not be installed (a CRD): the informer then counts as synced and empty, says so once, looks again
-   * with backoff, and fills when the kind appears.
+   * The kind may not be installed (a CRD), or not be for this account to read: the informer then counts as synced and
+   * empty, says so once, looks again with backoff, and fills when the kind appears.
    */
   optional?: boolean;
 }

@@ -94,6 +94,20 @@ const cases: Case[] = [
     effects: ['unstage', 'swap', 'absent', 'wait'],
   },
   {
+    name: 'an optional kind that may not be read is an empty kind too',
+    given: optional,
+    when: failure('Forbidden', 403),
+    then: { phase: { name: 'waiting', then: 'list' } },
+    effects: ['unstage', 'swap', 'absent', 'wait'],
+  },
+  {
+    name: 'an optional kind that was read and now may not be keeps what is cached',
+    given: { ...optional, resourceVersion: '10' },
+    when: failure('Forbidden', 403),
+    then: { phase: { name: 'waiting', then: 'list' }, resourceVersion: '10' },
+    effects: ['unstage', 'report', 'wait'],
+  },
+  {
     name: 'a streaming list stages initial events',
     given: streaming,
     when: { kind: 'event', event: { type: 'ADDED', object: a } },

@@ -46,8 +46,8 @@ export type Effect<T extends KubeObject = KubeObject> =
   | { kind: 'swap' }
   | { kind: 'apply'; type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
   | { kind: 'report'; error: unknown; then: 'list' | 'watch' }
-  /** The optional kind is not installed. */
-  | { kind: 'absent' }
+  /** The optional kind is not installed, or not for us to read. */
+  | { kind: 'absent'; error: unknown }
   /** Sleep before the phase `waiting` ends; the performer adds jitter. */
   | { kind: 'wait'; delayMs: number };
 
@@ -199,7 +199,7 @@ function onFailed<T extends KubeObject>(state: MachineState, error: unknown, liv
 }
 
 function onStreamFailed<T extends KubeObject>(state: MachineState, error: unknown): Transition<T> {
-  if (isAbsent(state, error)) return absent(state);
+  if (isAbsent(state, error)) return absent(state, error);
   if (refusesStreaming(error)) {
     const next = { ...state, streams: false };
     return { state: { ...next, phase: listPhase(next) }, effects: [{ kind: 'unstage' }] };
@@ -217,7 +217,7 @@ function onListFailed<T extends KubeObject>(
   phase: Extract<Phase, { name: 'listing' }>,
   error: unknown,
 ): Transition<T> {
-  if (isAbsent(state, error)) return absent(state);
+  if (isAbsent(state, error)) return absent(state, error);
   if (isExpired(error) && phase.continue !== undefined) {
     // The pages took longer than the server keeps history: ask for everything at once, which cannot expire.
     return {
@@ -275,18 +275,23 @@ function retry<T extends KubeObject>(
   };
 }
 
+/**
+ * Who has no right to a kind is told so, installed or not. A right that is lost later is another matter: what is cached
+ * stays, and the right may come back.
+ */
 function isAbsent(state: MachineState, error: unknown): boolean {
-  return state.optional && error instanceof KubeError && error.code === 404;
+  if (!state.optional || !(error instanceof KubeError)) return false;
+  return error.code === 404 || (error.code === 403 && state.resourceVersion === '');
 }
 
-function absent<T extends KubeObject>(state: MachineState): Transition<T> {
+function absent<T extends KubeObject>(state: MachineState, error: unknown): Transition<T> {
   const failures = state.failures + 1;
   return {
     state: { ...state, failures, resourceVersion: '', phase: { name: 'waiting', then: 'list' } },
     effects: [
       { kind: 'unstage' },
       { kind: 'swap' },
-      { kind: 'absent' },
+      { kind: 'absent', error },
       { kind: 'wait', delayMs: backoffMs(failures) },
     ],
   };

@@ -5,6 +5,7 @@
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
 import type { Informer, InformerHandler, InformerOptions } from '../informer.ts';
 import type { KubeClient, Selection } from '../kube.ts';
+import { isForbidden } from '../kube-error.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
@@ -216,7 +217,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         this.#apply(effect.type, this.#prepare(effect.object));
         return;
       case 'absent':
-        if (!this.#saidAbsent) this.#log.info('the kind is not installed; looking again from time to time');
+        if (!this.#saidAbsent) this.#sayAbsent(effect.error);
         this.#saidAbsent = true;
         return;
       case 'report':
@@ -226,6 +227,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         this.#delayMs = effect.delayMs;
         return;
     }
+  }
+
+  #sayAbsent(error: unknown): void {
+    const next = 'looking again from time to time';
+    if (isForbidden(error))
+      this.#log.warn(`the kind may not be read and counts as not installed; ${next}`, { error });
+    else this.#log.info(`the kind is not installed; ${next}`);
   }
 
   #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
