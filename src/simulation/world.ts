@@ -6,15 +6,10 @@ import * as kinds from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { keyOf } from '../api/object.ts';
 import { type ApiServer, createApiServer } from '../apiserver/api-server.ts';
-import { createAttachDetach } from '../control-plane/attach-detach/attach-detach.ts';
-import { createBinder } from '../control-plane/binder/binder.ts';
-import { createEphemeralClaims } from '../control-plane/ephemeral/ephemeral-claims.ts';
-import { createGarbageCollector } from '../control-plane/garbage-collector/garbage-collector.ts';
-import { createPodGc } from '../control-plane/pod-gc/pod-gc.ts';
-import { createClaimProtection } from '../control-plane/protection/claim-protection.ts';
-import { createVolumeProtection } from '../control-plane/protection/volume-protection.ts';
+import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import type { User } from '../apiserver/pipeline.ts';
+import { controllers } from '../control-plane/index.ts';
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
-import { createStatefulSetController } from '../control-plane/statefulset/statefulset-controller.ts';
 import type { CsiTransport } from '../csi/transport.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
@@ -67,6 +62,8 @@ const FOLLOWED: readonly Resource<KubeObject>[] = [
   kinds.secrets,
   kinds.statefulSets,
 ] as readonly Resource[] as readonly Resource<KubeObject>[];
+
+const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
 const NODE_HOST = {
   os: 'linux',
@@ -311,20 +308,19 @@ export class World {
     const kube = this.#kubeFor(process, random);
     const common = this.#common(process, kube, random);
     const informers = createInformers(common);
-    const ports = { ...common, informers, discovery: kube };
-    const controllers = [
-      createBinder(ports),
-      createAttachDetach(ports),
-      createClaimProtection(ports),
-      createVolumeProtection(ports),
-      createScheduler(ports),
-      createEphemeralClaims(ports),
-      createPodGc(ports),
-      createStatefulSetController(ports),
-      createGarbageCollector(ports),
+    // What is read is shared; what is written is written, and allowed, in each controller's own name.
+    const portsFor = (user: User) => {
+      const own = this.#kubeFor(process, random, user);
+      return { ...common, kube: own, informers, discovery: own };
+    };
+    const parts = [
+      ...controllers.map(({ account, create }) =>
+        create(portsFor(serviceAccountUser('kube-system', account))),
+      ),
+      createScheduler(portsFor(SCHEDULER)),
     ];
     informers.start(process.signal);
-    await Promise.all(controllers.map((controller) => controller.run(process.signal)));
+    await Promise.all(parts.map((part) => part.run(process.signal)));
   }
 
   async #runSidecar(
@@ -335,7 +331,7 @@ export class World {
     random: SeededRandom,
   ): Promise<void> {
     const backend = [...this.backends.values()].find(({ plan }) => plan.short === short) as StorageBackend;
-    const kube = this.#kubeFor(process, random);
+    const kube = this.#kubeFor(process, random, serviceAccountUser('kube-system', `csi-${kind}`));
     const csi = this.#linkFor(process, backend, '', random);
     const { clock, signal } = process;
     const common = this.#common(process, kube, random);
