@@ -14,7 +14,7 @@ import {
 } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { claimNameOf } from '../api/volumes.ts';
-import { FINALIZER_PROVISIONING } from '../api/well-known.ts';
+import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
 import type { World } from './world.ts';
 
 /** What users wait for, in words; empty when everybody has what they asked for. */
@@ -37,7 +37,9 @@ export function expectations(world: World): string[] {
     if (claim.status?.phase === 'Bound' || isLost(claim, volumes)) continue;
     const storageClass = classOf(claim);
     if (storageClass === undefined) continue;
-    const isAwaited = allPods.some((pod) => claimKeys(pod).includes(key) && !pod.metadata.deletionTimestamp);
+    const isAwaited = allPods.some(
+      (pod) => claimKeys(pod).includes(key) && !pod.metadata.deletionTimestamp && !isPlacedBefore(pod, claim),
+    );
     if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) waits.push(`claim ${key} is not bound`);
   }
   for (const pod of allPods) {
@@ -68,7 +70,8 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean
       return false;
     }
     if (claim.metadata.deletionTimestamp || isLost(claim, volumes)) return false;
-    if (claim.status?.phase !== 'Bound' && classOf(claim) === undefined) return false;
+    if (claim.status?.phase !== 'Bound' && (classOf(claim) === undefined || isPlacedBefore(pod, claim)))
+      return false;
     const volume = volumes.get(claim.spec.volumeName ?? '');
     if (volume?.metadata.deletionTimestamp) return false;
     if (claim.spec.accessModes?.includes('ReadWriteMany')) continue;
@@ -77,6 +80,14 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean
     if (rivals.length > 0) return false;
   }
   return true;
+}
+
+/**
+ * The scheduler placed the pod for an earlier claim of this name. As in Kubernetes, nobody then chooses a node for the
+ * new one: the pod has to be made anew.
+ */
+function isPlacedBefore(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  return pod.spec.nodeName !== undefined && claim.metadata.annotations?.[ANN_SELECTED_NODE] === undefined;
 }
 
 /** Its volume was deleted under it. */

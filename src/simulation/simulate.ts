@@ -15,6 +15,7 @@ import { World } from './world.ts';
 /** Longer than any backoff of any component twice over: what has not happened by then will not. */
 const CONVERGE_MS = 15 * 60_000;
 const LOOK_MS = 1000;
+const LOOK_AGAIN_MS = 60_000;
 
 export interface SimulateOptions extends PlanOptions {
   start: StartImage;
@@ -81,6 +82,8 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   if (!isOver()) {
     phase('delete');
     await world.users.deleteEverything();
+    // What a controller made of a set in the last moment is found by whoever looks once more.
+    clock.setTimeout(() => void world.users.deleteEverything(), LOOK_AGAIN_MS);
     await untilRest('leak', () => remains(world));
   }
   if (!isOver()) phase('end');

@@ -12,6 +12,9 @@ import {
 } from '../../api/well-known.ts';
 import type { Checker, Rules } from './index.ts';
 
+/** Longer than a slow request: between looking for pods and letting the claim go. */
+const LATE_MS = 15_000;
+
 export function finalizerChecker({ violate }: Rules): Checker {
   const claims = new Map<string, PersistentVolumeClaim>();
   const volumes = new Map<string, PersistentVolume>();
@@ -23,6 +26,9 @@ export function finalizerChecker({ violate }: Rules): Checker {
     pods,
     volumeattachments: attachments,
   } as never;
+  /** By UID: when a pod was given its node, and when a claim began to go. */
+  const placedAtMs = new Map<string, number>();
+  const deletedAtMs = new Map<string, number>();
   /** Volume IDs that exist. */
   const stored = new Set<string>();
   /** `id node` that are attached. */
@@ -31,7 +37,7 @@ export function finalizerChecker({ violate }: Rules): Checker {
   const say = (kind: string, key: string, finalizer: string, why: string): void =>
     violate('finalizer-early', `${finalizer} left ${kind} ${key}: ${why}`);
 
-  function lost(plural: string, key: string, before: KubeObject, finalizer: string): void {
+  function lost(plural: string, key: string, before: KubeObject, finalizer: string, atMs: number): void {
     if (plural === 'volumeattachments') {
       const { spec } = before as VolumeAttachment;
       if (finalizer !== attacherFinalizer(spec.attacher)) return;
@@ -40,11 +46,15 @@ export function finalizerChecker({ violate }: Rules): Checker {
         say('VolumeAttachment', key, finalizer, 'its volume is attached');
     } else if (plural === 'persistentvolumes') lostByVolume(key, before as PersistentVolume, finalizer);
     else if (plural === 'persistentvolumeclaims' && finalizer === FINALIZER_PVC_PROTECTION) {
+      const deletedMs = deletedAtMs.get(before.metadata.uid) ?? atMs;
       for (const [podKey, pod] of pods) {
         if (isTerminated(pod) || !pod.spec.nodeName || pod.metadata.namespace !== before.metadata.namespace)
           continue;
         const uses = pod.spec.volumes?.some((each) => claimNameOf(pod, each) === before.metadata.name);
-        if (uses) say('claim', key, finalizer, `pod ${podKey} uses it`);
+        const placedMs = placedAtMs.get(pod.metadata.uid) ?? 0;
+        // One that was placed for a claim on its way out, while that was being let go, will not get it.
+        const isLate = placedMs > deletedMs && atMs - placedMs < LATE_MS;
+        if (uses && !isLate) say('claim', key, finalizer, `pod ${podKey} uses it`);
       }
     }
   }
@@ -82,10 +92,16 @@ export function finalizerChecker({ violate }: Rules): Checker {
     if (known === undefined) return;
     if (before) {
       for (const finalizer of before.metadata.finalizers ?? []) {
-        if (!after?.metadata.finalizers?.includes(finalizer)) lost(plural, key, before, finalizer);
+        if (!after?.metadata.finalizers?.includes(finalizer))
+          lost(plural, key, before, finalizer, entry.atMs);
       }
     }
-    if (after) known.set(key, after);
-    else known.delete(key);
+    if (after) {
+      const { uid, deletionTimestamp } = after.metadata;
+      if (deletionTimestamp && !deletedAtMs.has(uid)) deletedAtMs.set(uid, entry.atMs);
+      if (plural === 'pods' && (after as Pod).spec.nodeName && !placedAtMs.has(uid))
+        placedAtMs.set(uid, entry.atMs);
+      known.set(key, after);
+    } else known.delete(key);
   };
 }

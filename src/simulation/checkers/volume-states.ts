@@ -17,6 +17,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   const claims = new Map<string, PersistentVolumeClaim>();
   const volumes = new Map<string, PersistentVolume>();
   const nodes = new Set<string>();
+  const gonePods = new Set<string>();
   /** UIDs of pods whose object went while something was published for them. */
   const abandoned = new Set<string>();
   const driverOf = new Map(plan.drivers.map((driver) => [driver.name, driver]));
@@ -107,7 +108,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     // What is staged without being attached nobody outside of its node knows of; nor what a user tore from its pod.
     for (const [node, paths] of state.published) {
       for (const path of paths) {
-        if (!abandoned.has(podUidOf(path))) say('deleted-in-use', `while published on ${node}`);
+        if (!gonePods.has(podUidOf(path))) say('deleted-in-use', `while published on ${node}`);
       }
     }
     for (const { metadata, spec } of objectsOf(id)) {
@@ -121,6 +122,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   }
 
   function podGone(uid: string): void {
+    gonePods.add(uid);
     for (const { published } of states.values()) {
       for (const paths of published.values()) {
         for (const path of paths) if (podUidOf(path) === uid) abandoned.add(uid);
