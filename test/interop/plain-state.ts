@@ -7,15 +7,15 @@ import type { KubeObject } from '../../src/api/object.ts';
 export type PlainState = Record<string, unknown>;
 
 const DROPPED = new Set(['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation']);
+const UID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 
-/** `also` are objects that are gone, whose UIDs others may still hold. */
-export function plainState(objects: readonly KubeObject[], also: readonly KubeObject[] = []): PlainState {
-  const owners = new Map([...also, ...objects].map((object) => [object.metadata.uid, nameOf(object)]));
+export function plainState(objects: readonly KubeObject[]): PlainState {
+  const owners = new Map(objects.map((object) => [object.metadata.uid, nameOf(object)]));
   const withoutUids = (text: string): string => {
     let plain = text;
     for (const [uid, owner] of owners) plain = plain.replaceAll(uid, `<UID of ${owner}>`);
-    return plain;
+    return plain.replaceAll(UID, '<UID of something gone>');
   };
   const plain = (value: unknown, key = ''): unknown => {
     if (typeof value === 'string') return TIME.test(value) ? '<time>' : withoutUids(value);
@@ -24,8 +24,7 @@ export function plainState(objects: readonly KubeObject[], also: readonly KubeOb
     const entries = Object.entries(value)
       .filter(([name, inner]) => !isDropped(name, inner, key))
       .map(([name, inner]) => [withoutUids(name), plain(inner, name)] as const)
-      // Nothing and an empty list or map mean the same to every reader.
-      .filter(([, inner]) => !isEmpty(inner))
+      .filter(([, inner]) => !isNothing(inner))
       .sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries);
   };
@@ -38,8 +37,10 @@ function isDropped(name: string, value: unknown, parent: string): boolean {
   return (name === 'resourceVersion' && typeof value === 'string') || name === 'observedGeneration';
 }
 
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+/** A field that Go programs cannot tell from one that is not there: some write it, some leave it out. */
+function isNothing(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === '' || value === 0 || value === false;
 }
 
 function nameOf({ kind, metadata: { namespace, name } }: KubeObject): string {

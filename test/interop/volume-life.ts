@@ -95,13 +95,10 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
       running.start(berth(command), [`--kubeconfig=${kubeconfig}`, '--leader-elect=false']);
     }
     await makeWorld(kube);
-    const read = async (also: KubeObject[] = []): Promise<PlainState> => {
+    const read = async (): Promise<PlainState> => {
       const kinds = [persistentVolumes, persistentVolumeClaims, volumeAttachments] as Resource[];
       const lists = await Promise.all(kinds.map((kind) => kube.list(kind)));
-      return plainState(
-        lists.flatMap(({ items }) => items),
-        also,
-      );
+      return plainState(lists.flatMap(({ items }) => items));
     };
 
     const claim = await kube.create(persistentVolumeClaims, {

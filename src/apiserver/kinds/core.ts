@@ -92,10 +92,24 @@ const podKind = defineKind({
   setDefaults(pod) {
     const spec = ensureMap(pod, 'spec');
     setPodSpecDefaults(spec);
+    // Of pods themselves, not of templates.
+    setDefault(spec, 'enableServiceLinks', true);
     setPodRequestDefaults(spec);
   },
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClassOf(mapOf(pod.spec) ?? {}) };
+  },
+  stampTimes(next, current, now) {
+    if (current !== undefined || !next.spec?.schedulingGates?.length) return;
+    ensureMap(next, 'status').conditions = [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        lastTransitionTime: now,
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ];
   },
   prepareForUpdate(next, current, subresource) {
     if (subresource !== 'status') return;

@@ -423,6 +423,17 @@ test('pods are defaulted as Kubernetes does it', () => {
   assert.deepEqual(pod.status, { phase: 'Pending', qosClass: 'Guaranteed' });
 });
 
+test('a pod with scheduling gates says from the start that it waits for them', () => {
+  const kind = kindNamed('Pod');
+  const pod = object('Pod', { spec: { schedulingGates: [{ name: 'g' }] } }) as KubeObject & Body;
+  kind.stampTimes?.(pod, undefined, '2026-01-01T00:00:00Z');
+  const [condition] = (pod.status as { conditions: Body[] }).conditions;
+  assert.deepEqual(
+    [condition?.type, condition?.status, condition?.reason],
+    ['PodScheduled', 'False', 'SchedulingGated'],
+  );
+});
+
 test('a volume notes when its phase last changed, unless the writer says when that was', () => {
   const kind = kindNamed('PersistentVolume');
   const at = (status?: Body) => object('PersistentVolume', status ? { status } : {}) as KubeObject & Body;

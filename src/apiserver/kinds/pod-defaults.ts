@@ -10,7 +10,6 @@ export function setPodSpecDefaults(spec: LooseMap): void {
   setDefault(spec, 'terminationGracePeriodSeconds', 30);
   setDefault(spec, 'dnsPolicy', 'ClusterFirst');
   setDefault(spec, 'schedulerName', 'default-scheduler');
-  setDefault(spec, 'enableServiceLinks', true);
   ensureMap(spec, 'securityContext');
   // The two spellings of the account name are kept equal, the newer one winning.
   const account = stringOf(spec.serviceAccountName) || stringOf(spec.serviceAccount);

@@ -11,6 +11,7 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { onlyEmbedded } from '../testing/test-api.ts';
 import { DRIVER, READY, attachDetachWorld as world } from './testing/attach-detach-world.ts';
 
 const SIX_MINUTES = 6 * 60_000;
@@ -330,7 +331,9 @@ const inline = (volumeHandle?: string): PodVolume => ({
   },
 });
 
-test('[INL-4] a persistent inline volume is attached with its whole source, and detached after the pod is gone', async (t) => {
+test('[INL-4] a persistent inline volume is attached with its whole source, and detached after the pod is gone', {
+  skip: onlyEmbedded('Kubernetes has no persistent inline volumes'),
+}, async (t) => {
   const w = await world(t);
   await w.startController();
   await w.node('n1');

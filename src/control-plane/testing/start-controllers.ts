@@ -1,10 +1,7 @@
-// Test support: controllers on a real API server in memory, each under the account that Kubernetes gives it.
+// Test support: controllers on an API server (test-api.ts says which), each under the account that Kubernetes gives it.
 
-import type { TestContext } from 'node:test';
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { ApiServer } from '../../apiserver/api-server.ts';
 import { serviceAccountUser } from '../../apiserver/auth/users.ts';
-import { testServer } from '../../apiserver/test-server.ts';
 import { realClock } from '../../runtime/clock.ts';
 import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
@@ -13,9 +10,10 @@ import type { Discovery, KubeClient } from '../../runtime/kube.ts';
 import { type MemoryLog, memoryLog } from '../../runtime/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import type { Controller, DiscoveringPorts } from '../controller.ts';
+import { type TestApi, type TestScope, testApi } from './test-api.ts';
 
 export interface Started {
-  server: ApiServer;
+  server: TestApi;
   /** As an administrator: what the test does and looks at. */
   kube: KubeClient & Discovery;
   informers: Informers;
@@ -36,11 +34,11 @@ export interface Row {
 }
 
 export async function startControllers(
-  t: Pick<TestContext, 'after'>,
+  t: TestScope,
   rows: readonly Row[],
-  given: { server?: ApiServer } = {},
+  given: { server?: TestApi } = {},
 ): Promise<Started> {
-  const server = given.server ?? (await testServer(t));
+  const server = given.server ?? (await testApi(t));
   const log = memoryLog();
   const common = { clock: realClock, random: seededRandom('controllers'), log };
   const kube = server.client(server.adminUser);

@@ -1,7 +1,6 @@
 // Test support: attach-detach under virtual time and its own account, on a real API server in memory, with an attacher
 // that follows a script.
 
-import type { TestContext } from 'node:test';
 import {
   type CSIDriver,
   csiDrivers,
@@ -17,7 +16,6 @@ import {
 } from '../../../api/kinds.ts';
 import { attachmentName } from '../../../api/volumes.ts';
 import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
-import { testServer } from '../../../apiserver/test-server.ts';
 import { scriptedAttacher } from '../../../csi-plugin/attach/testing/scripted-attacher.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
@@ -25,17 +23,16 @@ import type { KubeClient } from '../../../runtime/kube.ts';
 import { silentLog } from '../../../runtime/log.ts';
 import { createMetrics } from '../../../runtime/metrics.ts';
 import { seededRandom } from '../../../runtime/random.ts';
-import { VirtualClock } from '../../../runtime/virtual-clock.ts';
+import { type TestScope, virtualTestApi } from '../../testing/test-api.ts';
 import { createAttachDetach } from '../attach-detach.ts';
 
 export const DRIVER = 'driver.example';
 
 export async function attachDetachWorld(
-  t: Pick<TestContext, 'after'>,
+  t: TestScope,
   options: { faults?: (kube: KubeClient) => KubeClient } = {},
 ) {
-  const clock = new VirtualClock();
-  const server = await testServer(t, { clock });
+  const { api: server, clock } = await virtualTestApi(t);
   const kube = server.client(server.adminUser);
   const { faults = (client: KubeClient) => client } = options;
   const account = faults(server.client(serviceAccountUser('kube-system', 'attachdetach-controller')));

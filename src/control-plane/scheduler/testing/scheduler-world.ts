@@ -1,7 +1,6 @@
 // Test support: the scheduler under virtual time and its own account, on a real API server in memory, with the real
 // binder beside it and a provisioner that does what the test says.
 
-import type { TestContext } from 'node:test';
 import {
   type CSIDriver,
   type CSINodeDriver,
@@ -25,26 +24,21 @@ import type { Draft } from '../../../api/object.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
 import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
 import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
-import { testServer } from '../../../apiserver/test-server.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
 import type { KubeClient } from '../../../runtime/kube.ts';
 import { silentLog } from '../../../runtime/log.ts';
 import { createMetrics } from '../../../runtime/metrics.ts';
 import { seededRandom } from '../../../runtime/random.ts';
-import { VirtualClock } from '../../../runtime/virtual-clock.ts';
 import { createBinder } from '../../binder/binder.ts';
 import type { Controller, ControllerPorts } from '../../controller.ts';
+import { type TestScope, virtualTestApi } from '../../testing/test-api.ts';
 import { createScheduler } from '../scheduler.ts';
 
 export const DRIVER = 'driver.example';
 
-export async function schedulerWorld(
-  t: Pick<TestContext, 'after'>,
-  { faults = (kube: KubeClient) => kube } = {},
-) {
-  const clock = new VirtualClock();
-  const server = await testServer(t, { clock });
+export async function schedulerWorld(t: TestScope, { faults = (kube: KubeClient) => kube } = {}) {
+  const { api: server, clock } = await virtualTestApi(t);
   const kube = server.client(server.adminUser);
   const common = { clock, random: seededRandom(1), log: silentLog };
   const metrics = createMetrics();
