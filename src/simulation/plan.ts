@@ -96,7 +96,7 @@ const FAULTS_MS = 120_000;
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
   const drivers = planDrivers(shape, options);
-  const nodes = Array.from({ length: 1 + shape.int(3) }, (_, index) => ({
+  const nodes = Array.from({ length: oneOf(shape, [1, 1, 2, 2, 2, 3]) }, (_, index) => ({
     name: `n${index + 1}`,
     zone: index % 2 === 0 ? 'a' : 'b',
   }));
@@ -109,17 +109,22 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     steps: planSteps({ drivers, nodes, classes }, random.fork('users')),
     events: planEvents({ drivers, nodes, classes }, random.fork('events')),
     faultsMs: FAULTS_MS,
-    intensity: [0, 0.5, 1, 1, 2, 3][shape.int(6)] ?? 1,
+    intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
   };
 }
 
+/** Small worlds find most: what goes wrong with many goes wrong with two, and sooner. */
+function oneOf(random: SeededRandom, choices: readonly number[]): number {
+  return choices[random.int(choices.length)] ?? 1;
+}
+
 function planDrivers(random: SeededRandom, { driver }: PlanOptions): DriverPlan[] {
-  const count = random.next() < 0.8 ? 1 : 2;
+  const count = random.next() < 0.88 ? 1 : 2;
   return Array.from({ length: count }, (_, index) => {
     const drawn = DRIVER_SHAPES[random.int(DRIVER_SHAPES.length)] ?? 'full';
     const shape = driver ?? drawn;
     const lists = random.next() < 0.4;
-    const replicas = random.next() < 0.25 ? 2 : 1;
+    const replicas = random.next() < 0.15 ? 2 : 1;
     const ephemeral = random.next() < 0.4;
     return {
       name: `d${index + 1}.sim.berth`,
@@ -160,7 +165,7 @@ function planSteps({ drivers, nodes, classes }: Shape, random: SeededRandom): St
   const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
   const add = (atMs: number, deed: Deed): void =>
     void steps.push({ atMs: Math.min(Math.round(atMs), FAULTS_MS - 1), deed });
-  const groups = 1 + random.int(3);
+  const groups = oneOf(random, [1, 1, 2, 2, 3]);
   for (let group = 0; group < groups; group++) {
     const startMs = random.int(FAULTS_MS / 2);
     const className = pick(classes).name;
