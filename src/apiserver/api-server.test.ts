@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configMaps, namespaces } from '../api/kinds.ts';
+import { clusterRoles, configMaps, namespaces, persistentVolumes } from '../api/kinds.ts';
+import { serviceAccountUser } from './auth/users.ts';
 import { testServer } from './test-server.ts';
 
 test('servers that start from one image hold the same and go their own ways', async (t) => {
@@ -36,4 +37,20 @@ test('without tracking, objects carry no record of who wrote their fields', asyn
     assert.equal(made.metadata.managedFields !== undefined, tracksFields);
     assert.equal(changed.metadata.managedFields !== undefined, tracksFields);
   }
+});
+
+test('a server that serves less knows the rest only from what is stored', async (t) => {
+  const first = await testServer(t);
+  const image = first.image();
+  const less = await testServer(t, {
+    image,
+    pki: first.pki,
+    serves: ({ plural }) => plural !== 'clusterroles',
+  });
+  const admin = less.client(less.adminUser);
+  await assert.rejects(admin.list(clusterRoles), { reason: 'NotFound' });
+  // Roles that nobody can read any more still decide.
+  const binder = less.client(serviceAccountUser('kube-system', 'persistent-volume-binder'));
+  assert.deepEqual((await binder.list(persistentVolumes)).items, []);
+  await assert.rejects(binder.list(configMaps), { reason: 'Forbidden' });
 });

@@ -16,6 +16,7 @@ import { followCustomResources } from './custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
 import type { PathHandler } from './http/handle-other.ts';
 import type { HttpsDoor } from './http/https-door.ts';
+import type { Kind } from './kind.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
 import { createLocalClient } from './local-door.ts';
@@ -42,6 +43,8 @@ export interface ApiServerOptions {
   admission?: AdmissionOptions;
   /** Answers on paths beyond Kubernetes' own, by path, for those whom a role lets in. Needs the HTTPS door. */
   paths?: Readonly<Record<string, PathHandler>>;
+  /** Which of the built-in kinds to serve, where not all are needed; what is stored of others stays and counts. */
+  serves?: (kind: Kind) => boolean;
   /** Bearer tokens known from the start. */
   staticTokens?: ReadonlyMap<string, User>;
   history?: Partial<HistoryLimits>;
@@ -104,7 +107,8 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     ...(options.image === undefined ? {} : { image: options.image }),
   });
   const reader = createStoreReader(store);
-  const registry = createKindRegistry(builtinKinds);
+  const { serves } = options;
+  const registry = createKindRegistry(serves ? builtinKinds.filter(serves) : builtinKinds);
   const pki =
     options.pki ??
     (await createPki({

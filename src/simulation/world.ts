@@ -63,6 +63,10 @@ const FOLLOWED: readonly Resource<KubeObject>[] = [
   kinds.statefulSets,
 ] as readonly Resource[] as readonly Resource<KubeObject>[];
 
+/** Kinds that nothing here makes; the garbage collector would only follow them. */
+const RBAC = 'rbac.authorization.k8s.io';
+const UNUSED = new Set(['configmaps', 'daemonsets', 'deployments', 'podsecuritypolicies', 'serviceaccounts']);
+
 const SCHEDULER: User = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
 const NODE_HOST = {
@@ -103,6 +107,7 @@ export class World {
       log: silentLog,
       listen: false,
       tracksFields: false,
+      serves: ({ group, plural }) => group !== RBAC && !UNUSED.has(plural),
       admission: { nodeLabelPrefixes: ['topology.sim.berth'] },
       image: options.start.image,
       pki: options.start.pki,
