@@ -373,6 +373,20 @@ export const MUTATIONS = {
       },
     }),
   },
+  'secret-in-log': {
+    what: 'the provisioner logs the request of a call that fails',
+    rule: 'secret',
+    process: 'provisioner',
+    csi: (inner, world) =>
+      onCall(inner, 'CreateVolume', async (request, next) => {
+        try {
+          return await next(request);
+        } catch (error) {
+          world.log.warn('CreateVolume failed', { request });
+          throw error;
+        }
+      }),
+  },
   'wrong-secret': {
     what: 'NodePublishVolume comes with the secret of NodeStageVolume',
     rule: 'secret',

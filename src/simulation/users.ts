@@ -23,9 +23,12 @@ import { type ClassPlan, type Deed, type Plan, SECRET_KINDS } from './plan.ts';
 const NAMESPACE = 'default';
 const SECRETS_NAMESPACE = 'kube-system';
 
+/** Every secret of every simulated world starts with it. */
+export const SECRET_MARK = 'hunter2-';
+
 /** Recognizable wherever it turns up, and telling whose it is. */
 export function secretText(className: string, kind: string): string {
-  return `hunter2-${className}-${kind}`;
+  return `${SECRET_MARK}${className}-${kind}`;
 }
 
 export class Users {

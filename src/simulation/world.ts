@@ -37,6 +37,7 @@ import { SimProcess } from './sim-process.ts';
 import type { StartImage } from './start-image.ts';
 import { StorageBackend } from './storage-backend.ts';
 import { Users } from './users.ts';
+import { watchedLog } from './watched-log.ts';
 
 export interface WorldOptions {
   plan: Plan;
@@ -90,7 +91,8 @@ export class World {
   readonly server: ApiServer;
   readonly admin: KubeClient & Discovery;
   readonly users: Users;
-  readonly #options: WorldOptions;
+  /** Of all components. */
+  readonly log: Log;
   readonly #random: SeededRandom;
   readonly #mutation: Partial<Mutation>;
   readonly #heldDown = new Set<string>();
@@ -116,7 +118,6 @@ export class World {
   }
 
   private constructor(options: WorldOptions, clock: VirtualClock, server: ApiServer) {
-    this.#options = options;
     this.clock = clock;
     this.server = server;
     this.plan = options.plan;
@@ -131,6 +132,8 @@ export class World {
       skipped: options.skipped ?? new Set(),
       script: options.plan.script ?? [],
     });
+    const hasSecrets = options.plan.classes.some(({ secrets }) => secrets);
+    this.log = options.log ?? (hasSecrets ? watchedLog(this.history) : silentLog);
     this.admin = server.client(server.adminUser);
     this.users = new Users(this.admin, this.history, this.plan);
     const backends = this.plan.drivers.map(
@@ -298,7 +301,7 @@ export class World {
   }
 
   #common(process: SimProcess, kube: KubeClient & Discovery, random: SeededRandom) {
-    const log = this.#options.log ?? silentLog;
+    const log = this.log;
     const { clock, signal } = process;
     return {
       kube,

@@ -1,10 +1,9 @@
 // Secrets arrive in the calls they belong to, and turn up nowhere else: in no other object, and in no other field.
 
 import { SECRET_KINDS } from '../plan.ts';
+import { SECRET_MARK as MARK } from '../users.ts';
 import type { Checker, Rules } from './index.ts';
 
-/** Every secret of every simulated world starts with it. */
-const MARK = 'hunter2-';
 const MARK_BASE64 = Buffer.from(MARK).toString('base64').slice(0, 10);
 
 const KIND_OF: Readonly<Record<string, (typeof SECRET_KINDS)[number]>> = {
