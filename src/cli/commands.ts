@@ -25,6 +25,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   get: { group: 'Objects', load: () => import('./get.ts') },
   describe: { group: 'Objects', load: () => import('./describe.ts') },
   delete: { group: 'Objects', load: () => import('./delete.ts') },
+  logs: { group: 'Objects', load: () => import('./logs.ts') },
   wait: { group: 'Objects', load: () => import('./wait.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },

@@ -14,6 +14,8 @@ import { controlPlanePart, schedulerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { drain } from './drain.ts';
 import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
+import { bothLogs, LogBook } from './logs/log-book.ts';
+import { LOGS_PATH, logsPath } from './logs/logs-path.ts';
 import { nodePart } from './node-part.ts';
 import type { PartContext } from './part-context.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
@@ -67,8 +69,11 @@ export interface Cluster {
 const HISTORY = { maxChanges: 5_000, maxBytes: 8 * 1024 * 1024 };
 
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { clock, random, log, directory, brought, without, signal } = options;
+export async function startCluster(given: ClusterOptions): Promise<Cluster> {
+  const { clock, random, directory, brought, without, signal } = given;
+  const logs = new LogBook(clock);
+  const log = bothLogs(given.log, logs.log);
+  const options: ClusterOptions = { ...given, log };
   const book = new TraceBook({ clock });
   const writes = new WritesUnderWay();
   const ending = new AbortController();
@@ -78,7 +83,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     for (const step of undo.reverse()) await step();
   };
   try {
-    const server = await openServer(options, book);
+    const server = await openServer(options, book, logs);
     undo.push(() => server.stop());
     undo.push(traceApiChanges({ reader: server.reader, book, writes }));
     const hostpath = without.has('hostpath') ? undefined : await startHostpath(options);
@@ -113,7 +118,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-async function openServer(options: ClusterOptions, book: TraceBook): Promise<ApiServer> {
+async function openServer(options: ClusterOptions, book: TraceBook, logs: LogBook): Promise<ApiServer> {
   const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
   const server = await createApiServer({
     clock,
@@ -131,7 +136,7 @@ async function openServer(options: ClusterOptions, book: TraceBook): Promise<Api
       ],
     },
     history: HISTORY,
-    paths: { [TRACE_PATH]: tracePath(book) },
+    paths: { [TRACE_PATH]: tracePath(book), [LOGS_PATH]: logsPath(logs) },
   });
   await writePartKubeconfigs(server, directory, without, options.nodes);
   return server;

@@ -69,7 +69,8 @@ export function memoryLog(options: { verbosity?: number; limit?: number } = {}):
 
 export const silentLog: Log = logTo(() => {}, -1, {});
 
-function logTo(write: (line: LogLine) => void, verbosity: number, base: LogFields): Log {
+/** A log of one's own making: each line that is to be said goes to `write`. */
+export function logTo(write: (line: LogLine) => void, verbosity: number, base: LogFields): Log {
   const emit = (level: LogLevel, v: number, message: string, fields?: LogFields) => {
     const own = fields === undefined ? base : { ...base, ...(loggable(fields) as LogFields) };
     write({ level, v, message, fields: own });
@@ -112,7 +113,8 @@ function textWriter(
   };
 }
 
-function textOf({ message, fields }: LogLine): string {
+/** Message and fields in one line. */
+export function textOf({ message, fields }: LogLine): string {
   const parts = Object.entries(fields).map(([key, value]) => `${key}=${fieldText(key, value)}`);
   return [oneLine(message), ...parts].join(' ');
 }

@@ -1,14 +1,12 @@
 // Opens the API server that a command on objects talks to: the given kubeconfig, KUBECONFIG, or that of `berth up` on
 // this machine.
 
-import { existsSync } from 'node:fs';
-import { defaultDataDirectory, kubeconfigIn } from '../../cluster/data-directory.ts';
 import { realClock } from '../../runtime/clock.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
-import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { realRandom } from '../../runtime/random.ts';
 import type { Environment } from '../command.ts';
+import { findKubeConfig } from './read-lines.ts';
 
 export interface ObjectClient extends AsyncDisposable {
   readonly kube: HttpKubeClient;
@@ -22,12 +20,7 @@ export async function openClient(options: {
   log: Log;
 }): Promise<ObjectClient> {
   const { env, log } = options;
-  const path = options.flags.kubeconfig ?? (env.KUBECONFIG ? undefined : ownKubeconfig(env));
-  const config = await loadKubeConfig({
-    env,
-    ...(path === undefined ? {} : { path }),
-    ...(options.flags.context === undefined ? {} : { context: options.flags.context }),
-  });
+  const config = await findKubeConfig(options.flags, env);
   const kube = createHttpKubeClient({
     config,
     clock: realClock,
@@ -40,9 +33,4 @@ export async function openClient(options: {
     defaultNamespace: config.namespace ?? 'default',
     [Symbol.asyncDispose]: () => kube.close(),
   };
-}
-
-function ownKubeconfig(env: Environment): string | undefined {
-  const path = kubeconfigIn(defaultDataDirectory(env));
-  return existsSync(path) ? path : undefined;
 }

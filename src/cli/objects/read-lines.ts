@@ -1,0 +1,59 @@
+// Reads what `berth up` keeps beside its objects (the trace, the logs): JSON lines from a path of its API server.
+
+import { existsSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createInterface } from 'node:readline';
+import { defaultDataDirectory, kubeconfigIn } from '../../cluster/data-directory.ts';
+import { realClock } from '../../runtime/clock.ts';
+import { CredentialSource } from '../../runtime/kube/credentials.ts';
+import type { KubeConfig } from '../../runtime/kube/kube-config.ts';
+import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
+import type { Environment } from '../command.ts';
+
+/** The given kubeconfig, KUBECONFIG, or that of `berth up` on this machine. */
+export async function findKubeConfig(
+  flags: { kubeconfig: string | undefined; context?: string | undefined },
+  env: Environment,
+): Promise<KubeConfig> {
+  const own = kubeconfigIn(defaultDataDirectory(env));
+  const path = flags.kubeconfig ?? (env.KUBECONFIG || !existsSync(own) ? undefined : own);
+  return loadKubeConfig({
+    env,
+    ...(path !== undefined && { path }),
+    ...(flags.context !== undefined && { context: flags.context }),
+  });
+}
+
+/** Each line as it comes. Ends without error when the signal aborts: leaving is how one stops following. */
+export async function* readLines(
+  config: KubeConfig,
+  asked: { path: string; what: string; signal: AbortSignal },
+): AsyncGenerator<string> {
+  const answer = await open(config, asked);
+  try {
+    for await (const line of createInterface({ input: answer })) if (line !== '') yield line;
+  } catch (error) {
+    if (!asked.signal.aborted) throw error;
+  }
+}
+
+async function open(
+  config: KubeConfig,
+  { path, what, signal }: { path: string; what: string; signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const { headers, tls } = await new CredentialSource({ config, clock: realClock }).current();
+  const server = `the API server at ${config.server}`;
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const url = new URL(path, config.server);
+    const request = httpsRequest(url, { headers: { ...headers }, ...tls, signal }, resolve);
+    request.on('error', (error) =>
+      reject(new Error(`${server} (${config.source}) cannot be reached: ${error.message}`)),
+    );
+    request.end();
+  });
+  if (answer.statusCode === 200) return answer;
+  answer.resume();
+  if (answer.statusCode === 404) throw new Error(`${server} keeps no ${what}; it is \`berth up\` that does`);
+  throw new Error(`${server} answered ${answer.statusCode} to a question for its ${what}`);
+}
