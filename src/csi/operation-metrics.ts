@@ -1,7 +1,8 @@
 // How long CSI calls take, by driver, method and code, under the names and buckets of the official components:
 // `csi_sidecar_operations_seconds`, `csi_plugin_operations_seconds`, `csi_operations_seconds`.
 
-import { CSI_OPERATION_BUCKETS, type Metrics } from '../runtime/metrics.ts';
+import { CSI_OPERATION_BUCKETS } from '../runtime/metric-buckets.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { goCodeName } from './grpc-code.ts';
 
 export interface OperationMetrics {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CSI_OPERATION_BUCKETS, createMetrics } from './metrics.ts';
+import { CSI_OPERATION_BUCKETS } from './metric-buckets.ts';
+import { createMetrics } from './metrics.ts';
 
 describe('createMetrics', () => {
   it('hands out the same metric for the same name, in a registry of its own', async () => {
