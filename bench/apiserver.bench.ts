@@ -134,12 +134,19 @@ async function fanOut(
       request(`${target.url}${path}`, { dispatcher: agent, headers: target.headers, signal: stop.signal }),
     ),
   );
-  const needle = Buffer.from(name);
+  const refused = streams.find(({ statusCode }) => statusCode !== 200);
+  if (refused !== undefined) throw new Error(`a watch was answered ${refused.statusCode}`);
   const heard = streams.map(
     ({ body }) =>
-      new Promise<void>((resolve) => {
-        body.on('error', () => {});
-        body.on('data', (chunk: Buffer) => chunk.includes(needle) && resolve());
+      new Promise<void>((resolve, reject) => {
+        let text = '';
+        body.on('error', reject);
+        body.on('end', () => reject(new Error('a watch ended before it showed the change')));
+        body.on('data', (chunk: Buffer) => {
+          // An event may come in pieces.
+          text += chunk;
+          if (text.includes(name)) resolve();
+        });
       }),
   );
   const startMs = performance.now();
