@@ -28,6 +28,9 @@ import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
 import { decideVolume } from './decide-volume.ts';
 import { deletionSecretOf } from './deletion-secrets.ts';
 
+/** How many times the first pause after a failure a detach may take before it counts as one. */
+const DETACH_PATIENCE = 5;
+
 const ATTACHED_BY_VOLUME = 'provisioner/attached-by-volume';
 
 export interface VolumeReconcilerOptions {
@@ -107,7 +110,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     const nowMs = clock.monotonicMs();
     const sinceMs = releasedSinceMs.get(key) ?? nowMs;
     releasedSinceMs.set(key, sinceMs);
-    return sinceMs + (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
+    return sinceMs + DETACH_PATIENCE * (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
   }
 
   /**
