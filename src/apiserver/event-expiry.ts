@@ -1,5 +1,5 @@
-// Removes Events an hour after they were last seen, as Kubernetes does: they are news, not state, and would otherwise
-// fill the store. Sets a timer only while there are any.
+// Removes Events an hour after they were last seen, as Kubernetes does, and the oldest when there are very many: they are
+// news, not state, and would otherwise fill the store. Sets a timer only while there are any.
 
 import { type Event, events } from '../api/kinds.ts';
 import type { KubeClient } from '../runtime/kube.ts';
@@ -8,6 +8,10 @@ import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import type { Reader } from './pipeline.ts';
 
 const KEPT_MS = 3_600_000;
+/** The store is in memory: some 20 MB of news are enough. */
+const MOST_KEPT = 5_000;
+/** Removals under way at once. */
+const AT_ONCE = 50;
 /** Removal in batches costs less than a timer an event. */
 const PERIOD_MS = 60_000;
 
@@ -20,20 +24,26 @@ export function followEvents(ports: {
   const { client, reader, clock, log } = ports;
   let timer: Timer | undefined;
 
+  const remove = async ({ metadata }: Event): Promise<void> => {
+    const { namespace = '', name, resourceVersion } = metadata;
+    try {
+      // One that was seen again meanwhile stays.
+      await client.delete(events, { namespace, name }, { preconditions: { resourceVersion } });
+    } catch (error) {
+      if (!isNotFound(error)) log.v(2).info('an old event was not removed', { name, error: String(error) });
+    }
+  };
   const sweep = async (): Promise<void> => {
     const limitMs = clock.now() - KEPT_MS;
-    const all = [...reader.list(events)];
-    const old = all.filter((event) => lastSeenMs(event) < limitMs);
-    for (const { metadata } of old) {
-      const { namespace = '', name, resourceVersion } = metadata;
-      try {
-        // One that was seen again meanwhile stays.
-        await client.delete(events, { namespace, name }, { preconditions: { resourceVersion } });
-      } catch (error) {
-        if (!isNotFound(error)) log.v(2).info('an old event was not removed', { name, error: String(error) });
-      }
+    const byAge = [...reader.list(events)]
+      .map((event) => ({ event, seenMs: lastSeenMs(event) }))
+      .sort((a, b) => a.seenMs - b.seenMs);
+    const surplus = byAge.length - MOST_KEPT;
+    const old = byAge.filter(({ seenMs }, index) => seenMs < limitMs || index < surplus);
+    for (let at = 0; at < old.length; at += AT_ONCE) {
+      await Promise.all(old.slice(at, at + AT_ONCE).map(({ event }) => remove(event)));
     }
-    if (all.length > old.length) arm();
+    if (byAge.length > old.length) arm();
   };
   const arm = (): void => {
     timer ??= clock.setTimeout(() => {

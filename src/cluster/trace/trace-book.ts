@@ -3,10 +3,10 @@
 import type { Clock } from '../../runtime/ports.ts';
 import type { CsiEntry, TraceEntry, Unnumbered } from './trace-entry.ts';
 
-/** Some two hundred lives of volumes: what anybody looks at, in a few megabytes. */
-const LONGEST = 8_000;
+/** More than a hundred lives of volumes: what anybody looks at, in a few megabytes. */
+const LONGEST = 5_000;
 /** Added before the oldest are dropped all at once: dropping one on each addition would move the whole list. */
-const SLACK = 2_000;
+const SLACK = 1_000;
 
 export class TraceBook {
   readonly #clock: Clock;

@@ -168,7 +168,7 @@ describe('the book', () => {
     const kept = book();
     for (let i = 0; i < 5_000; i++) kept.add({ ...api('Pod', `pod ${i}`, []) });
     const entries = kept.entries() as ApiEntry[];
-    assert.ok(entries.length <= 2_010, `${entries.length}`);
+    assert.ok(entries.length <= 1_010, `${entries.length}`);
     assert.equal(entries.at(-1)?.self, 'pod 4999');
   });
   test('shows calls under way, and each call once it has ended', () => {

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { events } from '../api/kinds.ts';
+import { VirtualClock } from '../runtime/virtual-clock.ts';
+import { testServer } from './test-server.ts';
+
+const event = (name: string) => ({
+  metadata: { name, namespace: 'default' },
+  involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' },
+  reason: 'Test',
+  message: 'm',
+});
+
+test('events go an hour after they were seen, and the oldest when there are very many', async (t) => {
+  const clock = new VirtualClock();
+  const server = await testServer(t, { clock });
+  const kube = server.client(server.adminUser);
+  const names = () => [...server.reader.list(events)].map(({ metadata }) => metadata.name);
+  for (let i = 0; i < 5_010; i++) {
+    if (i === 10) await clock.advance(2_000);
+    await kube.create(events, event(`e${i}`) as never);
+  }
+  await clock.advance(61_000);
+  assert.equal(names().length, 5_000);
+  assert.ok(!names().includes('e9') && names().includes('e10'));
+  await clock.advance(3_700_000);
+  assert.deepEqual(names(), []);
+});
