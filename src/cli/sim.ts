@@ -7,6 +7,7 @@ import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
 import { DRIVER_SHAPES, type DriverShape } from '../simulation/plan.ts';
 import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts';
 import { reportOf } from '../simulation/report.ts';
+import { seedResults, seedResultsInThreads } from '../simulation/seed-results.ts';
 import { shrink } from '../simulation/shrink.ts';
 import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
@@ -31,6 +32,7 @@ export const command = defineCommand({
     json: boolFlag({ help: 'With --trace: everything, as JSON lines' }),
     faults: stringsFlag({ help: `Kinds of faults: all, none, names or their beginnings`, default: ['all'] }),
     driver: stringFlag({ help: `Only drivers of one shape: ${DRIVER_SHAPES.join(', ')}`, default: '' }),
+    jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
     'keep-going': boolFlag({ help: 'Go on after a violation; only names it' }),
   },
   async run({ flags, given, signal, stdout, stderr }) {
@@ -49,7 +51,11 @@ export const command = defineCommand({
       ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
-    return runRange({ from, to, keepGoing: flags.keepGoing }, options, { signal, stdout, stderr });
+    return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs }, options, {
+      signal,
+      stdout,
+      stderr,
+    });
   },
 });
 
@@ -69,11 +75,11 @@ async function trace(
 }
 
 async function runRange(
-  range: { from: number; to: number; keepGoing: boolean },
+  range: { from: number; to: number; keepGoing: boolean; jobs: number },
   options: SimulateOptions & { faults: ReadonlySet<Fault> },
   ports: { signal: AbortSignal; stdout: Output; stderr: Output },
 ): Promise<ExitCode> {
-  const { from, to, keepGoing } = range;
+  const { from, to, keepGoing, jobs } = range;
   const { signal, stdout, stderr } = ports;
   const startedMs = realClock.monotonicMs();
   let toldMs = startedMs;
@@ -83,33 +89,37 @@ async function runRange(
   const failed: number[] = [];
   const rate = (): string => ((done * 1000) / Math.max(1, realClock.monotonicMs() - startedMs)).toFixed(1);
   stdout.write(`seeds ${from}..${to}\n`);
-  for (let seed = from; seed <= to && !signal.aborted; seed++) {
-    const run = await simulate(seed, options);
+  const { driver, start } = options;
+  const share = { from, to, step: 1, faults: [...options.faults], ...(driver && { driver }) };
+  const results = jobs > 1 ? seedResultsInThreads(share, jobs) : seedResults(share, start);
+  for await (const result of results) {
     done += 1;
-    virtualMs += run.virtualMs;
-    calls += run.entries.filter(({ kind }) => kind === 'call').length;
-    const [violation] = run.violations;
-    if (violation !== undefined) {
+    virtualMs += result.virtualMs;
+    calls += result.calls;
+    if (result.violation !== undefined) {
+      const { seed, violation } = result;
       failed.push(seed);
-      if (keepGoing) stdout.write(`seed ${seed} violates ${violation.rule}: ${violation.text}\n`);
-      else {
-        stderr.write(`seed ${seed} violates ${violation.rule}; looking for the smallest run that does\n`);
-        const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
-        const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
-        stdout.write(reportOf(await shrink(run, options, mayGoOn)));
-        break;
-      }
+      if (!keepGoing) break;
+      stdout.write(`seed ${seed} violates ${violation.rule}: ${violation.text}\n`);
     }
+    if (signal.aborted) break;
     if (stderr.isTTY && realClock.monotonicMs() - toldMs > PROGRESS_MS) {
       toldMs = realClock.monotonicMs();
-      stderr.write(`\rseed ${seed} of ${to}, ${rate()} a second, ${failed.length} violations `);
+      stderr.write(`\r${done} of ${to - from + 1} seeds, ${rate()} a second, ${failed.length} violations `);
     }
   }
   if (stderr.isTTY) stderr.write('\r\x1b[K');
-  stdout.write(
+  const summary =
     `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
-      `${rate()} seeds a second, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`,
-  );
+    `${rate()} seeds a second, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`;
+  const [first] = failed;
+  if (first !== undefined && !keepGoing) {
+    stderr.write(`seed ${first} violates a rule; looking for the smallest run that does\n`);
+    const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
+    const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
+    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn)));
+  }
+  stdout.write(summary);
   return failed.length > 0 ? ExitCode.failed : ExitCode.ok;
 }
 

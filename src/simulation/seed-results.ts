@@ -1,0 +1,72 @@
+// Runs many seeds and gives what became of each, in this thread or in several: seeds have nothing to do with each other.
+
+import { Worker } from 'node:worker_threads';
+import type { Fault } from './faults.ts';
+import type { Violation } from './history.ts';
+import type { DriverShape } from './plan.ts';
+import { simulate } from './simulate.ts';
+import type { StartImage } from './start-image.ts';
+
+export interface SeedRange {
+  readonly from: number;
+  readonly to: number;
+  /** Every so manieth seed of the range. */
+  readonly step: number;
+  readonly faults: readonly Fault[];
+  readonly driver?: DriverShape;
+}
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  readonly virtualMs: number;
+  /** To drivers. */
+  readonly calls: number;
+}
+
+export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
+  const { from, to, step, faults, driver } = range;
+  const options = { start, faults: new Set(faults), ...(driver && { driver }) };
+  for (let seed = from; seed <= to; seed += step) {
+    const { violations, virtualMs, entries } = await simulate(seed, options);
+    const calls = entries.filter(({ kind }) => kind === 'call').length;
+    yield { seed, violation: violations[0], virtualMs, calls };
+  }
+}
+
+/** In as many threads as there are jobs; results come in no order. Leaving the loop ends the threads. */
+export async function* seedResultsInThreads(range: SeedRange, jobs: number): AsyncGenerator<SeedResult> {
+  const file = import.meta.url.endsWith('.ts') ? './seed-worker.ts' : './seed-worker.js';
+  const ready: SeedResult[] = [];
+  let wake = (): void => {};
+  let failure: unknown;
+  let running = jobs;
+  const workers = Array.from({ length: jobs }, (_, index) => {
+    const own: SeedRange = { ...range, from: range.from + index, step: jobs };
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: own });
+    worker.on('message', (result: SeedResult) => {
+      ready.push(result);
+      wake();
+    });
+    worker.on('error', (error) => {
+      failure = error;
+      wake();
+    });
+    worker.on('exit', () => {
+      running -= 1;
+      wake();
+    });
+    return worker;
+  });
+  try {
+    for (;;) {
+      const result = ready.shift();
+      if (result) yield result;
+      else if (failure !== undefined) throw failure;
+      else if (running === 0) return;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+}
