@@ -461,9 +461,12 @@ it('a thousand watchers hear of a change, and leave nothing behind', async (t) =
   const door = await openDoor(t);
   const agent = new Agent({ connect: door.tls, connections: 1000 });
   t.after(() => agent.destroy());
-  const watchers = await Promise.all(
-    Array.from({ length: 1000 }, () => request(`${door.url}${MAPS}?watch=1`, { dispatcher: agent })),
-  );
+  const watchers: Awaited<ReturnType<typeof request>>[] = [];
+  // Fifty handshakes at a time: a thousand at once would only measure how busy the machine is.
+  while (watchers.length < 1000) {
+    const open = () => request(`${door.url}${MAPS}?watch=1`, { dispatcher: agent });
+    watchers.push(...(await Promise.all(Array.from({ length: 50 }, open))));
+  }
   const heard = watchers.map(async ({ body }) => {
     let text = '';
     for await (const chunk of body) {
