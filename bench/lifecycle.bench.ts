@@ -183,7 +183,7 @@ export const benchmark = defineBenchmark({
   warmups: 1,
   repeats: 5,
   candidates: {
-    'hostpath, real mounts': ({ flags, directory }) =>
+    'hostpath with real mounts': ({ flags, directory }) =>
       sustained(directory, flags, { args: [], className: 'hostpath' }),
     'a driver that answers at once': async ({ flags, directory }) => {
       const driver = await startInstantDriver(join(directory, 'i'));
