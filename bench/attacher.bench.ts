@@ -224,9 +224,7 @@ export const benchmark = defineBenchmark({
     }),
   },
   candidates: {
-    // With the memory setting that docs/sidecars.md recommends.
-    berth: ({ flags, directory }) =>
-      attaching([process.execPath, '--max-semi-space-size=8', berth, 'attacher'], flags, directory),
+    berth: ({ flags, directory }) => attaching([process.execPath, berth, 'attacher'], flags, directory),
     'official (Go)': ({ flags, directory }) => {
       const program = peerPath('csi-attacher');
       if (program === undefined) throw new Unavailable('BERTH_PEERS has no csi-attacher');

@@ -59,9 +59,8 @@ export function startProgram(path: string, argv: readonly string[]): Running {
   return runningOf(spawn(path, argv, { stdio: process.env.BENCH_OUTPUT ? 'inherit' : 'ignore' }));
 }
 
-/** With the memory setting that docs/sidecars.md recommends. */
 export const startBerth = (argv: readonly string[]): Running =>
-  startProgram(process.execPath, ['--max-semi-space-size=8', BERTH, ...argv]);
+  startProgram(process.execPath, [BERTH, ...argv]);
 
 function runningOf(child: ChildProcess): Running {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
