@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,13 +138,20 @@ async function untilEmpty(world: NodeWorld, root: string): Promise<void> {
   const deadline = Date.now() + 15_000;
   for (;;) {
     const mounts = (await world.mounter.list()).filter(({ mountPoint }) => mountPoint.startsWith(`${root}/`));
-    const podDirectories = await readdir(join(root, 'pods'), { recursive: true });
-    const staged = await readdir(join(root, 'plugins/kubernetes.io/csi', DRIVER), { recursive: true }).catch(
-      () => [],
-    );
+    const podDirectories = await entriesBelow(join(root, 'pods'));
+    const staged = await entriesBelow(join(root, 'plugins/kubernetes.io/csi', DRIVER));
     if (mounts.length + podDirectories.length + staged.length === 0) return;
     if (Date.now() > deadline)
       assert.deepEqual({ mounts, podDirectories, staged }, { mounts: [], podDirectories: [], staged: [] });
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** What is being removed while it is read counts as there: it is looked at again. */
+async function entriesBelow(directory: string): Promise<string[]> {
+  if (!existsSync(directory)) return [];
+  return readdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ['(being removed)'];
+    throw error;
+  });
 }
