@@ -105,6 +105,8 @@ describe('kubectl', { skip: lacking('kubectl') }, () => {
     const outcome: Outcome = { code: -1, stdout: '', stderr: '' };
     child.stdout?.on('data', (chunk) => (outcome.stdout += chunk));
     child.stderr?.on('data', (chunk) => (outcome.stderr += chunk));
+    // A command that refuses at once is gone before it reads.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
     outcome.code = await new Promise((resolve) => child.once('close', (code) => resolve(code ?? -1)));
     return outcome;

@@ -46,6 +46,8 @@ describe('berth on objects', () => {
         { cwd: directory, env },
         (error, out, err) => resolve({ code: error ? Number(error.code ?? 1) : 0, out, err }),
       );
+      // A command that refuses at once is gone before it reads.
+      child.stdin?.on('error', () => {});
       child.stdin?.end(input ?? '');
     });
   }

@@ -34,6 +34,8 @@ export function run(
         resolve({ code, stdout, stderr });
       },
     );
+    // A command that refuses at once is gone before it reads.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -227,6 +227,8 @@ test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const directory = join(world.root('n1'), 'plugins_registry');
+    // The node makes it too, a moment after it started.
+    await mkdir(directory, { recursive: true });
     const accepted = new Set<Socket>();
     const hanging = createServer((socket) => accepted.add(socket));
     await new Promise<void>((resolve) => hanging.listen(join(directory, 'hangs.sock'), resolve));
