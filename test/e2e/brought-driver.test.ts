@@ -85,7 +85,12 @@ test('without anything kept, nothing of it stays with the driver either', { skip
   );
   t.after(() => child.kill('SIGKILL'));
   const exited = once(child, 'exit');
-  for await (const chunk of child.stdout) if (/^ready /m.test(String(chunk))) break;
+  // Read on to the end: a process whose output nobody reads any more ends.
+  await new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      if (/^ready /m.test(String(chunk))) resolve();
+    });
+  });
   const kubectl = (args: string[], input?: string) =>
     run('kubectl', ['--kubeconfig', kubeconfig, ...args], { ...(input !== undefined && { input }) });
   await kubectl(['apply', '-f', '-'], claimAndPod('left', { class: 'other.csi.test' }));
