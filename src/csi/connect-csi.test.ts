@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { realClock } from '../runtime/clock.ts';
 import { memoryLog, silentLog } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -434,6 +436,41 @@ describe('serveCsi', () => {
     assert.ok((await stat(path)).isSocket());
     await server(context, { address: path, services, socketMode: 0o600 });
     assert.equal((await stat(path)).mode & 0o777, 0o600);
+    const client = csiClient(Identity, connection(context, { address: path }), defaults);
+    assert.equal((await client.getPluginInfo({})).name, 'x');
+  });
+
+  it('is never seen with other permissions than those asked for, nor before it listens', async (context) => {
+    const directory = await temporaryDirectory(context);
+    const path = join(directory, 's');
+    const umask = process.umask(0);
+    context.after(() => process.umask(umask));
+    // The file is looked at from another thread as fast as it can, as whoever wants in would.
+    const looking = new Worker(
+      `const { workerData, parentPort } = require('node:worker_threads');
+       const { lstatSync } = require('node:fs');
+       parentPort.postMessage('looking');
+       let seen;
+       while (!(seen = lstatSync(workerData, { throwIfNoEntry: false })));
+       const socket = require('node:net').connect(workerData);
+       socket.on('connect', () => { parentPort.postMessage(seen.mode & 0o777); socket.destroy(); });
+       socket.on('error', (error) => parentPort.postMessage(error.code));`,
+      { eval: true, workerData: path },
+    );
+    context.after(() => looking.terminate());
+    await once(looking, 'message');
+    const found = once(looking, 'message');
+    await server(context, { address: path, services, socketMode: 0o600 });
+    assert.deepEqual(await found, [0o600]);
+    assert.deepEqual(readdirSync(directory), ['s'], 'nothing else is left beside it');
+  });
+
+  it('leaves alone, at its end, a socket that somebody else has put in its place', async (context) => {
+    const path = await temporarySocket(context);
+    const first = await server(context, { address: path, services });
+    await rm(path);
+    await server(context, { address: path, services });
+    await first.stop(1000);
     const client = csiClient(Identity, connection(context, { address: path }), defaults);
     assert.equal((await client.getPluginInfo({})).name, 'x');
   });

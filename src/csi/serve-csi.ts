@@ -1,18 +1,17 @@
 // The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop. Calls
 // run through call-pipeline.ts; here is only what gRPC and the socket need.
 
-import { chmod } from 'node:fs/promises';
 import { type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { loggingInterceptor, metricsInterceptor } from './call-interceptors.ts';
 import { type Interceptor, type ServedMethod, servedMethods } from './call-pipeline.ts';
 import type { CsiError } from './csi-error.ts';
-import { freeSocketPath } from './listening-socket.ts';
+import { placeSocket } from './listening-socket.ts';
 import { defaultMaxMessageBytes } from './message-limit.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
 import type { CallContext, ServiceImplementation } from './service-implementation.ts';
-import { shortSocketPath, socketPath } from './socket-path.ts';
+import { socketPath } from './socket-path.ts';
 
 export interface ServeCsiOptions {
   /** `unix:///path`, `unix:path` or `/path`. Missing directories are made. */
@@ -56,14 +55,15 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
     register(server, served, underWay);
   }
 
-  const reach = shortSocketPath(path);
+  let removeSocket: () => void;
   try {
-    await freeSocketPath(path, reach.path);
-    await bind(server, path, reach.path);
-    await chmod(path, options.socketMode ?? 0o660);
+    removeSocket = await placeSocket({
+      path,
+      mode: options.socketMode ?? 0o660,
+      bind: (reach) => bind(server, reach),
+    });
   } catch (error) {
     server.forceShutdown();
-    reach.release();
     throw error;
   }
   log.v(2).info('listening for CSI calls', { address: path });
@@ -73,7 +73,6 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
     new Promise((resolve) => {
       const finish = (): void => {
         force.cancel();
-        reach.release();
         resolve();
       };
       const force = clock.setTimeout(() => {
@@ -86,6 +85,8 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
         // A handler that ignores its signal must not keep the server from having stopped.
         finish();
       }, graceMs);
+      // Before anything else: who looks for the driver now must not find a socket that refuses.
+      removeSocket();
       server.tryShutdown(finish);
     });
   return {
@@ -97,10 +98,10 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   };
 }
 
-function bind(server: grpc.Server, path: string, reach: string): Promise<void> {
+function bind(server: grpc.Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(`unix:${reach}`, grpc.ServerCredentials.createInsecure(), (error) => {
-      if (error) reject(new Error(`cannot listen on ${path}: ${error.message}`, { cause: error }));
+    server.bindAsync(`unix:${path}`, grpc.ServerCredentials.createInsecure(), (error) => {
+      if (error) reject(error);
       else resolve();
     });
   });
