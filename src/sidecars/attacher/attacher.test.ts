@@ -370,6 +370,35 @@ test('[ATT-11] a volume that came loose is published again, and only once two li
   assert.equal((await world.admin.get(volumeAttachments, { name: 'va' })).status?.attached, true);
 });
 
+test('[ATT-11] a repair that fails is tried again with backoff, without waiting for more listings', async (t) => {
+  const world = await attacherWorld(t, {
+    driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
+    attacher: { driftCheckMs: 10 },
+  });
+  await oneAttachment(world);
+  await world.start();
+  await world.attached('va');
+  world.driver.always('ControllerPublishVolume', { fail: 'INTERNAL', message: 'the array is away' });
+  world.driver.volumes.get('vol-pv1')?.publishedOn.clear();
+  await world.driver.until(() => publishCalls(world).length >= 2);
+  // From here on no listing says anything.
+  world.driver.always('ListVolumes', { fail: 'UNAVAILABLE' });
+  await world.driver.until(() => publishCalls(world).length >= 4);
+  await world.attachments.waitFor(
+    'va',
+    (each) => each?.status?.attachError?.message?.includes('the array is away') === true,
+    soon(),
+  );
+  world.driver.always('ControllerPublishVolume', undefined);
+  const repaired = await world.attachments.waitFor(
+    'va',
+    (each) => each?.status?.attachError === undefined,
+    soon(),
+  );
+  assert.equal(repaired?.status?.attached, true);
+  assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.has('id-node-a'), true);
+});
+
 test('[ATT-11] pages are followed, and a driver that repeats a page does not hang it', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },

@@ -195,7 +195,8 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
       annotations,
       ...(finalizers.includes(finalizer) ? {} : { finalizers: [...finalizers, finalizer] }),
     };
-    return attachments.wrote(
+    return wrote(
+      attachment,
       await kube.patch(volumeAttachments, { name }, { metadata }, { type: 'merge', signal }),
     );
   }
@@ -223,10 +224,15 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     const target = { name: attachment.metadata.name };
     const options = { type: 'merge', subresource: 'status', signal } as const;
     try {
-      attachments.wrote(await kube.patch(volumeAttachments, target, patch, options));
+      wrote(attachment, await kube.patch(volumeAttachments, target, patch, options));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  function wrote(before: VolumeAttachment, after: VolumeAttachment): VolumeAttachment {
+    drift.wrote(before, after);
+    return attachments.wrote(after);
   }
 
   /** Always throws, so that the loop tries again with backoff. */

@@ -80,3 +80,18 @@ for (const { name, rounds: given, confirmed } of rounds) {
     assert.equal(list.has(attachment('9')), false, 'a changed attachment is judged anew');
   });
 }
+
+test('a repair that fails stays confirmed over its own writes, is not asked for twice, and ends with a listing that shows it', () => {
+  const list = new DriftList();
+  const compare = (version: string, nodes: string[]) =>
+    list.compare([candidate(version)], listing(nodes), () => attachment(version)).confirmed;
+  compare('1', []);
+  assert.deepEqual(compare('1', []), ['va']);
+  list.wrote(attachment('1'), attachment('2'));
+  assert.equal(list.has(attachment('2')), true);
+  assert.deepEqual([compare('2', []), compare('2', []), compare('2', [])], [[], [], []]);
+  list.wrote(attachment('9'), attachment('10'));
+  assert.equal(list.has(attachment('10')), false, 'what was not confirmed does not become so by a write');
+  compare('2', ['n1']);
+  assert.equal(list.has(attachment('2')), false);
+});

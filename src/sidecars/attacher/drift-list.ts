@@ -1,7 +1,8 @@
 // Attachments that say "attached" while the driver lists the volume as not published on the node. One listing is no
 // proof: it may have been read while the volume was on its way. Only what two listings in a row say of an attachment
 // that did not change meanwhile counts. Never looks at attachments on their way in or out: those have their own loop,
-// and two that repair the same thing fight.
+// and two that repair the same thing fight. A repair that fails stays confirmed, over the error that is written into the
+// attachment meanwhile: the loop tries it again with its backoff.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -43,7 +44,13 @@ export class DriftList {
     for (const candidate of before) {
       const key = keyOf(candidate.attachment);
       const { resourceVersion } = candidate.attachment.metadata;
-      if (now(key)?.metadata.resourceVersion !== resourceVersion || !denies(listing, candidate)) continue;
+      if (now(key)?.metadata.resourceVersion !== resourceVersion) continue;
+      if (!denies(listing, candidate)) {
+        this.#confirmed.delete(key);
+        continue;
+      }
+      // The loop has it and keeps its pace.
+      if (this.has(candidate.attachment)) continue;
       if (this.#suspects.get(key) === resourceVersion) {
         this.#confirmed.set(key, resourceVersion);
         confirmed.push(key);
@@ -55,6 +62,11 @@ export class DriftList {
 
   has(attachment: VolumeAttachment): boolean {
     return this.#confirmed.get(keyOf(attachment)) === attachment.metadata.resourceVersion;
+  }
+
+  /** The attacher wrote the attachment itself: what it was, it still is. */
+  wrote(before: VolumeAttachment, after: VolumeAttachment): void {
+    if (this.has(before)) this.#confirmed.set(keyOf(after), after.metadata.resourceVersion);
   }
 
   settled(attachment: VolumeAttachment): void {

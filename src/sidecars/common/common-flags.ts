@@ -96,10 +96,13 @@ export const commonFlags = {
   kubeconfig: kubeconfigFlag,
   ...paceFlags,
   ...endpointFlags,
+  'enable-pprof': boolFlag({
+    help: "Serve CPU and heap profiles, in V8's formats, at /debug/pprof/ of --http-endpoint",
+    group: endpoint,
+  }),
   ...leaseFlags,
   automaxprocs: boolFlag({
     help: 'Fit the number of threads to the CPU limit',
-    hidden: true,
     ignored: 'the work runs in one thread',
   }),
 };

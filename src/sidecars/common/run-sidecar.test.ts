@@ -5,10 +5,14 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { csiNodes, persistentVolumes, type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
+import { flagHelp } from '../../runtime/flags/flag-help.ts';
+import { parseFlags } from '../../runtime/flags/parse-flags.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { attacherSidecar } from '../attacher/attacher-sidecar.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
+import { provisionerSidecar } from '../provisioner/provisioner-sidecar.ts';
 import { type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
+import { commonFlags } from './common-flags.ts';
 import { DriverChangedError } from './same-driver-transport.ts';
 
 const newDriver = (options = {}) => new ScriptedDriver({ name: DRIVER, ...options });
@@ -144,4 +148,31 @@ test('metrics and the health of the election are served', async (t) => {
   assert.match(text, /leader_election_master_status\{name="external-attacher-leader-scripted-csi-test"\} 1/);
   assert.match(text, /workqueue_depth\{name="csi-attacher-va"\} 0/);
   assert.match(text, /process_start_time_seconds \d+/);
+});
+
+test('profiles are served where they are asked for', async (t) => {
+  const rig = await sidecarRig(t);
+  await rig.serve(newDriver());
+  const port = await freePort();
+  rig.run(attacherSidecar, [`--http-endpoint=127.0.0.1:${port}`, '--enable-pprof']);
+  const profile = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/debug/pprof/profile?seconds=0.01`);
+    return ((await answer.json()) as { nodes: unknown[] }).nodes.length;
+  };
+  let nodes = 0;
+  // It listens a moment after it was started.
+  while (nodes === 0) nodes = await profile().catch(() => 0);
+  assert.ok(nodes > 0);
+});
+
+test('flags of the official provisioner that mean nothing here say so, and an empty name prefix is refused', () => {
+  const table = { ...commonFlags, ...provisionerSidecar.flags };
+  const { notes } = parseFlags({ table, argv: ['--master=https://x', '--automaxprocs', '--enable-pprof'] });
+  assert.deepEqual(notes, [
+    '--master is accepted and has no effect: the kubeconfig says where the API server is',
+    '--automaxprocs is accepted and has no effect: the work runs in one thread',
+  ]);
+  assert.throws(() => parseFlags({ table, argv: ['--volume-name-prefix='] }), /must not be empty, got ""/);
+  const help = flagHelp(table);
+  for (const name of ['--master', '--automaxprocs', '--enable-pprof']) assert.ok(help.includes(name), name);
 });

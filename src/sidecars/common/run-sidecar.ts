@@ -3,6 +3,7 @@
 
 import { type CsiConnection, connectCsi } from '../../csi/connect-csi.ts';
 import { operationMetrics } from '../../csi/operation-metrics.ts';
+import type { DebugProfiles } from '../../runtime/debug-profiles.ts';
 import { createEventRecorder, type EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
 import { serveHttpEndpoint } from '../../runtime/http-endpoint.ts';
@@ -111,6 +112,7 @@ export async function runProgram(
         address,
         metrics,
         metricsPath: flags.metricsPath,
+        ...(flags.enablePprof ? { profiles: await debugProfiles(clock) } : {}),
         checks: program.needsLease ? { 'leader-election': () => health.check() } : {},
         log: context.log,
         signal: endpoint.signal,
@@ -187,6 +189,12 @@ export async function runProgram(
     connection?.close();
     await Promise.all(clients.map((client) => client.close()));
   }
+}
+
+/** Loaded only where it is asked for: it brings in Node's inspector. */
+async function debugProfiles(clock: Clock): Promise<DebugProfiles> {
+  const { createDebugProfiles } = await import('../../runtime/debug-profiles.ts');
+  return createDebugProfiles(clock);
 }
 
 /** Stopped, but not because anybody outside asked: the reason is the error. */

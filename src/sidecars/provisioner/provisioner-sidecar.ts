@@ -5,7 +5,9 @@ import {
   boolFlag,
   choiceFlag,
   durationFlag,
+  flagOf,
   floatFlag,
+  InvalidValue,
   intFlag,
   stringFlag,
 } from '../../runtime/flags/flag.ts';
@@ -41,15 +43,19 @@ const flags = {
   master: stringFlag({
     help: 'Address of the API server',
     default: '',
-    hidden: true,
     ignored: 'the kubeconfig says where the API server is',
   }),
-  'enable-pprof': boolFlag({
-    help: 'Serve Go profiles',
-    hidden: true,
-    ignored: 'there is no Go runtime to profile',
-  }),
-  'volume-name-prefix': stringFlag({ help: "What volumes' names begin with", default: 'pvc', group: names }),
+  'volume-name-prefix': flagOf<string>(
+    {
+      type: 'string',
+      parse: (text) => {
+        if (text === '') throw new InvalidValue('must not be empty');
+        return text;
+      },
+      format: (value) => value,
+    },
+    { help: "What volumes' names begin with", default: 'pvc', group: names },
+  ),
   'volume-name-uuid-length': intFlag({
     help: "How much of the claim's UID volumes' names hold, without dashes; -1: all of it, with dashes",
     default: -1,
