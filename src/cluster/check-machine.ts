@@ -25,9 +25,12 @@ export function checkUser(): void {
   );
 }
 
+/** Of the four that libuv has: one for hostpath's own mounts, one for files. */
+const MOUNT_THREADS = 2;
+
 /** The mounter, after a trial mount below `directory`. */
 export async function openTriedMounter(directory: string): Promise<Mounter> {
-  const mounter = await openLinuxMounter();
+  const mounter = await openLinuxMounter(MOUNT_THREADS);
   const trial = join(directory, 'trial-mount');
   await mkdir(trial, { recursive: true });
   try {

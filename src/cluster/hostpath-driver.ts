@@ -1,18 +1,14 @@
-// hostpath for a cluster on this machine: one core over one directory of volumes, its controller service on one socket,
-// and a node service for each node on a socket in that node's own plugins directory.
+// hostpath as one of the cluster's drivers: where its sockets are, and in which thread it runs. One of its own, since it
+// meets the rest over its sockets only and takes a third of the work; in this one for those who want to see its calls.
 
 import { join } from 'node:path';
-import type { Interceptor } from '../csi/call-pipeline.ts';
 import { type DriverName, parseDriverName } from '../csi/driver-name.ts';
-import type { CsiServer } from '../csi/serve-csi.ts';
-import { createHostpath } from '../driver/hostpath/create-hostpath.ts';
 import { DEFAULT_DRIVER_NAME } from '../driver/hostpath/options.ts';
-import { serveDriver } from '../driver/serve-driver.ts';
-import type { Mounter } from '../runtime/mount/mounter.ts';
-import type { Clock, Log, Random } from '../runtime/ports.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { startHostpathThread } from './hostpath-thread.ts';
 import type { PlannedNode } from './plan-nodes.ts';
+import type { HostpathPlan, HostpathPorts } from './serve-hostpath.ts';
 
 export const HOSTPATH: DriverName = parseDriverName(DEFAULT_DRIVER_NAME);
 
@@ -21,57 +17,33 @@ export interface RunningHostpath extends ClusterDriver {
   stop(): Promise<void>;
 }
 
-const GRACE_MS = 5_000;
-
-export async function startHostpath(options: {
-  directory: DataDirectory;
-  nodes: readonly PlannedNode[];
-  version: string;
-  mounter: Mounter;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** See each call on its way in. */
-  interceptors?: readonly Interceptor[];
-}): Promise<RunningHostpath> {
-  const { directory, nodes, version, mounter, clock, random, interceptors = [] } = options;
-  const log = options.log.with({ part: 'hostpath' });
+export async function startHostpath(
+  options: HostpathPorts & { directory: DataDirectory; nodes: readonly PlannedNode[]; version: string },
+): Promise<RunningHostpath> {
+  const { directory, nodes, version } = options;
   const home = directory.driver('hostpath');
-  const hostpath = await createHostpath({
-    stateDir: join(home, 'state'),
+  const plan: HostpathPlan = {
+    home,
     version,
-    mounter,
-    clock,
-    random,
-    log,
-  });
-  const drivers = nodes.map((node) => ({
-    node: node.name,
-    endpoint: join(directory.nodeRoot(node.name), 'plugins', HOSTPATH, 'csi.sock'),
-    driver: hostpath.driver({ node: { nodeId: node.name, topology: node.segments } }),
-  }));
-  // After the nodes are known: whether there is topology depends on them.
-  const controllerSocket = join(home, 'csi.sock');
-  const controller = { endpoint: controllerSocket, driver: hostpath.driver({ controller: true }) };
-  const servers: CsiServer[] = [];
-  const stop = async (): Promise<void> => {
-    await Promise.all(servers.map((server) => server.stop(GRACE_MS)));
-    hostpath.close();
+    controllerSocket: join(home, 'csi.sock'),
+    nodes: nodes.map(({ name, segments }) => ({
+      nodeId: name,
+      topology: segments,
+      socket: join(directory.nodeRoot(name), 'plugins', HOSTPATH, 'csi.sock'),
+    })),
   };
-  try {
-    await Promise.all(
-      [controller, ...drivers].map(async ({ endpoint, driver }) => {
-        servers.push(await serveDriver(driver, { endpoint, clock, log, interceptors }));
-      }),
-    );
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const ports = { ...options, log: options.log.with({ part: 'hostpath' }) };
+  const stop = options.interceptors ? await serveHere(plan, ports) : await startHostpathThread(plan, ports);
   return {
     name: HOSTPATH,
-    controllerSocket,
-    nodeSockets: new Map(drivers.map(({ node, endpoint }) => [node, endpoint])),
+    controllerSocket: plan.controllerSocket,
+    nodeSockets: new Map(plan.nodes.map(({ nodeId, socket }) => [nodeId, socket])),
     stop,
   };
+}
+
+async function serveHere(plan: HostpathPlan, ports: HostpathPorts): Promise<() => Promise<void>> {
+  // Only here: a thread of its own loads the driver itself.
+  const { serveHostpath } = await import('./serve-hostpath.ts');
+  return serveHostpath(plan, ports);
 }

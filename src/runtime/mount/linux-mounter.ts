@@ -28,16 +28,17 @@ const SECTOR_BYTES = 512n;
 const STACK_LIMIT = 128;
 
 /** System calls if the binding loads here, mount(8) otherwise. */
-export async function openSystemCalls(): Promise<SystemCalls> {
+export async function openSystemCalls(threads?: number): Promise<SystemCalls> {
   try {
-    return await bindSystemCalls();
+    return await bindSystemCalls(threads);
   } catch {
     return commandSystemCalls();
   }
 }
 
-export async function openLinuxMounter(): Promise<Mounter> {
-  return linuxMounter(await openSystemCalls());
+/** `threads`: how many of libuv's pool mounts may take; all but one unless the process has two mounters. */
+export async function openLinuxMounter(threads?: number): Promise<Mounter> {
+  return linuxMounter(await openSystemCalls(threads));
 }
 
 export function linuxMounter(calls: SystemCalls): Mounter {

@@ -48,8 +48,8 @@ interface NativeFunction {
   async(...args: unknown[]): void;
 }
 
-/** Throws if the binding cannot be loaded on this platform. */
-export async function bindSystemCalls(): Promise<SystemCalls> {
+/** Throws if the binding cannot be loaded on this platform. `threads`: how many of libuv's pool calls may take. */
+export async function bindSystemCalls(threads: number = allButOneThread()): Promise<SystemCalls> {
   const { default: koffi } = await import('koffi');
   const libc = koffi.load(null);
   const declare = (prototype: string) => libc.func(prototype) as unknown as NativeFunction;
@@ -65,7 +65,7 @@ export async function bindSystemCalls(): Promise<SystemCalls> {
     'long',
   ]) as unknown as NativeFunction;
   const fcntl = declare('int fcntl(int, int, void *)');
-  const gate = createGate(concurrentCalls());
+  const gate = createGate(threads);
 
   const call = (native: NativeFunction, args: unknown[]) =>
     gate(
@@ -138,7 +138,7 @@ function refuseNul(operation: string, texts: (string | null)[]): void {
  * Calls run on libuv's pool, which all file functions share. A mount that hangs in the kernel keeps its thread, so one
  * thread is always left to the rest of the process.
  */
-function concurrentCalls(): number {
+function allButOneThread(): number {
   const poolSize = Number(process.env.UV_THREADPOOL_SIZE) || 4;
   return Math.max(1, poolSize - 1);
 }
