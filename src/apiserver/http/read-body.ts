@@ -71,7 +71,7 @@ function parseJson(text: string, bytes: Buffer): unknown {
 }
 
 async function parseProtobuf(bytes: Buffer): Promise<unknown> {
-  const { decodeObject, WireError } = await import('../protobuf/decode-object.ts');
+  const { decodeObject, WireError } = await import('../../api/protobuf/decode-object.ts');
   try {
     return decodeObject(bytes);
   } catch (error) {

@@ -31,14 +31,14 @@ export class WireReader {
   }
 
   tag(): { field: number; wireType: number } {
-    const tag = Number(this.varint());
+    const tag = this.#count();
     if (tag < 8) throw new WireError('a field has no number');
     return { field: Math.floor(tag / 8), wireType: tag % 8 };
   }
 
   /** A length and that many bytes, not copied. */
   bytes(): Uint8Array {
-    return this.#take(Number(this.varint()));
+    return this.#take(this.#count());
   }
 
   string(): string {
@@ -62,6 +62,18 @@ export class WireReader {
     else if (wireType === 2) this.bytes();
     else if (wireType === 5) this.#take(4);
     else throw new WireError(`wire type ${wireType} is not in use`);
+  }
+
+  /** A tag or a length: small enough for a number, which is many times faster than 64 bits. */
+  #count(): number {
+    let value = 0;
+    for (let factor = 1; factor <= 2 ** 42; factor *= 128) {
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined) throw new WireError('a number is cut short');
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+    throw new WireError('a number is too long');
   }
 
   #take(length: number): Uint8Array {

@@ -1,58 +1,13 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
-import { messages } from './wire-numbers.ts';
+import { type Field, messageOf } from './message-table.ts';
 import { WireError, WireReader } from './wire-reader.ts';
-
-interface Field {
-  json: string;
-  type: string;
-  shape: 'one' | 'list' | 'map';
-  isInline: boolean;
-  /** An empty value says something: it is given to be seen. Others are written even when nobody set them. */
-  keepsEmpty: boolean;
-}
-
-interface Message {
-  fields: ReadonlyMap<number, Field>;
-  /** Stands for a list of its own. */
-  isList: boolean;
-}
 
 type Json = Record<string, unknown>;
 
 /** Far beyond any real object; below what recursion can walk. */
 const MAX_DEPTH = 100;
 const WIRE_TYPES: Readonly<Record<string, number>> = { int: 0, bool: 0, double: 1 };
-
-const parsed = new Map<string, Message>();
-
-export function isKnownMessage(name: string): boolean {
-  return Object.hasOwn(messages, name);
-}
-
-function messageOf(name: string): Message {
-  const known = parsed.get(name);
-  if (known) return known;
-  const text = messages[name];
-  if (text === undefined) throw new WireError(`${name} is not in the table of messages`);
-  const isList = text.startsWith('[]');
-  const fields = new Map<number, Field>();
-  for (const each of (isList ? text.slice(2) : text).split('|')) {
-    const [number, json = '', written = ''] = each.split(' ');
-    const [, shape, flag, type = ''] = /^([*%]?)([<!]?)(.*)$/.exec(written) ?? [];
-    if (!number) continue;
-    fields.set(Number(number), {
-      json,
-      type,
-      shape: shape === '*' ? 'list' : shape === '%' ? 'map' : 'one',
-      isInline: flag === '<',
-      keepsEmpty: flag === '!',
-    });
-  }
-  const message = { fields, isList };
-  parsed.set(name, message);
-  return message;
-}
 
 export function decodeMessage(name: string, bytes: Uint8Array, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} levels`);

@@ -1,7 +1,8 @@
-// Reads `application/vnd.kubernetes.protobuf` request bodies, which kubectl and most Go clients send for the built-in
-// kinds: a magic number, an envelope that names the kind, and the object. Answers stay JSON, which every client takes.
+// Reads `application/vnd.kubernetes.protobuf`: a magic number, an envelope that names the kind, and the object. kubectl and
+// most Go clients send the built-in kinds so, and kube-apiserver answers so whom it suits.
 
-import { decodeMessage, isKnownMessage } from './decode-message.ts';
+import { decodeMessage } from './decode-message.ts';
+import { messageNameFor } from './message-table.ts';
 import { WireError, WireReader } from './wire-reader.ts';
 
 export { WireError };
@@ -22,7 +23,11 @@ export function decodeObject(body: Uint8Array): Record<string, unknown> {
     else envelope.skip(wireType);
   }
   const { apiVersion, kind } = type;
-  const object = decodeMessage(messageFor(apiVersion, kind), raw) as Record<string, unknown>;
+  const name = messageNameFor(apiVersion, kind);
+  if (name === undefined) {
+    throw new WireError(`${apiVersion} ${kind} is not read from protobuf; send it as JSON`);
+  }
+  const object = decodeMessage(name, raw) as Record<string, unknown>;
   return { apiVersion, kind, ...object };
 }
 
@@ -36,17 +41,4 @@ function readType(bytes: Uint8Array): { apiVersion: string; kind: string } {
     else reader.skip(wireType);
   }
   return type;
-}
-
-/** `storage.k8s.io/v1` and `StorageClass` are message `storage/v1.StorageClass`. */
-function messageFor(apiVersion: string, kind: string): string {
-  // Clients give it the version of whatever they delete.
-  if (kind === 'DeleteOptions') return 'meta/v1.DeleteOptions';
-  const slash = apiVersion.indexOf('/');
-  const [group, version] =
-    slash < 0 ? ['core', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
-  const name = `${group.split('.', 1)[0]}/${version}.${kind}`;
-  if (!isKnownMessage(name))
-    throw new WireError(`${apiVersion} ${kind} is not read from protobuf; send it as JSON`);
-  return name;
 }

@@ -1,4 +1,4 @@
-// The wire numbers of the Kubernetes kinds that are served: facts of the protobuf form, in one table.
+// The wire numbers of the Kubernetes kinds that are known here: facts of the protobuf form, in one table.
 // Each message: `number json-name type` for each field, `|` between them; `*` repeated, `%` map of strings to,
 // `<` folded into the parent, `!` an empty value is kept; `[]` the message stands for its only list.
 
@@ -433,6 +433,11 @@ export const messages: Readonly<Record<string, string>> = {
     '5 apiVersion !string|1 kind !string|3 name !string|4 uid !string|6 controller !bool|7 blockOwnerDeletion !bool',
   'meta/v1.PartialObjectMetadata': '1 metadata meta/v1.ObjectMeta',
   'meta/v1.Preconditions': '1 uid !string|2 resourceVersion !string',
+  'meta/v1.Status':
+    '2 status string|3 message string|4 reason string|5 details !meta/v1.StatusDetails|6 code int',
+  'meta/v1.StatusCause': '1 reason string|2 message string|3 field string',
+  'meta/v1.StatusDetails':
+    '1 name string|2 group string|3 kind string|4 causes *meta/v1.StatusCause|5 retryAfterSeconds int|6 uid string',
   'policy/v1.Eviction': '1 metadata meta/v1.ObjectMeta|2 deleteOptions !meta/v1.DeleteOptions',
   'policy/v1.PodDisruptionBudget':
     '1 metadata meta/v1.ObjectMeta|2 spec policy/v1.PodDisruptionBudgetSpec|3 status policy/v1.PodDisruptionBudgetStatus',

@@ -1,0 +1,166 @@
+// Turns an object into the Kubernetes protobuf message that says the same, by the table of messages. The bytes come as a
+// binary string (a character a byte): most of what Kubernetes says is ASCII, which then needs no conversion, and joining
+// strings costs almost nothing.
+
+import { messageOf } from './message-table.ts';
+import { WireError } from './wire-reader.ts';
+
+/** Throws a WireError for what the message cannot say, a field that it does not have among it. */
+export type Write = (value: unknown) => string;
+
+type Json = Readonly<Record<string, unknown>>;
+
+const writers = new Map<string, Write>();
+
+/** The body of a message, without tag and length. */
+export function messageWriter(name: string): Write {
+  const known = writers.get(name);
+  if (known) return known;
+  // Messages may hold themselves: whoever asks while this one is being made gets one that looks it up later.
+  writers.set(name, (value) => messageWriter(name)(value));
+  const writer = makeWriter(name);
+  writers.set(name, writer);
+  return writer;
+}
+
+function makeWriter(name: string): Write {
+  const { fields, isList } = messageOf(name);
+  const byKey = new Map<string, Write>();
+  const inlined: { number: number; keys: ReadonlySet<string>; write: Write }[] = [];
+  for (const { number, json, type, shape, isInline } of fields.values()) {
+    if (isInline) {
+      const keys = new Set([...messageOf(type).fields.values()].map((field) => field.json));
+      inlined.push({ number, keys, write: messageWriter(type) });
+      continue;
+    }
+    const one = fieldWriter(number, type);
+    byKey.set(json, shape === 'list' ? listOf(one) : shape === 'map' ? mapOf(number, type) : one);
+  }
+  const write = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new WireError(`${name} is not an object`);
+    }
+    let bytes = '';
+    const folded: Record<string, unknown>[] = [];
+    for (const [key, inner] of Object.entries(value as Json)) {
+      if (inner === undefined || inner === null) continue;
+      const writeField = byKey.get(key);
+      if (writeField !== undefined) {
+        bytes += writeField(inner);
+        continue;
+      }
+      const at = inlined.findIndex(({ keys }) => keys.has(key));
+      if (at < 0) throw new WireError(`${name} has no field ${key}`);
+      const object = folded[at] ?? {};
+      object[key] = inner;
+      folded[at] = object;
+    }
+    folded.forEach((object, at) => {
+      const { number, write: writeInner } = inlined[at] as (typeof inlined)[number];
+      bytes += tagged(number, writeInner(object));
+    });
+    return bytes;
+  };
+  return isList ? (value) => write({ items: value }) : write;
+}
+
+/** One value with its tag. */
+function fieldWriter(number: number, type: string): Write {
+  if (type === 'int') return (value) => varint(number * 8) + varint(wholeNumber(value));
+  if (type === 'bool') return (value) => varint(number * 8) + varint(ofType('boolean', value) ? 1 : 0);
+  const write = valueWriter(type);
+  const tag = varint(number * 8 + 2);
+  return (value) => {
+    const bytes = write(value);
+    return tag + varint(bytes.length) + bytes;
+  };
+}
+
+function valueWriter(type: string): Write {
+  switch (type) {
+    case 'string':
+      return (value) => utf8(ofType('string', value));
+    case 'Quantity':
+      return (value) => tagged(1, utf8(typeof value === 'number' ? String(value) : ofType('string', value)));
+    case 'Time':
+    case 'MicroTime':
+      return time;
+    case 'double':
+    case 'bytes':
+    case 'Raw':
+    case 'IntOrString':
+      // No object that is written so has one; JSON says them as well.
+      return () => {
+        throw new WireError(`${type} is not written`);
+      };
+    default:
+      return messageWriter(type);
+  }
+}
+
+function listOf(write: Write): Write {
+  return (value) => {
+    if (!Array.isArray(value)) throw new WireError('a list was expected');
+    let bytes = '';
+    for (const one of value) bytes += write(one);
+    return bytes;
+  };
+}
+
+function mapOf(number: number, type: string): Write {
+  const writeValue = fieldWriter(2, type);
+  return (value) => {
+    if (typeof value !== 'object') throw new WireError('a map was expected');
+    let bytes = '';
+    for (const [key, inner] of Object.entries(value as Json)) {
+      bytes += tagged(number, tagged(1, utf8(key)) + writeValue(inner));
+    }
+    return bytes;
+  };
+}
+
+/** A field that holds these bytes. */
+export function tagged(number: number, bytes: string): string {
+  return varint(number * 8 + 2) + varint(bytes.length) + bytes;
+}
+
+/** Not negative. */
+function varint(value: number): string {
+  let rest = value;
+  let bytes = '';
+  while (rest > 0x7f) {
+    bytes += String.fromCharCode((rest & 0x7f) | 0x80);
+    rest = Math.floor(rest / 128);
+  }
+  return bytes + String.fromCharCode(rest);
+}
+
+function wholeNumber(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new WireError('a whole number that is not negative was expected');
+}
+
+function ofType(type: 'string', value: unknown): string;
+function ofType(type: 'boolean', value: unknown): boolean;
+function ofType(type: 'string' | 'boolean', value: unknown): unknown {
+  if (typeof value === type) return value;
+  throw new WireError(`a ${type} was expected`);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const NOT_ASCII = /[^\x00-\x7f]/;
+
+export function utf8(text: string): string {
+  return NOT_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
+}
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,9}))?Z$/;
+
+function time(value: unknown): string {
+  const parts = typeof value === 'string' ? RFC3339.exec(value) : null;
+  const ms = parts ? Date.parse(parts[0]) : Number.NaN;
+  if (!(ms >= 0)) throw new WireError('a time was expected');
+  const nanos = Number((parts?.[1] ?? '').padEnd(9, '0'));
+  const seconds = `\x08${varint(Math.floor(ms / 1000))}`;
+  return nanos === 0 ? seconds : `${seconds}\x10${varint(nanos)}`;
+}
