@@ -9,17 +9,22 @@ import {
   type Message,
   toBinary,
 } from '@bufbuild/protobuf';
-import * as grpc from '@grpc/grpc-js';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { type CallRecorder, recordCall } from './call-record.ts';
-import { type ConnectionState, connectionMonitor } from './connection-monitor.ts';
 import { CsiError } from './csi-error.ts';
+import type { CallStatus } from './grpc/call-headers.ts';
+import { Channel, type ConnectionState } from './grpc/channel.ts';
+import { ClientCall } from './grpc/client-call.ts';
+import { MESSAGE_HEADROOM, prefixMessage } from './grpc/message-framing.ts';
+import { grpcCodes } from './grpc-code.ts';
+import type { HeaderField } from './http2/header-table.ts';
 import { defaultMaxMessageBytes } from './message-limit.ts';
 import { methodPath } from './method-path.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
 import { withoutSecrets } from './secret-values.ts';
 import { shortSocketPath, socketPath } from './socket-path.ts';
 import type { CsiCallOptions, CsiStreamTransport } from './transport.ts';
+import { waitForReady } from './wait-for-ready.ts';
 
 export interface ConnectCsiOptions {
   /** `unix:///path`, `unix:path` or `/path`. */
@@ -49,187 +54,170 @@ export function connectCsi(options: ConnectCsiOptions): CsiConnection {
   const { log, clock } = options;
   const address = socketPath(options.address);
   const reach = shortSocketPath(address);
-  const client = new grpc.Client(`unix:${reach.path}`, grpc.credentials.createInsecure(), {
-    ...channelOptions,
-    'grpc.max_receive_message_length': options.maxMessageBytes ?? defaultMaxMessageBytes,
-    'grpc.max_send_message_length': options.maxMessageBytes ?? defaultMaxMessageBytes,
-  });
+  const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
+  const channel = new Channel({ path: reach.path, clock });
   const recorder: CallRecorder = {
     log,
     clock,
     metrics: options.metrics,
     maxLogLength: options.maxLogLength ?? -1,
   };
-  const monitor = connectionMonitor({ channel: client.getChannel(), address, log, clock });
-  let closed = false;
+  const paths = new Map<DescMethod, HeaderField>();
+  const pathOf = (method: DescMethod): HeaderField => {
+    const known = paths.get(method);
+    if (known) return known;
+    const path = { name: ':path', value: methodPath(method) };
+    paths.set(method, path);
+    return path;
+  };
 
-  /** Common to both kinds of call: the request as a message, its record, and failures in our terms. */
-  const begin = (method: DescMethod, init: object, callOptions: CsiCallOptions) => {
+  /** Sends the request. `receive` gets what comes back, and is told of the end, which is an error unless all is well. */
+  const begin = (
+    method: DescMethod,
+    init: object,
+    { timeoutMs, signal }: CsiCallOptions,
+    receive: { message(message: Message, bytes: number): void; end(error: CsiError | undefined): void },
+  ): ClientCall | undefined => {
     const request: Message = create(method.input, init as Message);
-    const record = recordCall(recorder, method, methodPath(method), request);
-    const fail = (failure: {
-      code: number;
-      text: string;
-      cause?: unknown;
-      uncertain?: boolean;
-      details?: Uint8Array;
-    }) => {
+    const path = pathOf(method);
+    const record = recordCall(recorder, method, path.value, request);
+    let last: Message | undefined;
+    const fail = (failure: CallStatus): void => {
       const error = new CsiError({
         code: failure.code,
         message: withoutSecrets(failure.text, method.input, request),
         method: method.name,
         address,
-        timeoutMs: callOptions.timeoutMs,
-        uncertain: failure.uncertain ?? false,
+        timeoutMs,
+        uncertain: failure.isOurs && !saysNothing.has(failure.code),
         ...(failure.details && { details: failure.details }),
         ...(failure.cause !== undefined && { cause: failure.cause }),
       });
       record.failed(error);
-      return error;
+      receive.end(error);
     };
-    const { signal, timeoutMs } = callOptions;
     if (!(timeoutMs > 0 && timeoutMs < Number.POSITIVE_INFINITY)) {
-      throw fail({ code: grpc.status.INTERNAL, text: `a call needs a deadline, not ${timeoutMs} ms` });
+      fail({ code: grpcCodes.INTERNAL, text: `a call needs a deadline, not ${timeoutMs} ms`, isOurs: true });
+      return undefined;
     }
-    if (signal?.aborted) {
-      throw fail({ code: grpc.status.CANCELLED, text: 'given up before it was sent', cause: signal.reason });
+    const givenUp = (text: string): CallStatus => ({
+      code: grpcCodes.CANCELLED,
+      text,
+      isOurs: true,
+      ...(signal?.aborted && { cause: signal.reason }),
+    });
+    if (signal?.aborted || channel.state === 'closed') {
+      fail(givenUp(signal?.aborted ? 'given up before it was sent' : 'the connection was closed'));
+      return undefined;
     }
-    if (closed) throw fail({ code: grpc.status.CANCELLED, text: 'the connection was closed' });
-    return { request, record, fail, deadline: clock.now() + timeoutMs };
-  };
-
-  const failureOf = (error: grpc.ServiceError, signal: AbortSignal | undefined) => {
-    const details = error.metadata?.get('grpc-status-details-bin')[0];
-    return {
-      code: error.code,
-      text: error.details,
-      ...(signal?.aborted && error.code === grpc.status.CANCELLED && { cause: signal.reason }),
-      ...(details instanceof Uint8Array && { details }),
-    };
+    const onAbort = (): void => call.cancel(givenUp('given up'));
+    const call = new ClientCall({
+      clock,
+      path,
+      framed: framed(method.input, request),
+      timeoutMs,
+      maxMessageBytes,
+      onMessage(bytes) {
+        try {
+          last = fromBinary(method.output, bytes);
+        } catch (error) {
+          call.cancel({ ...unreadable, cause: error });
+          return;
+        }
+        receive.message(last, bytes.length);
+      },
+      onEnd(status) {
+        signal?.removeEventListener('abort', onAbort);
+        if (status.code !== grpcCodes.OK) fail(status);
+        else if (method.methodKind === 'unary' && last === undefined) fail(unreadable);
+        else {
+          record.succeeded(method.methodKind === 'unary' ? last : undefined);
+          receive.end(undefined);
+        }
+      },
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    channel.start(call);
+    return call;
   };
 
   return {
     address,
     get state() {
-      return monitor.state();
+      return channel.state;
     },
-    onStateChange: monitor.onStateChange,
-    waitForReady: monitor.waitForReady,
+    onStateChange: (listener) => channel.onStateChange(listener),
+    waitForReady: (signal) => waitForReady({ channel, address, log, clock }, signal),
 
-    async call(method, init, callOptions) {
-      const { request, record, fail, deadline } = begin(method, init, callOptions);
-      const codec = codecOf(method);
-      return await new Promise((resolve, reject) => {
-        const { signal } = callOptions;
-        const onAbort = (): void => call.cancel();
-        const call = client.makeUnaryRequest<Message, Answer>(
-          codec.path,
-          codec.serialize,
-          codec.deserialize,
-          request,
-          { deadline },
-          (error, answer) => {
-            signal?.removeEventListener('abort', onAbort);
-            if (error) reject(fail(failureOf(error, signal)));
-            else if (answer === undefined || answer instanceof Unreadable) {
-              reject(fail(unreadable(answer)));
-            } else {
-              record.succeeded(answer);
-              resolve(answer as never);
-            }
+    call: (method, init, callOptions) =>
+      new Promise((resolve, reject) => {
+        let answer: Message | undefined;
+        begin(method, init, callOptions, {
+          message(message) {
+            answer = message;
           },
-        );
-        signal?.addEventListener('abort', onAbort, { once: true });
-      });
-    },
+          end: (error) => (error ? reject(error) : resolve(answer as never)),
+        });
+      }),
 
     async *stream(method, init, callOptions) {
-      const { request, record, fail, deadline } = begin(method, init, callOptions);
-      const codec = codecOf(method);
-      const { signal } = callOptions;
-      const call = client.makeServerStreamRequest<Message, Answer>(
-        codec.path,
-        codec.serialize,
-        codec.deserialize,
-        request,
-        { deadline },
-      );
-      const onAbort = (): void => call.cancel();
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const waiting: { message: Message; bytes: number }[] = [];
+      let end: { error: CsiError | undefined } | undefined;
+      let wake = (): void => {};
+      const call = begin(method, init, callOptions, {
+        message(message, bytes) {
+          waiting.push({ message, bytes });
+          wake();
+        },
+        end(error) {
+          end = { error };
+          wake();
+        },
+      });
       try {
-        for await (const answer of call as AsyncIterable<Answer>) {
-          if (answer instanceof Unreadable) throw fail(unreadable(answer));
-          yield answer as never;
+        for (;;) {
+          const next = waiting.shift();
+          if (next !== undefined) {
+            call?.release(next.bytes);
+            yield next.message as never;
+          } else if (end === undefined) {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          } else if (end.error) throw end.error;
+          else return;
         }
-        record.succeeded();
-      } catch (error) {
-        throw error instanceof CsiError ? error : fail(failureOf(error as grpc.ServiceError, signal));
       } finally {
-        signal?.removeEventListener('abort', onAbort);
-        call.cancel();
+        call?.cancel({ code: grpcCodes.CANCELLED, text: 'the reader left', isOurs: true });
       }
     },
 
     close() {
-      if (closed) return;
-      closed = true;
-      // First, so that it does not take the closing channel for one more change.
-      monitor.close();
-      client.close();
+      if (channel.state === 'closed') return;
+      channel.close();
       reach.release();
     },
   };
 }
 
-const channelOptions: grpc.ChannelOptions = {
-  // Drivers restart often and their sockets answer at once or not at all: look again soon. The official components
-  // wait at most a second, too.
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1000,
-  // A pool shared by the process would share backoff between connections, and outlive close().
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.enable_http_proxy': 0,
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.enable_channelz': 0,
-  // Whether to call again is for outcome.ts to say.
-  'grpc.enable_retries': 0,
+/** Codes that anybody takes for what they are: nobody knows what the driver has done. */
+const saysNothing: ReadonlySet<number> = new Set([
+  grpcCodes.CANCELLED,
+  grpcCodes.DEADLINE_EXCEEDED,
+  grpcCodes.UNAVAILABLE,
+]);
+
+/** An answer that is not the message it should be. Not the word of the driver, which may have done what was asked. */
+const unreadable: CallStatus = {
+  code: grpcCodes.INTERNAL,
+  text: 'the driver answered with something that is not the expected message; it may have done what was asked',
+  isOurs: true,
 };
 
-/** An answer that is not the message it should be. Not thrown in the decoder: gRPC would make it look like the driver's word. */
-class Unreadable {
-  readonly cause: unknown;
-  constructor(cause: unknown) {
-    this.cause = cause;
-  }
-}
-type Answer = Message | Unreadable;
-
-const unreadable = (answer: Unreadable | undefined) => ({
-  code: grpc.status.INTERNAL,
-  text: 'the driver answered with something that is not the expected message; it may have done what was asked',
-  uncertain: true,
-  ...(answer && { cause: answer.cause }),
-});
-
-interface Codec {
-  path: string;
-  serialize(message: Message): Buffer;
-  deserialize(bytes: Buffer): Answer;
-}
-
-function codecOf(method: DescMethod): Codec {
-  return {
-    path: methodPath(method),
-    serialize(message) {
-      const bytes = toBinary(method.input as DescMessage, message);
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    },
-    deserialize(bytes) {
-      try {
-        return fromBinary(method.output as DescMessage, bytes);
-      } catch (error) {
-        return new Unreadable(error);
-      }
-    },
-  };
+function framed(schema: DescMessage, message: Message): Buffer {
+  const bytes = toBinary(schema, message);
+  const buffer = Buffer.allocUnsafe(MESSAGE_HEADROOM + bytes.length);
+  buffer.set(bytes, MESSAGE_HEADROOM);
+  prefixMessage(buffer);
+  return buffer;
 }

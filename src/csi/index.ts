@@ -3,13 +3,13 @@
 export type { IncomingCall, Interceptor } from './call-pipeline.ts';
 export * from './capabilities.ts';
 export { type ConnectCsiOptions, type CsiConnection, connectCsi } from './connect-csi.ts';
-export type { ConnectionState } from './connection-monitor.ts';
 export { type CsiClient, csiClient } from './csi-client.ts';
 export { CsiError, type CsiErrorInit, codeOf } from './csi-error.ts';
 export * from './driver-name.ts';
 export * from './generated/csi/v1/csi_pb.ts';
 export * from './generated/csiregistration/csi_registration_pb.ts';
 export * from './generated/pluginregistration/registration_pb.ts';
+export type { ConnectionState } from './grpc/channel.ts';
 export { allGrpcCodes, type GrpcCode, grpcCodes } from './grpc-code.ts';
 export { type LoopbackOptions, loopbackTransport } from './loopback-transport.ts';
 export { defaultMaxMessageBytes } from './message-limit.ts';

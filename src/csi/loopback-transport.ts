@@ -9,6 +9,7 @@ import {
   type Message,
   toBinary,
 } from '@bufbuild/protobuf';
+import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { type Interceptor, type Send, type ServedMethod, servedMethods } from './call-pipeline.ts';
 import { CsiError } from './csi-error.ts';
@@ -65,18 +66,18 @@ export function loopbackTransport(
         reject(error);
         controller.abort(error);
       };
-      const onAbort = (): void =>
+      const givenUp = (): void =>
         giveUp(failed({ code: 'CANCELLED', text: 'given up', cause: signal?.reason }));
       const settle = (): void => {
         timer.cancel();
-        signal?.removeEventListener('abort', onAbort);
+        stopListening?.();
       };
       const timer = clock.setTimeout(
         () => giveUp(failed({ code: 'DEADLINE_EXCEEDED', text: 'deadline exceeded' })),
         timeoutMs,
       );
-      if (signal?.aborted) return onAbort();
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const stopListening = signal && !signal.aborted ? onAbort(signal, givenUp) : undefined;
+      if (signal?.aborted) return givenUp();
 
       const served = methods.get(methodPath(method)) ?? unknownMethod(method);
       const context = { signal: controller.signal, deadline: clock.now() + timeoutMs, peer: 'loopback' };

@@ -1,16 +1,19 @@
 // The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop. Calls
-// run through call-pipeline.ts; here is only what gRPC and the socket need.
+// run through call-pipeline.ts; here is only how they come and go.
 
 import { type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
-import * as grpc from '@grpc/grpc-js';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { loggingInterceptor, metricsInterceptor } from './call-interceptors.ts';
 import { type Interceptor, type ServedMethod, servedMethods } from './call-pipeline.ts';
-import type { CsiError } from './csi-error.ts';
+import { CsiError } from './csi-error.ts';
+import { grpcServer } from './grpc/grpc-server.ts';
+import { MESSAGE_HEADROOM } from './grpc/message-framing.ts';
+import type { AnswerStatus, ServerCall } from './grpc/server-call.ts';
+import { grpcCodes } from './grpc-code.ts';
 import { placeSocket } from './listening-socket.ts';
 import { defaultMaxMessageBytes } from './message-limit.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
-import type { CallContext, ServiceImplementation } from './service-implementation.ts';
+import type { ServiceImplementation } from './service-implementation.ts';
 import { socketPath } from './socket-path.ts';
 
 export interface ServeCsiOptions {
@@ -38,57 +41,46 @@ export interface CsiServer {
 export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   const { log, clock, metrics } = options;
   const path = socketPath(options.address);
-  const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
-  const server = new grpc.Server({
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc.max_send_message_length': maxMessageBytes,
-    // Stays on: without it grpc-js loses track of its sessions, and a forced stop leaves them open.
-    'grpc.enable_channelz': 1,
-  });
   const interceptors = [
     ...(metrics ? [metricsInterceptor(metrics, clock)] : []),
     loggingInterceptor(log, options.maxLogLength),
     ...(options.interceptors ?? []),
   ];
-  const underWay = new Set<AbortController>();
-  for (const served of servedMethods({ services: options.services, interceptors, log }).values()) {
-    register(server, served, underWay);
-  }
-
-  let removeSocket: () => void;
-  try {
-    removeSocket = await placeSocket({
-      path,
-      mode: options.socketMode ?? 0o660,
-      bind: (reach) => bind(server, reach),
-    });
-  } catch (error) {
-    server.forceShutdown();
+  const methods = servedMethods({ services: options.services, interceptors, log });
+  const server = grpcServer({
+    clock,
+    maxMessageBytes: options.maxMessageBytes ?? defaultMaxMessageBytes,
+    async handle(method, request, call) {
+      const served = methods.get(method);
+      if (served) await serve(served, request, call, log);
+      else call.answer({ code: grpcCodes.UNIMPLEMENTED, text: `unknown method ${method}` });
+    },
+  });
+  const removeSocket = await placeSocket({
+    path,
+    mode: options.socketMode ?? 0o660,
+    bind: (reach) => server.listen(reach),
+  }).catch((error: unknown) => {
+    server.cut(new Error('the server did not start'));
     throw error;
-  }
+  });
   log.v(2).info('listening for CSI calls', { address: path });
 
+  const stop = async (graceMs: number): Promise<void> => {
+    // Before anything else: who looks for the driver now must not find a socket that refuses.
+    removeSocket();
+    const drained = server.drain();
+    const force = clock.setTimeout(() => {
+      log.warn('calls still under way after the grace period are cut off', {
+        address: path,
+        calls: server.underWay,
+      });
+      server.cut(new Error('the server stopped'));
+    }, graceMs);
+    await drained;
+    force.cancel();
+  };
   let stopped: Promise<void> | undefined;
-  const stop = (graceMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const finish = (): void => {
-        force.cancel();
-        resolve();
-      };
-      const force = clock.setTimeout(() => {
-        log.warn('calls still under way after the grace period are cut off', {
-          address: path,
-          calls: underWay.size,
-        });
-        for (const call of underWay) call.abort(new Error('the server stopped'));
-        server.forceShutdown();
-        // A handler that ignores its signal must not keep the server from having stopped.
-        finish();
-      }, graceMs);
-      // Before anything else: who looks for the driver now must not find a socket that refuses.
-      removeSocket();
-      server.tryShutdown(finish);
-    });
   return {
     address: path,
     stop: (graceMs) => {
@@ -98,86 +90,48 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   };
 }
 
-function bind(server: grpc.Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(`unix:${path}`, grpc.ServerCredentials.createInsecure(), (error) => {
-      if (error) reject(error);
-      else resolve();
-    });
-  });
-}
-
-function register(server: grpc.Server, served: ServedMethod, underWay: Set<AbortController>): void {
+async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log: Log): Promise<void> {
   const { method, path, run } = served;
-  const serialize = serializer(method.output);
-  const deserialize = (bytes: Buffer): Message => fromBinary(method.input, bytes);
-
-  const during = async <T>(
-    call: grpc.ServerUnaryCall<Message, Message> | grpc.ServerWritableStream<Message, Message>,
-    body: (context: CallContext) => Promise<T>,
-  ): Promise<T> => {
-    const controller = new AbortController();
-    call.once('cancelled', () => controller.abort(new Error('the caller gave up')));
-    underWay.add(controller);
-    try {
-      const deadline = Number(call.getDeadline());
-      return await body({
-        signal: controller.signal,
-        deadline: Number.isFinite(deadline) ? deadline : undefined,
-        peer: call.getPeer(),
-      });
-    } finally {
-      underWay.delete(controller);
-    }
-  };
-
-  if (method.methodKind === 'unary') {
-    const handler: grpc.handleUnaryCall<Message, Message> = (call, callback) => {
-      during(call, (context) => run(call.request, context, async () => {})).then(
-        (response) => callback(null, response as Message),
-        (error: CsiError) => callback(statusOf(error)),
-      );
-    };
-    server.register(path, handler, serialize, deserialize, 'unary');
+  let request: Message;
+  try {
+    request = fromBinary(method.input, bytes);
+  } catch (error) {
+    call.answer({
+      code: grpcCodes.INTERNAL,
+      text: `the request is no ${method.input.name}: ${(error as Error).message}`,
+    });
     return;
   }
-  const handler: grpc.handleServerStreamingCall<Message, Message> = (call) => {
-    // Waits for the write itself, so that a source that never pauses still leaves the process time to notice that
-    // nobody reads any more.
-    const send = (message: Message): Promise<void> =>
-      new Promise((resolve) => {
-        if (call.cancelled) return resolve();
-        const proceed = (): void => {
-          call.off('cancelled', proceed);
-          resolve();
-        };
-        call.once('cancelled', proceed);
-        call.write(message, proceed);
-      });
-    during(call, (context) => run(call.request, context, send)).then(
-      () => call.end(),
-      (error: CsiError) => call.emit('error', statusOf(error)),
-    );
-  };
-  server.register(path, handler, serialize, deserialize, 'serverStream');
+  try {
+    const response = await run(request, call, (message) => call.send(framed(method.output, message)));
+    if (response) call.answer({ code: grpcCodes.OK }, framed(method.output, response));
+    else call.answer({ code: grpcCodes.OK });
+  } catch (error) {
+    if (error instanceof CsiError) call.answer(statusOf(error));
+    else {
+      log.error(`the answer of ${method.name} is no message; answering INTERNAL`, error, { method: path });
+      const text = `${method.name} gave an answer that cannot be sent; the driver's log tells why`;
+      call.answer({ code: grpcCodes.INTERNAL, text });
+    }
+  }
 }
 
-function serializer(schema: DescMessage): (message: Message) => Buffer {
-  return (message) => {
-    const bytes = toBinary(schema, message);
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  };
+function framed(schema: DescMessage, message: Message): Buffer {
+  const bytes = toBinary(schema, message);
+  const buffer = Buffer.allocUnsafe(MESSAGE_HEADROOM + bytes.length);
+  buffer.set(bytes, MESSAGE_HEADROOM);
+  return buffer;
 }
 
-/** The text travels in an HTTP/2 trailer, whose size peers limit; more than this is of no use to anybody. */
+// They travel in HTTP/2 trailers, whose size peers limit; longer texts are of no use to anybody.
 const maxDescriptionLength = 4096;
+const maxDetailsBytes = 32_768;
 
-function statusOf(error: CsiError): grpc.ServerErrorResponse {
-  const metadata = new grpc.Metadata();
-  if (error.details) metadata.set('grpc-status-details-bin', Buffer.from(error.details));
-  const description =
-    error.description.length > maxDescriptionLength
-      ? `${error.description.slice(0, maxDescriptionLength)} […]`
-      : error.description;
-  return { name: error.name, message: description, code: error.rawCode, details: description, metadata };
+function statusOf({ description, rawCode, details }: CsiError): AnswerStatus {
+  const isLong = description.length > maxDescriptionLength;
+  return {
+    code: rawCode,
+    text: isLong ? `${description.slice(0, maxDescriptionLength)} […]` : description,
+    details: details && details.length <= maxDetailsBytes ? details : undefined,
+  };
 }

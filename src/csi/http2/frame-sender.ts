@@ -1,0 +1,164 @@
+// The sending half of a connection: everything that one turn of the event loop has to say goes out in one write, and
+// data waits until the peer has room for it.
+
+import type { Socket } from 'node:net';
+import {
+  ConnectionError,
+  DEFAULT_WINDOW,
+  ErrorCode,
+  Flag,
+  FrameType,
+  frameOf,
+  HEADER_BYTES,
+  MAX_FRAME_BYTES,
+  MAX_WINDOW,
+  writeFrameHeader,
+} from './frame.ts';
+import { HeaderEncoder } from './header-encoder.ts';
+import type { Headers, Http2Stream } from './http2-stream.ts';
+
+/** Answers that a peer may leave unread while it asks for more of them. */
+const MAX_UNREAD_ANSWERS = 1000;
+
+export class FrameSender {
+  readonly #socket: Socket;
+  readonly #onEnd: (stream: Http2Stream) => void;
+  readonly #encoder = new HeaderEncoder();
+  #frames: Buffer[] = [];
+  #sent: (() => void)[] = [];
+  #unreadAnswers = 0;
+  #window = DEFAULT_WINDOW;
+  #maxFrameBytes = MAX_FRAME_BYTES;
+  /** The room that the peer gives a new stream. */
+  streamWindow = DEFAULT_WINDOW;
+
+  /** `onEnd`: the last frame of a stream went out. */
+  constructor(socket: Socket, onEnd: (stream: Http2Stream) => void) {
+    this.#socket = socket;
+    this.#onEnd = onEnd;
+    socket.on('drain', () => {
+      this.#unreadAnswers = 0;
+    });
+  }
+
+  send(frame: Buffer): void {
+    if (this.#frames.push(frame) === 1) process.nextTick(() => this.flush());
+  }
+
+  /** What the peer makes us say. One that goes on asking and does not read is no peer to talk to. */
+  answer(frame: Buffer): void {
+    if (this.#socket.writableNeedDrain && ++this.#unreadAnswers > MAX_UNREAD_ANSWERS) {
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many frames that ask for an answer');
+    }
+    this.send(frame);
+  }
+
+  flush(): void {
+    const [first] = this.#frames;
+    if (first === undefined) return;
+    const bytes = this.#frames.length === 1 ? first : Buffer.concat(this.#frames);
+    this.#frames = [];
+    const sent = this.#sent;
+    if (sent.length > 0) this.#sent = [];
+    if (!this.#socket.writable) return;
+    this.#socket.write(
+      bytes,
+      sent.length === 0
+        ? undefined
+        : () => {
+            for (const callback of sent) callback();
+          },
+    );
+  }
+
+  sendHeaders(stream: Http2Stream, headers: Headers): void {
+    if (stream.isLocalEnded) return;
+    if (stream.unsent.length > 0) {
+      stream.unsent.push({ headers });
+      return;
+    }
+    const block = this.#encoder.encode(headers.known, headers.once);
+    const isEnd = headers.isEnd ?? false;
+    for (let at = 0; at === 0 || at < block.length; at += this.#maxFrameBytes) {
+      const end = Math.min(block.length, at + this.#maxFrameBytes);
+      const type = at === 0 ? FrameType.HEADERS : FrameType.CONTINUATION;
+      const endStream = at === 0 && isEnd ? Flag.END_STREAM : 0;
+      const endHeaders = end === block.length ? Flag.END_HEADERS : 0;
+      this.send(frameOf(type, endStream | endHeaders, stream.id, block.subarray(at, end)));
+    }
+    if (isEnd) this.#end(stream);
+  }
+
+  /**
+   * Sends what stands in `framed` after the room for a frame's header; it is ours from now on. `sent` is called when it
+   * was handed to the system, which may take until the peer has room for it; never, if the stream ends before.
+   */
+  sendData(stream: Http2Stream, framed: Buffer, isEnd: boolean, sent?: () => void): void {
+    if (stream.isLocalEnded) return;
+    const bytes = framed.length - HEADER_BYTES;
+    if (stream.unsent.length > 0 || bytes > this.#room(stream)) {
+      stream.unsent.push({ bytes: framed.subarray(HEADER_BYTES), isEnd, sent });
+      this.sendUnsent(stream);
+      return;
+    }
+    const flags = isEnd ? Flag.END_STREAM : 0;
+    writeFrameHeader(framed, 0, { type: FrameType.DATA, flags, stream: stream.id, bytes });
+    this.#sendFramed(stream, framed);
+    if (sent) this.#sent.push(sent);
+    if (isEnd) this.#end(stream);
+  }
+
+  /** As much of it as the peer has room for. */
+  sendUnsent(stream: Http2Stream): void {
+    for (let next = stream.unsent[0]; next !== undefined; next = stream.unsent[0]) {
+      if ('headers' in next) {
+        stream.unsent.length = 0;
+        this.sendHeaders(stream, next.headers);
+        return;
+      }
+      const room = this.#room(stream);
+      if (room <= 0 && next.bytes.length > 0) return;
+      const part = next.bytes.subarray(0, room);
+      const isWhole = part.length === next.bytes.length;
+      const isEnd = isWhole && next.isEnd;
+      this.#sendFramed(stream, frameOf(FrameType.DATA, isEnd ? Flag.END_STREAM : 0, stream.id, part));
+      if (isWhole) {
+        stream.unsent.shift();
+        if (next.sent) this.#sent.push(next.sent);
+      } else stream.unsent[0] = { ...next, bytes: next.bytes.subarray(room) };
+      if (isEnd) this.#end(stream);
+    }
+  }
+
+  limitFrames(bytes: number): void {
+    this.#maxFrameBytes = bytes;
+  }
+
+  limitHeaderTable(bytes: number): void {
+    this.#encoder.resize(bytes);
+  }
+
+  /** The peer has room for so many bytes more, of all streams together. */
+  widen(bytes: number): void {
+    this.#window += bytes;
+    if (this.#window > MAX_WINDOW) {
+      throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window too large');
+    }
+  }
+
+  #room(stream: Http2Stream): number {
+    return Math.min(stream.sendWindow, this.#window, this.#maxFrameBytes);
+  }
+
+  #sendFramed(stream: Http2Stream, frame: Buffer): void {
+    const bytes = frame.length - HEADER_BYTES;
+    stream.sendWindow -= bytes;
+    this.#window -= bytes;
+    this.send(frame);
+  }
+
+  #end(stream: Http2Stream): void {
+    stream.isLocalEnded = true;
+    this.#onEnd(stream);
+  }
+}

@@ -1,0 +1,65 @@
+// Text in the Huffman code of HTTP/2 headers (RFC 7541, appendix B). Only read: what we write ourselves is short, or sent
+// once and then named by its index. Pure.
+
+/** The length of each byte's code, and last that of the end marker: A is 5 bits, Z is 30. The code is canonical. */
+const codeLengths =
+  'ISXXXXXXXTZXXZXXXXXXXXZXXXXXXXXXBFFHIBDGFFDGDBBBAAABBBBBBBCDKBHFIBCCCCCCCCCCCCCCCCCCCCCCDCDIOIJBKABABABBBACCBBBABCBAABCCCCCKGJI' +
+  'XPRPPRRRSRSSSSSTSTTRSTSSSSQRSRSSTRQPRRSSQSRRTQRSSQQRQSRSSPRRRSRRSVVPORSRUVVVWWVTUOQVWWVWTQQVVXWWWPTPQRQQSRRUUTTVSVWVVWWWWWXWWWWWVZ';
+const END = 256;
+
+/** Two slots a node, for a 0 and a 1: the next node, or, negative, the symbol that the code has led to. */
+const tree: Int16Array = buildTree();
+
+function buildTree(): Int16Array {
+  const symbols = Array.from(codeLengths, (letter, symbol) => ({
+    symbol,
+    bits: letter.charCodeAt(0) - 60,
+  }));
+  symbols.sort((a, b) => a.bits - b.bits || a.symbol - b.symbol);
+  const nodes = new Int16Array(2 * 256);
+  let count = 1;
+  let code = 0;
+  let length = 0;
+  for (const { symbol, bits } of symbols) {
+    code <<= bits - length;
+    length = bits;
+    let node = 0;
+    for (let bit = bits - 1; bit > 0; bit--) {
+      const slot = 2 * node + ((code >>> bit) & 1);
+      if (nodes[slot] === 0) nodes[slot] = count++;
+      node = nodes[slot] as number;
+    }
+    nodes[2 * node + (code & 1)] = -1 - symbol;
+    code++;
+  }
+  return nodes;
+}
+
+/** Undefined for what is no such text: the end marker in it, or padding that is not the marker's beginning. */
+export function decodeHuffman(bytes: Uint8Array): string | undefined {
+  const text = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5));
+  let length = 0;
+  let node = 0;
+  let padding = 0;
+  let isPaddingOnes = true;
+  for (const byte of bytes) {
+    for (let bit = 7; bit >= 0; bit--) {
+      const one = (byte >>> bit) & 1;
+      padding++;
+      if (one === 0) isPaddingOnes = false;
+      const next = tree[2 * node + one] as number;
+      if (next >= 0) {
+        node = next;
+        continue;
+      }
+      const symbol = -1 - next;
+      if (symbol === END) return undefined;
+      text[length++] = symbol;
+      node = 0;
+      padding = 0;
+      isPaddingOnes = true;
+    }
+  }
+  if (padding > 7 || !isPaddingOnes) return undefined;
+  return text.toString('latin1', 0, length);
+}
