@@ -148,20 +148,20 @@ function explain(code: string, message: string, { host, source }: Attempt): stri
       return `the name of ${host}, given by ${source}, does not resolve (${code})`;
     case 'ECONNREFUSED':
       return `nothing listens at ${host}, given by ${source} (${code})`;
-    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'HTTP_CONNECT_TIMEOUT':
       return `${host}, given by ${source}, cannot be reached: no connection in time`;
-    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'HTTP_ANSWER_TIMEOUT':
       return `${host} accepted the request and did not answer in time`;
-    case 'UND_ERR_BODY_TIMEOUT':
+    case 'HTTP_SILENT':
       return `${host} fell silent in the middle of its answer`;
     case 'ECONNRESET':
     case 'EPIPE':
-    case 'UND_ERR_SOCKET':
+    case 'HTTP_CLOSED':
       return `the connection to ${host} broke off (${message})`;
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       return `${host} does not speak TLS; is the server in ${source} http:// rather than https://? (${code})`;
-    case 'HPE_INVALID_CONSTANT':
+    case 'HTTP_MALFORMED':
       return `${host} does not speak HTTP; is the server in ${source} https:// rather than http://? (${code})`;
   }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_OSSL')) {

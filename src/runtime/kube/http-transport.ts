@@ -1,21 +1,22 @@
-// Bytes to and from one API server over undici: a pool for requests and one for watches, both in HTTP/1.1. On a shared
+// Bytes to and from one API server: a pool of connections for requests and one for watches, both in HTTP/1.1. On a shared
 // HTTP/2 connection one slow reader would use up the flow-control window of all, and one lost connection would break
-// every watch at once; for requests it measured no faster on kube-apiserver, and undici ends the process when an HTTP/2
-// connection is closed too soon after a request was broken off (its issue 5936). Knows nothing of Kubernetes.
+// every watch at once; for requests it measured no faster on kube-apiserver. Knows nothing of Kubernetes.
 
-import { createRequire } from 'node:module';
-import type { Pool as UndiciPool } from 'undici';
+import { createSecureContext } from 'node:tls';
+import type { ConnectionTimeouts, Exchange, Flow } from '../http-client/connection.ts';
+import { ConnectionPool } from '../http-client/connection-pool.ts';
+import type { SocketTarget } from '../http-client/open-socket.ts';
+import { type BodyEncoding, requestText } from '../http-client/request-text.ts';
 import type { TlsMaterial } from './credentials.ts';
 import type { TlsConfig } from './kube-config.ts';
-
-// The package's main file loads fetch, WebSocket and caches as well: 25 MB and 100 ms, where the pool alone costs half.
-const Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof UndiciPool;
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
+  /** With latin1 each character of the body is a byte; utf8 unless told. */
+  readonly bodyEncoding?: BodyEncoding;
   readonly tls: TlsMaterial;
   readonly signal?: AbortSignal;
 }
@@ -27,7 +28,7 @@ export interface HttpAnswer {
 
 /** What a stream tells, in this order; after `ended` or `failed` nothing more. */
 export interface StreamSink {
-  started(answer: HttpAnswer, flow: { pause(): void; resume(): void }): void;
+  started(answer: HttpAnswer, flow: Flow): void;
   chunk(bytes: Buffer): void;
   ended(): void;
   failed(error: Error): void;
@@ -53,146 +54,119 @@ export interface TransportOptions {
 
 /** For requests. Concurrency is limited above this file. */
 const MAX_CONNECTIONS = 128;
+/** Go's servers close after 90 s, or say when. */
+const IDLE_MS = 60_000;
+const READ_BYTES = 64 << 10;
+
+interface Pools {
+  readonly tls: TlsMaterial;
+  readonly requests: ConnectionPool;
+  readonly watches: ConnectionPool;
+}
 
 export function createHttpTransport(options: TransportOptions): HttpTransport {
-  let pools: { tls: TlsMaterial; requests: UndiciPool; watches: UndiciPool } | undefined;
+  const { protocol, hostname, port, host } = new URL(options.origin);
+  const timeouts: ConnectionTimeouts = {
+    connectMs: options.connectTimeoutMs ?? 10_000,
+    answerMs: options.headersTimeoutMs ?? 75_000,
+    silenceMs: options.bodyTimeoutMs ?? 60_000,
+    idleMs: IDLE_MS,
+  };
+  const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  let pools: Pools | undefined;
   /** All that still have connections, the ones of earlier certificates included. */
-  const open = new Set<UndiciPool>();
+  const open = new Set<Pools>();
 
-  function poolsFor(tls: TlsMaterial): { requests: UndiciPool; watches: UndiciPool } {
+  function poolsFor(tls: TlsMaterial): Pools {
     if (pools?.tls === tls) return pools;
+    const old = pools;
+    pools = createPools(tls);
+    open.add(pools);
     // New certificates: running requests end on the old connections, new ones start on new.
-    for (const old of open) retire(old);
-    pools = {
-      tls,
-      requests: createPool(options, tls, MAX_CONNECTIONS),
-      watches: createPool(options, tls, null),
-    };
-    open.add(pools.requests).add(pools.watches);
+    if (old !== undefined) void retire(old);
     return pools;
   }
 
-  function retire(pool: UndiciPool): void {
-    if (pool.closed) return;
-    pool.close().then(
-      () => open.delete(pool),
-      () => open.delete(pool),
-    );
+  async function retire(old: Pools): Promise<void> {
+    await Promise.all([old.requests.retire(), old.watches.retire()]);
+    open.delete(old);
   }
 
-  function dispatch(pool: UndiciPool, request: HttpRequest, sink: StreamSink, streaming: boolean) {
-    let controller: { abort(reason: Error): void } | undefined;
-    let broken: Error | undefined;
-    let over = false;
-    const end = (tell: () => void): void => {
-      if (over) return;
-      over = true;
-      tell();
+  function createPools(material: TlsMaterial): Pools {
+    const secure = protocol === 'https:';
+    const target: SocketTarget = {
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(port || (secure ? 443 : 80)),
+      ...(secure && { tls: { context: createSecureContext(material), ...options.tls } }),
     };
-    const breakOff = (reason: Error): void => {
-      broken ??= reason;
-      controller?.abort(reason);
-      end(() => sink.failed(reason));
+    const shared = { target, session: {}, readBuffer, timeouts };
+    return {
+      tls: material,
+      requests: new ConnectionPool({ ...shared, maxConnections: MAX_CONNECTIONS }),
+      watches: new ConnectionPool({ ...shared, maxConnections: Number.POSITIVE_INFINITY }),
     };
-    pool.dispatch(
-      {
-        method: request.method,
-        path: request.path,
-        headers: request.headers,
-        body: request.body ?? null,
-        ...(streaming ? { bodyTimeout: 0 } : {}),
-      },
-      {
-        onRequestStart(started) {
-          controller = started;
-          if (broken !== undefined) started.abort(broken);
-        },
-        onResponseStart(flow, status, headers) {
-          if (over || status < 200) return;
-          sink.started({ status, headers }, flow);
-        },
-        onResponseData(_, bytes) {
-          if (!over) sink.chunk(bytes);
-        },
-        onResponseEnd() {
-          end(() => sink.ended());
-        },
-        onResponseError(_, error) {
-          end(() => sink.failed(error));
-        },
-      },
-    );
-    return breakOff;
   }
+
+  const textOf = ({ method, path, headers, body, bodyEncoding }: HttpRequest): string =>
+    requestText({ method, path, host, headers, body, bodyEncoding });
 
   return {
     request(request) {
+      const { signal, method } = request;
       return new Promise((resolve, reject) => {
-        const { signal } = request;
         if (signal?.aborted) return reject(signal.reason);
-        const onAbort = (): void => {
-          reject(signal?.reason);
-          breakOff(new Error('aborted'));
-        };
-        const settle = (): void => signal?.removeEventListener('abort', onAbort);
+        const pool = poolsFor(request.tls).requests;
         let answer: HttpAnswer | undefined;
         const chunks: Buffer[] = [];
-        signal?.addEventListener('abort', onAbort, { once: true });
-        const breakOff = dispatch(
-          poolsFor(request.tls).requests,
-          request,
-          {
-            started(head) {
-              answer = head;
-            },
-            chunk(bytes) {
-              chunks.push(bytes);
-            },
-            ended() {
-              settle();
-              if (answer === undefined) reject(new Error('the answer had no head'));
-              else
-                resolve({
-                  ...answer,
-                  body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks),
-                });
-            },
-            failed(error) {
-              settle();
-              reject(error);
-            },
+        const exchange: Exchange = {
+          method,
+          text: textOf(request),
+          encoding: request.bodyEncoding,
+          streaming: false,
+          onHead(head) {
+            answer = head;
           },
-          false,
-        );
+          onData(bytes) {
+            chunks.push(Buffer.from(bytes));
+          },
+          onEnd() {
+            signal?.removeEventListener('abort', onAbort);
+            const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+            resolve({ ...(answer as HttpAnswer), body });
+          },
+          onFailure(error) {
+            signal?.removeEventListener('abort', onAbort);
+            reject(error);
+          },
+        };
+        const onAbort = (): void => {
+          reject(signal?.reason);
+          pool.cancel(exchange, new Error('aborted'));
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+        pool.send(exchange);
       });
     },
+
     stream(request, sink) {
-      return dispatch(poolsFor(request.tls).watches, request, sink, true);
+      const pool = poolsFor(request.tls).watches;
+      const exchange: Exchange = {
+        method: request.method,
+        text: textOf(request),
+        streaming: true,
+        onHead: (head, flow) => sink.started(head, flow),
+        onData: (bytes) => sink.chunk(Buffer.from(bytes)),
+        onEnd: () => sink.ended(),
+        onFailure: (error) => sink.failed(error),
+      };
+      pool.send(exchange);
+      return (reason) => pool.cancel(exchange, reason);
     },
+
     async close() {
-      await Promise.all([...open].map((pool) => pool.destroy()));
+      await Promise.all(
+        [...open].flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]),
+      );
     },
   };
-}
-
-function createPool(
-  options: TransportOptions,
-  material: TlsMaterial,
-  connections: number | null,
-): UndiciPool {
-  const { tls } = options;
-  return new Pool(options.origin, {
-    allowH2: false,
-    connections,
-    connectTimeout: options.connectTimeoutMs ?? 10_000,
-    headersTimeout: options.headersTimeoutMs ?? 75_000,
-    bodyTimeout: options.bodyTimeoutMs ?? 60_000,
-    keepAliveTimeout: 60_000,
-    connect: {
-      ...material,
-      keepAliveInitialDelay: 15_000,
-      rejectUnauthorized: tls.insecureSkipVerify !== true,
-      ...(tls.serverName ? { servername: tls.serverName } : {}),
-    },
-  });
 }

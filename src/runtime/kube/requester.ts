@@ -188,5 +188,5 @@ function isPushBack(answer: HttpAnswer): boolean {
 
 function isReset(error: unknown): boolean {
   const { code } = error as { code?: string };
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+  return code === 'HTTP_CLOSED' || code === 'ECONNRESET' || code === 'EPIPE';
 }

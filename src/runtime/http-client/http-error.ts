@@ -1,0 +1,26 @@
+// What goes wrong between a request and the end of its answer. Beside these come the errors of sockets and of TLS, as
+// Node throws them; all carry a code, and none a header or a body.
+
+export type HttpErrorCode =
+  /** No connection in time. */
+  | 'HTTP_CONNECT_TIMEOUT'
+  /** The request is sent, its answer did not begin in time. */
+  | 'HTTP_ANSWER_TIMEOUT'
+  /** Silence in the middle of an answer. */
+  | 'HTTP_SILENT'
+  /** The server closed the connection before the end of the answer: what was asked for may or may not have happened. */
+  | 'HTTP_CLOSED'
+  /** What came is not HTTP/1.1. */
+  | 'HTTP_MALFORMED'
+  /** The request cannot be written down in HTTP/1.1. */
+  | 'HTTP_UNSENDABLE';
+
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly code: HttpErrorCode;
+
+  constructor(code: HttpErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
