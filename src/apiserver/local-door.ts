@@ -12,13 +12,12 @@ import type {
   ListOptions,
   PatchOptions,
   Selection,
-  WatchEvent,
   WatchOptions,
   WriteOptions,
 } from '../runtime/kube.ts';
-import type { Timer } from '../runtime/ports.ts';
 import { servedResources } from './discovery/served-resources.ts';
 import type { Subresource } from './kind.ts';
+import { LocalWatch } from './local-watch.ts';
 import type { User } from './pipeline.ts';
 import { create } from './verbs/create.ts';
 import { createSubresource, createVirtual } from './verbs/create-subresource.ts';
@@ -37,10 +36,6 @@ import {
 import { patchScale, updateScale } from './verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath, notFound } from './verbs/status.ts';
 import { update } from './verbs/update.ts';
-import { watch } from './verbs/watch.ts';
-import { WatchQueue } from './verbs/watch-queue.ts';
-
-const BOOKMARK_PERIOD_MS = 60_000;
 
 export function createLocalClient(machine: Machine, user: User): KubeClient & Discovery {
   const { registry } = machine;
@@ -99,11 +94,8 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
     },
 
     watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions = {}) {
-      return watchLocally<T>(
-        machine,
-        () => requestFor('watch', resource, { namespace: options.namespace }),
-        options,
-      );
+      const request = () => requestFor('watch', resource, { namespace: options.namespace });
+      return new LocalWatch<T>(machine, request, options);
     },
 
     async create<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, options?: WriteOptions) {
@@ -182,54 +174,4 @@ function deletionOptions({ dryRun }: DeleteOptions): WriteOptions {
 
 function bodyOf<T>(answer: WriteAnswer): T {
   return (answer.kind === 'object' ? answer.version.object : answer.body) as T;
-}
-
-async function* watchLocally<T extends KubeObject>(
-  machine: Machine,
-  requestFor: () => ResourceRequest,
-  options: WatchOptions,
-): AsyncGenerator<WatchEvent<T>> {
-  const { signal, allowBookmarks, timeoutSeconds } = options;
-  signal?.throwIfAborted();
-  const { clock, store } = machine;
-  const match = options.sendInitialEvents === undefined ? {} : { resourceVersionMatch: 'NotOlderThan' };
-  const start = watch(machine, requestFor(), { ...options, ...match });
-
-  let wake = (): void => {};
-  let over = false;
-  const queue = new WatchQueue(start, store.revision, () => wake());
-  const end = (): void => {
-    over = true;
-    wake();
-  };
-  const endTimer = timeoutSeconds === undefined ? undefined : clock.setTimeout(end, timeoutSeconds * 1000);
-  let bookmarkTimer: Timer | undefined;
-  const armBookmark = (): void => {
-    bookmarkTimer = clock.setTimeout(() => {
-      queue.bookmark(store.revision);
-      wake();
-      armBookmark();
-    }, BOOKMARK_PERIOD_MS);
-  };
-  if (allowBookmarks) armBookmark();
-  signal?.addEventListener('abort', end);
-  machine.stopping.addEventListener('abort', end);
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const event = queue.take();
-      if (event?.kind === 'object') yield { type: event.type, object: event.version.object as T };
-      else if (event?.kind === 'bookmark') {
-        const { revision, initialEventsEnd } = event;
-        yield { type: 'BOOKMARK', resourceVersion: String(revision), initialEventsEnd };
-      } else if (over || queue.overflowed || machine.stopping.aborted) return;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-  } finally {
-    signal?.removeEventListener('abort', end);
-    machine.stopping.removeEventListener('abort', end);
-    endTimer?.cancel();
-    bookmarkTimer?.cancel();
-    queue.close();
-  }
 }

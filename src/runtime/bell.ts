@@ -1,5 +1,6 @@
 // Wakes one sleeper early. A ring while nobody sleeps is kept for the next one.
 
+import { onAbort } from './on-abort.ts';
 import type { Clock } from './ports.ts';
 
 export class Bell {
@@ -16,13 +17,12 @@ export class Bell {
     if (!this.#rung && !signal?.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = clock.setTimeout(resolve, delayMs);
-      const onAbort = () => resolve();
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const stopListening = signal && onAbort(signal, resolve);
       this.#wake = resolve;
       await promise;
       this.#wake = undefined;
       timer.cancel();
-      signal?.removeEventListener('abort', onAbort);
+      stopListening?.();
     }
     this.#rung = false;
   }

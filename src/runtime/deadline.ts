@@ -1,5 +1,6 @@
 // A signal that aborts after some time on the given clock, or with its parent, whichever comes first.
 
+import { onAbort } from './on-abort.ts';
 import type { Clock } from './ports.ts';
 
 export interface Deadline {
@@ -19,20 +20,20 @@ export interface DeadlineInit {
 export function startDeadline({ clock, delayMs, reason, parent }: DeadlineInit): Deadline {
   const controller = new AbortController();
   const timer = clock.setTimeout(() => {
-    parent?.removeEventListener('abort', onParent);
+    stopListening?.();
     controller.abort(reason());
   }, delayMs);
   const onParent = () => {
     timer.cancel();
     controller.abort(parent?.reason);
   };
+  const stopListening = parent && !parent.aborted ? onAbort(parent, onParent) : undefined;
   if (parent?.aborted) onParent();
-  else parent?.addEventListener('abort', onParent, { once: true });
   return {
     signal: controller.signal,
     cancel() {
       timer.cancel();
-      parent?.removeEventListener('abort', onParent);
+      stopListening?.();
     },
   };
 }

@@ -1,5 +1,6 @@
 // `sleep` for any clock, on top of its `setTimeout`: it leaves neither a timer nor a listener behind.
 
+import { onAbort } from './on-abort.ts';
 import type { Clock } from './ports.ts';
 
 export function sleepOn(
@@ -10,14 +11,13 @@ export function sleepOn(
   if (signal === undefined) return new Promise((resolve) => clock.setTimeout(resolve, delayMs));
   if (signal.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
+    const stopListening = onAbort(signal, () => {
       timer.cancel();
       reject(signal.reason);
-    };
+    });
     const timer = clock.setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
+      stopListening();
       resolve();
     }, delayMs);
-    signal.addEventListener('abort', onAbort, { once: true });
   });
 }

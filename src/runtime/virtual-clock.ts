@@ -1,15 +1,15 @@
 // Time that moves only when told to. Timers fire in order of time, then of insertion; after each one, everything it
 // set in motion (promise chains of any depth, virtual immediates) comes to rest before the next.
 //
-// How it comes to rest: each step runs in a real macrotask of its own, and the engine drains all microtasks between
-// two macrotasks. As long as the code under it does no real I/O, a run is therefore exactly repeatable.
+// How it comes to rest: a step asks for the next one by process.nextTick from within a microtask, and Node calls that only
+// when no microtask is left. As long as the code under it does no real I/O, a run is therefore exactly repeatable.
 
 import type { Clock, Timer } from './ports.ts';
 import { sleepOn } from './sleep-on.ts';
 import { type HeapEntry, TimerHeap } from './timer-heap.ts';
 
-/** Real immediates queued at a time: all run in one turn of the event loop, which saves a poll for I/O each. */
-const STEPS_PER_TURN = 32;
+/** Steps before sockets, signals and real timers have their turn. */
+const STEPS_PER_TURN = 256;
 
 /** A promise is awaited that nothing can settle any more: no timer is left, nothing is queued. */
 export class VirtualDeadlockError extends Error {
@@ -35,6 +35,7 @@ export class VirtualClock implements Clock {
   #monotonicMs = 0;
   #wallOffsetMs: number;
   #driving = false;
+  #steps = 0;
 
   constructor(options: { startMs?: number } = {}) {
     this.#wallOffsetMs = options.startMs ?? Date.UTC(2026, 0, 1);
@@ -143,22 +144,18 @@ export class VirtualClock implements Clock {
     return settled.value;
   }
 
-  /** One step a macrotask until the judge stops it or nothing is left up to its instant. */
+  /** One step after the other until the judge stops it or nothing is left up to its instant. */
   #drive(judge: Judge): Promise<void> {
     if (this.#driving) {
       throw new Error('the virtual clock is already being moved: await the earlier call first');
     }
     this.#driving = true;
     return new Promise<void>((resolve, reject) => {
-      let queued: NodeJS.Immediate[] = [];
-      let next = 0;
       const end = (settle: () => void) => {
         this.#driving = false;
-        for (const immediate of queued.slice(next)) clearImmediate(immediate);
         settle();
       };
       const turn = () => {
-        next++;
         let moved: boolean;
         try {
           const verdict = judge();
@@ -167,15 +164,16 @@ export class VirtualClock implements Clock {
           end(() => reject(error));
           return;
         }
-        if (!moved) end(resolve);
-        else if (next === queued.length) arm(STEPS_PER_TURN);
+        if (moved) arm();
+        else end(resolve);
       };
-      const arm = (count: number) => {
-        next = 0;
-        queued = Array.from({ length: count }, () => setImmediate(turn));
+      const atRest = () => process.nextTick(turn);
+      const arm = () => {
+        this.#steps = (this.#steps + 1) % STEPS_PER_TURN;
+        if (this.#steps === 0) setImmediate(turn);
+        else queueMicrotask(atRest);
       };
-      // The first turn is alone: many calls end with it.
-      arm(1);
+      arm();
     });
   }
 

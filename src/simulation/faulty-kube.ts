@@ -1,11 +1,13 @@
 // The way from one process to the API server: every request takes time, can be lost before or after it took effect, be
-// refused, or kill its process; watches lag, stall, end and expire. Records what components ask to be changed.
+// refused, or kill its process. Records what components ask to be changed. Watches are in faulty-watch.ts.
 
-import { type KubeObject, keyOf, type ObjectName, type Resource } from '../api/object.ts';
-import type { Discovery, KubeClient, KubeList, WatchEvent, WatchOptions } from '../runtime/kube.ts';
+import { keyOf, type ObjectName, type Resource } from '../api/object.ts';
+import type { Discovery, KubeClient, KubeList } from '../runtime/kube.ts';
 import { KubeError } from '../runtime/kube-error.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import type { Faults } from './faults.ts';
+import { FaultyWatch } from './faulty-watch.ts';
 import type { History } from './history.ts';
 import { never, type SimProcess } from './sim-process.ts';
 
@@ -119,65 +121,19 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
     abandoned: () => Promise<void>,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        timer.cancel();
-        if (!process.alive) return;
-        clock.setTimeout(() => void abandoned(), delayMs);
-        reject(signal?.reason);
-      };
+      const stopListening =
+        signal &&
+        onAbort(signal, () => {
+          timer.cancel();
+          if (!process.alive) return;
+          clock.setTimeout(() => void abandoned(), delayMs);
+          reject(signal.reason);
+        });
       const timer = clock.setTimeout(() => {
-        signal?.removeEventListener('abort', onAbort);
+        stopListening?.();
         if (process.alive) resolve();
       }, delayMs);
-      signal?.addEventListener('abort', onAbort, { once: true });
     });
-  }
-
-  async function* watch<T extends KubeObject>(
-    resource: Resource<T>,
-    options: WatchOptions = {},
-  ): AsyncGenerator<WatchEvent<T>> {
-    if (!process.alive) await never();
-    const fault = faults.watch(process.name, resource.plural);
-    if (fault === 'watch-expired') {
-      throw new KubeError({
-        reason: 'Expired',
-        code: 410,
-        message: `watch ${resource.plural}: too old resource version`,
-      });
-    }
-    const lagMs = fault === 'watch-late' ? 50 + detail.int(3000) : 1 + detail.int(30);
-    const ending = new AbortController();
-    const onAbort = (): void => ending.abort(options.signal?.reason);
-    if (options.signal?.aborted) onAbort();
-    options.signal?.addEventListener('abort', onAbort, { once: true });
-    let broken: 'no' | 'silent' | 'over' = 'no';
-    const troubleAtMs = 500 + detail.int(60_000);
-    const stallMs = 5_000 + detail.int(60_000);
-    const timers = [];
-    const end = (): void => {
-      broken = 'over';
-      ending.abort(unreachable(`watch ${resource.plural}`));
-    };
-    if (fault === 'watch-dropped') timers.push(clock.setTimeout(end, troubleAtMs));
-    if (fault === 'watch-stalled') {
-      timers.push(clock.setTimeout(() => (broken = 'silent'), troubleAtMs));
-      timers.push(clock.setTimeout(end, troubleAtMs + stallMs));
-    }
-    let seenAtMs = -1;
-    try {
-      for await (const event of inner.watch(resource, { ...options, signal: ending.signal })) {
-        if (clock.monotonicMs() !== seenAtMs) await clock.sleep(lagMs, ending.signal);
-        while ((broken as string) === 'silent') await clock.sleep(stallMs, ending.signal);
-        seenAtMs = clock.monotonicMs();
-        if (!process.alive) await never();
-        yield event;
-      }
-    } finally {
-      for (const timer of timers) timer.cancel();
-      options.signal?.removeEventListener('abort', onAbort);
-      if (!process.alive) await never();
-    }
   }
 
   return {
@@ -189,7 +145,7 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
         KubeList<never>
       >;
     },
-    watch,
+    watch: (resource, options = {}) => new FaultyWatch(link, detail, resource, options),
     create: (resource, object, options = {}) => {
       const { signal, ...rest } = options;
       return carry('create', resource, object.metadata as ObjectName, signal, () =>

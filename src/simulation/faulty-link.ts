@@ -2,11 +2,13 @@
 // any code, take long, or kill its caller. What arrives is carried out whether or not the caller still waits, as by a
 // driver that does not look at its context.
 
-import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
 import { CsiError } from '../csi/csi-error.ts';
 import { type GrpcCode, grpcCodes } from '../csi/grpc-code.ts';
 import { outcomes } from '../csi/outcome.ts';
+import { create } from '../csi/protobuf/create.ts';
+import type { DescMessage, DescMethodUnary, MessageInitShape } from '../csi/protobuf/descriptor.ts';
 import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import { callFacts } from './call-facts.ts';
 import type { Faults } from './faults.ts';
@@ -119,18 +121,18 @@ export function faultyLink(link: CsiLink): CsiTransport {
         if (isOver) return;
         isOver = true;
         timer.cancel();
-        options.signal?.removeEventListener('abort', onAbort);
+        stopListening?.();
         if (!process.alive) return;
         note({ kind: 'returned', code });
         tell();
       };
       const fail = (error: CsiError): void => settle(error.code, () => reject(error));
-      const onAbort = (): void => fail(failure(facts, 'CANCELLED', 'given up'));
       const timer = clock.setTimeout(
         () => fail(failure(facts, 'DEADLINE_EXCEEDED', 'deadline exceeded')),
         options.timeoutMs,
       );
-      options.signal?.addEventListener('abort', onAbort, { once: true });
+      const stopListening =
+        options.signal && onAbort(options.signal, () => fail(failure(facts, 'CANCELLED', 'given up')));
       answer().then(
         (response) => settle('OK', () => resolve(response as never)),
         (error: unknown) =>

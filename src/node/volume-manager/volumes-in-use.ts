@@ -5,6 +5,7 @@ import { type Node, nodes } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { done, type Loop } from '../../runtime/loop.ts';
+import { onAbort } from '../../runtime/on-abort.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 
@@ -66,8 +67,7 @@ export function createVolumesInUse(ports: {
       const look = () => {
         if (reported?.has(volumeKey)) resolve();
       };
-      const onAbort = () => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
+      const stopListening = onAbort(signal, () => reject(signal.reason));
       waiting.add(look);
       look();
       if (!reported?.has(volumeKey)) loop.add(KEY);
@@ -75,7 +75,7 @@ export function createVolumesInUse(ports: {
         await promise;
       } finally {
         waiting.delete(look);
-        signal.removeEventListener('abort', onAbort);
+        stopListening();
         const left = (claimed.get(volumeKey) ?? 1) - 1;
         if (left > 0) claimed.set(volumeKey, left);
         else claimed.delete(volumeKey);

@@ -10,6 +10,7 @@ import { startDeadline, withDeadline } from '../deadline.ts';
 import type { KubeClient } from '../kube.ts';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../kube-error.ts';
 import type { Metrics } from '../metrics.ts';
+import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random, Timer } from '../ports.ts';
 import { createTokenBucket } from '../token-bucket.ts';
 import { type Entry, EventBook } from './event-book.ts';
@@ -66,11 +67,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   let pumping = false;
   let flushing = false;
   let stopped = false;
-  options.signal?.addEventListener('abort', () => {
-    stopped = true;
-    timer?.cancel();
-    stopWrites.abort(options.signal?.reason);
-  });
+  const { signal } = options;
+  if (signal) {
+    onAbort(signal, () => {
+      stopped = true;
+      timer?.cancel();
+      stopWrites.abort(signal.reason);
+    });
+  }
 
   async function pump(): Promise<void> {
     if (pumping || flushing || stopped) return;
@@ -132,7 +136,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     }
     const name = eventName(remark.subject, lastMs, random.int(1_000_000));
     const source = { component, ...(instance !== undefined && { instance }) };
-    await kube.create(events, eventDraft({ remark, source, name, count, firstMs, lastMs }), { signal });
+    const draft = eventDraft({ remark, source, name, count, firstMs, lastMs });
+    await kube.create(events, draft, { brief: true, signal });
     return name;
   }
 

@@ -7,6 +7,7 @@ import type { Informer, InformerHandler, InformerOptions } from '../informer.ts'
 import type { KubeClient, Selection } from '../kube.ts';
 import { isForbidden } from '../kube-error.ts';
 import type { Metrics } from '../metrics.ts';
+import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type MachineState, transition } from './machine.ts';
@@ -300,7 +301,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       timer = clock.setTimeout(resync, resyncMs);
     };
     let timer = clock.setTimeout(resync, resyncMs);
-    signal.addEventListener('abort', () => timer.cancel(), { once: true });
+    onAbort(signal, () => timer.cancel());
   }
 
   #selection(): Selection {
@@ -323,8 +324,13 @@ function untilAborted<V>(promise: Promise<V>, signal: AbortSignal | undefined): 
   if (signal === undefined) return promise;
   if (signal.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    const end =
+      <A>(settle: (argument: A) => void) =>
+      (argument: A) => {
+        stopListening();
+        settle(argument);
+      };
+    promise.then(end(resolve), end(reject));
   });
 }

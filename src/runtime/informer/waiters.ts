@@ -1,6 +1,7 @@
 // Who waits for an object to reach some state, by key. A change costs only those who wait for that key.
 
 import type { KubeObject } from '../../api/object.ts';
+import { onAbort } from '../on-abort.ts';
 
 interface Waiter<T> {
   readonly predicate: (object: T | undefined) => boolean;
@@ -20,16 +21,15 @@ export class Waiters<T extends KubeObject> {
     return new Promise((resolve, reject) => {
       const settle = (end: () => void) => {
         this.#forget(key, waiter);
-        signal?.removeEventListener('abort', onAbort);
+        stopListening?.();
         end();
       };
-      const onAbort = () => settle(() => reject(signal?.reason));
       const waiter: Waiter<T> = {
         predicate,
         resolve: (object) => settle(() => resolve(object)),
         reject: (error) => settle(() => reject(error)),
       };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const stopListening = signal && onAbort(signal, () => settle(() => reject(signal.reason)));
       const waiting = this.#byKey.get(key);
       if (waiting === undefined) this.#byKey.set(key, new Set([waiter]));
       else waiting.add(waiter);

@@ -5,6 +5,7 @@ import { type BackoffPolicy, backoffDelayMs } from '../backoff.ts';
 import { isConflict } from '../kube-error.ts';
 import type { Loop, Outcome, Reconcile } from '../loop.ts';
 import type { Metrics } from '../metrics.ts';
+import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import { type Item, WorkQueue } from './work-queue.ts';
 import { NO_WORKQUEUE_METRICS, workqueueMetrics } from './workqueue-metrics.ts';
@@ -126,16 +127,15 @@ export function createLoop(options: LoopOptions): Loop {
       if (signal.aborted) return;
       const { promise: drained, resolve, reject } = Promise.withResolvers<void>();
       active = { signal, drained: resolve, broken: reject };
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         if (queue.running === 0) resolve();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
+      });
       queue.startTimer();
       wake();
       try {
         await drained;
       } finally {
-        signal.removeEventListener('abort', onAbort);
+        stopListening();
         queue.stopTimer();
         active = undefined;
       }
