@@ -21,11 +21,9 @@ import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
 import { decideClaim } from './decide-claim.ts';
 import { followClaim, followOrphan, followRecorded } from './follow-claim.ts';
 import { BINDING_GRACE_MS, provisionClaim } from './provision-claim.ts';
+import { SettleLater } from './settle-later.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
-
-/** Between looks at whether the others have their volumes. */
-const SETTLE_LATER_MS = 250;
 
 export interface ClaimReconcilerOptions {
   work: Omit<ClaimWork, 'claims'>;
@@ -44,7 +42,7 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   const { driver } = work;
   /** Until when the intent of a claim that has its volume may stay, by the claim's UID. */
   const graceUntilMs = new Map<string, number>();
-  let beingMade = 0;
+  const settleLater = new SettleLater({ clock: work.clock, wake: (key) => loop.add(key) });
   const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
 
   claims.addIndex(WAITING_BY_CLASS, (claim) =>
@@ -60,6 +58,7 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
       if (work.unrecorded.get(keyOf(claim))) loop.add(keyOf(claim));
       work.gate.forget(claim.metadata.uid);
       graceUntilMs.delete(claim.metadata.uid);
+      settleLater.delete(keyOf(claim));
       node?.forget(claim.metadata.uid);
     },
   });
@@ -99,21 +98,18 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
-        // A claim that has its volume can wait a little; those without cannot. One that is being deleted waits for us.
-        if (beingMade > 0 && claim.metadata.deletionTimestamp === undefined && graceLeftMs(claim) > 0) {
-          return requeueAfter(SETTLE_LATER_MS, 'others wait for their volumes');
+        // One that is being deleted waits for us.
+        if (claim.metadata.deletionTimestamp === undefined && graceLeftMs(claim) > 0 && settleLater.isBusy) {
+          settleLater.add(key, signal);
+          return requeueAfter(graceLeftMs(claim), 'others wait for their volumes');
         }
+        settleLater.delete(key);
         await letGo(claim, signal);
         return done;
       case 'await-binding':
         return awaitBinding(claim, signal);
       case 'provision':
-        beingMade++;
-        try {
-          return await provisionClaim(work, claim, step.storageClass, signal);
-        } finally {
-          beingMade--;
-        }
+        return settleLater.while(() => provisionClaim(work, claim, step.storageClass, signal));
       case 'take':
         return node ? node.take(work, claim, step.storageClass, signal) : done;
       case 'follow':
