@@ -1,19 +1,20 @@
-// VolumeFiles on a real disk.
+// VolumeFiles on a real disk. Directories and records of the node's own, above every mount point, are read and written
+// at once: the kernel answers in microseconds, where handing the call to a thread and hearing back costs many times that.
+// Whatever may be a mount, and wait for a file server, is asked in a thread.
 
-import { realpathSync, watch as watchDirectory } from 'node:fs';
 import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rmdir,
-  unlink,
-} from 'node:fs/promises';
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  watch as watchDirectory,
+  writeFileSync,
+} from 'node:fs';
+import { chmod, lchown, lstat, readdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { errorCode } from '../../runtime/mount/mount-error.ts';
 import { type PathKind, UnsafePathError, type VolumeFiles } from './volume-files.ts';
@@ -34,7 +35,7 @@ export function diskFiles(root: string): VolumeFiles {
 
   async function makeOne(path: string): Promise<void> {
     try {
-      await mkdir(path, { mode: 0o750 });
+      mkdirSync(path, { mode: 0o750 });
       return;
     } catch (error) {
       if (errorCode(error) === 'ENOTDIR') {
@@ -60,8 +61,8 @@ export function diskFiles(root: string): VolumeFiles {
         throw new UnsafePathError(`${path} is outside of ${root}`);
       }
       if (realRoot === undefined) {
-        await mkdir(root, { recursive: true, mode: 0o755 });
-        realRoot = await realpath(root);
+        mkdirSync(root, { recursive: true, mode: 0o755 });
+        realRoot = realpathSync.native(root);
       }
       if (below !== '') await makeBelow(realRoot, below);
     },
@@ -69,7 +70,7 @@ export function diskFiles(root: string): VolumeFiles {
     async removeDirectory(path) {
       try {
         // Follows no link and removes nothing but an empty directory.
-        await rmdir(path);
+        rmdirSync(path);
       } catch (error) {
         const code = errorCode(error);
         if (code === 'ENOENT') return;
@@ -101,7 +102,7 @@ export function diskFiles(root: string): VolumeFiles {
     },
     async readRecord(path) {
       try {
-        return await readFile(path, 'utf8');
+        return readFileSync(path, 'utf8');
       } catch (error) {
         if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
         throw error;
@@ -110,24 +111,21 @@ export function diskFiles(root: string): VolumeFiles {
     async writeRecord(path, text) {
       // Not synced: what a power failure could lose describes mounts that it takes away too.
       const temporary = `${path}.new`;
-      const file = await open(temporary, 'w', 0o600);
-      try {
-        await file.writeFile(text);
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, path);
+      writeFileSync(temporary, text, { mode: 0o600 });
+      renameSync(temporary, path);
     },
     async removeRecord(path) {
       for (const file of [`${path}.new`, path]) {
-        await unlink(file).catch((error: unknown) => {
+        try {
+          unlinkSync(file);
+        } catch (error) {
           if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error;
-        });
+        }
       }
     },
     async list(path) {
       try {
-        return (await readdir(path)).sort();
+        return readdirSync(path).sort();
       } catch (error) {
         if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
         throw error;
@@ -135,7 +133,7 @@ export function diskFiles(root: string): VolumeFiles {
     },
     async socketIdentity(path) {
       try {
-        const found = await lstat(path, { bigint: true });
+        const found = lstatSync(path, { bigint: true });
         return found.isSocket() ? `${found.ino}-${found.birthtimeNs}-${found.mtimeNs}` : undefined;
       } catch (error) {
         if (errorCode(error) === 'ENOENT') return undefined;
@@ -157,7 +155,6 @@ export function diskFiles(root: string): VolumeFiles {
   };
 }
 
-/** Only of directories of the node's own, above every mount point: handing that to a thread costs more than the call. */
 function isRealDirectory(path: string): boolean {
   try {
     return realpathSync.native(path) === path;

@@ -459,7 +459,7 @@ test('an answer after the deadline or a lost one leaves the volume uncertain: as
     await driver.until(() => driver.callsOf('NodePublishVolume').length === 2);
     await world.deletePod(pod);
     await world.untilGone(pod);
-    await world.untilInUse('n1', []);
+    await driver.until(() => driver.staged.size === 0);
     assert.deepEqual([driver.published.size, driver.staged.size, world.memory.mounts.length], [0, 0, 0]);
   }));
 

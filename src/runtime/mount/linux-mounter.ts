@@ -91,13 +91,11 @@ export function linuxMounter(calls: SystemCalls): Mounter {
 
     async inspect(path): Promise<PathState> {
       try {
-        // stat, unlike statx without synchronisation, asks the filesystem: that is what finds a dead one.
-        await stat(path);
+        const isRoot = await calls.isMountRoot(path, { ask: true });
+        if (isRoot !== undefined) return isRoot ? 'mounted' : 'plain';
+        await lstat(path);
       } catch (error) {
-        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') {
-          // A dangling symbolic link is something, and in the way.
-          return (await exists(path)) ? 'plain' : 'absent';
-        }
+        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return 'absent';
         if (isCorruptedMountError(error)) return 'corrupted';
         throw error;
       }
@@ -145,16 +143,6 @@ async function tablePath(path: string): Promise<string> {
   if (path === '/') return path;
   const parent = await realpath(dirname(path)).catch(() => dirname(path));
   return join(parent, basename(path));
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return false;
-    throw error;
-  }
 }
 
 /** mount(2) makes a bind mount and ignores every other flag; read-only and friends take a second call. */

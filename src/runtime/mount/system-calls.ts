@@ -16,8 +16,11 @@ export interface MountCall {
 export interface SystemCalls {
   mount(call: MountCall): Promise<void>;
   unmount(target: string, flags: number): Promise<void>;
-  /** Whether the kernel says that the path itself is the root of a mount; undefined where it cannot say. */
-  isMountRoot(path: string): Promise<boolean | undefined>;
+  /**
+   * Whether the kernel says that the path itself is the root of a mount; undefined where it cannot say. With `ask` the
+   * filesystem there is asked as well, as stat does: that is what finds a dead one.
+   */
+  isMountRoot(path: string, options?: { ask: boolean }): Promise<boolean | undefined>;
   /** Absent where only programs are available. */
   readonly ioctl: ((fd: number, request: number, argument: Buffer | number) => Promise<number>) | undefined;
   /**
@@ -36,6 +39,7 @@ const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_NO_AUTOMOUNT = 0x800;
 // Answer from what the kernel knows: never wait for a file server only to learn whether a path is a mount point.
 const AT_STATX_DONT_SYNC = 0x4000;
+const STATX_BASIC_STATS = 0x7ff;
 const STATX_ATTR_MOUNT_ROOT = 0x2000n;
 const F_OFD_SETLK = 37;
 const F_WRLCK = 1;
@@ -92,11 +96,11 @@ export async function bindSystemCalls(threads: number = allButOneThread()): Prom
       refuseNul('unmount', [target]);
       await check('unmount', target, umount2, [target, flags]);
     },
-    async isMountRoot(path) {
+    async isMountRoot(path, { ask } = { ask: false }) {
       refuseNul('stat', [path]);
       const answer = Buffer.alloc(256);
-      const flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-      await check('stat', path, statx, [AT_FDCWD, path, flags, 0, answer]);
+      const flags = AT_SYMLINK_NOFOLLOW | (ask ? 0 : AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC);
+      await check('stat', path, statx, [AT_FDCWD, path, flags, ask ? STATX_BASIC_STATS : 0, answer]);
       const attributes = answer.readBigUInt64LE(8);
       const supported = answer.readBigUInt64LE(56);
       return (supported & STATX_ATTR_MOUNT_ROOT) === 0n
