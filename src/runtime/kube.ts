@@ -14,6 +14,11 @@ export interface WriteOptions extends CallOptions {
   fieldManager?: string;
   dryRun?: boolean;
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  /**
+   * Of a created or replaced object only `uid`, `resourceVersion` and `creationTimestamp` may be relied on: the rest may be
+   * as it was sent, without what the server added. The cheapest kind of write, for both sides.
+   */
+  brief?: boolean;
 }
 
 export interface Selection {

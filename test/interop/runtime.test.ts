@@ -15,6 +15,7 @@ import {
   events,
   leases,
   namespaces,
+  persistentVolumes,
 } from '../../src/api/kinds.ts';
 import { apiVersionOf, type Draft, type KubeObject } from '../../src/api/object.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
@@ -33,6 +34,9 @@ import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
 const ports = { clock: realClock, random: realRandom, log: silentLog };
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const named = (name: string) => ({ name, namespace: 'default' });
+
+const at = (object: unknown, path: string) =>
+  path.split('.').reduce((value, key) => (value as Record<string, unknown>)[key], object);
 
 async function manifests(folder: string): Promise<Draft<KubeObject>[]> {
   const files = await readdir(join(deploy, folder));
@@ -59,6 +63,55 @@ describe('on a real kube-apiserver', { skip: missingPeers('etcd', 'kube-apiserve
     await kube?.close();
     await server?.stop();
     await rm(directory, { recursive: true, force: true });
+  });
+
+  test('brief writes leave the server with the same objects, and their callers with the version', async () => {
+    const draft = (name: string, brief: boolean) => ({
+      metadata: {
+        name,
+        annotations: { 'example.com/words': 'grüße 日本', brief: String(brief) },
+        finalizers: ['example.com/stay'],
+      },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce' as const],
+        persistentVolumeReclaimPolicy: 'Retain' as const,
+        claimRef: {
+          apiVersion: 'v1',
+          kind: 'PersistentVolumeClaim',
+          namespace: 'default',
+          name: 'c',
+          uid: 'u',
+        },
+        csi: { driver: 'd', volumeHandle: name, volumeAttributes: { a: 'b' } },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'k', operator: 'In', values: ['v'] }] }],
+          },
+        },
+      },
+    });
+    const known = ['metadata.uid', 'metadata.resourceVersion', 'metadata.creationTimestamp'];
+    for (const name of ['first', 'second', 'third']) {
+      const written = await kube.create(persistentVolumes, draft(name, true), { brief: true });
+      const read = await kube.get(persistentVolumes, { name });
+      for (const path of known) assert.equal(at(written, path), at(read, path), path);
+      const { status: _status, ...sameAs } = await kube.create(
+        persistentVolumes,
+        draft(`${name}-json`, true),
+      );
+      assert.deepEqual(JSON.parse(JSON.stringify(read.spec).replaceAll(name, `${name}-json`)), sameAs.spec);
+      assert.deepEqual(read.metadata.annotations, sameAs.metadata.annotations);
+      const changed = { ...written, metadata: { ...written.metadata, annotations: { changed: 'yes' } } };
+      const updated = await kube.update(persistentVolumes, changed, { brief: true });
+      const after = await kube.get(persistentVolumes, { name });
+      assert.equal(updated.metadata.resourceVersion, after.metadata.resourceVersion);
+      assert.deepEqual(after.metadata.annotations, { changed: 'yes' });
+      assert.deepEqual(after.spec, read.spec);
+      await assert.rejects(kube.update(persistentVolumes, changed, { brief: true }), isConflict);
+    }
+    const bad = { ...draft('bad', true), spec: { ...draft('bad', true).spec, accessModes: [] } };
+    await assert.rejects(kube.create(persistentVolumes, bad, { brief: true }), isInvalid);
   });
 
   test('every published definition is accepted, established and served', async () => {

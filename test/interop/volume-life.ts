@@ -20,6 +20,7 @@ import {
 } from '../../src/api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
 import { attachmentName } from '../../src/api/volumes.ts';
+import { FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
 import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/apiserver/bootstrap/published-rbac.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
 import { realClock } from '../../src/runtime/clock.ts';
@@ -128,6 +129,12 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     const attachment = attachmentName(volumeName, NODE);
     await settled(volumeAttachments, attachment, (object) => object?.status?.attached === true);
     await settled(nodes, NODE, (object) => object?.status?.volumesAttached?.length === 1);
+    // Whichever provisioner it is, what it put on the claim for a while is gone.
+    await settled(
+      persistentVolumeClaims,
+      'default/data',
+      (object) => !object?.metadata.finalizers?.includes(FINALIZER_PROVISIONING),
+    );
     const attached = await read();
 
     await kube.delete(pods, { name: 'p', namespace: 'default' }, { gracePeriodSeconds: 0 });

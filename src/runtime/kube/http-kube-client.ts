@@ -24,6 +24,7 @@ import type {
 import { isExpired, KubeError } from '../kube-error.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import type { ObjectType } from './brief-writes.ts';
 import { clientMetrics } from './client-metrics.ts';
 import { CredentialSource } from './credentials.ts';
 import { discoverResources } from './discover-resources.ts';
@@ -171,7 +172,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         clock,
         request: { method: 'GET', path, kind: 'list', repeatable: false, ...withSignal(given.signal) },
         timeoutSeconds,
-        type: { apiVersion: apiVersionOf(resource), kind: resource.kind },
+        type: typeOf(resource),
       });
     },
 
@@ -186,6 +187,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         kind: 'write',
         body: withType(resource, object),
         repeatable: false,
+        ...(given.brief && { brief: typeOf(resource) }),
         ...withSignal(given.signal),
       });
     },
@@ -197,6 +199,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         kind: 'write',
         body: withType(resource, object),
         repeatable: true,
+        ...(given.brief && { brief: typeOf(resource) }),
         ...withSignal(given.signal),
       });
     },
@@ -284,8 +287,12 @@ function nameOf<T extends KubeObject>(object: Draft<T>): ObjectName {
   return namespace === undefined ? { name } : { name, namespace };
 }
 
+function typeOf(resource: Resource): ObjectType {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
 function withType<T extends KubeObject>(resource: Resource<T>, object: Draft<T>): Draft<T> {
-  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+  return { ...object, ...typeOf(resource) };
 }
 
 function writeQuery(options: WriteOptions): Query {

@@ -11,6 +11,7 @@ import {
   errorFromFailure,
   retryAfterSeconds,
 } from './answer-error.ts';
+import { BriefWrites, isProtobuf, type ObjectType, PROTOBUF } from './brief-writes.ts';
 import type { ClientMetrics } from './client-metrics.ts';
 import type { CredentialSource } from './credentials.ts';
 import type { HttpAnswer, HttpRequest, HttpTransport, StreamSink } from './http-transport.ts';
@@ -40,6 +41,8 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** `application/json` unless told; the answer must be JSON in any case. */
   readonly accept?: string;
+  /** Only the version that it makes is wanted of the answer; the body is an object of this type. */
+  readonly brief?: ObjectType | undefined;
   /** Doing it twice leaves the same state as doing it once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal;
@@ -52,6 +55,7 @@ const MAX_RETRY_AFTER_SECONDS = 30;
 
 export class Requester {
   readonly #ports: RequesterPorts;
+  readonly #brief = new BriefWrites();
 
   constructor(ports: RequesterPorts) {
     this.#ports = ports;
@@ -83,8 +87,11 @@ export class Requester {
         renewed = true;
         continue;
       }
+      if (answer.status === 415 && request.brief && this.#brief.refused()) continue;
       const delayMs = this.#retryDelay(answer, request.repeatable, tries);
-      if (delayMs === undefined) return this.#read(answer, attempt);
+      if (delayMs === undefined) {
+        return isProtobuf(answer) ? this.#readBrief(answer, request, attempt) : this.#read(answer, attempt);
+      }
       await this.#waitToRetry(attempt, answer, delayMs, request.signal);
     }
   }
@@ -128,18 +135,23 @@ export class Requester {
     tls: HttpRequest['tls'],
   ): HttpRequest {
     const { basePath, userAgent } = this.#ports;
+    const { brief, signal } = request;
+    const encoded = brief && this.#brief.encode(brief, request.body);
+    const contentType = encoded === undefined ? (request.contentType ?? 'application/json') : PROTOBUF;
+    const json = encoded ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
     return {
       method: request.method,
       path: `${basePath}${request.path}`,
       headers: {
-        accept: request.accept ?? 'application/json',
+        accept: brief ? BriefWrites.accept : (request.accept ?? 'application/json'),
         'user-agent': userAgent,
-        ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        ...(json === undefined ? {} : { 'content-type': contentType }),
         ...credentials,
       },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      ...(json === undefined ? {} : { body: json }),
+      ...(encoded === undefined ? {} : { bodyEncoding: 'latin1' as const }),
       tls,
-      ...(request.signal === undefined ? {} : { signal: request.signal }),
+      ...(signal === undefined ? {} : { signal }),
     };
   }
 
@@ -171,6 +183,15 @@ export class Requester {
     } catch {
       throw badAnswer(answer, attempt);
     }
+  }
+
+  async #readBrief(
+    answer: HttpAnswer & { body: Buffer },
+    { body }: KubeRequest,
+    attempt: Attempt,
+  ): Promise<unknown> {
+    if (answer.status >= 200 && answer.status <= 299) return this.#brief.written(body, answer, attempt);
+    throw errorFromAnswer(await this.#brief.asJson(answer, attempt), attempt);
   }
 
   #failure(error: unknown, attempt: Attempt): Error {

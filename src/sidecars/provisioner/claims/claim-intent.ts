@@ -39,7 +39,7 @@ export async function recordIntent(
     annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: digest },
   };
   try {
-    return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { signal });
+    return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { brief: true, signal });
   } catch (error) {
     // Invalid: the claim is being deleted and takes no new finalizers.
     if (isConflict(error) || isInvalid(error) || isNotFound(error)) return undefined;
@@ -60,7 +60,7 @@ export async function dropIntent(
     const metadata = withoutIntent(current, reschedule);
     if (metadata === undefined) return current;
     try {
-      return await kube.update(persistentVolumeClaims, { ...current, metadata }, { signal });
+      return await kube.update(persistentVolumeClaims, { ...current, metadata }, { brief: true, signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (attempt >= MOST_ATTEMPTS || !isConflict(error)) throw error;

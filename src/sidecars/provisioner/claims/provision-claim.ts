@@ -172,7 +172,7 @@ async function record(
   const { uid } = claim.metadata;
   work.made.add(plan.volumeName, { handle, claimUid: uid });
   try {
-    await work.kube.create(persistentVolumes, draft, { signal });
+    await work.kube.create(persistentVolumes, draft, { brief: true, signal });
   } catch (error) {
     signal.throwIfAborted();
     if (isAlreadyExists(error)) {
