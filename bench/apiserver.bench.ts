@@ -2,11 +2,11 @@
 // ready, loading 100,000 objects, and what a write costs among 1,000 and among 100,000. kube-apiserver with etcd is
 // measured beside it where BERTH_PEERS has both.
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import type { FlagValues } from '../src/runtime/flags/parse-flags.ts';
-import { readCredentials, type ServerProcess, startServer } from '../test/apiserver/server-process.ts';
-import { type KubeApiserver, startKubeApiserver } from '../test/interop/kube-apiserver.ts';
+import { readCredentials, startServer } from '../test/apiserver/server-process.ts';
+import { type Access, HttpsCaller } from '../test/https-caller.ts';
+import { startKubeApiserver } from '../test/interop/kube-apiserver.ts';
 import { type Candidate, defineBenchmark, needPeers } from './harness.ts';
 import { processUsage } from './process-usage.ts';
 
@@ -17,8 +17,6 @@ const flags = {
   watchers: intFlag({ help: 'Watchers of one change', default: 500, min: 1 }),
   loaded: intFlag({ help: 'Objects loaded at a start; 0 to leave it out', default: 100_000, min: 0 }),
 };
-
-type Target = Pick<KubeApiserver, 'url' | 'tls' | 'headers'>;
 
 const claimsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
 
@@ -35,24 +33,16 @@ const claim = (name: string) => ({
 
 /** Clients of one server. */
 class Clients {
-  readonly #target: Target;
-  readonly #agent: Agent;
+  readonly #caller: HttpsCaller;
 
-  constructor(target: Target, connections: number) {
-    this.#target = target;
-    this.#agent = new Agent({ connections, pipelining: 1, connect: target.tls });
+  constructor(access: Access) {
+    this.#caller = new HttpsCaller(access);
   }
 
-  async call(method: string, path: string, body?: object): Promise<string> {
-    const answer = await request(`${this.#target.url}${path}`, {
-      method: method as 'GET',
-      dispatcher: this.#agent,
-      headers: { ...this.#target.headers, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
-    return text;
+  async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<string> {
+    const answer = await this.#caller.call(method, path, body);
+    if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${answer.body}`);
+    return answer.body;
   }
 
   /** Calls `act` for 0, 1, … count − 1, `width` at a time; says how long it took. */
@@ -67,16 +57,16 @@ class Clients {
   }
 
   close(): Promise<void> {
-    return this.#agent.destroy();
+    return this.#caller.close();
   }
 }
 
 async function measured(
-  target: Target,
+  access: Access,
   own: FlagValues<typeof flags>,
 ): Promise<Pick<Candidate, 'round' | 'stop'>> {
-  const writers = new Clients(target, own.connections);
-  const watching = new Agent({ connections: own.watchers, connect: target.tls });
+  const writers = new Clients(access);
+  const watching = new HttpsCaller(access);
   for (const name of ['creates', 'listed', 'watched']) {
     await writers.call('POST', '/api/v1/namespaces', { metadata: { name } });
   }
@@ -92,7 +82,7 @@ async function measured(
         writers.call('POST', claimsPath('creates'), claim(`claim-${base + index}`)),
       );
       const listMs = await fastest(3, () => writers.call('GET', claimsPath('listed')));
-      const fanOutMs = await fanOut(target, watching, writers, own.watchers, `news-${base}`);
+      const fanOutMs = await fanOut(watching, writers, own.watchers, `news-${base}`);
       return {
         operations: own.creates,
         figures: {
@@ -103,7 +93,7 @@ async function measured(
       };
     },
     async stop() {
-      await Promise.all([writers.close(), watching.destroy()]);
+      await Promise.all([writers.close(), watching.close()]);
     },
   };
 }
@@ -120,46 +110,37 @@ async function fastest(times: number, act: () => Promise<unknown>): Promise<numb
 
 /** From sending a create to the last watcher's having seen it. */
 async function fanOut(
-  target: Target,
-  agent: Agent,
+  watching: HttpsCaller,
   writers: Clients,
   watchers: number,
   name: string,
 ): Promise<number> {
   const { metadata } = JSON.parse(await writers.call('GET', claimsPath('watched')));
   const path = `${claimsPath('watched')}?watch=1&resourceVersion=${metadata.resourceVersion}`;
-  const stop = new AbortController();
+  const heard: Promise<void>[] = [];
   const streams = await Promise.all(
-    Array.from({ length: watchers }, () =>
-      request(`${target.url}${path}`, { dispatcher: agent, headers: target.headers, signal: stop.signal }),
-    ),
-  );
-  const refused = streams.find(({ statusCode }) => statusCode !== 200);
-  if (refused !== undefined) throw new Error(`a watch was answered ${refused.statusCode}`);
-  const heard = streams.map(
-    ({ body }) =>
-      new Promise<void>((resolve, reject) => {
-        let text = '';
-        body.on('error', reject);
-        body.on('end', () => reject(new Error('a watch ended before it showed the change')));
-        body.on('data', (chunk: Buffer) => {
-          // An event may come in pieces.
-          text += chunk;
+    Array.from({ length: watchers }, () => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      heard.push(promise);
+      let text = '';
+      return watching.follow(path, {
+        // An event may come in pieces.
+        text: (more) => {
+          text += more;
           if (text.includes(name)) resolve();
-        });
-      }),
+        },
+        ended: (error) => reject(error ?? new Error('a watch ended before it showed the change')),
+      });
+    }),
   );
+  const refused = streams.find(({ code }) => code !== 200);
+  if (refused !== undefined) throw new Error(`a watch was answered ${refused.code}`);
   const startMs = performance.now();
   await writers.call('POST', claimsPath('watched'), claim(name));
   await Promise.all(heard);
   const tookMs = performance.now() - startMs;
-  stop.abort();
+  for (const { close } of streams) close();
   return tookMs;
-}
-
-async function targetOf({ kubeconfig }: ServerProcess): Promise<Target> {
-  const { server, tls } = await readCredentials(kubeconfig);
-  return { url: server, tls, headers: {} };
 }
 
 /** Ready times, and what many objects do to a start and to a write; each measured once, on a directory of its own. */
@@ -177,7 +158,7 @@ async function onceFigures(
   if (own.loaded === 0) return figures;
   const dataDir = join(directory, 'loaded');
   const filling = await startServer({ dir: directory, dataDir });
-  const clients = new Clients(await targetOf(filling), own.connections);
+  const clients = new Clients(await readCredentials(filling.kubeconfig));
   const fill = (from: number, count: number) =>
     clients.many(count, own.connections, (index) =>
       clients.call('POST', claimsPath('default'), claim(`claim-${from + index}`)),
@@ -195,7 +176,7 @@ async function onceFigures(
   await clients.close();
   await filling.end('SIGTERM');
   const loaded = await startServer({ dir: directory, dataDir });
-  const reader = new Clients(await targetOf(loaded), 1);
+  const reader = new Clients(await readCredentials(loaded.kubeconfig));
   await reader.call('GET', `${claimsPath('default')}?limit=1`);
   figures[`${own.loaded} objects loaded ms`] = loaded.readyMs;
   figures[`${own.loaded} objects peak MB`] =
@@ -218,7 +199,7 @@ export const benchmark = defineBenchmark({
     berth: async ({ flags: own, directory }) => {
       const once = await onceFigures(directory, own);
       const server = await startServer({ dir: directory, dataDir: join(directory, 'data') });
-      const { round, stop } = await measured(await targetOf(server), own);
+      const { round, stop } = await measured(await readCredentials(server.kubeconfig), own);
       return {
         processes: { server: server.child.pid as number },
         async round() {

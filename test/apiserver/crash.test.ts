@@ -36,7 +36,7 @@ test('every acknowledged write survives kill -9, and none is half there', {
   let acknowledgedWrites = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const server = await startServer({ dir, dataDir: join(dir, 'data') });
-    const caller = await adminCaller(server.kubeconfig, WRITERS);
+    const caller = await adminCaller(server.kubeconfig);
     try {
       await compare(caller, known);
       const writers = Array.from({ length: WRITERS }, (_, writer) => write(`r${round}-w${writer}`));
@@ -76,7 +76,7 @@ test('every acknowledged write survives kill -9, and none is half there', {
     }
   }
   const server = await startServer({ dir, dataDir: join(dir, 'data') });
-  const caller = await adminCaller(server.kubeconfig, 1);
+  const caller = await adminCaller(server.kubeconfig);
   try {
     await compare(caller, known);
   } finally {
@@ -87,7 +87,7 @@ test('every acknowledged write survives kill -9, and none is half there', {
 });
 
 async function compare(
-  caller: { call(method: string, path: string): Promise<{ code: number; body: string }> },
+  caller: { call(method: 'GET', path: string): Promise<{ code: number; body: string }> },
   known: Map<string, Known>,
 ): Promise<void> {
   const { items } = JSON.parse((await caller.call('GET', PATH)).body) as { items: Stored[] };

@@ -31,7 +31,7 @@ test('a data directory belongs to one process at a time, and outlives it', async
   const dir = await temporary(t);
   const dataDir = join(dir, 'data');
   const first = await startServer({ dir, dataDir });
-  const caller = await adminCaller(first.kubeconfig, 1);
+  const caller = await adminCaller(first.kubeconfig);
   await caller.call('POST', '/api/v1/namespaces', { metadata: { name: 'kept' } });
   const second = await berth('apiserver', '--data-dir', dataDir);
   assert.equal(second.code, 1);
@@ -39,7 +39,7 @@ test('a data directory belongs to one process at a time, and outlives it', async
   await caller.close();
   assert.equal(await first.end('SIGTERM'), 0);
   const third = await startServer({ dir, dataDir });
-  const again = await adminCaller(third.kubeconfig, 1);
+  const again = await adminCaller(third.kubeconfig);
   assert.equal((await again.call('GET', '/api/v1/namespaces/kept')).code, 200);
   await again.close();
   assert.equal(await third.end('SIGINT'), 0);
@@ -71,7 +71,7 @@ test('peers that speak no TLS, or nothing at all, change nothing for others', as
     open(randomBytes(5_000)),
     ...Array.from({ length: 200 }, () => open('')),
   ]);
-  const caller = await adminCaller(server.kubeconfig, 1);
+  const caller = await adminCaller(server.kubeconfig);
   assert.equal((await caller.call('GET', '/readyz')).body, 'ok');
   await caller.close();
   assert.equal(await server.end('SIGTERM'), 0);

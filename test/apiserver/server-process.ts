@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Agent, request } from 'undici';
+import { type Access, HttpsCaller } from '../https-caller.ts';
 
 const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
@@ -58,39 +58,18 @@ export async function startServer(options: { dir: string; dataDir?: string }): P
   };
 }
 
-export interface Caller {
-  call(method: string, path: string, body?: unknown): Promise<{ code: number; body: string }>;
-  close(): Promise<void>;
-}
-
 /** HTTPS with the admin's certificate from a kubeconfig that the server wrote. */
-export async function adminCaller(kubeconfig: string, connections: number): Promise<Caller> {
-  const { server, tls } = await readCredentials(kubeconfig);
-  const agent = new Agent({ connections, pipelining: 1, connect: tls });
-  return {
-    async call(method, path, body) {
-      const answer = await request(`${server}${path}`, {
-        method: method as 'GET',
-        dispatcher: agent,
-        ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      });
-      return { code: answer.statusCode, body: await answer.body.text() };
-    },
-    close: () => agent.destroy(),
-  };
+export async function adminCaller(kubeconfig: string): Promise<HttpsCaller> {
+  return new HttpsCaller(await readCredentials(kubeconfig));
 }
 
-export async function readCredentials(
-  kubeconfig: string,
-): Promise<{ server: string; tls: { ca: string; cert: string; key: string } }> {
+export async function readCredentials(kubeconfig: string): Promise<Access> {
   const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
   const decode = (text: string) => Buffer.from(text, 'base64').toString();
   const { cluster } = config.clusters[0];
   const { user } = config.users[0];
   return {
-    server: cluster.server,
+    url: cluster.server,
     tls: {
       ca: decode(cluster['certificate-authority-data']),
       cert: decode(user['client-certificate-data']),

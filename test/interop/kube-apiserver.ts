@@ -7,19 +7,15 @@ import { createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
 import { peerPath } from '../capabilities.ts';
+import { type Access, HttpsCaller } from '../https-caller.ts';
 
 const READY_LIMIT_MS = 60_000;
 const TOKEN = 'test-admin-token';
 
-export interface KubeApiserver {
+export interface KubeApiserver extends Access {
   /** Its admin's. */
   readonly kubeconfig: string;
-  readonly url: string;
-  /** For undici's `connect`. */
-  readonly tls: object;
-  readonly headers: Readonly<Record<string, string>>;
   /** Process IDs by program. */
   readonly processes: Record<string, number>;
   readonly readyMs: number;
@@ -73,7 +69,7 @@ export async function startKubeApiserver(directory: string): Promise<KubeApiserv
   const target = {
     url: `https://127.0.0.1:${securePort}`,
     // It serves with a certificate it signed itself a moment ago.
-    tls: { rejectUnauthorized: false },
+    tls: { insecureSkipVerify: true },
     headers: { authorization: `Bearer ${TOKEN}` },
   };
   try {
@@ -124,23 +120,18 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-async function ready(
-  { url, tls, headers }: Pick<KubeApiserver, 'url' | 'tls' | 'headers'>,
-  server: ChildProcess,
-  startMs: number,
-): Promise<void> {
-  const agent = new Agent({ connect: tls });
+async function ready(access: Access, server: ChildProcess, startMs: number): Promise<void> {
+  const caller = new HttpsCaller(access);
   try {
     while (performance.now() - startMs < READY_LIMIT_MS) {
       if (server.exitCode !== null) throw new Error(`kube-apiserver ended with ${server.exitCode}`);
-      const answer = await request(`${url}/readyz`, { dispatcher: agent, headers }).catch(() => undefined);
-      await answer?.body.dump();
-      if (answer?.statusCode === 200) return;
+      const answer = await caller.call('GET', '/readyz').catch(() => undefined);
+      if (answer?.code === 200) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error(`kube-apiserver was not ready after ${READY_LIMIT_MS} ms`);
   } finally {
-    await agent.destroy();
+    await caller.close();
   }
 }
 

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Agent, request } from 'undici';
 import { startServer } from '../apiserver/server-process.ts';
 import { missingPeers, peerPath } from '../capabilities.ts';
+import { HttpsCaller } from '../https-caller.ts';
 import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
 import { berth, type Program } from './processes.ts';
 import { type Life, type LifeOptions, volumeLife } from './volume-life.ts';
@@ -52,14 +52,13 @@ async function onTheRealServer(
 }
 
 /** The counters of requests that were answered 403, each with its count. */
-async function forbidden({ url, tls, headers }: KubeApiserver): Promise<string[]> {
-  const agent = new Agent({ connect: tls });
+async function forbidden(server: KubeApiserver): Promise<string[]> {
+  const caller = new HttpsCaller(server);
   try {
-    const { body } = await request(`${url}/metrics`, { dispatcher: agent, headers });
-    const lines = (await body.text()).split('\n');
+    const lines = (await caller.call('GET', '/metrics')).body.split('\n');
     return lines.filter((line) => line.startsWith('apiserver_request_total{') && line.includes('code="403"'));
   } finally {
-    await agent.destroy();
+    await caller.close();
   }
 }
 

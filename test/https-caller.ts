@@ -1,0 +1,71 @@
+// HTTPS with given certificates, for tests and benchmarks that look at what a server says rather than at objects.
+import type { TlsMaterial } from '../src/runtime/kube/credentials.ts';
+import {
+  createHttpTransport,
+  type HttpRequest,
+  type HttpTransport,
+} from '../src/runtime/kube/http-transport.ts';
+
+export interface Access {
+  readonly url: string;
+  readonly tls: TlsMaterial & { readonly insecureSkipVerify?: boolean };
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class HttpsCaller {
+  readonly #access: Access;
+  readonly #transport: HttpTransport;
+
+  constructor(access: Access) {
+    this.#access = access;
+    const { insecureSkipVerify = false } = access.tls;
+    this.#transport = createHttpTransport({
+      origin: new URL(access.url).origin,
+      tls: { insecureSkipVerify },
+    });
+  }
+
+  async call(
+    method: HttpRequest['method'],
+    path: string,
+    body?: object,
+  ): Promise<{ code: number; body: string }> {
+    const { tls, headers } = this.#access;
+    const answer = await this.#transport.request({
+      method,
+      path,
+      tls,
+      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { code: answer.status, body: answer.body.toString() };
+  }
+
+  /** Opens a stream; what it says ends in `heard` as it comes. */
+  async follow(
+    path: string,
+    heard: { text(more: string): void; ended(error?: Error): void },
+  ): Promise<{ code: number; close: () => void }> {
+    const { tls, headers = {} } = this.#access;
+    return new Promise((resolve, reject) => {
+      const failed = (error: Error): void => {
+        reject(error);
+        heard.ended(error);
+      };
+      const breakOff = this.#transport.stream(
+        { method: 'GET', path, tls, headers },
+        {
+          started: ({ status }) => resolve({ code: status, close: () => breakOff(new Error('closed')) }),
+          chunk: (bytes) => heard.text(bytes.toString()),
+          ended: () => heard.ended(),
+          failed,
+        },
+      );
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
