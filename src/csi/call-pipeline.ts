@@ -1,17 +1,12 @@
 // Runs one incoming call: through the interceptors to the handler, with every failure turned into a CsiError that is
 // fit for the caller. Shared by the socket server and the loopback; knows nothing of either.
 
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type Message,
-  type MessageInitShape,
-} from '@bufbuild/protobuf';
 import type { Log } from '../runtime/ports.ts';
 import { CsiError } from './csi-error.ts';
 import { grpcCodes } from './grpc-code.ts';
 import { methodPath } from './method-path.ts';
+import { create } from './protobuf/create.ts';
+import type { DescMessage, DescMethod, Message, MessageInitShape } from './protobuf/descriptor.ts';
 import { withoutSecrets } from './secret-values.ts';
 import type { CallContext, ServiceImplementation } from './service-implementation.ts';
 

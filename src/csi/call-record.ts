@@ -1,10 +1,10 @@
 // What is written down about an outgoing call: the log at -v=5, and its time in the metrics.
 
-import type { DescMethod, Message } from '@bufbuild/protobuf';
 import type { Clock, Log } from '../runtime/ports.ts';
 import type { CsiError } from './csi-error.ts';
 import { messageText } from './message-text.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
+import type { DescMethod, Message } from './protobuf/descriptor.ts';
 
 export interface CallRecord {
   succeeded(response?: Message): void;

@@ -1,14 +1,6 @@
 // The client's end of a driver's socket: one gRPC channel that reconnects by itself, and calls over it. Every call has
 // a deadline and ends, whatever the driver does; every failure is a CsiError that names the socket.
 
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  fromBinary,
-  type Message,
-  toBinary,
-} from '@bufbuild/protobuf';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { type CallRecorder, recordCall } from './call-record.ts';
 import { CsiError } from './csi-error.ts';
@@ -21,6 +13,10 @@ import type { HeaderField } from './http2/header-table.ts';
 import { defaultMaxMessageBytes } from './message-limit.ts';
 import { methodPath } from './method-path.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
+import { create } from './protobuf/create.ts';
+import { fromBinary } from './protobuf/decode.ts';
+import type { DescMethod, Message } from './protobuf/descriptor.ts';
+import { toBinary } from './protobuf/encode.ts';
 import { withoutSecrets } from './secret-values.ts';
 import { shortSocketPath, socketPath } from './socket-path.ts';
 import type { CsiCallOptions, CsiStreamTransport } from './transport.ts';
@@ -110,11 +106,13 @@ export function connectCsi(options: ConnectCsiOptions): CsiConnection {
       fail(givenUp(signal?.aborted ? 'given up before it was sent' : 'the connection was closed'));
       return undefined;
     }
+    const framed = toBinary(method.input, request, MESSAGE_HEADROOM);
+    prefixMessage(framed);
     const onAbort = (): void => call.cancel(givenUp('given up'));
     const call = new ClientCall({
       clock,
       path,
-      framed: framed(method.input, request),
+      framed,
       timeoutMs,
       maxMessageBytes,
       onMessage(bytes) {
@@ -213,11 +211,3 @@ const unreadable: CallStatus = {
   text: 'the driver answered with something that is not the expected message; it may have done what was asked',
   isOurs: true,
 };
-
-function framed(schema: DescMessage, message: Message): Buffer {
-  const bytes = toBinary(schema, message);
-  const buffer = Buffer.allocUnsafe(MESSAGE_HEADROOM + bytes.length);
-  buffer.set(bytes, MESSAGE_HEADROOM);
-  prefixMessage(buffer);
-  return buffer;
-}

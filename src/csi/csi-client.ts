@@ -7,7 +7,7 @@ import type {
   DescService,
   MessageInitShape,
   MessageShape,
-} from '@bufbuild/protobuf';
+} from './protobuf/descriptor.ts';
 import type { CsiCallOptions, CsiStreamTransport, CsiTransport } from './transport.ts';
 
 type ClientMethod<M, T> =

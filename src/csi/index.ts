@@ -25,6 +25,9 @@ export {
   type Verdict,
 } from './outcome.ts';
 export { getDriverName, getPluginInfo, probe, probeUntilReady } from './probe.ts';
+export { create } from './protobuf/create.ts';
+export type { Message, MessageInitShape, MessageShape } from './protobuf/descriptor.ts';
+export { type Timestamp, timestampFromMs } from './protobuf/well-known.ts';
 export { type CsiServer, type ServeCsiOptions, serveCsi } from './serve-csi.ts';
 export {
   type CallContext,

@@ -1,19 +1,15 @@
 // A driver and its caller in one process, without a socket: the same pipeline as serve-csi.ts, the same errors as
 // connect-csi.ts, time from the clock alone. Messages cross as bytes, so that the two sides never share memory.
 
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  fromBinary,
-  type Message,
-  toBinary,
-} from '@bufbuild/protobuf';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { type Interceptor, type Send, type ServedMethod, servedMethods } from './call-pipeline.ts';
 import { CsiError } from './csi-error.ts';
 import { methodPath } from './method-path.ts';
+import { create } from './protobuf/create.ts';
+import { fromBinary } from './protobuf/decode.ts';
+import type { DescMessage, DescMethod, Message } from './protobuf/descriptor.ts';
+import { toBinary } from './protobuf/encode.ts';
 import { withoutSecrets } from './secret-values.ts';
 import type { ServiceImplementation } from './service-implementation.ts';
 import type { CsiCallOptions, CsiStreamTransport } from './transport.ts';

@@ -1,59 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { create, createFileRegistry, type DescMessage, type Message, setExtension } from '@bufbuild/protobuf';
-import {
-  FieldDescriptorProto_Label,
-  FieldDescriptorProto_Type,
-  FieldOptionsSchema,
-  FileDescriptorProtoSchema,
-} from '@bufbuild/protobuf/wkt';
 import {
   CreateVolumeRequestSchema,
-  csi_secret,
-  file_csi_v1_csi,
   SnapshotSchema,
   VolumeCapability_AccessMode_Mode,
 } from './generated/csi/v1/csi_pb.ts';
 import { messageText } from './message-text.ts';
+import { create } from './protobuf/create.ts';
+import type { Message } from './protobuf/descriptor.ts';
+import { protoFile } from './protobuf/proto-file.ts';
 import { withoutSecrets } from './secret-values.ts';
 
-/** `message Vault { string pin = 1 [csi_secret]; string name = 2; repeated Vault list = 3; map<string, Vault> map = 4; Vault inner = 5; }` */
-function vaultSchema(): DescMessage {
-  const options = create(FieldOptionsSchema);
-  setExtension(options, csi_secret, true);
-  const { STRING, MESSAGE } = FieldDescriptorProto_Type;
-  const { OPTIONAL, REPEATED } = FieldDescriptorProto_Label;
-  const file = create(FileDescriptorProtoSchema, {
-    name: 'vault.proto',
-    package: 'test',
-    syntax: 'proto3',
-    messageType: [
-      {
-        name: 'Vault',
-        field: [
-          { name: 'pin', number: 1, type: STRING, label: OPTIONAL, options },
-          { name: 'name', number: 2, type: STRING, label: OPTIONAL },
-          { name: 'list', number: 3, type: MESSAGE, label: REPEATED, typeName: '.test.Vault' },
-          { name: 'map', number: 4, type: MESSAGE, label: REPEATED, typeName: '.test.Vault.MapEntry' },
-          { name: 'inner', number: 5, type: MESSAGE, label: OPTIONAL, typeName: '.test.Vault' },
-        ],
-        nestedType: [
-          {
-            name: 'MapEntry',
-            options: { mapEntry: true },
-            field: [
-              { name: 'key', number: 1, type: STRING, label: OPTIONAL },
-              { name: 'value', number: 2, type: MESSAGE, label: OPTIONAL, typeName: '.test.Vault' },
-            ],
-          },
-        ],
-      },
-    ],
-  });
-  const schema = createFileRegistry(file, () => file_csi_v1_csi.proto).getMessage('test.Vault');
-  assert.ok(schema);
-  return schema;
-}
+type Vault = Message<'test.Vault'> & {
+  pin: string;
+  name: string;
+  list: Vault[];
+  keys: string[];
+  inner?: Vault;
+};
+
+const VaultSchema = protoFile('test').message<Vault>(
+  'Vault',
+  `1 pin string secret
+   2 name string
+   3 list repeated Vault
+   4 keys repeated string secret
+   5 inner Vault`,
+);
 
 describe('messageText', () => {
   it('prints a request in the names of the specification, without its secrets', () => {
@@ -82,19 +55,18 @@ describe('messageText', () => {
     });
   });
 
-  it('strips marked fields at any depth, in lists and maps', () => {
-    const schema = vaultSchema();
-    const vault = (pin: string, rest: object = {}): Message => create(schema, { pin, name: 'n', ...rest });
+  it('strips marked fields at any depth, and in lists', () => {
+    const vault = (pin: string, rest: object = {}): Vault => create(VaultSchema, { pin, name: 'n', ...rest });
     const message = vault('pin-0', {
       list: [vault('pin-1')],
-      map: { m: vault('pin-2') },
+      keys: ['pin-2'],
       inner: vault('pin-3', { inner: vault('pin-4') }),
     });
-    const text = messageText(schema, message);
+    const text = messageText(VaultSchema, message);
     assert.doesNotMatch(text, /pin-/);
     assert.equal(text.split('***stripped***').length - 1, 5);
     const told = 'bad pins pin-0 pin-1 pin-2 pin-3 pin-4 for n';
-    const clean = withoutSecrets(told, schema, message);
+    const clean = withoutSecrets(told, VaultSchema, message);
     assert.equal(clean, `bad pins${' [redacted]'.repeat(5)} for n`);
   });
 
@@ -102,6 +74,14 @@ describe('messageText', () => {
     const snapshot = create(SnapshotSchema, { snapshotId: 's', creationTime: { seconds: 0n } });
     const text = messageText(SnapshotSchema, snapshot);
     assert.deepEqual(JSON.parse(text), { snapshot_id: 's', creation_time: '1970-01-01T00:00:00Z' });
+    for (const [seconds, nanos, expected] of [
+      [1_767_323_045n, 678_000_000, '2026-01-02T03:04:05.678Z'],
+      [1_767_323_045n, 1, '2026-01-02T03:04:05.000000001Z'],
+      [2n ** 62n, 0, '4611686018427387904 s after 1970'],
+    ] as const) {
+      const odd = create(SnapshotSchema, { creationTime: { seconds, nanos } });
+      assert.deepEqual(JSON.parse(messageText(SnapshotSchema, odd)), { creation_time: expected });
+    }
     assert.equal(messageText(SnapshotSchema, snapshot, 5), `{"sna [cut: ${text.length} characters, limit 5]`);
     assert.equal(messageText(SnapshotSchema, snapshot, text.length), text);
   });

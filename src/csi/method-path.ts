@@ -1,6 +1,6 @@
 // A method's name on the wire.
 
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod } from './protobuf/descriptor.ts';
 
 /** `/csi.v1.Controller/CreateVolume` */
 export function methodPath(method: DescMethod): string {

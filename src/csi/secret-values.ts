@@ -1,14 +1,14 @@
 // Keeps secrets out of error texts. Drivers sometimes quote their input in an error; that text ends up in events and
 // statuses. Whoever sent the secrets knows them, so whoever sent them can take them out of the answer.
 
-import type { DescMessage, Message } from '@bufbuild/protobuf';
-import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
-import { isSecretField, isSecretKey } from './message-text.ts';
+import { isSecretKey } from './message-text.ts';
+import type { DescMessage, Message } from './protobuf/descriptor.ts';
+import { setFields } from './protobuf/set-fields.ts';
 
 /** `text` with each value of a `csi_secret` field of `message` replaced. */
 export function withoutSecrets(text: string, schema: DescMessage, message: Message): string {
   const values: string[] = [];
-  collect(reflect(schema, message), values);
+  collect(schema, message, values);
   // Longest first, so that a secret that contains another leaves nothing of itself behind.
   values.sort((a, b) => b.length - a.length);
   let clean = text;
@@ -16,25 +16,20 @@ export function withoutSecrets(text: string, schema: DescMessage, message: Messa
   return clean;
 }
 
-function collect(message: ReflectMessage, values: string[]): void {
-  for (const field of message.fields) {
-    if (!message.isSet(field)) continue;
-    const secret = isSecretField(field);
-    if (field.fieldKind === 'map') {
-      for (const [key, value] of message.get(field))
-        if (isSecretKey(key)) values.push(...tokensIn(String(value)));
-    }
-    if (field.fieldKind === 'message' && !secret) collect(message.get(field), values);
-    else if (field.fieldKind === 'list' || field.fieldKind === 'map') {
-      const items: Iterable<unknown> =
-        field.fieldKind === 'list' ? message.get(field) : message.get(field).values();
-      for (const item of items) {
-        if (secret) values.push(String(item));
-        else if ((field.fieldKind === 'list' ? field.listKind : field.mapKind) === 'message') {
-          collect(item as ReflectMessage, values);
-        }
+function collect(schema: DescMessage, message: Message, values: string[]): void {
+  for (const { field, value } of setFields(schema, message)) {
+    if (field.kind === 'map') {
+      for (const [key, item] of Object.entries(value as Record<string, string>)) {
+        if (field.isSecret) values.push(item);
+        else if (isSecretKey(key)) values.push(...tokensIn(item));
       }
-    } else if (secret) values.push(String(message.get(field)));
+    } else {
+      const items = field.isRepeated ? (value as unknown[]) : [value];
+      if (field.isSecret) values.push(...items.map(String));
+      else if (field.kind === 'message' && field.message) {
+        for (const item of items) collect(field.message, item as Message, values);
+      }
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 // The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop. Calls
 // run through call-pipeline.ts; here is only how they come and go.
 
-import { type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import type { Clock, Log } from '../runtime/ports.ts';
 import { loggingInterceptor, metricsInterceptor } from './call-interceptors.ts';
 import { type Interceptor, type ServedMethod, servedMethods } from './call-pipeline.ts';
@@ -13,6 +12,9 @@ import { grpcCodes } from './grpc-code.ts';
 import { placeSocket } from './listening-socket.ts';
 import { defaultMaxMessageBytes } from './message-limit.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
+import { fromBinary } from './protobuf/decode.ts';
+import type { Message } from './protobuf/descriptor.ts';
+import { toBinary } from './protobuf/encode.ts';
 import type { ServiceImplementation } from './service-implementation.ts';
 import { socketPath } from './socket-path.ts';
 
@@ -98,13 +100,15 @@ async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log:
   } catch (error) {
     call.answer({
       code: grpcCodes.INTERNAL,
-      text: `the request is no ${method.input.name}: ${(error as Error).message}`,
+      text: `the request is no ${method.input.typeName}: ${(error as Error).message}`,
     });
     return;
   }
   try {
-    const response = await run(request, call, (message) => call.send(framed(method.output, message)));
-    if (response) call.answer({ code: grpcCodes.OK }, framed(method.output, response));
+    const response = await run(request, call, (message) =>
+      call.send(toBinary(method.output, message, MESSAGE_HEADROOM)),
+    );
+    if (response) call.answer({ code: grpcCodes.OK }, toBinary(method.output, response, MESSAGE_HEADROOM));
     else call.answer({ code: grpcCodes.OK });
   } catch (error) {
     if (error instanceof CsiError) call.answer(statusOf(error));
@@ -114,13 +118,6 @@ async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log:
       call.answer({ code: grpcCodes.INTERNAL, text });
     }
   }
-}
-
-function framed(schema: DescMessage, message: Message): Buffer {
-  const bytes = toBinary(schema, message);
-  const buffer = Buffer.allocUnsafe(MESSAGE_HEADROOM + bytes.length);
-  buffer.set(bytes, MESSAGE_HEADROOM);
-  return buffer;
 }
 
 // They travel in HTTP/2 trailers, whose size peers limit; longer texts are of no use to anybody.

@@ -7,7 +7,7 @@ import type {
   DescService,
   MessageInitShape,
   MessageShape,
-} from '@bufbuild/protobuf';
+} from './protobuf/descriptor.ts';
 
 /** What a handler knows of the call beside the request. */
 export interface CallContext {

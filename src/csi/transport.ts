@@ -7,7 +7,7 @@ import type {
   DescMethodUnary,
   MessageInitShape,
   MessageShape,
-} from '@bufbuild/protobuf';
+} from './protobuf/descriptor.ts';
 
 export interface CsiCallOptions {
   /** Every call has a deadline. */

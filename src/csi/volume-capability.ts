@@ -1,12 +1,12 @@
 // From the words of Kubernetes (access modes, volume mode, fsType, mount options) to a CSI VolumeCapability: the one
 // mapping that provisioner, attacher and node share, so that a driver is told the same at every step.
 
-import { create } from '@bufbuild/protobuf';
 import {
   VolumeCapability_AccessMode_Mode as Mode,
   type VolumeCapability,
   VolumeCapabilitySchema,
 } from './generated/csi/v1/csi_pb.ts';
+import { create } from './protobuf/create.ts';
 
 export interface CapabilityInput {
   accessModes: readonly string[];

@@ -1,7 +1,6 @@
 // Turns a driver into the gRPC services of CSI. Around every operation: the request's checks, then the locks, then the
 // driver's own code, then its errors made presentable. Identity and the capability calls are answered from here.
 
-import type { DescService, Message } from '@bufbuild/protobuf';
 import {
   type CallContext,
   Controller,
@@ -13,6 +12,7 @@ import {
   type ServiceImplementation,
   SnapshotMetadata,
 } from '../csi/index.ts';
+import type { DescService, Message } from '../csi/protobuf/descriptor.ts';
 import type { Log } from '../runtime/ports.ts';
 import { secretValue } from '../runtime/secret-value.ts';
 import {

@@ -2,13 +2,6 @@
 // access modes, topology) follows from this object, in capabilities.ts, so the two cannot disagree. No I/O here.
 
 import type {
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  MessageInitShape,
-  MessageShape,
-} from '@bufbuild/protobuf';
-import type {
   Controller,
   GroupController,
   Node,
@@ -16,6 +9,13 @@ import type {
   VolumeCapability,
   VolumeCapability_AccessMode_Mode,
 } from '../csi/index.ts';
+import type {
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  MessageInitShape,
+  MessageShape,
+} from '../csi/protobuf/descriptor.ts';
 import type { Log, SecretValue } from '../runtime/ports.ts';
 
 /** What an operation knows of the call beside the request. */

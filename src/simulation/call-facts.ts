@@ -1,6 +1,6 @@
 // What of a CSI request the history keeps.
 
-import type { DescMethodUnary, Message } from '@bufbuild/protobuf';
+import type { DescMethodUnary, Message } from '../csi/protobuf/descriptor.ts';
 import type { CallFacts } from './history.ts';
 
 interface Fields {

@@ -1,7 +1,6 @@
 // Deliberate bugs, to prove that the checkers would notice. Each is a wrapper at a port of the real components, or
 // somebody who does to the API what a broken component would; the components themselves know nothing of them.
 
-import type { DescMethodUnary } from '@bufbuild/protobuf';
 import {
   nodes,
   type PersistentVolume,
@@ -18,6 +17,7 @@ import {
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
 } from '../api/well-known.ts';
+import type { DescMethodUnary } from '../csi/protobuf/descriptor.ts';
 import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
 import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube.ts';
 import type { Rule } from './checkers/index.ts';

@@ -125,7 +125,7 @@ export function tagged(number: number, bytes: string): string {
 }
 
 /** Not negative. */
-function varint(value: number): string {
+export function varint(value: number): string {
   let rest = value;
   let bytes = '';
   while (rest > 0x7f) {

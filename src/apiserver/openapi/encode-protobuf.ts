@@ -1,54 +1,55 @@
 // The OpenAPI v2 document in the protobuf form that kubectl asks for (`com.github.proto-openapi.spec.v2@v1.0+protobuf`):
 // the messages of the gnostic project, of which only what clients of Kubernetes read is written.
 
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { tagged, utf8, varint } from '../../api/protobuf/encode-message.ts';
 import type { OpenApiV2 } from './openapi.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One message: what it writes is its body. */
+/** One message: what it writes is its body, a character a byte. */
 class Message {
-  readonly #writer = new BinaryWriter();
+  #body = '';
 
   text(field: number, value: unknown): this {
-    if (typeof value === 'string' && value !== '')
-      this.#writer.tag(field, WireType.LengthDelimited).string(value);
+    if (typeof value === 'string' && value !== '') this.#body += tagged(field, utf8(value));
     return this;
   }
 
   texts(field: number, values: unknown): this {
-    for (const value of Array.isArray(values) ? values : [])
-      this.#writer.tag(field, WireType.LengthDelimited).string(String(value));
+    for (const value of Array.isArray(values) ? values : []) this.#body += tagged(field, utf8(String(value)));
     return this;
   }
 
   flag(field: number, value: unknown): this {
-    if (value === true) this.#writer.tag(field, WireType.Varint).bool(true);
+    if (value === true) this.#body += varint(field * 8) + varint(1);
     return this;
   }
 
   integer(field: number, value: unknown): this {
-    if (typeof value === 'number') this.#writer.tag(field, WireType.Varint).int64(value);
+    if (typeof value === 'number') this.#body += varint(field * 8) + varint(value);
     return this;
   }
 
   real(field: number, value: unknown): this {
-    if (typeof value === 'number') this.#writer.tag(field, WireType.Bit64).double(value);
+    if (typeof value !== 'number') return this;
+    const bytes = Buffer.alloc(8);
+    bytes.writeDoubleLE(value);
+    this.#body += varint(field * 8 + 1) + bytes.toString('latin1');
     return this;
   }
 
-  message(field: number, body: Message | undefined): this {
-    if (body) this.#writer.tag(field, WireType.LengthDelimited).bytes(body.bytes());
+  message(field: number, inner: Message | undefined): this {
+    if (inner) this.#body += tagged(field, inner.#body);
     return this;
   }
 
-  messages(field: number, bodies: Iterable<Message>): this {
-    for (const body of bodies) this.message(field, body);
+  messages(field: number, inner: Iterable<Message>): this {
+    for (const each of inner) this.message(field, each);
     return this;
   }
 
-  bytes(): Uint8Array<ArrayBuffer> {
-    return this.#writer.finish() as Uint8Array<ArrayBuffer>;
+  bytes(): Buffer {
+    return Buffer.from(this.#body, 'latin1');
   }
 }
 
@@ -58,7 +59,7 @@ export function encodeOpenApiV2({ swagger, info, paths, definitions }: OpenApiV2
     .message(2, new Message().text(1, info.title).text(2, info.version))
     .message(8, new Message().messages(2, named(paths, pathItem)))
     .message(9, new Message().messages(1, named(definitions, schema)));
-  return Buffer.from(document.bytes());
+  return document.bytes();
 }
 
 /** Entries of a map: a name, and a value. */

@@ -1,7 +1,6 @@
 // A driver for tests: it keeps volumes in memory and tells the truth, unless a test scripts otherwise. Every call is
 // recorded as the driver saw it, secrets included. Served over a real socket or through the loopback.
 
-import type { Message } from '@bufbuild/protobuf';
 import type { IncomingCall, Interceptor } from '../call-pipeline.ts';
 import { CsiError } from '../csi-error.ts';
 import {
@@ -13,6 +12,7 @@ import {
   PluginCapability_Service_Type as PluginService,
 } from '../generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../grpc-code.ts';
+import type { Message } from '../protobuf/descriptor.ts';
 import { implement, type ServiceImplementation } from '../service-implementation.ts';
 
 /** What happens to one call instead of the plain truth. */

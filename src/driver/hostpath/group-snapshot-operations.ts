@@ -1,6 +1,6 @@
 // The group controller service: snapshots of several volumes at one moment, all or none. Images are frozen together.
 
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '../../csi/protobuf/well-known.ts';
 import type { GroupControllerOperations } from '../driver.ts';
 import { findOrCreate } from '../find-or-create.ts';
 import { refuse } from '../refuse.ts';

@@ -1,9 +1,9 @@
 // CreateSnapshot, DeleteSnapshot and what is told about snapshots. As with volumes, a record surrounds every change on
 // disk. Snapshots are copies: they do not need their volume, and volumes made from them do not need the snapshot.
 
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { SnapshotSchema } from '../../csi/index.ts';
+import type { MessageInitShape } from '../../csi/protobuf/descriptor.ts';
+import { timestampFromMs } from '../../csi/protobuf/well-known.ts';
 import type { ControllerOperations } from '../driver.ts';
 import { findOrCreate } from '../find-or-create.ts';
 import { paginate } from '../pagination.ts';

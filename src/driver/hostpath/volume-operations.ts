@@ -1,8 +1,8 @@
 // CreateVolume, DeleteVolume and what is told about volumes: how they are made and removed is in create-volume.ts and
 // remove-volume.ts.
 
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { VolumeSchema } from '../../csi/index.ts';
+import type { MessageInitShape } from '../../csi/protobuf/descriptor.ts';
 import { smaller } from '../capacity.ts';
 import type { ControllerOperations } from '../driver.ts';
 import { paginate } from '../pagination.ts';

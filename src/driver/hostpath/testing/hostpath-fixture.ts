@@ -6,7 +6,6 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Message, MessageInitShape } from '@bufbuild/protobuf';
 import { csiClient } from '../../../csi/csi-client.ts';
 import {
   Controller,
@@ -18,6 +17,7 @@ import {
   type VolumeCapabilitySchema,
 } from '../../../csi/index.ts';
 import { loopbackTransport } from '../../../csi/loopback-transport.ts';
+import type { Message, MessageInitShape } from '../../../csi/protobuf/descriptor.ts';
 import { realClock } from '../../../runtime/clock.ts';
 import { memoryLog } from '../../../runtime/log.ts';
 import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { VolumeSchema } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { create } from '../../../csi/protobuf/create.ts';
+import type { MessageInitShape } from '../../../csi/protobuf/descriptor.ts';
 import { checkVolume } from './check-volume.ts';
 import { ClaimProblem } from './claim-problem.ts';
 import { classParameters } from './class-parameters.ts';

@@ -1,0 +1,15 @@
+// The ways in which a value can stand in a message.
+
+export const WireType = {
+  VARINT: 0,
+  FIXED64: 1,
+  LENGTH: 2,
+  START_GROUP: 3,
+  END_GROUP: 4,
+  FIXED32: 5,
+} as const;
+
+/** Bytes that are no message, or a value that fits in none. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
