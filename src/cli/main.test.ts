@@ -59,12 +59,18 @@ test('a handle that a command forgot does not keep the process, and all output a
   assert.equal(err, 'berth case: no luck\n');
 });
 
-test('a reader that goes away is no failure', async () => {
-  const child = start("for (;;) { stdout.write('line\\n'.repeat(1000)); await new Promise(setImmediate); }");
-  child.stdout?.once('data', () => child.stdout?.destroy());
-  const [code] = await once(child, 'exit');
-  assert.equal(code, 0);
-});
+for (const output of ['stdout', 'stderr'] as const) {
+  test(`a reader of ${output} that goes away is no failure, and lets the command clean up`, async () => {
+    const other = output === 'stdout' ? 'stderr' : 'stdout';
+    const child = start(`
+      while (!signal.aborted) { ${output}.write('line\\n'.repeat(1000)); await new Promise(setImmediate); }
+      for (let i = 0; i < 3; i++) { ${output}.write('cleaning up\\n'); await new Promise(setImmediate); }
+      ${other}.write('clean');`);
+    child[output]?.once('data', () => child[output]?.destroy());
+    const { code, ...texts } = await ending(child);
+    assert.deepEqual({ code, said: texts[other === 'stdout' ? 'out' : 'err'] }, { code: 0, said: 'clean' });
+  });
+}
 
 test('the log goes to stderr', async () => {
   const { out, err } = await ending(start("log.info('hello', { a: 1 });"));

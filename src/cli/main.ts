@@ -1,5 +1,5 @@
 // The process: signals in, one exit code out. The first SIGINT or SIGTERM aborts the command's signal, so that it
-// cleans up; a second one ends the process at once.
+// cleans up; a second one ends the process at once. So does a reader of its output that goes away, quietly.
 import { ExitCode } from './command.ts';
 import { type CommandRow, commands } from './commands.ts';
 import { runCommand } from './run-command.ts';
@@ -15,11 +15,14 @@ export async function main(
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // A reader that went away (`berth … | head`) is no failure of ours.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(ExitCode.ok);
-    throw error;
-  });
+  // A reader that went away (`berth up | head -1`) is no failure of ours, and no reason to leave mounts behind. What is
+  // said while cleaning up fails in the same way, and goes nowhere.
+  const onOutputError = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error;
+    stop.abort(new DOMException('nobody reads the output any longer', 'AbortError'));
+  };
+  process.stdout.on('error', onOutputError);
+  process.stderr.on('error', onOutputError);
   const code = await runCommand({
     argv,
     commands: table,

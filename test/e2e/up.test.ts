@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -183,6 +184,22 @@ test('[MNT-4] a node that runs by itself is killed with a volume mounted, and ta
   await up.kubectl('delete', 'pod/here', 'pvc/here', 'pvc/gone');
   await nothingLeft(up);
   assert.equal(await up.stop(), 0);
+});
+
+test('a reader that leaves after the first line (`| head -1`) ends it, and nothing stays', {
+  skip: lacking('root'),
+}, async () => {
+  const child = spawn(process.execPath, [BERTH, 'up', '--ephemeral'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  child.stdout.destroy();
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 0);
+  const directory = / starts in (\S+)$/.exec(String(line))?.[1] ?? '';
+  assert.notEqual(directory, '');
+  assert.equal(existsSync(directory), false);
+  assert.deepEqual(mountsBelow(directory), []);
 });
 
 /** `berth node` with the identity that `berth up` left for it. */
