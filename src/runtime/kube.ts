@@ -15,8 +15,8 @@ export interface WriteOptions extends CallOptions {
   dryRun?: boolean;
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /**
-   * Of a created or replaced object only `uid`, `resourceVersion` and `creationTimestamp` may be relied on: the rest may be
-   * as it was sent, without what the server added. The cheapest kind of write, for both sides.
+   * Of a created or replaced object only `uid` and `resourceVersion` may be relied on: the rest may be as it was sent,
+   * without what the server added. The cheapest kind of write, for both sides.
    */
   brief?: boolean;
 }

@@ -41,8 +41,9 @@ function makeWriter(name: string): Write {
       throw new WireError(`${name} is not an object`);
     }
     let bytes = '';
-    const folded: Record<string, unknown>[] = [];
-    for (const [key, inner] of Object.entries(value as Json)) {
+    let folded: Record<string, unknown>[] | undefined;
+    for (const key in value) {
+      const inner = (value as Json)[key];
       if (inner === undefined || inner === null) continue;
       const writeField = byKey.get(key);
       if (writeField !== undefined) {
@@ -51,11 +52,11 @@ function makeWriter(name: string): Write {
       }
       const at = inlined.findIndex(({ keys }) => keys.has(key));
       if (at < 0) throw new WireError(`${name} has no field ${key}`);
-      const object = folded[at] ?? {};
-      object[key] = inner;
-      folded[at] = object;
+      folded ??= [];
+      folded[at] ??= {};
+      (folded[at] as Record<string, unknown>)[key] = inner;
     }
-    folded.forEach((object, at) => {
+    folded?.forEach((object, at) => {
       const { number, write: writeInner } = inlined[at] as (typeof inlined)[number];
       bytes += tagged(number, writeInner(object));
     });
@@ -66,8 +67,9 @@ function makeWriter(name: string): Write {
 
 /** One value with its tag. */
 function fieldWriter(number: number, type: string): Write {
-  if (type === 'int') return (value) => varint(number * 8) + varint(wholeNumber(value));
-  if (type === 'bool') return (value) => varint(number * 8) + varint(ofType('boolean', value) ? 1 : 0);
+  const plainTag = varint(number * 8);
+  if (type === 'int') return (value) => plainTag + varint(wholeNumber(value));
+  if (type === 'bool') return (value) => plainTag + varint(ofType('boolean', value) ? 1 : 0);
   const write = valueWriter(type);
   const tag = varint(number * 8 + 2);
   return (value) => {
@@ -112,8 +114,8 @@ function mapOf(number: number, type: string): Write {
   return (value) => {
     if (typeof value !== 'object') throw new WireError('a map was expected');
     let bytes = '';
-    for (const [key, inner] of Object.entries(value as Json)) {
-      bytes += tagged(number, tagged(1, utf8(key)) + writeValue(inner));
+    for (const key in value as Json) {
+      bytes += tagged(number, tagged(1, utf8(key)) + writeValue((value as Json)[key]));
     }
     return bytes;
   };

@@ -1,12 +1,11 @@
 // What a writer wants to know of an answer in protobuf: which version of which object the server made of what it was sent.
-// Reads past everything else without looking at it.
+// Reads past everything else without looking at it, and makes nothing on its way.
 
-import { WireError, WireReader } from './wire-reader.ts';
+import { WireError } from './wire-reader.ts';
 
 export interface Written {
   uid: string;
   resourceVersion: string;
-  creationTimestamp: string;
 }
 
 const MAGIC_LENGTH = 4;
@@ -14,42 +13,52 @@ const RAW = 2;
 const METADATA = 1;
 const UID = 5;
 const RESOURCE_VERSION = 6;
-const CREATION_TIMESTAMP = 8;
-const SECONDS = 1;
 
-export function readWritten(body: Uint8Array): Written {
-  const metadata = new WireReader(fieldOf(fieldOf(body.subarray(MAGIC_LENGTH), RAW), METADATA));
-  const written: Written = { uid: '', resourceVersion: '', creationTimestamp: '' };
-  while (!metadata.isAtEnd) {
-    const { field, wireType } = metadata.tag();
-    if (field === UID && wireType === 2) written.uid = metadata.string();
-    else if (field === RESOURCE_VERSION && wireType === 2) written.resourceVersion = metadata.string();
-    else if (field === CREATION_TIMESTAMP && wireType === 2)
-      written.creationTimestamp = timeOf(metadata.bytes());
-    else metadata.skip(wireType);
-  }
-  if (written.resourceVersion === '') throw new WireError('the object has no resourceVersion');
-  return written;
+/** Of fields with a length, the only ones that are looked for. */
+const withLength = (field: number): number => field * 8 + 2;
+
+export function readWritten(body: Buffer): Written {
+  const raw = find(body, MAGIC_LENGTH, body.length, RAW);
+  const metadata = find(body, raw.start, raw.end, METADATA);
+  const uid = find(body, metadata.start, metadata.end, UID);
+  const version = find(body, metadata.start, metadata.end, RESOURCE_VERSION);
+  if (version.start === version.end) throw new WireError('the object has no resourceVersion');
+  return {
+    uid: body.toString('latin1', uid.start, uid.end),
+    resourceVersion: body.toString('latin1', version.start, version.end),
+  };
 }
 
-function fieldOf(bytes: Uint8Array, wanted: number): Uint8Array {
-  const reader = new WireReader(bytes);
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === wanted && wireType === 2) return reader.bytes();
-    reader.skip(wireType);
+/** Where the value of a field is, among the fields between `start` and `end`. */
+function find(body: Buffer, start: number, end: number, field: number): { start: number; end: number } {
+  const wanted = withLength(field);
+  let at = start;
+  while (at < end) {
+    const tag = count();
+    const length = (tag & 7) === 2 ? count() : lengthOfPlain(tag & 7);
+    if (at + length > end) throw new WireError('a field is cut short');
+    if (tag === wanted) return { start: at, end: at + length };
+    at += length;
   }
-  throw new WireError(`field ${wanted} is missing`);
-}
+  throw new WireError(`field ${field} is missing`);
 
-function timeOf(bytes: Uint8Array): string {
-  const reader = new WireReader(bytes);
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === SECONDS && wireType === 0) {
-      return `${new Date(Number(reader.varint()) * 1000).toISOString().slice(0, 19)}Z`;
+  function count(): number {
+    let value = 0;
+    for (let factor = 1; factor <= 2 ** 42; factor *= 128) {
+      const byte = at < end ? (body[at++] as number) : undefined;
+      if (byte === undefined) throw new WireError('a number is cut short');
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
     }
-    reader.skip(wireType);
+    throw new WireError('a number is too long');
   }
-  return '';
+
+  function lengthOfPlain(wireType: number): number {
+    if (wireType === 1) return 8;
+    if (wireType === 5) return 4;
+    if (wireType !== 0) throw new WireError(`wire type ${wireType} is not in use`);
+    let length = 1;
+    while (at + length <= end && (body[at + length - 1] as number) > 0x7f) length++;
+    return length;
+  }
 }

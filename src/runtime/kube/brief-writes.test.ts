@@ -85,7 +85,6 @@ const asStored = (version: string) => ({
     ...claim.metadata,
     uid: 'u',
     resourceVersion: version,
-    creationTimestamp: '2026-11-15T07:00:00Z',
   },
 });
 

@@ -31,6 +31,8 @@ export class CredentialSource {
   #exec: ExecCredential | undefined;
   #running: Promise<ExecCredential> | undefined;
   #tls: TlsMaterial = {};
+  /** Where nothing can change: what it is. */
+  #constant: Promise<Credentials> | undefined;
 
   constructor(options: {
     config: KubeConfig;
@@ -44,7 +46,17 @@ export class CredentialSource {
     this.#runCommand = options.runCommand;
   }
 
-  async current(): Promise<Credentials> {
+  current(): Promise<Credentials> {
+    if (this.#constant !== undefined) return this.#constant;
+    const { auth, tls } = this.#config;
+    const materials = [auth.token, tls.ca, auth.clientCertificate?.certificate, auth.clientCertificate?.key];
+    const isConstant = auth.exec === undefined && materials.every((each) => each?.kind !== 'file');
+    const current = this.#gather();
+    if (isConstant) this.#constant = current;
+    return current;
+  }
+
+  async #gather(): Promise<Credentials> {
     const { auth, tls } = this.#config;
     const exec = auth.exec === undefined ? undefined : await this.#fromPlugin();
     const token = exec?.token ?? (await this.#read(auth.token))?.trim();

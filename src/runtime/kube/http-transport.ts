@@ -7,6 +7,7 @@ import type { ConnectionTimeouts, Exchange, Flow } from '../http-client/connecti
 import { ConnectionPool } from '../http-client/connection-pool.ts';
 import type { SocketTarget } from '../http-client/open-socket.ts';
 import { type BodyEncoding, requestText } from '../http-client/request-text.ts';
+import { onAbort } from '../on-abort.ts';
 import type { TlsMaterial } from './credentials.ts';
 import type { TlsConfig } from './kube-config.ts';
 
@@ -130,20 +131,21 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
             chunks.push(Buffer.from(bytes));
           },
           onEnd() {
-            signal?.removeEventListener('abort', onAbort);
+            stopListening?.();
             const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
             resolve({ ...(answer as HttpAnswer), body });
           },
           onFailure(error) {
-            signal?.removeEventListener('abort', onAbort);
+            stopListening?.();
             reject(error);
           },
         };
-        const onAbort = (): void => {
-          reject(signal?.reason);
-          pool.cancel(exchange, new Error('aborted'));
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
+        const stopListening =
+          signal &&
+          onAbort(signal, () => {
+            reject(signal.reason);
+            pool.cancel(exchange, new Error('aborted'));
+          });
         pool.send(exchange);
       });
     },

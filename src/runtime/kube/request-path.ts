@@ -26,12 +26,13 @@ export function createPath(resource: Resource, namespace: string | undefined): s
 }
 
 export function withQuery(path: string, query: Query): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '' && value !== false) parameters.set(name, String(value));
+  let text = path;
+  for (const name in query) {
+    const value = query[name];
+    if (value === undefined || value === '' || value === false) continue;
+    text += `${text === path ? '?' : '&'}${name}=${encodeURIComponent(value)}`;
   }
-  const text = parameters.toString();
-  return text === '' ? path : `${path}?${text}`;
+  return text;
 }
 
 function incomplete(resource: Resource, what: string): KubeError {

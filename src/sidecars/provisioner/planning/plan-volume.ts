@@ -1,7 +1,7 @@
 // Everything that is known about a volume before the driver is asked for it: from the claim, its class, and what they
 // refer to. The CreateVolume request and the PersistentVolume are both made from this plan. Pure.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, SecretReference, StorageClass } from '../../../api/kinds.ts';
 import { quantityToBytes } from '../../../api/quantity.ts';
 import type { Segment } from '../../../api/topology.ts';
@@ -165,5 +165,5 @@ const sorted = (map: Readonly<Record<string, string>>): [string, string][] =>
   Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 
 function digestOf(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(parts)).slice(0, 16);
 }

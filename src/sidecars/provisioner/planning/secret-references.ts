@@ -44,6 +44,11 @@ const keysWithPrefix = (prefix: string): Keys => ({
 /** For every kind that has no reference of its own. */
 const DEFAULT_KEYS = keysWithPrefix(`${RESERVED_PARAMETER_PREFIX}secret`);
 
+/** In the order in which they count. */
+const KEYS: Readonly<Record<SecretKind, readonly Keys[]>> = Object.fromEntries(
+  SECRET_KINDS.map((kind) => [kind, [...keysOf(kind), DEFAULT_KEYS]]),
+) as Record<SecretKind, Keys[]>;
+
 /** Every parameter that is a reference to a Secret, in either spelling. */
 export const SECRET_PARAMETERS: ReadonlySet<string> = new Set(
   [...SECRET_KINDS.flatMap(keysOf), DEFAULT_KEYS].flatMap(({ name, namespace }) => [name, namespace]),
@@ -63,9 +68,11 @@ export function secretReference(
   parameters: Readonly<Record<string, string>>,
   values: TemplateValues,
 ): SecretReference | undefined {
-  const template = [...keysOf(kind), DEFAULT_KEYS]
-    .map((keys) => templateAt(keys, parameters))
-    .find((found) => found !== undefined);
+  let template: Keys | undefined;
+  for (const keys of KEYS[kind]) {
+    template = templateAt(keys, parameters);
+    if (template !== undefined) break;
+  }
   if (template === undefined) return undefined;
   const { volumeName, claimName, claimNamespace, claimAnnotations = {} } = values;
   // A user chooses the claim's name and annotations, so these never choose a namespace.
