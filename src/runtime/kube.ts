@@ -46,6 +46,8 @@ export interface WatchOptions extends CallOptions, Selection {
   /** Streaming list: the current objects as ADDED, then a bookmark with `initialEventsEnd`. */
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
+  /** Who owns which field is of no interest: it may be left out of the objects. */
+  withoutManagedFields?: boolean;
 }
 
 /** An ERROR event is never yielded: the iteration throws it as a KubeError (reason Expired/Gone when too old). */

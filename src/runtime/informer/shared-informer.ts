@@ -179,6 +179,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         ...from,
         signal,
         allowBookmarks: true,
+        ...(this.#ports.ownsObjects && { withoutManagedFields: true }),
         timeoutSeconds: WATCH_MIN_SECONDS + random.int(WATCH_MIN_SECONDS),
       });
       for await (const event of events) {

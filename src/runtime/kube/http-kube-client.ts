@@ -173,6 +173,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         request: { method: 'GET', path, kind: 'list', repeatable: false, ...withSignal(given.signal) },
         timeoutSeconds,
         type: typeOf(resource),
+        withoutManagedFields: given.withoutManagedFields,
       });
     },
 

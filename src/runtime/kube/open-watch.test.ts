@@ -237,11 +237,11 @@ test('lines are the same however the bytes are cut', () => {
         const seen: string[] = [];
         let at = 0;
         const push = (chunk: Buffer): void => {
-          for (const line of splitter.push(chunk)) {
-            const parsed = parseWatchLine(line, { apiVersion: 'v1', kind: 'Node' });
+          splitter.push(chunk, (line) => {
+            const parsed = parseWatchLine(line, { type: { apiVersion: 'v1', kind: 'Node' } });
             assert.ok(parsed.kind === 'event' && parsed.event.type === 'ADDED');
             seen.push(parsed.event.object.metadata.name);
-          }
+          });
         };
         for (const cut of cuts) {
           push(bytes.subarray(at, at + cut));

@@ -9,17 +9,16 @@ import type { Clock } from '../ports.ts';
 import type { Attempt } from './answer-error.ts';
 import type { KubeRequest, Requester } from './requester.ts';
 import { WatchInbox } from './watch-inbox.ts';
-import { LineSplitter, type ParsedLine, parseWatchLine } from './watch-stream.ts';
+import { type LineOptions, LineSplitter, type ParsedLine, parseWatchLine } from './watch-stream.ts';
 
 /** A server ends a watch at its time-out; one that is silent this much longer has lost the connection. */
 const GRACE_MS = 30_000;
 
-export interface OpenWatchOptions {
+export interface OpenWatchOptions extends LineOptions {
   requester: Requester;
   clock: Clock;
   request: KubeRequest;
   timeoutSeconds: number;
-  type: { apiVersion: string; kind: string };
 }
 
 /** The connection is opened when the iteration begins. */
@@ -69,9 +68,7 @@ class WatchIterator<T extends KubeObject> implements AsyncIterator<WatchEvent<T>
       while (this.#events.length === 0 && this.#end === undefined) {
         const chunk = await inbox.next();
         if (chunk === undefined) this.#finish();
-        else
-          for (const line of this.#lines.push(chunk))
-            this.#take(parseWatchLine<T>(line, this.#options.type), line);
+        else this.#lines.push(chunk, this.#takeLine);
       }
       const event = this.#events[this.#next++];
       if (event !== undefined) return { done: false, value: event };
@@ -106,9 +103,12 @@ class WatchIterator<T extends KubeObject> implements AsyncIterator<WatchEvent<T>
     return inbox;
   }
 
-  #take(parsed: ParsedLine<T>, line: Buffer): void {
+  readonly #takeLine = (line: Buffer): void => {
     // What follows a line that ends the watch is not looked at.
-    if (this.#end !== undefined) return;
+    if (this.#end === undefined) this.#take(parseWatchLine<T>(line, this.#options), line);
+  };
+
+  #take(parsed: ParsedLine<T>, line: Buffer): void {
     if (parsed.kind === 'event') this.#events.push(parsed.event);
     else if (parsed.kind === 'error') this.#end = { error: parsed.error };
     else this.#end = { error: garbage(this.#attempt, line.length) };
@@ -118,7 +118,7 @@ class WatchIterator<T extends KubeObject> implements AsyncIterator<WatchEvent<T>
     const rest = this.#lines.remainder;
     if (rest.length > 0) {
       // A last line without its newline is whole when it parses; otherwise the connection broke within it.
-      const last = parseWatchLine<T>(rest, this.#options.type);
+      const last = parseWatchLine<T>(rest, this.#options);
       if (last.kind === 'garbage') this.#end = { error: cutOff(this.#attempt) };
       else this.#take(last, rest);
     }

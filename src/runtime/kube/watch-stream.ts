@@ -4,6 +4,7 @@
 import type { KubeObject } from '../../api/object.ts';
 import type { WatchEvent } from '../kube.ts';
 import { errorFromStatus, isStatus } from './answer-error.ts';
+import { cutManagedFields } from './cut-managed-fields.ts';
 
 const NEWLINE = 0x0a;
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
@@ -12,7 +13,8 @@ const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 export class LineSplitter {
   #partial: Buffer[] = [];
 
-  *push(chunk: Buffer): Generator<Buffer> {
+  /** `take` gets each line that this chunk completes. */
+  push(chunk: Buffer, take: (line: Buffer) => void): void {
     let start = 0;
     for (;;) {
       const end = chunk.indexOf(NEWLINE, start);
@@ -20,12 +22,12 @@ export class LineSplitter {
       const rest = chunk.subarray(start, end);
       start = end + 1;
       if (this.#partial.length === 0) {
-        if (rest.length > 0) yield rest;
+        if (rest.length > 0) take(rest);
         continue;
       }
       const line = Buffer.concat([...this.#partial, rest]);
       this.#partial = [];
-      yield line;
+      take(line);
     }
     if (start < chunk.length) this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
   }
@@ -41,14 +43,20 @@ export type ParsedLine<T extends KubeObject> =
   | { kind: 'error'; error: Error }
   | { kind: 'garbage' };
 
-/** One line. `apiVersion` and `kind` are filled in where a server leaves them out. */
+export interface LineOptions {
+  /** Filled in where a server leaves them out. */
+  type: { apiVersion: string; kind: string };
+  withoutManagedFields?: boolean | undefined;
+}
+
 export function parseWatchLine<T extends KubeObject>(
   line: Buffer,
-  type: { apiVersion: string; kind: string },
+  { type, withoutManagedFields }: LineOptions,
 ): ParsedLine<T> {
   let raw: { type?: unknown; object?: unknown };
   try {
-    raw = JSON.parse(line.toString('utf8'));
+    const text = line.toString('utf8');
+    raw = JSON.parse(withoutManagedFields ? cutManagedFields(text) : text);
   } catch {
     return { kind: 'garbage' };
   }
