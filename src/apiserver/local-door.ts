@@ -26,8 +26,11 @@ import { deleteCollection } from './verbs/delete-collection.ts';
 import { get } from './verbs/get.ts';
 import { list } from './verbs/list.ts';
 import { patch } from './verbs/patch.ts';
+import { present, storageTypeOf } from './verbs/presentation.ts';
 import {
   copyOf,
+  copyUnlessStored,
+  keyFor,
   type Machine,
   type ResourceRequest,
   type WriteAnswer,
@@ -113,8 +116,11 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
       const { namespace, name = '' } = object.metadata;
       const request = writeFor('update', resource, { namespace, name }, options);
       if (name === '') throw notFound(request.kind, '');
-      const write = request.subresource === 'scale' ? updateScale : update;
-      return bodyOf<T>(await write(machine, request, copyOf(object)));
+      if (request.subresource === 'scale') {
+        return bodyOf<T>(await updateScale(machine, request, copyOf(object)));
+      }
+      const stored = storedFor(machine, request);
+      return bodyOf<T>(await update(machine, request, copyUnlessStored(object, stored), stored));
     },
 
     async patch<T extends KubeObject>(
@@ -170,6 +176,12 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
 
 function deletionOptions({ dryRun }: DeleteOptions): WriteOptions {
   return dryRun === undefined ? {} : { dryRun };
+}
+
+/** What the write will be judged against, whose parts the component may have put into its object. */
+function storedFor({ store }: Machine, { kind, namespace, name }: ResourceRequest): KubeObject | undefined {
+  const version = store.head(storageTypeOf(kind), keyFor(namespace, name));
+  return version && present(version, kind).object;
 }
 
 function bodyOf<T>(answer: WriteAnswer): T {

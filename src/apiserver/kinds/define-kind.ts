@@ -4,8 +4,8 @@
 import type { KubeObject } from '../../api/object.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
-import { copyJson } from '../patch/json.ts';
-import type { Loose } from './loose.ts';
+import type { Schema } from '../schema.ts';
+import { type Loose, mapOf } from './loose.ts';
 
 export const ALL_VERBS: readonly string[] = [
   'create',
@@ -52,6 +52,7 @@ export function defineKind(definition: KindDefinition): Kind {
   const { group, version, kind, plural, namespaced, module, selectable = {} } = definition;
   const subresources = definition.subresources ?? [];
   const hasStatus = subresources.includes('status');
+  let schema: Schema | undefined;
   return {
     group,
     version,
@@ -62,7 +63,7 @@ export function defineKind(definition: KindDefinition): Kind {
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     subresources,
-    schema: () => builtinSchema(module, kind),
+    schema: () => (schema ??= builtinSchema(module, kind)),
     columns: definition.columns,
     hasGeneration: definition.hasGeneration ?? false,
     verbs: definition.verbs ?? ALL_VERBS,
@@ -99,7 +100,7 @@ export function defineKind(definition: KindDefinition): Kind {
 /** A status write changes status and metadata only; a write to the object never changes status. */
 function isolate(next: Loose, current: Loose, subresource: Subresource): void {
   if (subresource === 'status') {
-    for (const field of new Set([...Object.keys(next), ...Object.keys(current)])) {
+    for (const field in { ...next, ...current }) {
       if (field !== 'status' && field !== 'metadata') restore(next, current, field);
     }
   } else if (subresource === '') {
@@ -109,6 +110,7 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 
 export function restore(next: KubeObject, current: KubeObject, field: string): void {
   const [target, source] = [next as Loose, current as Loose];
-  if (field in source) target[field] = copyJson(source[field]);
+  // What is stored is shared; who changes a section in place needs its own.
+  if (field in source) target[field] = mapOf(source[field]) ? { ...source[field] } : source[field];
   else delete target[field];
 }

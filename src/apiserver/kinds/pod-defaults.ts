@@ -13,7 +13,9 @@ export function setPodSpecDefaults(spec: LooseMap): void {
   ensureMap(spec, 'securityContext');
   // The two spellings of the account name are kept equal, the newer one winning.
   const account = stringOf(spec.serviceAccountName) || stringOf(spec.serviceAccount);
-  if (account) Object.assign(spec, { serviceAccountName: account, serviceAccount: account });
+  if (account && (spec.serviceAccountName !== account || spec.serviceAccount !== account)) {
+    Object.assign(spec, { serviceAccountName: account, serviceAccount: account });
+  }
   for (const volume of mapsOf(spec.volumes)) setVolumeDefaults(volume);
   for (const field of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of mapsOf(spec[field])) setContainerDefaults(container, spec.hostNetwork === true);

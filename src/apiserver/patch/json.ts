@@ -34,17 +34,27 @@ export function isJsonObject(value: unknown): value is JsonObject {
  * structuredClone, and every write makes a few copies.
  */
 export function copyJson<T>(value: T): T {
-  return copyValue(value) as T;
+  return copyValue(value, undefined) as T;
 }
 
-function copyValue(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((each) => (each === undefined ? null : copyValue(each)));
+/** The same, except that parts which are the very objects at their place in `known`, which nobody changes, are kept. */
+export function copyJsonExcept<T>(value: T, known: unknown): T {
+  return copyValue(value, known) as T;
+}
+
+function copyValue(value: unknown, known: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value === known) return value;
+  if (Array.isArray(value)) {
+    const list = Array.isArray(known) ? known : NONE;
+    return value.map((each, index) => (each === undefined ? null : copyValue(each, list[index])));
+  }
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON();
   const copy: Record<string, unknown> = {};
-  for (const [key, each] of Object.entries(value)) {
+  const fields = isObject(known) ? known : undefined;
+  for (const key of Object.keys(value)) {
+    const each = (value as Record<string, unknown>)[key];
     if (each === undefined || typeof each === 'function') continue;
-    const own = typeof each === 'object' ? copyValue(each) : each;
+    const own = typeof each === 'object' ? copyValue(each, fields?.[key]) : each;
     // Assigning to this name would set the prototype instead.
     if (key === '__proto__') {
       Object.defineProperty(copy, key, { value: own, enumerable: true, writable: true, configurable: true });
@@ -52,6 +62,8 @@ function copyValue(value: unknown): unknown {
   }
   return copy;
 }
+
+const NONE: readonly unknown[] = [];
 
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

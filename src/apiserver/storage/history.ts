@@ -90,7 +90,7 @@ export class History {
 }
 
 function sizeOf(change: Change): number {
-  return change.last.bytes.length + 200;
+  return change.last.size + 200;
 }
 
 /** A queue by revision: amortized constant push and shift, binary search. */

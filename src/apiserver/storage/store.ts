@@ -8,7 +8,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { type Change, History, type HistoryLimits } from './history.ts';
 import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
 import { OrderedVersions } from './ordered-versions.ts';
-import { ownBytes, Version } from './version.ts';
+import { Version } from './version.ts';
 
 /** What a write decides once it has seen the current state. */
 export type Plan =
@@ -48,7 +48,6 @@ export interface StoreOptions {
 
 interface Pending {
   readonly change: Change;
-  readonly record: JournalRecord;
   resolve(version: Version): void;
   reject(error: Error): void;
   /** Writes that changed nothing, on top of this one. */
@@ -165,14 +164,7 @@ export class Store {
       }
       const change = this.#changeFor(type, key, current, plan);
       collection.heads.set(key, { change });
-      const record: JournalRecord = {
-        revision: change.revision,
-        type,
-        key,
-        bytes: change.after?.bytes,
-        replaces: current?.revision ?? 0,
-      };
-      this.#queue.push({ change, record, resolve, reject, followers: [] });
+      this.#queue.push({ change, resolve, reject, followers: [] });
       this.#schedule();
     });
   }
@@ -208,7 +200,6 @@ export class Store {
     const last = new Version({
       key,
       revision,
-      bytes: ownBytes(JSON.stringify(plan.object)),
       object: plan.object,
       freeze: this.#options.freeze,
     });
@@ -248,7 +239,7 @@ export class Store {
       }
       try {
         this.#committing = batch;
-        journal.commit(batch.map(({ record }) => record)).then(
+        journal.commit(batch.map(({ change }) => recordOf(change))).then(
           () => this.#settle(() => this.#complete(batch)),
           (error: unknown) => this.#settle(() => this.#rollBack([...batch, ...this.#queue.splice(0)], error)),
         );
@@ -337,4 +328,8 @@ export class Store {
     }
     return collection;
   }
+}
+
+function recordOf({ revision, type, key, before, after }: Change): JournalRecord {
+  return { revision, type, key, bytes: after?.bytes, replaces: before?.revision ?? 0 };
 }

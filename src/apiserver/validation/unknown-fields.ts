@@ -20,9 +20,10 @@ interface Walk {
 
 /**
  * The paths of unknown fields, such as `spec.containers[0].foo`; they are removed from the object, in place.
- * Throws a KubeError BadRequest when a built-in kind's field has a value that cannot be decoded.
+ * Throws a KubeError BadRequest when a built-in kind's field has a value that cannot be decoded. Parts that are the
+ * very objects at their place in `known`, an object that was stored, have been read before and are passed over.
  */
-export function pruneUnknownFields(object: KubeObject, kind: Kind): string[] {
+export function pruneUnknownFields(object: KubeObject, kind: Kind, known?: KubeObject): string[] {
   const schema = kind.schema();
   const walk: Walk = {
     kind,
@@ -30,7 +31,7 @@ export function pruneUnknownFields(object: KubeObject, kind: Kind): string[] {
     decodes: definitionNameOf(schema) !== undefined,
     keepsUnknown: false,
   };
-  visitObject(object as unknown as Record<string, unknown>, schema, '', walk);
+  visitObject(object as unknown as Record<string, unknown>, schema, '', walk, known);
   return walk.unknown;
 }
 
@@ -48,11 +49,19 @@ export function decodeValues(object: KubeObject, kind: Kind): void {
 
 const OBJECT_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
-function visitObject(object: Record<string, unknown>, schema: Schema, path: string, walk: Walk): void {
+function visitObject(
+  object: Record<string, unknown>,
+  schema: Schema,
+  path: string,
+  walk: Walk,
+  known?: unknown,
+): void {
   const { properties, additionalProperties } = schema;
+  const read = typeof known === 'object' ? (known as Record<string, unknown> | null) : undefined;
   const whole = path === '' || schema['x-kubernetes-embedded-resource'] === true;
   for (const key of Object.keys(object)) {
     const value = object[key];
+    if (typeof value === 'object' && value !== null && value === read?.[key]) continue;
     const field = path === '' ? key : `${path}.${key}`;
     const property =
       properties && Object.hasOwn(properties, key)
@@ -62,9 +71,9 @@ function visitObject(object: Record<string, unknown>, schema: Schema, path: stri
           : undefined;
     if (property) {
       if (value === null && walk.decodes) delete object[key];
-      else visit(object, key, property, field, walk);
+      else visit(object, key, property, field, walk, read?.[key]);
     } else if (whole && OBJECT_FIELDS.has(key)) {
-      if (key === 'metadata') visitMetadata(object, key, field, walk);
+      if (key === 'metadata') visitMetadata(object, key, field, walk, read?.[key]);
     } else if (
       !schema['x-kubernetes-preserve-unknown-fields'] &&
       additionalProperties !== true &&
@@ -77,8 +86,15 @@ function visitObject(object: Record<string, unknown>, schema: Schema, path: stri
 }
 
 /** Metadata is decoded like a built-in type, in custom objects too. */
-function visitMetadata(holder: Record<string, unknown>, key: string, field: string, walk: Walk): void {
-  visit(holder, key, builtinSchema('meta/v1', 'ObjectMeta'), field, { ...walk, decodes: true });
+function visitMetadata(
+  holder: Record<string, unknown>,
+  key: string,
+  field: string,
+  walk: Walk,
+  known?: unknown,
+): void {
+  const decoding = walk.decodes ? walk : { ...walk, decodes: true };
+  visit(holder, key, builtinSchema('meta/v1', 'ObjectMeta'), field, decoding, known);
 }
 
 function visit(
@@ -87,6 +103,7 @@ function visit(
   schema: Schema,
   path: string,
   walk: Walk,
+  known?: unknown,
 ): void {
   const value = (holder as Record<string | number, unknown>)[key];
   if (value === null || value === undefined) return;
@@ -101,9 +118,12 @@ function visit(
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items) {
+      const list = Array.isArray(known) ? known : undefined;
       for (const index of value.keys()) {
+        const each: unknown = value[index];
+        if (typeof each === 'object' && each !== null && each === list?.[index]) continue;
         if (value[index] === null && walk.decodes) value[index] = emptyOf(items);
-        visit(value, index, items, `${path}[${index}]`, walk);
+        visit(value, index, items, `${path}[${index}]`, walk, list?.[index]);
       }
     }
   } else if (typeof value === 'object') {
@@ -113,7 +133,7 @@ function visit(
       described !== undefined ||
       (schema.type === 'object' && !schema['x-kubernetes-preserve-unknown-fields'])
     ) {
-      visitObject(value as Record<string, unknown>, schema, path, walk);
+      visitObject(value as Record<string, unknown>, schema, path, walk, known);
     }
   }
 }

@@ -89,6 +89,5 @@ export function prepareCreate(
 
 /** What a dry run answers with: the object that would have been stored. */
 export function dryRunVersion(key: string, object: KubeObject, { store }: Machine): Version {
-  const bytes = Buffer.from(JSON.stringify(object));
-  return new Version({ key, revision: store.revision, bytes, object, freeze: false });
+  return new Version({ key, revision: store.revision, object, freeze: false });
 }

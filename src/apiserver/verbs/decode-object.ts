@@ -1,5 +1,5 @@
 // Turns a body into an object of the kind that the path names: checks type, API version, name and namespace, and
-// deals with unknown fields the way the request asks for. The result is private to the request.
+// deals with unknown fields the way the request asks for. The result is private to the request, as far as the body was.
 
 import { apiVersionOf, type KubeObject, type Metadata } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
@@ -7,7 +7,8 @@ import { pruneUnknownFields } from '../validation/unknown-fields.ts';
 import { isObject, type WriteRequest } from './request.ts';
 import { badRequest } from './status.ts';
 
-export function decodeObject(body: unknown, request: WriteRequest): KubeObject {
+/** `stored`: the object as it is; parts of the body that are parts of it have been through all this before. */
+export function decodeObject(body: unknown, request: WriteRequest, stored?: KubeObject): KubeObject {
   const { kind } = request;
   if (!isObject(body)) throw cannotHandle(kind, 'the body must be a JSON object');
   checkType(body, kind);
@@ -17,16 +18,20 @@ export function decodeObject(body: unknown, request: WriteRequest): KubeObject {
     ...body,
     apiVersion: apiVersionOf(kind),
     kind: kind.kind,
-    metadata,
+    metadata: { ...metadata },
   } as unknown as KubeObject;
   normalizeMetadata(object.metadata, kind);
-  reportUnknownFields(object, request);
+  reportUnknownFields(object, request, stored);
   placeInNamespace(object, request);
   return object;
 }
 
-export function reportUnknownFields(object: KubeObject, { kind, fieldValidation, warn }: WriteRequest): void {
-  const unknown = pruneUnknownFields(object, kind);
+export function reportUnknownFields(
+  object: KubeObject,
+  { kind, fieldValidation, warn }: WriteRequest,
+  stored?: KubeObject,
+): void {
+  const unknown = pruneUnknownFields(object, kind, stored);
   if (unknown.length === 0 || fieldValidation === 'Ignore') return;
   const texts = unknown.map((path) => `unknown field "${path}"`);
   if (fieldValidation === 'Strict') {

@@ -34,15 +34,16 @@ export async function patch(
   const patched = (current: KubeObject | undefined): KubeObject => {
     const object = applyPatch({
       type,
-      patch: copyOf(body),
-      current: current === undefined ? undefined : copyOf(current),
+      patch: body,
+      // Merge patches leave alone what they do not change, and share it; the others may change what they are given.
+      current: current === undefined || type === 'merge' ? current : copyOf(current),
       kind,
       fieldManager: request.fieldManager,
       force,
       subresource,
       nowMs: machine.clock.now(),
     });
-    const decoded = decodeObject(object, request);
+    const decoded = decodeObject(object, request, current);
     if (decoded.metadata.name !== undefined && decoded.metadata.name !== name) {
       throw badRequest(
         `the name of the object (${decoded.metadata.name}) does not match the name on the URL (${name})`,

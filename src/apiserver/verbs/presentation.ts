@@ -11,18 +11,11 @@ export function storageTypeOf(kind: Resource & Pick<Kind, 'storedAs'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-const prefixes = new WeakMap<Kind, Buffer>();
 const views = new WeakMap<Version, Map<string, Version>>();
 
 /** The version as this kind shows it: itself, or a converted copy that is made once. */
 export function present(version: Version, kind: Kind): Version {
-  let prefix = prefixes.get(kind);
-  if (prefix === undefined) {
-    prefix = Buffer.from(`{"apiVersion":"${apiVersionOf(kind)}",`);
-    prefixes.set(kind, prefix);
-  }
-  // Stored bytes begin with the API version, so that no object is parsed to learn it.
-  if (version.bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0) return version;
+  if (version.isOf(apiVersionOf(kind))) return version;
   let ofVersion = views.get(version);
   if (ofVersion === undefined) {
     ofVersion = new Map();
@@ -32,8 +25,7 @@ export function present(version: Version, kind: Kind): Version {
   if (view === undefined) {
     const stored = version.copy();
     const object = ordered(kind.storedAs?.fromStored(stored) ?? stored, kind);
-    const bytes = Buffer.from(JSON.stringify(object));
-    view = new Version({ key: version.key, revision: version.revision, bytes, object, freeze: false });
+    view = new Version({ key: version.key, revision: version.revision, object, freeze: false });
     ofVersion.set(apiVersionOf(kind), view);
   }
   return view;

@@ -5,7 +5,7 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
-import { copyJson } from '../patch/json.ts';
+import { copyJson, copyJsonExcept } from '../patch/json.ts';
 import type { AdmissionPlugin, Authorizer, User } from '../pipeline.ts';
 import type { Store } from '../storage/store.ts';
 import type { Version } from '../storage/version.ts';
@@ -77,6 +77,9 @@ export function authorize(
 
 /** A private copy of something a client in this process handed in. */
 export const copyOf: <T>(value: T) => T = copyJson;
+
+/** The same, except for parts that it was handed out before: they are stored, shared, and kept as they are. */
+export const copyUnlessStored: <T>(value: T, stored: unknown) => T = copyJsonExcept;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -12,14 +12,27 @@ import { decodeObject } from './decode-object.ts';
 import { isFinished } from './deletion.ts';
 import { jsonEqual } from './json-equal.ts';
 import { present, storageTypeOf, toStored } from './presentation.ts';
-import { authorize, copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
+import {
+  authorize,
+  copyOf,
+  isObject,
+  keyFor,
+  type Machine,
+  type WriteAnswer,
+  type WriteRequest,
+} from './request.ts';
 import { badRequest, conflict, notFound, staleWrite } from './status.ts';
 
-/** `body` is private to the request. */
-export async function update(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
+/** `body` is private to the request, except for parts of it that are parts of `stored`. */
+export async function update(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+  stored?: KubeObject,
+): Promise<WriteAnswer> {
   authorize(machine, 'update', request);
   const { kind, name } = request;
-  const draft = decodeObject(body, request);
+  const draft = decodeObject(body, request, stored);
   if (draft.metadata.name === undefined) draft.metadata.name = name;
   if (draft.metadata.name !== name) {
     throw badRequest(
@@ -66,8 +79,7 @@ export function planUpdate(
   const { kind, name, fieldManager, subresource } = request;
   const current = present(stored, kind).object;
   checkPreconditions(kind, name, draft, current);
-  // Decided again when another write came first, so the draft itself stays as it came.
-  const next = copyOf(draft);
+  const next = ownSections(draft, current);
   restoreIdentity(next, current);
   admitUpdate(machine, request, next, current, {
     track(object) {
@@ -94,6 +106,17 @@ export function planUpdate(
   return { kind: 'put', object: toStored(next, kind) };
 }
 
+/** What is stored stays as it is: sections that the draft shares with it become the draft's own. */
+function ownSections(draft: KubeObject, current: KubeObject): KubeObject {
+  const own = draft as KubeObject & Record<string, unknown>;
+  const shared = current as KubeObject & Record<string, unknown>;
+  for (const field of Object.keys(own)) {
+    const section = own[field];
+    if (section === shared[field] && isObject(section)) own[field] = { ...section };
+  }
+  return draft;
+}
+
 function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current: KubeObject): void {
   const { resourceVersion, uid } = draft.metadata;
   if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
@@ -108,16 +131,17 @@ function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current
   }
 }
 
+const KEPT = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
+
 /** What the server alone decides, whatever the client sent. */
 function restoreIdentity(next: KubeObject, current: KubeObject): void {
   const { metadata } = next;
   const own = current.metadata;
   metadata.uid = own.uid;
   metadata.creationTimestamp = own.creationTimestamp;
-  const keep = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
-  for (const field of keep) {
-    if (own[field] === undefined) delete metadata[field];
-    else Object.assign(metadata, { [field]: own[field] });
+  for (const field of KEPT) {
+    if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
+    else if (metadata[field] !== undefined) delete metadata[field];
   }
   // Absent means "as it was"; an empty list means "forget them".
   if (metadata.managedFields === undefined && own.managedFields !== undefined) {
@@ -126,13 +150,18 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
 }
 
 function specChanged(next: KubeObject, current: KubeObject): boolean {
-  const { metadata: _a, status: _b, ...left } = next as KubeObject & { status?: unknown };
-  const { metadata: _c, status: _d, ...right } = current as KubeObject & { status?: unknown };
-  return !jsonEqual(left, right);
+  const [left, right] = [next, current] as unknown as Record<string, unknown>[];
+  for (const field in { ...left, ...right }) {
+    if (field !== 'metadata' && field !== 'status' && !jsonEqual(left?.[field], right?.[field])) return true;
+  }
+  return false;
 }
 
 /** A write that only renews the times in managed fields is no change. */
 function sameButForTimes(next: KubeObject, current: KubeObject): boolean {
+  if (next.metadata.managedFields === undefined && current.metadata.managedFields === undefined) {
+    return jsonEqual(next, current);
+  }
   return jsonEqual(withoutTimes(next), withoutTimes(current));
 }
 

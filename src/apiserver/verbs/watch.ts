@@ -100,10 +100,10 @@ const left = new WeakMap<Change, Version>();
 function atRevision(before: Version, change: Change): Version {
   let version = left.get(change);
   if (version === undefined) {
-    const object = before.copy();
-    object.metadata.resourceVersion = String(change.revision);
-    const bytes = Buffer.from(JSON.stringify(object));
-    version = new Version({ key: before.key, revision: change.revision, bytes, object, freeze: false });
+    const { object: shown } = before;
+    const metadata = { ...shown.metadata, resourceVersion: String(change.revision) };
+    const object = { ...shown, metadata };
+    version = new Version({ key: before.key, revision: change.revision, object, freeze: false });
     left.set(change, version);
   }
   return version;
