@@ -66,6 +66,17 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
+/** Whether they have a member in common. */
+export function intersects(a: FieldSet, b: FieldSet): boolean {
+  if (a.member && b.member) return true;
+  const [small, large] = a.children.size <= b.children.size ? [a, b] : [b, a];
+  for (const [edge, below] of small.children) {
+    const other = large.children.get(edge);
+    if (other && intersects(below, other)) return true;
+  }
+  return false;
+}
+
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   const result: FieldSet = { member: a.member && !b.member, children: new Map() };
   for (const [edge, below] of a.children) {

@@ -41,8 +41,10 @@ function elementEdge(element: Json, keys: readonly string[]): string | undefined
 }
 
 function partSchema(schema: Schema | undefined, edge: string): Schema | undefined {
-  if (!edge.startsWith('f:')) return schema?.items;
-  const key = edge.slice(2);
+  return edge.startsWith('f:') ? propertySchema(schema, edge.slice(2)) : schema?.items;
+}
+
+function propertySchema(schema: Schema | undefined, key: string): Schema | undefined {
   const { properties, additionalProperties } = schema ?? {};
   if (properties && Object.hasOwn(properties, key)) return properties[key];
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
@@ -75,39 +77,82 @@ export function compareFields(
   after: Json | undefined,
   schema: Schema | undefined,
 ): FieldChanges {
-  const changes: FieldChanges = { changed: emptySet(), removed: emptySet() };
-  compare(before, after, schema, changes.changed, changes.removed);
-  return changes;
+  const { changed, removed } = differences(before, after, schema) ?? {};
+  return { changed: changed ?? emptySet(), removed: removed ?? emptySet() };
 }
 
-function compare(
+/** Sets are made only where there is something to put in: most of an object is the same after most writes. */
+interface Differences {
+  changed?: FieldSet;
+  removed?: FieldSet;
+}
+
+function differences(
   before: Json | undefined,
   after: Json | undefined,
   schema: Schema | undefined,
-  changed: FieldSet,
-  removed: FieldSet,
-): void {
-  if (before === after) return;
-  if (before === undefined || after === undefined) {
-    if (before === undefined) collectFields(after, schema, changed);
-    else collectFields(before, schema, removed);
-    return;
+): Differences | undefined {
+  if (before === after) return undefined;
+  if (before === undefined) return { changed: fieldsOf(after, schema) };
+  if (after === undefined) return { removed: fieldsOf(before, schema) };
+  if (isJsonObject(before) && isJsonObject(after)) {
+    if (schema?.['x-kubernetes-map-type'] !== 'atomic') return differencesOfObjects(before, after, schema);
+  } else {
+    const [oldParts, newParts] = [partsOf(before, schema), partsOf(after, schema)];
+    if (oldParts && newParts) return differencesOfLists(oldParts, newParts, schema);
   }
-  const [oldParts, newParts] = [partsOf(before, schema), partsOf(after, schema)];
-  if (!oldParts || !newParts) {
-    if (!deepEqual(before, after)) changed.member = true;
-    return;
+  return deepEqual(before, after) ? undefined : { changed: { member: true, children: new Map() } };
+}
+
+function differencesOfObjects(
+  before: JsonObject,
+  after: JsonObject,
+  schema: Schema | undefined,
+): Differences | undefined {
+  const found: Differences = {};
+  for (const key of Object.keys(after)) {
+    const was = Object.hasOwn(before, key) ? before[key] : undefined;
+    if (was !== after[key]) add(found, `f:${key}`, differences(was, after[key], propertySchema(schema, key)));
   }
-  for (const edge of new Set([...oldParts.keys(), ...newParts.keys()])) {
-    const below: FieldChanges = { changed: emptySet(), removed: emptySet() };
-    compare(oldParts.get(edge), newParts.get(edge), partSchema(schema, edge), below.changed, below.removed);
-    if (isElement(edge)) {
-      if (!oldParts.has(edge)) below.changed.member = true;
-      if (!newParts.has(edge)) below.removed.member = true;
+  for (const key of Object.keys(before)) {
+    if (Object.hasOwn(after, key)) continue;
+    add(found, `f:${key}`, differences(before[key], undefined, propertySchema(schema, key)));
+  }
+  return found.changed || found.removed ? found : undefined;
+}
+
+function differencesOfLists(
+  before: Map<string, Json>,
+  after: Map<string, Json>,
+  schema: Schema | undefined,
+): Differences | undefined {
+  const found: Differences = {};
+  for (const edge of new Set([...before.keys(), ...after.keys()])) {
+    const below = differences(before.get(edge), after.get(edge), partSchema(schema, edge));
+    if (below && isElement(edge)) {
+      if (!before.has(edge) && below.changed) below.changed.member = true;
+      if (!after.has(edge) && below.removed) below.removed.member = true;
     }
-    if (!isEmptySet(below.changed)) changed.children.set(edge, below.changed);
-    if (!isEmptySet(below.removed)) removed.children.set(edge, below.removed);
+    add(found, edge, below);
   }
+  return found.changed || found.removed ? found : undefined;
+}
+
+function add(found: Differences, edge: string, below: Differences | undefined): void {
+  if (below?.changed) {
+    found.changed ??= emptySet();
+    found.changed.children.set(edge, below.changed);
+  }
+  if (below?.removed) {
+    found.removed ??= emptySet();
+    found.removed.children.set(edge, below.removed);
+  }
+}
+
+function fieldsOf(value: Json | undefined, schema: Schema | undefined): FieldSet {
+  const fields = emptySet();
+  collectFields(value, schema, fields);
+  return fields;
 }
 
 /** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */

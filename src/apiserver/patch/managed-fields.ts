@@ -8,7 +8,7 @@ import {
   emptySet,
   type FieldSet,
   formatFields,
-  intersection,
+  intersects,
   isEmptySet,
   parseFields,
   union,
@@ -61,7 +61,7 @@ export function trackManagedFields({ next, current, manager, kind, subresource, 
     subresource,
   });
   for (const each of managers) {
-    if (each !== writer && !isEmptySet(intersection(written, each.fields))) {
+    if (each !== writer && intersects(written, each.fields)) {
       each.fields = difference(each.fields, written);
     }
     if (!isEmptySet(gone)) each.fields = withoutBelow(each.fields, gone);
@@ -84,11 +84,30 @@ function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
   return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 }
 
+/** Neither the text of fields nor a set of them is ever changed once it is made, so each needs to be read only once. */
+const known = new WeakMap<object, FieldSet>();
+
+function readFields(text: unknown): FieldSet {
+  if (typeof text !== 'object' || text === null) return parseFields(text);
+  let fields = known.get(text);
+  if (fields === undefined) {
+    fields = parseFields(text);
+    known.set(text, fields);
+  }
+  return fields;
+}
+
+function writeFields(fields: FieldSet): Record<string, unknown> {
+  const text = formatFields(fields);
+  known.set(text, fields);
+  return text;
+}
+
 export function readManagers(entries: ManagedFieldsEntry[] | undefined): Manager[] {
   return (entries ?? [])
     .filter((entry) => entry.operation === 'Apply' || entry.operation === 'Update')
     .map((entry) => {
-      const fields = parseFields(entry.fieldsV1);
+      const fields = readFields(entry.fieldsV1);
       return {
         manager: entry.manager ?? 'unknown',
         operation: entry.operation as Manager['operation'],
@@ -107,14 +126,14 @@ export function findOrAdd(
 ): Manager {
   const { manager, operation, kind, subresource } = wanted;
   const apiVersion = apiVersionOf(kind);
-  const known = managers.find(
+  const found = managers.find(
     (each) =>
       each.manager === manager &&
       each.operation === operation &&
       each.apiVersion === apiVersion &&
       each.subresource === subresource,
   );
-  if (known) return known;
+  if (found) return found;
   const made: Manager = { manager, operation, apiVersion, subresource, time: undefined, fields: emptySet() };
   managers.push(made);
   return made;
@@ -143,7 +162,7 @@ function entryOf(each: Manager): ManagedFieldsEntry {
   return {
     apiVersion,
     fieldsType: 'FieldsV1',
-    fieldsV1: formatFields(fields),
+    fieldsV1: writeFields(fields),
     manager,
     operation,
     ...(subresource ? { subresource } : {}),

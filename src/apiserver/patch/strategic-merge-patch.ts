@@ -1,5 +1,6 @@
 // Strategic merge patches: merge patches that know which lists are keyed. Directives: `$patch` (replace, delete,
-// merge), `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`. Pure: arguments are not changed.
+// merge), `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`. Pure: arguments are not changed; what the
+// patch does not touch is shared with the document.
 
 import type { Schema } from '../schema.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
@@ -23,7 +24,7 @@ function mergeObject(
   if (directive === 'replace') return withoutDirectives(changes);
   if (directive !== undefined && directive !== 'merge')
     throw new PatchError(`Unknown patch type: ${String(directive)}`);
-  const result: JsonObject = copyJson(original);
+  const result: JsonObject = { ...original };
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;
     const merged = mergeField(result[key], value, { key, patch, schema: propertyOf(schema, key) });

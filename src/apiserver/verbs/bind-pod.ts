@@ -29,7 +29,7 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
   const metadata = isObject(body.metadata) ? body.metadata : {};
   const decide = (current: Version | undefined): Plan => {
     if (current === undefined) throw notFound(kind, name);
-    const pod = current.copy() as Pod;
+    const pod = unsharedPod(current.object as Pod);
     if (typeof metadata.uid === 'string' && metadata.uid !== pod.metadata.uid) {
       throw conflict(
         kind,
@@ -55,6 +55,11 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
   };
   await writeUpdate(machine, request, decide);
   return { kind: 'other', body: successStatus(undefined, 201), code: 201 };
+}
+
+/** A copy of as much as `place` changes. */
+function unsharedPod(pod: Pod): Pod {
+  return { ...pod, metadata: { ...pod.metadata }, spec: { ...pod.spec } };
 }
 
 function place(pod: Pod, nodeName: string, annotations: unknown, now: string): void {

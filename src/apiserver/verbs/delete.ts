@@ -34,7 +34,13 @@ export async function deleteAuthorized(
     const shown = present(current, kind);
     checkPreconditions(kind, shown.object, parameters);
     admitDelete(machine, request, shown.object);
-    const step = decideDeletion(shown.copy(), kind, parameters, machine.clock.now());
+    const { metadata, ...rest } = shown.object;
+    const step = decideDeletion(
+      { ...rest, metadata: { ...metadata } },
+      kind,
+      parameters,
+      machine.clock.now(),
+    );
     if (step.kind === 'wait') return { kind: 'keep', version: current };
     if (step.kind === 'remove') {
       removed = step.object;

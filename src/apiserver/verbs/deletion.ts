@@ -38,7 +38,7 @@ function isHeld(object: KubeObject, kind: Kind): boolean {
   return isNamespace(kind) && ((object as NamespaceLike).spec?.finalizers ?? []).length > 0;
 }
 
-/** `object` is a private copy of the current state, changed in place. */
+/** `object` is the current state; itself and its metadata are private and changed in place, nothing below them. */
 export function decideDeletion(
   object: KubeObject,
   kind: Kind,

@@ -13,6 +13,8 @@ import { authorize, copyOf, type Machine, type WriteAnswer, type WriteRequest } 
 import { badRequest, notFound } from './status.ts';
 import { planUpdate, writeUpdate } from './update.ts';
 
+const SHARING: ReadonlySet<PatchType> = new Set(['merge', 'strategic']);
+
 export interface PatchParameters {
   type: PatchType;
   force: boolean;
@@ -36,7 +38,7 @@ export async function patch(
       type,
       patch: body,
       // Merge patches leave alone what they do not change, and share it; the others may change what they are given.
-      current: current === undefined || type === 'merge' ? current : copyOf(current),
+      current: current === undefined || SHARING.has(type) ? current : copyOf(current),
       kind,
       fieldManager: request.fieldManager,
       force,

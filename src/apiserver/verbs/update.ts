@@ -1,7 +1,7 @@
 // Replaces an object, or one of its subresources. What the write may not touch is put back; a write that changes
 // nothing stores nothing; the last finalizer's removal removes the object.
 
-import type { KubeObject } from '../../api/object.ts';
+import type { KubeObject, Metadata } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
 import { trackManagedFields } from '../patch/managed-fields.ts';
 import type { Plan } from '../storage/store.ts';
@@ -12,15 +12,7 @@ import { decodeObject } from './decode-object.ts';
 import { isFinished } from './deletion.ts';
 import { jsonEqual } from './json-equal.ts';
 import { present, storageTypeOf, toStored } from './presentation.ts';
-import {
-  authorize,
-  copyOf,
-  isObject,
-  keyFor,
-  type Machine,
-  type WriteAnswer,
-  type WriteRequest,
-} from './request.ts';
+import { authorize, isObject, keyFor, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
 import { badRequest, conflict, notFound, staleWrite } from './status.ts';
 
 /** `body` is private to the request, except for parts of it that are parts of `stored`. */
@@ -145,7 +137,7 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
   }
   // Absent means "as it was"; an empty list means "forget them".
   if (metadata.managedFields === undefined && own.managedFields !== undefined) {
-    metadata.managedFields = copyOf(own.managedFields);
+    metadata.managedFields = own.managedFields;
   }
 }
 
@@ -162,11 +154,12 @@ function sameButForTimes(next: KubeObject, current: KubeObject): boolean {
   if (next.metadata.managedFields === undefined && current.metadata.managedFields === undefined) {
     return jsonEqual(next, current);
   }
-  return jsonEqual(withoutTimes(next), withoutTimes(current));
+  const { metadata: left, ...nextBody } = next;
+  const { metadata: right, ...currentBody } = current;
+  return jsonEqual(nextBody, currentBody) && jsonEqual(withoutTimes(left), withoutTimes(right));
 }
 
-function withoutTimes(object: KubeObject): unknown {
-  const { managedFields, ...metadata } = object.metadata;
+function withoutTimes({ managedFields, ...metadata }: Metadata): unknown {
   const untimed = managedFields?.map(({ time: _time, ...entry }) => entry);
-  return { ...object, metadata: { ...metadata, managedFields: untimed?.length ? untimed : undefined } };
+  return { ...metadata, managedFields: untimed?.length ? untimed : undefined };
 }
