@@ -136,11 +136,12 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     stopping: stopping.signal,
     virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };
-  const unfollow = followCustomResources(machine, reader);
+  const isDone = options.image !== undefined;
+  const unfollow = followCustomResources(machine, reader, { isSettled: isDone });
   const system = createLocalClient(machine, SYSTEM);
-  const unbootstrap = await bootstrapStore(system, reader, log, { isDone: options.image !== undefined });
+  const unbootstrap = await bootstrapStore(system, reader, log, { isDone });
   const unfollowEvents = followEvents({ client: system, reader, clock, log });
-  const unfollowRoles = followRoleAggregation({ reader, client: system, log });
+  const unfollowRoles = followRoleAggregation({ reader, client: system, log, isDone });
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
   return {

@@ -21,8 +21,15 @@ const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 const TYPE = storageTypeOf(customResourceDefinitions);
 const SYSTEM: User = { name: 'system:apiserver', groups: ['system:masters'] };
 
-/** Serves what is stored already, then follows. Returns the function that ends it. */
-export function followCustomResources(machine: Machine, reader: Reader): () => void {
+/**
+ * Serves what is stored already, then follows. `isSettled`: nothing of that is under way. Returns the function that
+ * ends it.
+ */
+export function followCustomResources(
+  machine: Machine,
+  reader: Reader,
+  { isSettled }: { isSettled: boolean },
+): () => void {
   const { store, registry, log } = machine;
   const watched = new Map<string, () => void>();
 
@@ -45,11 +52,15 @@ export function followCustomResources(machine: Machine, reader: Reader): () => v
         );
       }
     }
-    void settled(machine, name, log);
   };
-  for (const crd of [...reader.list(customResourceDefinitions)]) react(crd, crd.metadata.name);
+  const changed = (crd: CustomResourceDefinition | undefined, name: string): void => {
+    react(crd, name);
+    if (crd) void settled(machine, name, log);
+  };
+  const atStart = isSettled ? react : changed;
+  for (const crd of [...reader.list(customResourceDefinitions)]) atStart(crd, crd.metadata.name);
   const unsubscribe = store.subscribe(TYPE, ({ key, after }) =>
-    react(after?.object as CustomResourceDefinition | undefined, key),
+    changed(after?.object as CustomResourceDefinition | undefined, key),
   );
   return () => {
     unsubscribe();

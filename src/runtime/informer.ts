@@ -36,7 +36,10 @@ export interface Informer<T extends KubeObject> {
 }
 
 export interface InformerOptions<T extends KubeObject> extends Selection {
-  /** Drops what nobody reads before it is cached; returns a new object. */
+  /**
+   * Drops what nobody reads before it is cached; returns a new object. Where somebody else in the process has asked for
+   * whole objects already, theirs are shared instead.
+   */
   trim?: (object: T) => T;
   /** Calls `updated(x, x)` for everything at this period; 0 or absent: never. */
   resyncMs?: number;

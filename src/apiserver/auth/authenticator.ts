@@ -1,7 +1,7 @@
 // Says who asks: by client certificate, by bearer token, or nobody in particular. Credentials that are given and do
 // not hold are refused; only the absence of any makes an anonymous user.
 
-import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { Reader, User } from '../pipeline.ts';
@@ -51,11 +51,12 @@ export function createAuthenticator(ports: {
   const staticUsers = new Map(
     [...(ports.staticTokens ?? [])].map(([token, user]) => [digestOf(token), authenticated(user)] as const),
   );
-  const caKey = createPublicKey(pki.caPem);
+  let caKey: KeyObject | undefined;
   const knownCertificates = new Map<string, KnownCertificate>();
 
   function readCertificate(raw: Uint8Array): KnownCertificate | undefined {
     const certificate = new X509Certificate(raw);
+    caKey ??= createPublicKey(pki.caPem);
     if (!certificate.verify(caKey) || certificate.ca) return undefined;
     if (!certificate.keyUsage?.includes(CLIENT_AUTHENTICATION)) return undefined;
     const subject = certificate.toLegacyObject().subject as unknown as Record<string, string | string[]>;

@@ -22,11 +22,16 @@ export function staleAggregations(reader: Reader): { name: string; rules: readon
   return stale;
 }
 
-/** `client` may change any ClusterRole. Returns the function that ends it. */
-export function followRoleAggregation(ports: { reader: Reader; client: KubeClient; log: Log }): () => void {
+/** `client` may change any ClusterRole; `isDone`: nothing is to be done before one changes. Returns what ends it. */
+export function followRoleAggregation(ports: {
+  reader: Reader;
+  client: KubeClient;
+  log: Log;
+  isDone: boolean;
+}): () => void {
   const { reader, client, log } = ports;
   let isRunning = false;
-  let isStale = true;
+  let isStale = !ports.isDone;
   let isOver = false;
 
   async function bringUpToDate(): Promise<void> {

@@ -17,7 +17,19 @@ import { validateAgainstSchema } from './validate-schema.ts';
 
 type Version = CustomResourceDefinition['spec']['versions'][number];
 
+/** Stored definitions never change, and compiling a schema takes a while. */
+const compiled = new WeakMap<CustomResourceDefinition, readonly Kind[]>();
+
 export function customKinds(crd: CustomResourceDefinition): readonly Kind[] {
+  let kinds = compiled.get(crd);
+  if (kinds === undefined) {
+    kinds = compile(crd);
+    compiled.set(crd, kinds);
+  }
+  return kinds;
+}
+
+function compile(crd: CustomResourceDefinition): readonly Kind[] {
   const stored = crd.spec.versions.find((version) => version.storage);
   return crd.spec.versions
     .filter((version) => version.served)

@@ -93,7 +93,13 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
     nodeLoop.add(node.metadata.name);
     for (const pod of podCache.byIndex(BY_NODE, node.metadata.name)) lookAtPod(pod);
   };
-  const heard = ({ metadata }: Lease): void => nodeLoop.add(metadata.name);
+  const heard = ({ metadata: { name } }: Lease): void => {
+    const node = nodeCache.get(name);
+    const last = signs.get(name);
+    // One that was heard of in time is looked at when its time would be up: most renewals change nothing before that.
+    if (node && last && last.seenMs + GRACE_MS > clock.monotonicMs()) silenceLeftMs(node);
+    else nodeLoop.add(name);
+  };
   nodeCache.subscribe({
     added: lookAtNode,
     updated: (_before, after) => lookAtNode(after),

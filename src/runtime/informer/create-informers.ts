@@ -22,7 +22,7 @@ export function createInformers(ports: InformerPorts): Informers {
   function of<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
     const identity = identityOf(resource, options);
     const same = entries.get(identity) ?? [];
-    const known = same.find((entry) => entry.trim === options.trim);
+    const known = same.find((entry) => entry.trim === options.trim) ?? fuller(resource, options);
     if (known !== undefined) return known.informer as unknown as Informer<T>;
     const informer = new SharedInformer(resource, options, ports);
     entries.set(identity, [
@@ -31,6 +31,16 @@ export function createInformers(ports: InformerPorts): Informers {
     ]);
     if (running !== undefined) void informer.run(running);
     return informer;
+  }
+
+  /** Who would do with less, or without, is well served by a cache of whole objects that is there anyway. */
+  function fuller<T extends KubeObject>(
+    resource: Resource<T>,
+    options: InformerOptions<T>,
+  ): Entry | undefined {
+    const { trim: _trim, optional: _optional, ...rest } = options;
+    const whole = entries.get(identityOf(resource, rest))?.find((entry) => entry.trim === undefined);
+    return whole ?? undefined;
   }
 
   return {

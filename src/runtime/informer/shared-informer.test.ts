@@ -228,12 +228,21 @@ test('trim decides what is cached', async () => {
 test('the same resource and options are one informer; another trim or selection is another', () => {
   const { informers } = setUp();
   const trim = (object: KubeObject) => object;
-  assert.equal(informers.of(nodes), informers.of({ ...nodes }));
   assert.equal(informers.of(anyNode, { trim }), informers.of(anyNode, { trim }));
   assert.notEqual(informers.of(anyNode, { trim }), informers.of(anyNode, { trim: (object) => object }));
+  assert.equal(informers.of(nodes), informers.of({ ...nodes }));
   assert.notEqual(informers.of(anyNode), informers.of(anyNode, { labelSelector: 'a=b' }));
   assert.notEqual(informers.of(pods), informers.of(pods, { namespace: 'x' }));
   assert.notEqual(informers.of(anyNode), informers.of(anyNode, { resyncMs: 1000 }));
+});
+
+test('who would do with less gets the cache of whole objects when there is one', () => {
+  const { informers } = setUp();
+  const trim = (object: KubeObject) => object;
+  const whole = informers.of(anyNode);
+  assert.equal(informers.of(anyNode, { trim }), whole);
+  assert.equal(informers.of(anyNode, { trim, optional: true }), whole);
+  assert.notEqual(informers.of(anyNode, { trim, labelSelector: 'a=b' }), whole);
 });
 
 test('an informer first asked for after the start runs too', async () => {
