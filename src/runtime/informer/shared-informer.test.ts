@@ -228,8 +228,9 @@ test('trim decides what is cached', async () => {
 test('the same resource and options are one informer; another trim or selection is another', () => {
   const { informers } = setUp();
   const trim = (object: KubeObject) => object;
-  assert.equal(informers.of(anyNode, { trim }), informers.of(anyNode, { trim }));
-  assert.notEqual(informers.of(anyNode, { trim }), informers.of(anyNode, { trim: (object) => object }));
+  const anyPod = pods as unknown as Resource<KubeObject>;
+  assert.equal(informers.of(anyPod, { trim }), informers.of(anyPod, { trim }));
+  assert.notEqual(informers.of(anyPod, { trim }), informers.of(anyPod, { trim: (object) => object }));
   assert.equal(informers.of(nodes), informers.of({ ...nodes }));
   assert.notEqual(informers.of(anyNode), informers.of(anyNode, { labelSelector: 'a=b' }));
   assert.notEqual(informers.of(pods), informers.of(pods, { namespace: 'x' }));
