@@ -146,7 +146,14 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
     const release = await take(rule.locks?.(fields) ?? [], { locks, options, context });
     try {
       const checked = 'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
-      const call: DriverCall = { signal: context.signal, deadline: context.deadline, log };
+      // A signal costs something, and most operations never look at theirs.
+      const call: DriverCall = {
+        get signal() {
+          return context.signal;
+        },
+        deadline: context.deadline,
+        log,
+      };
       const response = await (operation as AnyOperation).call(self, checked, call);
       const limit = responseLimits[name];
       return limit === undefined

@@ -1,10 +1,11 @@
 // What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
 // volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds. Calls on the state directory that write nothing to the disk are synchronous: handing them to a
-// thread costs several times the call. Making and removing waits for the journal, and other people's paths for anything.
+// is gone, succeeds. Single calls on the state directory are synchronous: handing them to a thread costs several times the
+// call, and what they may have to wait for, the journal, makes the records wait as well. Other people's paths may have to
+// wait for anything, and are left to threads.
 
 import { execFile } from 'node:child_process';
-import { chmodSync, readdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
@@ -64,7 +65,7 @@ export const diskFiles: VolumeFiles = {
 
   async makeVolumeDirectory(path) {
     try {
-      await mkdir(path);
+      mkdirSync(path);
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error;
     }
@@ -126,7 +127,7 @@ export const diskFiles: VolumeFiles = {
 
   async removeEmpty(path) {
     try {
-      await rmdir(path);
+      rmdirSync(path);
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') return false;
     }
