@@ -1,6 +1,6 @@
 // The server behind `--http-endpoint`: metrics and health. It knows nothing of what it serves.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DebugProfiles } from './debug-profiles.ts';
 import type { Metrics } from './metrics.ts';
@@ -35,6 +35,8 @@ export interface HttpEndpoint {
 export async function serveHttpEndpoint(options: HttpEndpointOptions): Promise<HttpEndpoint> {
   const { address, log, signal } = options;
   const { host, port } = parseAddress(address);
+  // Not imported: the view that Node makes of `http` for `import` loads its fetch and WebSocket too, 14 MB.
+  const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => {
       log.error('Failed to answer on the HTTP endpoint', error, { path: request.url });
@@ -94,8 +96,7 @@ async function answer(
     response.end(request.method === 'HEAD' ? undefined : text);
   };
   if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'method not allowed\n');
-  if (metrics !== undefined && path === metricsPath)
-    return say(200, await metrics.text(), metrics.contentType);
+  if (metrics !== undefined && path === metricsPath) return say(200, metrics.text(), metrics.contentType);
   if (path === '/healthz') return sayHealth(Object.entries(checks), say);
   const check = /^\/healthz\/([^/]+)$/.exec(path)?.[1];
   if (check !== undefined && Object.hasOwn(checks, check)) {

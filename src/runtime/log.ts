@@ -1,8 +1,7 @@
-// The log of a process: JSON lines through pino, or one readable line each when a person is looking; and one kept in
-// memory, for tests and the simulation. All go through `loggable`, so none can show a secret.
+// The log of a process: JSON lines, or one readable line each when a person is looking; and one kept in memory, for tests
+// and the simulation. All go through `loggable`, so none can show a secret.
 
 import { inspect } from 'node:util';
-import { pino } from 'pino';
 import { loggable } from './loggable.ts';
 import type { Clock, Log, LogFields } from './ports.ts';
 
@@ -32,8 +31,10 @@ export interface LogOptions {
 export function createLog(options: LogOptions): Log {
   const stream = options.stream ?? process.stderr;
   const format = options.format ?? (stream.isTTY ? 'text' : 'json');
-  const write =
-    format === 'text' ? textWriter(stream, options.clock) : jsonWriter(options.stream, options.clock);
+  const lineOf = format === 'text' ? textLine : jsonLine;
+  // To standard error it is synchronous: the last lines before a crash are the ones that matter.
+  const write = (line: LogLine): void =>
+    void stream.write(`${lineOf(line, new Date(options.clock.now()))}\n`);
   return logTo(write, options.verbosity ?? 0, options.fields ?? {});
 }
 
@@ -88,29 +89,12 @@ export function logTo(write: (line: LogLine) => void, verbosity: number, base: L
   };
 }
 
-function jsonWriter(stream: LogOptions['stream'], clock: Pick<Clock, 'now'>): (line: LogLine) => void {
-  const options: pino.LoggerOptions = {
-    base: null,
-    messageKey: 'msg',
-    timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-    formatters: { level: (label) => ({ level: label }) },
-    // Errors are plain by the time pino sees them; its own serializer would look for more.
-    serializers: { err: (error: unknown) => error },
-  };
-  // Synchronous: the last lines before a crash are the ones that matter.
-  const destination = stream ?? pino.destination({ fd: 2, sync: true });
-  const logger = pino(options, destination as pino.DestinationStream);
-  return ({ level, v, message, fields }) => logger[level](v > 0 ? { v, ...fields } : fields, message);
+function jsonLine({ level, v, message, fields }: LogLine, time: Date): string {
+  return JSON.stringify({ level, time, ...(v > 0 && { v }), ...fields, msg: message });
 }
 
-function textWriter(
-  stream: { write(text: string): unknown },
-  clock: Pick<Clock, 'now'>,
-): (line: LogLine) => void {
-  return (line) => {
-    const time = new Date(clock.now()).toISOString().slice(11, 23);
-    stream.write(`${time} ${line.level.toUpperCase().padEnd(5)} ${textOf(line)}\n`);
-  };
+function textLine(line: LogLine, time: Date): string {
+  return `${time.toISOString().slice(11, 23)} ${line.level.toUpperCase().padEnd(5)} ${textOf(line)}`;
 }
 
 /** Message and fields in one line. */

@@ -1,8 +1,8 @@
 // A process's metrics: one registry of its own, in which the same name is the same metric for everyone who asks, so
 // that many loops in one process share `workqueue_depth` and the like. Nothing is computed until it is scraped.
 
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { realClock } from './clock.ts';
+import { Counter, type FamilyInit, Gauge, Histogram } from './metric-family.ts';
 import type { Clock } from './ports.ts';
 
 export interface MetricInit<L extends string> {
@@ -12,7 +12,6 @@ export interface MetricInit<L extends string> {
 }
 
 export interface Metrics {
-  readonly registry: Registry;
   counter<L extends string = never>(init: MetricInit<L>): Counter<L>;
   gauge<L extends string = never>(init: MetricInit<L>): Gauge<L>;
   histogram<L extends string = never>(init: MetricInit<L> & { buckets: readonly number[] }): Histogram<L>;
@@ -26,15 +25,8 @@ export interface Metrics {
     read: () => number,
   ): () => void;
   /** The text format of Prometheus. */
-  text(): Promise<string>;
+  text(): string;
   readonly contentType: string;
-}
-
-interface MetricConfig {
-  name: string;
-  help: string;
-  labelNames: readonly string[];
-  registers: Registry[];
 }
 
 interface Reader {
@@ -43,53 +35,50 @@ interface Reader {
 }
 
 export function createMetrics(options: { clock?: Pick<Clock, 'now'>; uptimeSeconds?: number } = {}): Metrics {
-  const registry = new Registry();
+  const families = new Map<string, Counter | Gauge | Histogram>();
   const readers = new Map<string, Set<Reader>>();
 
-  /** prom-client throws on a second registration; here the first one is handed out again. */
-  function shared<M>(init: MetricInit<string>, make: (config: MetricConfig) => M): M {
-    const existing = registry.getSingleMetric(init.name);
-    // The name is the contract: asking for one name as two types is a bug that shows at the first call on it.
-    if (existing !== undefined) return existing as M;
-    const { name, help, labelNames = [] } = init;
-    return make({ name, help, labelNames, registers: [registry] });
+  // The name is the contract: asking for one name as two types is a bug that shows at the first call on it.
+  function shared<M>(init: MetricInit<string>, make: (init: FamilyInit) => Counter | Gauge | Histogram): M {
+    const family = families.get(init.name) ?? make({ ...init, labelNames: init.labelNames ?? [] });
+    families.set(init.name, family);
+    return family as M;
   }
 
   function readersOf(init: MetricInit<string>): Set<Reader> {
-    let known = readers.get(init.name);
-    if (known !== undefined) return known;
-    known = new Set();
+    const known = readers.get(init.name) ?? new Set();
     readers.set(init.name, known);
-    const each = known;
-    shared(init, (config) => new Gauge({ ...config, collect: collectFrom(each) }));
+    shared(init, (full) => new Gauge(full));
     return known;
   }
 
+  function text(): string {
+    for (const [name, each] of readers) {
+      const gauge = families.get(name) as Gauge;
+      gauge.clear();
+      for (const { labels, read } of each) gauge.inc(labels, read());
+    }
+    return [...families.values()].map((family) => family.text()).join('\n');
+  }
+
   const startedAtMs = (options.clock ?? realClock).now() - (options.uptimeSeconds ?? process.uptime()) * 1000;
-  shared(
-    { name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.' },
-    (config) => new Gauge(config),
-  ).set(startedAtMs / 1000);
+  const started = {
+    name: 'process_start_time_seconds',
+    help: 'Start time of the process since unix epoch in seconds.',
+  };
+  shared<Gauge>(started, (init) => new Gauge(init)).set(startedAtMs / 1000);
 
   return {
-    registry,
-    counter: (init) => shared(init, (config) => new Counter(config)),
-    gauge: (init) => shared(init, (config) => new Gauge(config)),
-    histogram: (init) => shared(init, (config) => new Histogram({ ...config, buckets: [...init.buckets] })),
+    counter: (init) => shared(init, (full) => new Counter(full)),
+    gauge: (init) => shared(init, (full) => new Gauge(full)),
+    histogram: (init) => shared(init, (full) => new Histogram(full, init.buckets)),
     gaugeFrom(init, labels, read) {
       const known = readersOf(init);
       const reader = { labels, read };
       known.add(reader);
       return () => void known.delete(reader);
     },
-    text: () => registry.metrics(),
-    contentType: registry.contentType,
-  };
-}
-
-function collectFrom(readers: Set<Reader>): (this: Gauge) => void {
-  return function collect() {
-    this.reset();
-    for (const { labels, read } of readers) this.inc(labels, read());
+    text,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
   };
 }

@@ -1,0 +1,178 @@
+// Counters, gauges and histograms in the text format of Prometheus. A family is one name with its labels, a series one
+// set of their values. Nothing is computed until it is written out.
+
+export type Labels<L extends string> = Partial<Record<L, string>>;
+
+/** What is counted, with its labels or, for a metric that has none, by itself. */
+export type Amount<L extends string> = [labels: Labels<L>, value: number] | [value: number];
+
+export interface FamilyInit {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+abstract class Family<L extends string, Series> {
+  readonly #init: FamilyInit;
+  readonly #type: string;
+  readonly #series = new Map<string, { labels: Labels<L>; series: Series }>();
+
+  constructor(type: string, init: FamilyInit) {
+    this.#type = type;
+    this.#init = init;
+  }
+
+  /** The series of these values: to be kept by whoever counts often. */
+  labels(labels: Labels<L>): Series {
+    let key = '';
+    for (const name of this.#init.labelNames) key += `${labels[name as L] ?? ''}\u0000`;
+    const known = this.#series.get(key);
+    if (known !== undefined) return known.series;
+    const series = this.create();
+    this.#series.set(key, { labels, series });
+    return series;
+  }
+
+  clear(): void {
+    this.#series.clear();
+  }
+
+  text(): string {
+    const { name, help, labelNames } = this.#init;
+    // Without labels there is one series, which is there from the start.
+    if (labelNames.length === 0) this.labels({});
+    let text = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${this.#type}\n`;
+    for (const { labels, series } of this.#series.values()) text += this.lines(name, labels, series);
+    return text;
+  }
+
+  protected abstract create(): Series;
+  protected abstract lines(name: string, labels: Labels<L>, series: Series): string;
+}
+
+export class Count {
+  value = 0;
+
+  inc(by = 1): void {
+    this.value += by;
+  }
+}
+
+export class Level extends Count {
+  dec(by = 1): void {
+    this.value -= by;
+  }
+
+  set(value: number): void {
+    this.value = value;
+  }
+}
+
+export class Counter<L extends string = string> extends Family<L, Count> {
+  constructor(init: FamilyInit) {
+    super('counter', init);
+  }
+
+  inc(...by: Amount<L> | [labels?: Labels<L>]): void {
+    const [labels, value = 1] = split(by);
+    this.labels(labels).inc(value);
+  }
+
+  protected create(): Count {
+    return new Count();
+  }
+
+  protected lines(name: string, labels: Labels<L>, { value }: Count): string {
+    return line(name, labels, value);
+  }
+}
+
+export class Gauge<L extends string = string> extends Family<L, Level> {
+  constructor(init: FamilyInit) {
+    super('gauge', init);
+  }
+
+  inc(...by: Amount<L> | [labels?: Labels<L>]): void {
+    const [labels, value = 1] = split(by);
+    this.labels(labels).inc(value);
+  }
+
+  set(...to: Amount<L>): void {
+    const [labels, value = 0] = split(to);
+    this.labels(labels).set(value);
+  }
+
+  protected create(): Level {
+    return new Level();
+  }
+
+  protected lines(name: string, labels: Labels<L>, { value }: Level): string {
+    return line(name, labels, value);
+  }
+}
+
+export class Distribution {
+  readonly bounds: readonly number[];
+  /** Of those within a bound and beyond the one before it. */
+  readonly counts: number[];
+  count = 0;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    this.count++;
+    this.sum += value;
+    const index = this.bounds.findIndex((bound) => value <= bound);
+    if (index >= 0) this.counts[index] = (this.counts[index] ?? 0) + 1;
+  }
+}
+
+export class Histogram<L extends string = string> extends Family<L, Distribution> {
+  readonly #bounds: readonly number[];
+
+  constructor(init: FamilyInit, bounds: readonly number[]) {
+    super('histogram', init);
+    this.#bounds = bounds;
+  }
+
+  observe(...what: Amount<L>): void {
+    const [labels, value = 0] = split(what);
+    this.labels(labels).observe(value);
+  }
+
+  protected create(): Distribution {
+    return new Distribution(this.#bounds);
+  }
+
+  protected lines(name: string, labels: Labels<L>, { bounds, counts, count, sum }: Distribution): string {
+    let below = 0;
+    let text = '';
+    for (const [index, bound] of bounds.entries()) {
+      below += counts[index] ?? 0;
+      text += line(`${name}_bucket`, { le: String(bound), ...labels }, below);
+    }
+    text += line(`${name}_bucket`, { le: '+Inf', ...labels }, count);
+    return text + line(`${name}_sum`, labels, sum) + line(`${name}_count`, labels, count);
+  }
+}
+
+function split<L extends string>([first = {}, second]: Amount<L> | [labels?: Labels<L>]): [
+  Labels<L>,
+  number?,
+] {
+  return typeof first === 'number' ? [{}, first] : second === undefined ? [first] : [first, second];
+}
+
+function line(name: string, labels: Labels<string>, value: number): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(String(text))}"`);
+  const number = Number.isFinite(value) ? value : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${number}\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
