@@ -178,7 +178,9 @@ export class Http2Connection {
       this.#isOver = true;
       this.#sender.send(goawayFrame(this.#lastPeerStream, error.code, error.message));
       this.#sender.flush();
-      this.#socket.destroySoon();
+      // One that does not read will not read this either.
+      if (this.#socket.writableNeedDrain) this.#socket.destroy();
+      else this.#socket.destroySoon();
     }
   }
 
