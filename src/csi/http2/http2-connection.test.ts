@@ -455,12 +455,11 @@ describe('a peer that breaks the rules', () => {
     void closed.then(() => {
       isClosed = true;
     });
-    while (!isClosed && !peer.socket.destroyed) {
-      if (!peer.socket.write(pings))
-        await Promise.race([once(peer.socket, 'drain'), closed, once(peer.socket, 'close')]);
+    while (!isClosed) {
+      if (peer.socket.writable) peer.socket.write(pings);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.match(String((await closed)?.message), /ask for an answer|EPIPE|ECONNRESET/);
+    assert.match(String((await closed)?.message), /too many frames that ask for an answer/);
   });
 
   it('and has more calls open than allowed gets only those that are', async (t) => {
