@@ -61,6 +61,11 @@ export interface PatchOptions extends WriteOptions {
   type: PatchType;
   /** Server-side apply: take fields owned by others. */
   force?: boolean;
+  /**
+   * What the object will be, apart from its metadata and as far as the caller cares: only the metadata of the answer may be
+   * new then. Cheaper for both sides.
+   */
+  known?: KubeObject;
 }
 
 export interface DeleteOptions extends CallOptions {

@@ -91,11 +91,11 @@ describe('on a real kube-apiserver', { skip: missingPeers('etcd', 'kube-apiserve
         },
       },
     });
-    const known = ['metadata.uid', 'metadata.resourceVersion'];
+    const told = ['metadata.uid', 'metadata.resourceVersion'];
     for (const name of ['first', 'second', 'third']) {
       const written = await kube.create(persistentVolumes, draft(name, true), { brief: true });
       const read = await kube.get(persistentVolumes, { name });
-      for (const path of known) assert.equal(at(written, path), at(read, path), path);
+      for (const path of told) assert.equal(at(written, path), at(read, path), path);
       const { status: _status, ...sameAs } = await kube.create(
         persistentVolumes,
         draft(`${name}-json`, true),
@@ -110,6 +110,12 @@ describe('on a real kube-apiserver', { skip: missingPeers('etcd', 'kube-apiserve
       assert.deepEqual(after.spec, read.spec);
       await assert.rejects(kube.update(persistentVolumes, changed, { brief: true }), isConflict);
     }
+    const known = await kube.get(persistentVolumes, { name: 'first' });
+    const patch = { metadata: { labels: { l: 'm' }, annotations: { changed: null, words: 'grüße' } } };
+    const patched = await kube.patch(persistentVolumes, { name: 'first' }, patch, { type: 'merge', known });
+    const whole = await kube.get(persistentVolumes, { name: 'first' });
+    const { managedFields: _managed, ...metadata } = whole.metadata;
+    assert.deepEqual(patched, { ...whole, metadata });
     const bad = { ...draft('bad', true), spec: { ...draft('bad', true).spec, accessModes: [] } };
     await assert.rejects(kube.create(persistentVolumes, bad, { brief: true }), isInvalid);
   });

@@ -1,6 +1,6 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
-import { type Field, messageOf } from './message-table.ts';
+import { type Field, type Message, messageOf } from './message-table.ts';
 import { WireError, WireReader } from './wire-reader.ts';
 
 type Json = Record<string, unknown>;
@@ -11,7 +11,11 @@ const WIRE_TYPES: Readonly<Record<string, number>> = { int: 0, bool: 0, double: 
 
 export function decodeMessage(name: string, bytes: Uint8Array, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} levels`);
-  const message = messageOf(name);
+  return decodeFields(name, messageOf(name), bytes, depth);
+}
+
+/** Reads past fields that are not in `message`. */
+export function decodeFields(name: string, message: Message, bytes: Uint8Array, depth = 0): unknown {
   const reader = new WireReader(bytes);
   const object: Json = {};
   while (!reader.isAtEnd) {

@@ -1,6 +1,8 @@
 // What a writer wants to know of an answer in protobuf: which version of which object the server made of what it was sent.
 // Reads past everything else without looking at it, and makes nothing on its way.
 
+import { decodeFields } from './decode-message.ts';
+import { type Message, messageOf } from './message-table.ts';
 import { WireError } from './wire-reader.ts';
 
 export interface Written {
@@ -18,8 +20,7 @@ const RESOURCE_VERSION = 6;
 const withLength = (field: number): number => field * 8 + 2;
 
 export function readWritten(body: Buffer): Written {
-  const raw = find(body, MAGIC_LENGTH, body.length, RAW);
-  const metadata = find(body, raw.start, raw.end, METADATA);
+  const metadata = findMetadata(body);
   const uid = find(body, metadata.start, metadata.end, UID);
   const version = find(body, metadata.start, metadata.end, RESOURCE_VERSION);
   if (version.start === version.end) throw new WireError('the object has no resourceVersion');
@@ -27,6 +28,25 @@ export function readWritten(body: Buffer): Written {
     uid: body.toString('latin1', uid.start, uid.end),
     resourceVersion: body.toString('latin1', version.start, version.end),
   };
+}
+
+/** All of the object's metadata but for who owns which field. */
+export function readMetadata(body: Buffer): Record<string, unknown> {
+  const { start, end } = findMetadata(body);
+  briefMetadata ??= withoutManagedFields(messageOf(OBJECT_META));
+  return decodeFields(OBJECT_META, briefMetadata, body.subarray(start, end)) as Record<string, unknown>;
+}
+
+const OBJECT_META = 'meta/v1.ObjectMeta';
+let briefMetadata: Message | undefined;
+
+function withoutManagedFields({ fields, isList }: Message): Message {
+  return { fields: new Map([...fields].filter(([, { json }]) => json !== 'managedFields')), isList };
+}
+
+function findMetadata(body: Buffer): { start: number; end: number } {
+  const raw = find(body, MAGIC_LENGTH, body.length, RAW);
+  return find(body, raw.start, raw.end, METADATA);
 }
 
 /** Where the value of a field is, among the fields between `start` and `end`. */

@@ -2,4 +2,4 @@
 
 export { decodeObject } from '../../api/protobuf/decode-object.ts';
 export { encodeObject } from '../../api/protobuf/encode-object.ts';
-export { readWritten } from '../../api/protobuf/read-written.ts';
+export { readMetadata, readWritten } from '../../api/protobuf/read-written.ts';

@@ -138,6 +138,30 @@ test('an object with a field that is newer than we are goes as JSON, whole', asy
   assert.deepEqual(asked[1]?.body.spec, spec);
 });
 
+test('a patch brings the metadata, and the rest is what its sender knows', async (t) => {
+  const { kube, asked } = await start(t, { answers: 'protobuf' });
+  const known = { ...asStored('1'), status: { phase: 'Bound' } } as PersistentVolumeClaim;
+  const patch = { metadata: { finalizers: ['a'], annotations: { b: 'c' } } };
+  const name = { name: 'c', namespace: 'ns' };
+  const options = { type: 'merge', known } as const;
+  for (let i = 0; i < 2; i++) {
+    const patched = await kube.patch(persistentVolumeClaims, name, patch, options);
+    assert.deepEqual(patched.metadata, {
+      ...patch.metadata,
+      uid: 'u',
+      resourceVersion: `${i + 1}`,
+      creationTimestamp: '2026-11-15T07:00:00Z',
+      labels: { added: 'by-the-server' },
+    });
+    assert.deepEqual(patched.status, known.status);
+    assert.deepEqual(patched.spec, known.spec);
+  }
+  assert.deepEqual(
+    asked.map(({ type }) => type),
+    ['application/merge-patch+json', 'application/merge-patch+json'],
+  );
+});
+
 test('a refusal in protobuf is the same error', async (t) => {
   const { kube } = await start(t, { answers: 'protobuf', refuses: { code: 409, reason: 'Conflict' } });
   await assert.rejects(kube.update(persistentVolumeClaims, claim, { brief: true }), (error) => {

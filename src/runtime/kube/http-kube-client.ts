@@ -188,7 +188,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         kind: 'write',
         body: withType(resource, object),
         repeatable: false,
-        ...(given.brief && { brief: typeOf(resource) }),
+        ...(given.brief && { brief: { sent: typeOf(resource) } }),
         ...withSignal(given.signal),
       });
     },
@@ -200,7 +200,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         kind: 'write',
         body: withType(resource, object),
         repeatable: true,
-        ...(given.brief && { brief: typeOf(resource) }),
+        ...(given.brief && { brief: { sent: typeOf(resource) } }),
         ...withSignal(given.signal),
       });
     },
@@ -215,6 +215,7 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
         kind: 'write',
         body: patch,
         contentType: PATCH_CONTENT_TYPES[given.type],
+        ...(given.known && { brief: { known: given.known } }),
         repeatable: given.type === 'merge' || given.type === 'apply',
         ...withSignal(given.signal),
       });

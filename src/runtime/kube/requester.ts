@@ -11,7 +11,7 @@ import {
   errorFromFailure,
   retryAfterSeconds,
 } from './answer-error.ts';
-import { BriefWrites, isProtobuf, type ObjectType, PROTOBUF } from './brief-writes.ts';
+import { type Brief, BriefWrites, isProtobuf, PROTOBUF } from './brief-writes.ts';
 import type { ClientMetrics } from './client-metrics.ts';
 import type { CredentialSource } from './credentials.ts';
 import type { HttpAnswer, HttpRequest, HttpTransport, StreamSink } from './http-transport.ts';
@@ -41,8 +41,8 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** `application/json` unless told; the answer must be JSON in any case. */
   readonly accept?: string;
-  /** Only the version that it makes is wanted of the answer; the body is an object of this type. */
-  readonly brief?: ObjectType | undefined;
+  /** Not all of the answer is wanted. */
+  readonly brief?: Brief | undefined;
   /** Doing it twice leaves the same state as doing it once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal;
@@ -187,10 +187,10 @@ export class Requester {
 
   async #readBrief(
     answer: HttpAnswer & { body: Buffer },
-    { body }: KubeRequest,
+    request: KubeRequest,
     attempt: Attempt,
   ): Promise<unknown> {
-    if (answer.status >= 200 && answer.status <= 299) return this.#brief.written(body, answer, attempt);
+    if (answer.status >= 200 && answer.status <= 299) return this.#brief.written(request, answer, attempt);
     throw errorFromAnswer(await this.#brief.asJson(answer, attempt), attempt);
   }
 

@@ -22,7 +22,14 @@ import { removeFinalizer } from '../common/finalizers.ts';
 import { SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import { recordAnnotations, recordedNodeId } from './attachment-record.ts';
-import { attachedPatch, detachedPatch, errorPatch, volumeError } from './attachment-status.ts';
+import {
+  attachedPatch,
+  detachedPatch,
+  errorPatch,
+  type StatusPatch,
+  volumeError,
+  withStatus,
+} from './attachment-status.ts';
 import { type AttachmentDecision, decideAttachment } from './decide-attachment.ts';
 import type { DriftList } from './drift-list.ts';
 import type { PublishCalls } from './publish-calls.ts';
@@ -197,7 +204,12 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     };
     return wrote(
       attachment,
-      await kube.patch(volumeAttachments, { name }, { metadata }, { type: 'merge', signal }),
+      await kube.patch(
+        volumeAttachments,
+        { name },
+        { metadata },
+        { type: 'merge', known: attachment, signal },
+      ),
     );
   }
 
@@ -218,11 +230,12 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
 
   async function writeStatus(
     attachment: VolumeAttachment,
-    patch: object,
+    patch: StatusPatch,
     signal: AbortSignal,
   ): Promise<void> {
     const target = { name: attachment.metadata.name };
-    const options = { type: 'merge', subresource: 'status', signal } as const;
+    const known = withStatus(attachment, patch);
+    const options = { type: 'merge', subresource: 'status', known, signal } as const;
     try {
       wrote(attachment, await kube.patch(volumeAttachments, target, patch, options));
     } catch (error) {

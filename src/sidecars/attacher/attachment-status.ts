@@ -6,8 +6,15 @@ import { CsiError } from '../../csi/csi-error.ts';
 /** An error is for reading; drivers have been seen to answer with whole HTML pages. */
 const LONGEST_MESSAGE = 4096;
 
+type Fields = Record<string, unknown>;
+
+export interface StatusPatch {
+  readonly metadata: { readonly uid: string };
+  readonly status: Fields;
+}
+
 /** Also takes away metadata of an earlier attachment: a merge patch would keep it. */
-export function attachedPatch(attachment: VolumeAttachment, metadata: Record<string, string>): object {
+export function attachedPatch(attachment: VolumeAttachment, metadata: Record<string, string>): StatusPatch {
   const earlier = Object.keys(attachment.status?.attachmentMetadata ?? {});
   const gone = Object.fromEntries(earlier.filter((key) => !(key in metadata)).map((key) => [key, null]));
   const changes = { ...gone, ...metadata };
@@ -18,7 +25,7 @@ export function attachedPatch(attachment: VolumeAttachment, metadata: Record<str
   });
 }
 
-export function detachedPatch(attachment: VolumeAttachment): object {
+export function detachedPatch(attachment: VolumeAttachment): StatusPatch {
   return statusPatch(attachment, { attached: false, attachmentMetadata: null, detachError: null });
 }
 
@@ -26,7 +33,7 @@ export function errorPatch(
   attachment: VolumeAttachment,
   operation: 'attach' | 'detach',
   error: VolumeError,
-): object {
+): StatusPatch {
   // `attached` is required of a status, and this may be the first one.
   const attached = attachment.status?.attached ?? false;
   return statusPatch(attachment, {
@@ -35,8 +42,27 @@ export function errorPatch(
   });
 }
 
-function statusPatch(attachment: VolumeAttachment, status: object): object {
+function statusPatch(attachment: VolumeAttachment, status: Fields): StatusPatch {
   return { metadata: { uid: attachment.metadata.uid }, status };
+}
+
+/** The attachment with the patch in it: nobody but the attacher writes its status. */
+export function withStatus(attachment: VolumeAttachment, { status }: StatusPatch): VolumeAttachment {
+  return { ...attachment, status: merged({ ...attachment.status }, status) as never };
+}
+
+/** RFC 7386. */
+function merged(base: Fields, patch: Fields): Fields {
+  const result = { ...base };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = isFields(value) ? merged(isFields(result[key]) ? result[key] : {}, value) : value;
+  }
+  return result;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `reportCode`: say the gRPC code too, as the attach limit's re-count needs it. */

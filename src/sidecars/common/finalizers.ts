@@ -80,7 +80,7 @@ async function change<T extends KubeObject>(
     const patch = patchFor(current, next);
     if (patch === undefined) return current;
     try {
-      return await kube.patch(resource, target, patch, { type: 'json', ...call });
+      return await kube.patch(resource, target, patch, { type: 'json', known: current, ...call });
     } catch (error) {
       if (attempt >= MOST_ATTEMPTS - 1 || !(isInvalid(error) || isConflict(error))) throw error;
     }
