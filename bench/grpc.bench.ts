@@ -1,27 +1,40 @@
 // CSI calls over a unix socket: how many a second, and what one costs both ends together (client and server are this
-// one process). CreateVolume with the fields a provisioner sends.
+// one process). CreateVolume with the fields a provisioner sends. Beside it the same messages over grpc-js, both ends.
 import { join } from 'node:path';
+import * as grpc from '@grpc/grpc-js';
 import {
   Controller,
+  CreateVolumeRequestSchema,
+  CreateVolumeResponseSchema,
   connectCsi,
+  create,
   csiClient,
   implement,
   loopbackTransport,
+  type MessageInitShape,
+  type MessageShape,
+  methodPath,
   serveCsi,
 } from '../src/csi/index.ts';
+import { fromBinary } from '../src/csi/protobuf/decode.ts';
+import { toBinary } from '../src/csi/protobuf/encode.ts';
 import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { silentLog } from '../src/runtime/log.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
-const controller = implement(Controller, {
-  createVolume: ({ name, capacityRange, parameters }) => ({
-    volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n, volumeContext: parameters },
-  }),
+type Request = MessageShape<typeof CreateVolumeRequestSchema>;
+type RequestInit = MessageInitShape<typeof CreateVolumeRequestSchema>;
+
+const made = ({ name, capacityRange, parameters }: Request) => ({
+  volume: { volumeId: name, capacityBytes: capacityRange?.requiredBytes ?? 0n, volumeContext: parameters },
 });
+const controller = implement(Controller, { createVolume: made });
 const ports = { log: silentLog, clock: realClock };
 
-type Client = ReturnType<typeof csiClient<typeof Controller, ReturnType<typeof loopbackTransport>>>;
+interface Client {
+  createVolume(request: RequestInit): Promise<unknown>;
+}
 
 /** `inFlight` callers, each calling again as soon as it was answered. */
 function calling(
@@ -60,6 +73,44 @@ async function overSocket(
   return calling(csiClient(Controller, connection, { timeoutMs: 30_000 }), { ...options, stop });
 }
 
+async function overGrpcJs(
+  directory: string,
+  options: { calls: number; inFlight: number },
+): Promise<Candidate> {
+  const path = methodPath(Controller.method.createVolume);
+  const writeRequest = (init: RequestInit) =>
+    toBinary(CreateVolumeRequestSchema, create(CreateVolumeRequestSchema, init));
+  const readRequest = (bytes: Buffer) => fromBinary(CreateVolumeRequestSchema, bytes);
+  const writeAnswer = (init: ReturnType<typeof made>) =>
+    toBinary(CreateVolumeResponseSchema, create(CreateVolumeResponseSchema, init));
+  const readAnswer = (bytes: Buffer) => fromBinary(CreateVolumeResponseSchema, bytes);
+  const server = new grpc.Server();
+  const handler: grpc.handleUnaryCall<Request, ReturnType<typeof made>> = (call, answer) =>
+    answer(null, made(call.request));
+  server.register(path, handler, writeAnswer, readRequest, 'unary');
+  const address = `unix:${join(directory, 's')}`;
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    );
+  });
+  const channel = new grpc.Client(address, grpc.credentials.createInsecure());
+  const client: Client = {
+    createVolume: (request) =>
+      new Promise((resolve, reject) => {
+        const deadline = realClock.now() + 30_000;
+        channel.makeUnaryRequest(path, writeRequest, readAnswer, request, { deadline }, (error, answer) =>
+          error ? reject(error) : resolve(answer),
+        );
+      }),
+  };
+  const stop = async (): Promise<void> => {
+    channel.close();
+    server.forceShutdown();
+  };
+  return calling(client, { ...options, stop });
+}
+
 export const benchmark = defineBenchmark({
   summary: 'CSI calls over a unix socket',
   operation: 'call',
@@ -69,6 +120,10 @@ export const benchmark = defineBenchmark({
       overSocket(directory, { calls: flags.calls, inFlight: 1 }),
     'socket, 32 in flight': ({ flags, directory }) =>
       overSocket(directory, { calls: flags.calls, inFlight: 32 }),
+    'grpc-js, 1 in flight': ({ flags, directory }) =>
+      overGrpcJs(directory, { calls: flags.calls, inFlight: 1 }),
+    'grpc-js, 32 in flight': ({ flags, directory }) =>
+      overGrpcJs(directory, { calls: flags.calls, inFlight: 32 }),
     'in process, 1 in flight': async ({ flags }) =>
       calling(csiClient(Controller, loopbackTransport([controller], ports), { timeoutMs: 30_000 }), {
         calls: flags.calls,
