@@ -13,6 +13,8 @@ export interface DataDirectory {
   readonly isEphemeral: boolean;
   readonly apiserver: string;
   readonly kubeconfig: string;
+  /** Above the roots of all nodes, and of nothing else. */
+  readonly nodes: string;
   /** The kubelet's layout for one node: plugins, plugins_registry, pods. */
   nodeRoot(nodeName: string): string;
   /** Sockets and volumes of a driver that runs with the cluster. */
@@ -53,6 +55,7 @@ export async function openDataDirectory(path: string | undefined): Promise<DataD
     apiserver: join(made, 'apiserver'),
     kubeconfig: kubeconfigIn(made),
     // One letter each: paths of sockets have 107 bytes in all.
+    nodes: join(made, 'n'),
     nodeRoot: (nodeName) => join(made, 'n', nodeName),
     driver: (name) => join(made, 'd', name),
     partKubeconfig: (part) => join(made, 'kubeconfigs', `${part}.kubeconfig`),

@@ -17,6 +17,7 @@ import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver
 import { bothLogs, LogBook } from './logs/log-book.ts';
 import { LOGS_PATH, logsPath } from './logs/logs-path.ts';
 import { nodePart } from './node-part.ts';
+import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import type { PartContext } from './part-context.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
@@ -70,7 +71,7 @@ const HISTORY = { maxChanges: 2_000, maxBytes: 4 * 1024 * 1024 };
 
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
 export async function startCluster(given: ClusterOptions): Promise<Cluster> {
-  const { clock, random, directory, brought, without, signal } = given;
+  const { clock, random, directory, brought, nodes, without, signal } = given;
   const logs = new LogBook(clock);
   const log = bothLogs(given.log, logs.log);
   const options: ClusterOptions = { ...given, log };
@@ -82,9 +83,15 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     ending.abort(new Error('the cluster stops'));
     for (const step of undo.reverse()) await step();
   };
+  // First of all, and nothing to undo where it fails: the directory may be another cluster's, whose mounts stay.
+  const server = await openServer(options, book, logs);
+  undo.push(() => server.stop());
+  let nodesInMemory: NodesInMemory | undefined;
   try {
-    const server = await openServer(options, book, logs);
-    undo.push(() => server.stop());
+    // Who runs a node elsewhere has its own idea of what it keeps.
+    const runsAll = !['nodes', ...nodes.map(({ name }) => name)].some((part) => without.has(part));
+    nodesInMemory = runsAll ? await keepNodesInMemory(directory.nodes, options) : undefined;
+    const inMemory = nodesInMemory;
     undo.push(traceApiChanges({ reader: server.reader, book, writes }));
     const hostpath = without.has('hostpath') ? undefined : await startHostpath(options);
     if (hostpath) undo.push(() => hostpath.stop());
@@ -107,13 +114,15 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       book,
       drivers,
       stop: () => {
-        stopping ??= stopCluster({ server, unwind, options });
+        stopping ??= stopCluster({ server, unwind, options, nodesInMemory: inMemory });
         return stopping;
       },
     };
   } catch (error) {
     await unwind();
-    await unmountBelow(directory.path, { mounter: options.mounter, keep: namesOf(brought) });
+    const { mounter } = options;
+    await unmountBelow(directory.path, { mounter, keep: namesOf(brought), except: directory.nodes });
+    await nodesInMemory?.release({ keepRecords: brought.length > 0 });
     throw error;
   }
 }
@@ -138,7 +147,12 @@ async function openServer(options: ClusterOptions, book: TraceBook, logs: LogBoo
     history: HISTORY,
     paths: { [TRACE_PATH]: tracePath(book), [LOGS_PATH]: logsPath(logs) },
   });
-  await writePartKubeconfigs(server, directory, without, options.nodes);
+  try {
+    await writePartKubeconfigs(server, directory, without, options.nodes);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   return server;
 }
 
@@ -263,15 +277,17 @@ async function stopCluster(running: {
   server: ApiServer;
   unwind(): Promise<void>;
   options: ClusterOptions;
+  nodesInMemory: NodesInMemory | undefined;
 }): Promise<string[]> {
-  const { server, unwind, options } = running;
+  const { server, unwind, options, nodesInMemory } = running;
   const { directory, brought, mounter, clock } = options;
   const left: string[] = [];
   // What hostpath made goes with the directory. What other drivers made would be lost with the record of it.
   if (directory.isEphemeral && brought.length > 0) left.push(...(await drain(server, { clock })));
   await unwind();
   const keep = directory.isEphemeral ? new Set<string>() : namesOf(brought);
-  const busy = await unmountBelow(directory.path, { mounter, keep });
+  const busy = await unmountBelow(directory.path, { mounter, keep, except: directory.nodes });
+  await nodesInMemory?.release({ keepRecords: keep.size > 0 });
   left.push(...busy.map(({ path, why }) => `${path} is still mounted: ${why}`));
   if (directory.isEphemeral && busy.length === 0) await directory.remove();
   return left;

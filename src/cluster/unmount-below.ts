@@ -10,14 +10,16 @@ export interface UnmountOptions {
   mounter: Mounter;
   /** Drivers whose mounts stay. */
   keep: ReadonlySet<string>;
+  /** A mount that is somebody else's to end. */
+  except: string;
 }
 
 export async function unmountBelow(
   directory: string,
-  { mounter, keep }: UnmountOptions,
+  { mounter, keep, except }: UnmountOptions,
 ): Promise<{ path: string; why: string }[]> {
   const mounts = (await mounter.list()).map(({ mountPoint }) => mountPoint);
-  const below = new Set(mounts.filter((path) => path.startsWith(`${directory}/`)));
+  const below = new Set(mounts.filter((path) => path.startsWith(`${directory}/`) && path !== except));
   const busy: { path: string; why: string }[] = [];
   // A mount below another is never shorter than it.
   for (const path of [...below].toSorted((a, b) => b.length - a.length)) {

@@ -34,6 +34,7 @@ test('getting started, line by line', { skip }, async (t) => {
     assert.match(stdout, expected);
   }
   assert.deepEqual(mountsBelow(up.dataDir), []);
+  await up.stop();
 });
 
 test('the script for CI', { skip }, async (t) => {

@@ -127,9 +127,11 @@ export async function startUp(
   return up;
 }
 
+/** Mounts of volumes: a cluster's own memory for its nodes is there as long as it runs, and the test runner looks for it. */
 export function mountsBelow(directory: string): string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
+    .filter((line) => !line.includes(' - tmpfs berth '))
     .map((line) => line.split(' ')[4] ?? '')
     .filter((path) => path.startsWith(`${directory}/`));
 }

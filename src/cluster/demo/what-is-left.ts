@@ -21,7 +21,7 @@ export async function whatIsLeft(options: {
   );
   const mounts = (await mounter.list())
     .map(({ mountPoint }) => mountPoint)
-    .filter((path) => path.startsWith(`${directory.path}/`));
+    .filter((path) => path.startsWith(`${directory.path}/`) && path !== directory.nodes);
   const state = join(directory.driver('hostpath'), 'state');
   const files = await Promise.all([
     ...['volumes', 'snapshots', 'mounts'].map((name) => entriesOf(join(state, name))),

@@ -1,22 +1,10 @@
-// VolumeFiles on a real disk. Directories and records of the node's own, above every mount point, are read and written
-// at once: the kernel answers in microseconds, where handing the call to a thread and hearing back costs many times that.
-// Whatever may be a mount, and wait for a file server, is asked in a thread.
+// VolumeFiles below a root on a disk, or in memory.
 
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-  watch as watchDirectory,
-  writeFileSync,
-} from 'node:fs';
-import { chmod, lchown, lstat, readdir, unlink } from 'node:fs/promises';
+import { realpathSync, watch as watchDirectory } from 'node:fs';
+import { chmod, lchown, lstat, readdir, readFile, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { errorCode } from '../../runtime/mount/mount-error.ts';
+import { changesBelow } from './file-changes.ts';
 import { type PathKind, UnsafePathError, type VolumeFiles } from './volume-files.ts';
 
 const READ_WRITE = 0o660;
@@ -24,6 +12,7 @@ const READ_WRITE_DIRECTORY = 0o770;
 const SET_GROUP_ID = 0o2000;
 
 export function diskFiles(root: string): VolumeFiles {
+  const change = changesBelow(root);
   let realRoot: string | undefined;
 
   /** One question to the kernel says of all directories above whether a link is among them. */
@@ -35,7 +24,7 @@ export function diskFiles(root: string): VolumeFiles {
 
   async function makeOne(path: string): Promise<void> {
     try {
-      mkdirSync(path, { mode: 0o750 });
+      await change.mkdir(path, { mode: 0o750 });
       return;
     } catch (error) {
       if (errorCode(error) === 'ENOTDIR') {
@@ -61,8 +50,8 @@ export function diskFiles(root: string): VolumeFiles {
         throw new UnsafePathError(`${path} is outside of ${root}`);
       }
       if (realRoot === undefined) {
-        mkdirSync(root, { recursive: true, mode: 0o755 });
-        realRoot = realpathSync.native(root);
+        await change.mkdir(root, { recursive: true, mode: 0o755 });
+        realRoot = await realpath(root);
       }
       if (below !== '') await makeBelow(realRoot, below);
     },
@@ -70,7 +59,7 @@ export function diskFiles(root: string): VolumeFiles {
     async removeDirectory(path) {
       try {
         // Follows no link and removes nothing but an empty directory.
-        rmdirSync(path);
+        await change.rmdir(path);
       } catch (error) {
         const code = errorCode(error);
         if (code === 'ENOENT') return;
@@ -102,7 +91,7 @@ export function diskFiles(root: string): VolumeFiles {
     },
     async readRecord(path) {
       try {
-        return readFileSync(path, 'utf8');
+        return await readFile(path, 'utf8');
       } catch (error) {
         if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
         throw error;
@@ -111,13 +100,13 @@ export function diskFiles(root: string): VolumeFiles {
     async writeRecord(path, text) {
       // Not synced: what a power failure could lose describes mounts that it takes away too.
       const temporary = `${path}.new`;
-      writeFileSync(temporary, text, { mode: 0o600 });
-      renameSync(temporary, path);
+      await change.writeFile(temporary, text, { mode: 0o600 });
+      await change.rename(temporary, path);
     },
     async removeRecord(path) {
       for (const file of [`${path}.new`, path]) {
         try {
-          unlinkSync(file);
+          await change.unlink(file);
         } catch (error) {
           if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error;
         }
@@ -125,7 +114,7 @@ export function diskFiles(root: string): VolumeFiles {
     },
     async list(path) {
       try {
-        return readdirSync(path).sort();
+        return (await readdir(path)).sort();
       } catch (error) {
         if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
         throw error;
@@ -133,7 +122,7 @@ export function diskFiles(root: string): VolumeFiles {
     },
     async socketIdentity(path) {
       try {
-        const found = lstatSync(path, { bigint: true });
+        const found = await lstat(path, { bigint: true });
         return found.isSocket() ? `${found.ino}-${found.birthtimeNs}-${found.mtimeNs}` : undefined;
       } catch (error) {
         if (errorCode(error) === 'ENOENT') return undefined;
@@ -155,6 +144,7 @@ export function diskFiles(root: string): VolumeFiles {
   };
 }
 
+/** Only of directories of the node's own, above every mount point: handing that to a thread costs more than the call. */
 function isRealDirectory(path: string): boolean {
   try {
     return realpathSync.native(path) === path;
