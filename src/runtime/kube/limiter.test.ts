@@ -35,8 +35,8 @@ async function load(
 test('a server that keeps its pace gets more at once, up to a bound', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
-  const first = await load(limiter, clock, { count: 32, latencyMs: () => 10 });
-  assert.equal(first.most, 32);
+  const first = await load(limiter, clock, { count: 16, latencyMs: () => 10 });
+  assert.equal(first.most, 16);
   const later = await load(limiter, clock, { count: 5_000, latencyMs: () => 10 });
   assert.equal(later.most, 256);
 });
@@ -54,8 +54,8 @@ test('a server that slows down gets fewer at once, and is not abandoned', async 
 test('429 halves the limit once a second, down to a few, and it recovers', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
-  await load(limiter, clock, { count: 32, latencyMs: () => 1, end: () => 'pushedBack' });
-  assert.equal(limiter.limit, 16);
+  await load(limiter, clock, { count: 16, latencyMs: () => 1, end: () => 'pushedBack' });
+  assert.equal(limiter.limit, 8);
   await load(limiter, clock, { count: 200, latencyMs: () => 1000, end: () => 'pushedBack' });
   assert.equal(limiter.limit, 4);
   await load(limiter, clock, { count: 2_000, latencyMs: () => 10 });
@@ -66,7 +66,22 @@ test('requests of which nothing was learned change nothing', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   await load(limiter, clock, { count: 500, latencyMs: () => 60_000, end: () => 'unknown' });
-  assert.equal(limiter.limit, 32);
+  assert.equal(limiter.limit, 16);
+});
+
+test('a server whose answers only wait for each other is not asked for more at once', async () => {
+  const clock = new VirtualClock();
+  const limiter = new Limiter({ clock });
+  await load(limiter, clock, { count: 20, latencyMs: () => 5 });
+  const { most } = await load(limiter, clock, { count: 5_000, latencyMs: (underWay) => 3 * underWay });
+  assert.ok(most <= 24, `${most} at once`);
+});
+
+test('a server that is far away gets more at once as long as its answers do not slow down', async () => {
+  const clock = new VirtualClock();
+  const limiter = new Limiter({ clock });
+  const { most } = await load(limiter, clock, { count: 5_000, latencyMs: () => 80 });
+  assert.equal(most, 256);
 });
 
 test('qps and burst: a burst at once, then at the rate', async () => {
@@ -82,7 +97,7 @@ test('qps and burst: a burst at once, then at the rate', async () => {
 test('an abort while waiting rejects with the reason and frees nothing it did not hold', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
-  const held = await Promise.all(Array.from({ length: 32 }, () => limiter.enter('read')));
+  const held = await Promise.all(Array.from({ length: 16 }, () => limiter.enter('read')));
   const stop = new AbortController();
   const waiting = limiter.enter('read', stop.signal);
   const next = limiter.enter('read');

@@ -1,5 +1,5 @@
 // How many requests may be under way. Without settings it finds out: the limit grows while the server keeps its pace,
-// shrinks when it slows down or answers 429 (additive increase, multiplicative decrease). With `qps` and `burst` a
+// stays while answers only wait for each other, shrinks when it slows down or answers 429 (additive increase, multiplicative decrease). With `qps` and `burst` a
 // token bucket comes before it, as in client-go. Watches do not count: they are long, and cost the server little.
 
 import type { Clock } from '../ports.ts';
@@ -21,15 +21,19 @@ export type RequestEnd =
   /** Nothing learned: aborted, or no connection. */
   | { kind: 'unknown' };
 
-const START = 32;
+const START = 16;
 const MIN = 4;
 const MAX = 256;
 /** Above this multiple of the best latency seen lately the server is queueing. */
 const SLOW_FACTOR = 4;
+/** Up to this multiple it does not, and may be given more at once. In between more would only wait, on open connections. */
+const SWIFT_FACTOR = 2;
+/** Latencies below this are swift on any machine. */
+const SWIFT_FLOOR_MS = 10;
 /** Latencies below this are noise on any machine; they never count as slow. */
 const SLOW_FLOOR_MS = 100;
-/** The best latency is forgotten slowly, so that a change of the server or the road to it is learned. */
-const BASELINE_DRIFT = 1.002;
+/** The best latency counts half after this time, so that a change of the server or the road to it is learned. */
+const BASELINE_HALF_LIFE_MS = 60_000;
 
 export class Limiter {
   readonly #clock: Clock;
@@ -41,9 +45,9 @@ export class Limiter {
   #everCut = false;
   #limit = START;
   #underWay = 0;
-  readonly #baselinesMs: Record<'read' | 'write', number> = {
-    read: Number.POSITIVE_INFINITY,
-    write: Number.POSITIVE_INFINITY,
+  readonly #baselines: Record<'read' | 'write', { ms: number; atMs: number }> = {
+    read: { ms: Number.POSITIVE_INFINITY, atMs: 0 },
+    write: { ms: Number.POSITIVE_INFINITY, atMs: 0 },
   };
   #lastCutMs = Number.NEGATIVE_INFINITY;
   /** When the next token is free, in monotonic time; the bucket is full when that lies `burst` tokens back. */
@@ -132,16 +136,26 @@ export class Limiter {
       return;
     }
     if (kind !== 'list') {
-      const baselineMs = Math.min(this.#baselinesMs[kind] * BASELINE_DRIFT, Math.max(tookMs, 1));
-      this.#baselinesMs[kind] = baselineMs;
+      const baselineMs = this.#baseline(kind, tookMs);
       if (tookMs > Math.max(SLOW_FLOOR_MS, baselineMs * SLOW_FACTOR)) {
         this.#cut(0.9);
         return;
       }
+      if (tookMs > Math.max(SWIFT_FLOOR_MS, baselineMs * SWIFT_FACTOR)) return;
     }
     // Only a limit that was reached is worth raising: otherwise nothing was learned about a higher one.
     // Until the server first objects, the limit doubles a round trip; then it feels its way.
     if (wasFull) this.#limit = Math.min(MAX, this.#limit + (this.#everCut ? 1 / this.#limit : 1));
+  }
+
+  /** The best latency of this kind lately, this one included. */
+  #baseline(kind: 'read' | 'write', tookMs: number): number {
+    const known = this.#baselines[kind];
+    const nowMs = this.#clock.monotonicMs();
+    const faded = known.ms * 2 ** ((nowMs - known.atMs) / BASELINE_HALF_LIFE_MS);
+    known.ms = Math.min(faded, Math.max(tookMs, 1));
+    known.atMs = nowMs;
+    return known.ms;
   }
 
   /** At most one cut a second: what was already under way says the same thing many times. */
