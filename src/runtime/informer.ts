@@ -27,6 +27,8 @@ export interface Informer<T extends KubeObject> {
   /** Resolves once the first list is in the cache and handlers have seen it; rejects when `signal` aborts. */
   synced(signal?: AbortSignal): Promise<void>;
   readonly hasSynced: boolean;
+  /** The version that the cache stands at: what is older and not in it is gone. '' before the first list. */
+  readonly resourceVersion: string;
   /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */
   waitFor(
     key: string,

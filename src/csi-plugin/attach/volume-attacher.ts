@@ -90,7 +90,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
     signal: AbortSignal,
   ): Promise<AttachmentState> {
     // The cache may lag behind: until it shows the object that exists, what it says is old news.
-    let seen = false;
+    let seen = made !== undefined && !isNewer(made.metadata.resourceVersion, attachments.resourceVersion);
     const isAnswered = (attachment: VolumeAttachment | undefined): boolean => {
       if (!attachment) return seen;
       if (made && isNewer(made.metadata.resourceVersion, attachment.metadata.resourceVersion)) return false;

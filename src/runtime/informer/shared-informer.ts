@@ -47,6 +47,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #synced = Promise.withResolvers<void>();
   #staged = new Map<string, T>();
   #hasSynced = false;
+  #resourceVersion = '';
   #saidAbsent = false;
   #delayMs = 0;
 
@@ -57,6 +58,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#log = ports.log.with({ informer: resource.plural });
     this.#metrics = ports.metrics && informerMetrics(ports.metrics, resource);
     this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
+  }
+
+  get resourceVersion(): string {
+    return this.#resourceVersion;
   }
 
   get hasSynced(): boolean {
@@ -196,6 +201,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   #step(state: MachineState, input: Input<T>): MachineState {
     const next = transition(state, input);
+    this.#resourceVersion = next.state.resourceVersion;
     for (const effect of next.effects) this.#effect(effect);
     return next.state;
   }
