@@ -8,7 +8,7 @@ const codeLengths =
 const END = 256;
 
 /** Two slots a node, for a 0 and a 1: the next node, or, negative, the symbol that the code has led to. */
-const tree: Int16Array = buildTree();
+let tree: Int16Array | undefined;
 
 function buildTree(): Int16Array {
   const symbols = Array.from(codeLengths, (letter, symbol) => ({
@@ -37,6 +37,7 @@ function buildTree(): Int16Array {
 
 /** Undefined for what is no such text: the end marker in it, or padding that is not the marker's beginning. */
 export function decodeHuffman(bytes: Uint8Array): string | undefined {
+  tree ??= buildTree();
   const text = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5));
   let length = 0;
   let node = 0;
