@@ -1,4 +1,4 @@
-// Processor time and peak memory of any process on this machine, read from /proc; of this process also where there
+// Processor time and memory of any process on this machine, read from /proc; of this process also where there
 // is no /proc.
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -7,6 +7,8 @@ export interface ProcessUsage {
   readonly cpuMs: number;
   /** The most resident memory since `resetPeakMemory`, or since its start. */
   readonly peakMemoryBytes: number;
+  /** Resident now. */
+  readonly memoryBytes: number;
 }
 
 /** The kernel counts processor time in clock ticks, which Linux fixes at 100 a second for user space. */
@@ -16,11 +18,20 @@ const MS_PER_TICK = 10;
 export function processUsage(pid: number): ProcessUsage | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const peakKilobytes = Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN);
-    return { cpuMs: pid === process.pid ? ownCpuMs() : cpuMs(pid), peakMemoryBytes: peakKilobytes * 1024 };
+    const bytes = (field: string) =>
+      Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) * 1024;
+    return {
+      cpuMs: pid === process.pid ? ownCpuMs() : cpuMs(pid),
+      peakMemoryBytes: bytes('VmHWM'),
+      memoryBytes: bytes('VmRSS'),
+    };
   } catch {
     return pid === process.pid
-      ? { cpuMs: ownCpuMs(), peakMemoryBytes: process.resourceUsage().maxRSS * 1024 }
+      ? {
+          cpuMs: ownCpuMs(),
+          peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
+          memoryBytes: process.memoryUsage.rss(),
+        }
       : undefined;
   }
 }
