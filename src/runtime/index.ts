@@ -43,4 +43,9 @@ export type * from './ports.ts';
 export { createLoop, DEFAULT_BACKOFF, type LoopOptions } from './queue/create-loop.ts';
 export { realRandom, type SeededRandom, seededRandom } from './random.ts';
 export { isSecretValue, secretValue } from './secret-value.ts';
-export { VirtualClock, VirtualDeadlockError, VirtualTimeLimitError } from './virtual-clock.ts';
+export {
+  VirtualClock,
+  VirtualDeadlockError,
+  VirtualLivelockError,
+  VirtualTimeLimitError,
+} from './virtual-clock.ts';

@@ -1,13 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from './random.ts';
-import { VirtualClock, VirtualDeadlockError, VirtualTimeLimitError } from './virtual-clock.ts';
+import {
+  VirtualClock,
+  VirtualDeadlockError,
+  VirtualLivelockError,
+  VirtualTimeLimitError,
+} from './virtual-clock.ts';
 
 async function deep(levels: number): Promise<void> {
   for (let i = 0; i < levels; i++) await Promise.resolve();
 }
 
 describe('VirtualClock', () => {
+  for (const way of ['setImmediate', 'setTimeout'] as const) {
+    it(`notices what goes on without any time passing, by ${way}`, async () => {
+      const clock = new VirtualClock();
+      const again = (): void => void clock[way](again, 0);
+      again();
+      await assert.rejects(clock.advance(1000), VirtualLivelockError);
+    });
+  }
+
   it('fires timers by time, then by insertion, and settles promises and immediates between them', async () => {
     const clock = new VirtualClock();
     const seen: string[] = [];

@@ -21,6 +21,14 @@ export class VirtualTimeLimitError extends Error {
   override readonly name = 'VirtualTimeLimitError';
 }
 
+/** Something goes on and on without waiting for anything: no time passes, and none ever will. */
+export class VirtualLivelockError extends Error {
+  override readonly name = 'VirtualLivelockError';
+}
+
+/** Far more than any honest burst of work at one instant. */
+const MOST_STEPS_AT_ONE_INSTANT = 20_000;
+
 interface VirtualTimer extends HeapEntry {
   readonly callback: () => void;
 }
@@ -36,6 +44,7 @@ export class VirtualClock implements Clock {
   #wallOffsetMs: number;
   #driving = false;
   #steps = 0;
+  #stepsAtThisInstant = 0;
 
   constructor(options: { startMs?: number } = {}) {
     this.#wallOffsetMs = options.startMs ?? Date.UTC(2026, 0, 1);
@@ -186,14 +195,26 @@ export class VirtualClock implements Clock {
         this.#nextImmediate = 0;
       }
       if (callback === undefined) continue;
+      this.#standStill();
       callback();
       return true;
     }
     const timer = this.#timers.peek();
     if (timer === undefined || timer.dueMs > untilMs) return false;
     this.#timers.pop();
-    if (timer.dueMs > this.#monotonicMs) this.#monotonicMs = timer.dueMs;
+    if (timer.dueMs > this.#monotonicMs) {
+      this.#monotonicMs = timer.dueMs;
+      this.#stepsAtThisInstant = 0;
+    } else this.#standStill();
     timer.callback();
     return true;
+  }
+
+  #standStill(): void {
+    this.#stepsAtThisInstant += 1;
+    if (this.#stepsAtThisInstant <= MOST_STEPS_AT_ONE_INSTANT) return;
+    throw new VirtualLivelockError(
+      `${MOST_STEPS_AT_ONE_INSTANT} steps at ${this.#monotonicMs} ms of virtual time, and no end of it`,
+    );
   }
 }

@@ -13,7 +13,7 @@ import {
   volumeAttachments,
 } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
-import { claimNameOf } from '../api/volumes.ts';
+import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
 import type { World } from './world.ts';
 
@@ -43,12 +43,22 @@ export function expectations(world: World): string[] {
     if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) waits.push(`claim ${key} is not bound`);
   }
   for (const pod of allPods) {
+    // On a silent node nothing ends and nothing begins.
+    if (world.silent.has(pod.spec.nodeName ?? pod.spec.nodeSelector?.['kubernetes.io/hostname'] ?? ''))
+      continue;
+    // As in Kubernetes, a pod that was given up with its node stays ended, should the node come back.
+    if (isTerminated(pod) && losesNodes(world)) continue;
     if (pod.metadata.deletionTimestamp) waits.push(`pod ${keyOf(pod)} is being deleted`);
     else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
       waits.push(`pod ${keyOf(pod)} is not running`);
     }
   }
   return waits;
+}
+
+/** Users take nodes away in this world. */
+function losesNodes({ plan }: World): boolean {
+  return plan.steps.some(({ deed }) => deed.do === 'delete-node' || deed.do === 'out-of-service');
 }
 
 interface Known {
@@ -61,6 +71,10 @@ interface Known {
 /** Nothing that users did stands in its way. */
 function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean {
   for (const podVolume of pod.spec.volumes ?? []) {
+    const handle = podVolume.csi?.volumeHandle;
+    // Somebody else has the volume: at most one of the two can run.
+    if (handle && allPods.some((other) => other !== pod && inlineHandles(other).includes(handle)))
+      return false;
     const name = claimNameOf(pod, podVolume);
     if (name === undefined) continue;
     const key = `${pod.metadata.namespace}/${name}`;
@@ -75,7 +89,6 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean
     const volume = volumes.get(claim.spec.volumeName ?? '');
     if (volume?.metadata.deletionTimestamp) return false;
     if (claim.spec.accessModes?.includes('ReadWriteMany')) continue;
-    // Somebody else has the volume: at most one of the two can run.
     const rivals = allPods.filter((other) => other !== pod && claimKeys(other).includes(key));
     if (rivals.length > 0) return false;
   }
@@ -101,6 +114,10 @@ function claimKeys(pod: Pod): string[] {
     const name = claimNameOf(pod, volume);
     return name === undefined ? [] : [`${pod.metadata.namespace}/${name}`];
   });
+}
+
+function inlineHandles({ spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap(({ csi }) => csi?.volumeHandle ?? []);
 }
 
 /** What is left of what users deleted, in words. */

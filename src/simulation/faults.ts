@@ -36,6 +36,7 @@ export const EVENT_FAULTS = [
   'storage-lies',
   'node-reboot',
   'node-lost',
+  'node-silent',
   'lease-stall',
   'clock-jump',
   'user-deletes',

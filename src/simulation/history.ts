@@ -73,8 +73,11 @@ export type StorageChange =
   | 'unpublished'
   | 'rebooted';
 
-/** Faults; then none, and everything must become as users want it; then users delete everything and nothing may stay. */
-export type Phase = 'faults' | 'converge' | 'delete' | 'end';
+/**
+ * Faults; then none, and everything must become as users want it, again once a silent node is back; then users delete
+ * everything and nothing may stay.
+ */
+export type Phase = 'faults' | 'converge' | 'return' | 'delete' | 'end';
 
 /** Without its time, which the history gives it. */
 export type News = Entry extends infer E ? (E extends Entry ? Omit<E, 'atMs'> : never) : never;

@@ -1,8 +1,9 @@
-// One world from one number: which drivers with which capabilities, how many nodes, which classes, what users do when,
-// and what breaks when. Made before anything runs, so that a failing run can be repeated with less of it.
+// One world from one number: which drivers with which capabilities, how many nodes, which classes, what users do when
+// (plan-steps.ts), and what breaks when. Made before anything runs, so that a failing run can be repeated with less of it.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault, Strike } from './faults.ts';
+import { planSteps } from './plan-steps.ts';
 
 export interface DriverPlan {
   readonly name: string;
@@ -45,6 +46,8 @@ export type Deed =
       node?: string;
       inline?: string;
       ephemeral?: string;
+      /** A driver whose volume that is there already is used without a claim. */
+      existing?: string;
     }
   | { do: 'delete-pod'; name: string; graceSeconds: number }
   | { do: 'delete-claim'; name: string }
@@ -54,7 +57,10 @@ export type Deed =
   | { do: 'delete-volume-of'; name: string }
   | { do: 'delete-secret'; className: string }
   | { do: 'delete-class'; className: string }
-  | { do: 'delete-node'; node: string };
+  | { do: 'delete-node'; node: string }
+  /** What an administrator does about a node that is silent: ends its pods by force, or vouches that nothing runs there. */
+  | { do: 'evacuate'; node: string }
+  | { do: 'out-of-service'; node: string };
 
 export type Step = { readonly atMs: number; readonly deed: Deed };
 
@@ -91,7 +97,11 @@ export interface PlanOptions {
 export const DRIVER_SHAPES = ['full', 'no-attach', 'no-stage', 'bare', 'topology'] as const;
 export type DriverShape = (typeof DRIVER_SHAPES)[number];
 
-const FAULTS_MS = 120_000;
+/** With what comes after it, a seed is five minutes long. */
+const FAULTS_MS = 290_000;
+/** Long enough for a volume to be torn from a silent node: it takes six minutes of silence after the last pod is gone. */
+const SILENT_FAULTS_MS = 600_000;
+const SILENT_SHARE = 0.05;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
@@ -101,20 +111,24 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     zone: index % 2 === 0 ? 'a' : 'b',
   }));
   const classes = drivers.flatMap((driver) => planClasses(driver, shape));
+  const silent = planSilence({ drivers, nodes }, random.fork('silence'));
+  const faultsMs = silent ? SILENT_FAULTS_MS : FAULTS_MS;
+  const world = { drivers, nodes, classes, faultsMs };
+  const events = planEvents(world, random.fork('events'));
   return {
     seed,
     drivers,
     nodes,
     classes,
-    steps: planSteps({ drivers, nodes, classes }, random.fork('users')),
-    events: planEvents({ drivers, nodes, classes }, random.fork('events')),
-    faultsMs: FAULTS_MS,
+    steps: planSteps({ ...world, silent }, random.fork('users')),
+    events: silent ? [silent, ...events].sort((a, b) => a.atMs - b.atMs) : events,
+    faultsMs,
     intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
   };
 }
 
 /** Small worlds find most: what goes wrong with many goes wrong with two, and sooner. */
-function oneOf(random: SeededRandom, choices: readonly number[]): number {
+export function oneOf(random: SeededRandom, choices: readonly number[]): number {
   return choices[random.int(choices.length)] ?? 1;
 }
 
@@ -158,78 +172,22 @@ function planClasses(driver: DriverPlan, random: SeededRandom): ClassPlan[] {
   ];
 }
 
-type Shape = Pick<Plan, 'drivers' | 'nodes' | 'classes'>;
-
-function planSteps({ drivers, nodes, classes }: Shape, random: SeededRandom): Step[] {
-  const steps: Step[] = [];
-  const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
-  const add = (atMs: number, deed: Deed): void =>
-    void steps.push({ atMs: Math.min(Math.round(atMs), FAULTS_MS - 1), deed });
-  const groups = oneOf(random, [1, 1, 2, 2, 3]);
-  for (let group = 0; group < groups; group++) {
-    const startMs = random.int(FAULTS_MS / 2);
-    const className = pick(classes).name;
-    const kind = random.next();
-    const base = `${'abc'[group]}`;
-    if (kind < 0.12) {
-      add(startMs, { do: 'create-set', name: `${base}-set`, className, replicas: 1 + random.int(2) });
-      if (random.next() < 0.6) {
-        add(startMs + random.int(60_000), { do: 'scale-set', name: `${base}-set`, replicas: random.int(3) });
-      }
-      continue;
-    }
-    if (kind < 0.24) {
-      const inline = drivers.find(({ ephemeral }) => ephemeral);
-      const extra = inline && random.next() < 0.5 ? { inline: inline.name } : { ephemeral: className };
-      add(startMs, { do: 'create-pod', name: `${base}-pod`, claims: [], ...extra });
-      if (random.next() < 0.6) {
-        add(startMs + random.int(60_000), {
-          do: 'delete-pod',
-          name: `${base}-pod`,
-          graceSeconds: random.int(4),
-        });
-      }
-      continue;
-    }
-    const mode: AccessMode =
-      random.next() < 0.75 ? 'ReadWriteOnce' : pick(['ReadWriteMany', 'ReadWriteOncePod'] as const);
-    const claim = `${base}-claim`;
-    add(startMs, { do: 'create-claim', name: claim, className, mode });
-    let atMs = startMs;
-    const rounds = 1 + random.int(3);
-    for (let round = 0; round < rounds; round++) {
-      const pod = `${base}-pod${round}`;
-      atMs += random.int(8_000);
-      const insists = random.next() < 0.3;
-      // Where topology decides, a user who insists may ask for the impossible.
-      const node = insists && !drivers.some(({ topology }) => topology) ? { node: pick(nodes).name } : {};
-      add(atMs, { do: 'create-pod', name: pod, claims: [claim], ...node });
-      if (random.next() < 0.75 || round < rounds - 1) {
-        // Sometimes before anything is mounted, sometimes long after.
-        atMs += random.next() < 0.5 ? random.int(3_000) : random.int(40_000);
-        add(atMs, { do: 'delete-pod', name: pod, graceSeconds: pick([0, 1, 1, 5, 30]) });
-      }
-    }
-    if (random.next() < 0.5) {
-      atMs += random.int(10_000) - 5_000;
-      add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
-      if (random.next() < 0.4)
-        add(atMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode });
-    }
-  }
-  const worst = random.next();
-  const whenMs = random.int(FAULTS_MS);
-  if (worst < 0.08) add(whenMs, { do: 'delete-volume-of', name: 'a-claim' });
-  else if (worst < 0.14) add(whenMs, { do: 'delete-secret', className: pick(classes).name });
-  else if (worst < 0.18) add(whenMs, { do: 'delete-class', className: pick(classes).name });
-  else if (worst < 0.23) add(whenMs, { do: 'delete-node', node: pick(nodes).name });
-  return steps
-    .map((step, index) => [step, index] as const)
-    .sort(([a, i], [b, j]) => a.atMs - b.atMs || i - j)
-    .map(([step]) => step);
+/** Where volumes are tied to a zone, those of a lost node cannot go anywhere. */
+function planSilence(
+  { drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>,
+  random: SeededRandom,
+): EventPlan | undefined {
+  const isChosen = random.next() < SILENT_SHARE;
+  const atMs = 20_000 + random.int(100_000);
+  const node = nodes[random.int(nodes.length)];
+  if (!isChosen || !node || nodes.length < 2 || drivers.some(({ topology }) => topology)) return undefined;
+  return { id: 'node-silent', atMs, fault: 'node-silent', target: node.name, forMs: 0 };
 }
 
-function planEvents({ drivers, nodes }: Shape, random: SeededRandom): EventPlan[] {
+function planEvents(
+  { drivers, nodes, faultsMs }: Pick<Plan, 'drivers' | 'nodes' | 'faultsMs'>,
+  random: SeededRandom,
+): EventPlan[] {
   const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
   const processes = processNames({ drivers, nodes });
   const targets: Record<EventFault, () => string> = {
@@ -241,6 +199,7 @@ function planEvents({ drivers, nodes }: Shape, random: SeededRandom): EventPlan[
     'storage-lies': () => pick(drivers).name,
     'node-reboot': () => pick(nodes).name,
     'node-lost': () => pick(nodes).name,
+    'node-silent': () => pick(nodes).name,
     'lease-stall': () => pick(processes),
     'clock-jump': () => 'wall clock',
     'user-deletes': () => 'user',
@@ -259,12 +218,12 @@ function planEvents({ drivers, nodes }: Shape, random: SeededRandom): EventPlan[
     'lease-stall',
     'clock-jump',
   ];
-  const count = random.int(6);
+  const count = random.int(Math.round(faultsMs / 22_000));
   return Array.from({ length: count }, (_, index) => {
     const fault = pick(kinds);
     return {
       id: `${fault} #${index + 1}`,
-      atMs: random.int(FAULTS_MS),
+      atMs: random.int(faultsMs),
       fault,
       target: targets[fault](),
       forMs: 500 + random.int(40_000),

@@ -1,8 +1,10 @@
-// One seed from start to end: users and faults for two minutes, then no more faults and everything must become as users
-// want it, then users delete everything and nothing may be left. Returns what was violated and the whole history.
+// One seed from start to end: users and faults for five minutes, then no more faults and everything must become as users
+// want it, also without a node that has fallen silent, and again when that is back; then users delete everything and
+// nothing may be left. Returns what was violated and the whole history.
 
 import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
+import { VirtualLivelockError } from '../runtime/virtual-clock.ts';
 import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
 import { ALL_FAULTS, type Fault } from './faults.ts';
@@ -55,6 +57,14 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const isOver = (): boolean => history.violations.length > 0;
   createCheckers(world);
   const phase = (name: Phase): void => history.add({ kind: 'phase', phase: name });
+  const advance = async (): Promise<void> => {
+    try {
+      await clock.advance(LOOK_MS);
+    } catch (error) {
+      if (!(error instanceof VirtualLivelockError)) throw error;
+      history.violate('hot-loop', `something goes on and on: ${error.message}`);
+    }
+  };
   const untilRest = async (rule: string, left: () => string[]): Promise<void> => {
     const startedMs = clock.monotonicMs();
     while (!isOver() && left().length > 0) {
@@ -62,7 +72,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
         history.violate(rule, left().join('; '));
         return;
       }
-      await clock.advance(LOOK_MS);
+      await advance();
     }
   };
 
@@ -71,13 +81,18 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   world.startAll();
   for (const { atMs, deed } of plan.steps) clock.setTimeout(() => world.users.act(deed), atMs);
   for (const event of plan.events) clock.setTimeout(() => happen(world, event), event.atMs);
-  for (let ms = 0; ms < plan.faultsMs && !isOver(); ms += LOOK_MS) await clock.advance(LOOK_MS);
+  for (let ms = 0; ms < plan.faultsMs && !isOver(); ms += LOOK_MS) await advance();
 
   if (!isOver()) {
     world.heal();
     await world.users.repair();
     phase('converge');
     await untilRest('convergence', () => expectations(world));
+    if (!isOver() && world.silent.size > 0) {
+      phase('return');
+      await world.endSilence();
+      await untilRest('convergence', () => expectations(world));
+    }
   }
   if (!isOver()) {
     phase('delete');
@@ -144,6 +159,9 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
     case 'node-lost':
       world.holdDown(`node-${target}`);
       later(() => world.letUp(`node-${target}`));
+      return;
+    case 'node-silent':
+      world.silence(target);
       return;
     case 'lease-stall':
       world.setStalled(target, true);

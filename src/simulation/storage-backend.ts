@@ -44,6 +44,11 @@ export interface NodeStorage {
   readonly zone: string;
 }
 
+/** Of the volume that every driver's storage has from the start; nobody made it by a claim, nobody may delete it. */
+export function existingHandle(driver: string): string {
+  return `${driver.split('.')[0]}-existing`;
+}
+
 const GIB = 1n << 30n;
 export const ZONE_KEY = 'topology.sim.berth/zone';
 
@@ -70,6 +75,16 @@ export class StorageBackend {
     this.#random = init.random;
     this.#history = init.history;
     this.#controller = this.#serve({ controller: this.#controllerOperations() });
+    const id = existingHandle(this.plan.name);
+    this.volumes.set(id, {
+      id,
+      name: '',
+      bytes: GIB,
+      isShared: false,
+      zone: this.plan.topology ? 'a' : '',
+      attached: new Set(),
+      lingering: new Set(),
+    });
   }
 
   get controller(): CsiTransport {
@@ -124,7 +139,7 @@ export class StorageBackend {
   /** What is left at the end; `volume` is set where it is only the volume itself. */
   *remains(): Generator<{ text: string; volume: string }> {
     for (const { id, name, attached } of this.volumes.values()) {
-      yield { text: `volume ${id} (${name})`, volume: id };
+      if (id !== existingHandle(this.plan.name)) yield { text: `volume ${id} (${name})`, volume: id };
       for (const node of attached) yield { text: `volume ${id} attached to ${node}`, volume: '' };
     }
     for (const { storage } of this.#nodes.values()) {

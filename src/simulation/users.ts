@@ -16,11 +16,13 @@ import {
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
 import type { KubeClient } from '../runtime/kube.ts';
-import { isAlreadyExists, KubeError } from '../runtime/kube-error.ts';
+import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube-error.ts';
 import type { History } from './history.ts';
 import { type ClassPlan, type Deed, type Plan, SECRET_KINDS } from './plan.ts';
+import { existingHandle } from './storage-backend.ts';
 
 const NAMESPACE = 'default';
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const SECRETS_NAMESPACE = 'kube-system';
 
 /** Every secret of every simulated world starts with it. */
@@ -35,15 +37,22 @@ export class Users {
   readonly #kube: KubeClient;
   readonly #history: History;
   readonly #plan: Plan;
+  readonly #isSilent: (node: string) => boolean;
   /** Their deeds are not to be in each other's way: one after the other. */
   #turn: Promise<void> = Promise.resolve();
   readonly #missingSecrets = new Set<string>();
   readonly #missingClasses = new Set<string>();
 
-  constructor(kube: KubeClient, history: History, plan: Plan) {
-    this.#kube = kube;
-    this.#history = history;
-    this.#plan = plan;
+  constructor(ports: {
+    kube: KubeClient;
+    history: History;
+    plan: Plan;
+    isSilent: (node: string) => boolean;
+  }) {
+    this.#kube = ports.kube;
+    this.#history = ports.history;
+    this.#plan = ports.plan;
+    this.#isSilent = ports.isSilent;
   }
 
   /** Drivers' objects, classes and secrets: there before anything runs. */
@@ -73,6 +82,15 @@ export class Users {
     for (const each of this.#plan.classes)
       if (this.#missingClasses.has(each.name)) await this.#createClass(each);
     this.#missingClasses.clear();
+  }
+
+  /** The node is back: nobody vouches any longer that nothing runs there. */
+  async welcome(node: string): Promise<void> {
+    try {
+      await this.#setOutOfService(node, false);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   async deleteEverything(): Promise<void> {
@@ -146,7 +164,32 @@ export class Users {
       case 'delete-node':
         await kube.delete(nodes, { name: deed.node });
         return;
+      case 'evacuate':
+        if (this.#isSilent(deed.node)) await this.#evacuate(deed.node);
+        return;
+      case 'out-of-service':
+        if (this.#isSilent(deed.node)) await this.#setOutOfService(deed.node, true);
+        return;
     }
+  }
+
+  async #evacuate(node: string): Promise<void> {
+    const { items } = await this.#kube.list(pods, {
+      namespace: NAMESPACE,
+      fieldSelector: `spec.nodeName=${node}`,
+    });
+    for (const { metadata } of items) {
+      const name = { name: metadata.name, namespace: NAMESPACE };
+      await this.#kube.delete(pods, name, { gracePeriodSeconds: 0 });
+    }
+  }
+
+  async #setOutOfService(name: string, isOut: boolean): Promise<void> {
+    const node = await this.#kube.get(nodes, { name });
+    const others = (node.spec?.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE);
+    const taints = isOut ? [...others, { key: OUT_OF_SERVICE, effect: 'NoExecute' }] : others;
+    if (taints.length === (node.spec?.taints ?? []).length) return;
+    await this.#kube.patch(nodes, { name }, { spec: { taints } }, { type: 'merge' });
   }
 
   async #createClass(plan: ClassPlan): Promise<void> {
@@ -203,6 +246,14 @@ function podDraft(deed: Extract<Deed, { do: 'create-pod' }>): Draft<Pod> {
           name: `v${index}`,
           persistentVolumeClaim: { claimName },
         })),
+        ...(deed.existing
+          ? [
+              {
+                name: 'existing',
+                csi: { driver: deed.existing, volumeHandle: existingHandle(deed.existing) },
+              },
+            ]
+          : []),
         ...(deed.inline ? [{ name: 'inline', csi: { driver: deed.inline } }] : []),
         ...(deed.ephemeral
           ? [

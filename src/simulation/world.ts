@@ -95,6 +95,8 @@ export class World {
   readonly log: Log;
   readonly #random: SeededRandom;
   readonly #mutation: Partial<Mutation>;
+  /** Nodes that stay down until `endSilence`. */
+  readonly silent = new Set<string>();
   readonly #heldDown = new Set<string>();
   readonly #stalled = new Set<string>();
   #calls = 0;
@@ -135,7 +137,12 @@ export class World {
     const hasSecrets = options.plan.classes.some(({ secrets }) => secrets);
     this.log = options.log ?? (hasSecrets ? watchedLog(this.history) : silentLog);
     this.admin = server.client(server.adminUser);
-    this.users = new Users(this.admin, this.history, this.plan);
+    this.users = new Users({
+      kube: this.admin,
+      history: this.history,
+      plan: this.plan,
+      isSilent: (node) => this.silent.has(node),
+    });
     const backends = this.plan.drivers.map(
       (plan) =>
         new StorageBackend({
@@ -198,8 +205,23 @@ export class World {
   }
 
   letUp(name: string): void {
+    if (this.silent.has(name.replace(/^node-/, ''))) return;
     this.#heldDown.delete(name);
     this.start(name);
+  }
+
+  /** The machine runs, with all that is mounted there; nobody hears of it any more. */
+  silence(node: string): void {
+    this.silent.add(node);
+    this.holdDown(`node-${node}`);
+  }
+
+  async endSilence(): Promise<void> {
+    for (const node of [...this.silent]) {
+      this.silent.delete(node);
+      await this.users.welcome(node);
+      this.letUp(`node-${node}`);
+    }
   }
 
   setStalled(name: string, isStalled: boolean): void {
@@ -217,6 +239,7 @@ export class World {
       backend.lieMs = 0;
     }
     this.#heldDown.clear();
+    for (const node of this.silent) this.#heldDown.add(`node-${node}`);
     // A node that somebody took out of the cluster comes back when its agent is started again.
     for (const name of this.nodes.keys()) {
       if (!this.server.reader.get(kinds.nodes, { name })) this.crash(`node-${name}`, 0);

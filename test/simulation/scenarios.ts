@@ -61,6 +61,8 @@ const claim = (seconds: number, name = 'a'): Step =>
   at(seconds, { do: 'create-claim', name, className: NOW.name, mode: 'ReadWriteOnce' });
 const pod = (seconds: number, name = 'p', more: { node?: string } = {}): Step =>
   at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
+const existing = (seconds: number, name: string, node: string): Step =>
+  at(seconds, { do: 'create-pod', name, claims: [], existing: FULL.name, node });
 const podGone = (seconds: number, name = 'p', graceSeconds = 1): Step =>
   at(seconds, { do: 'delete-pod', name, graceSeconds });
 const claimGone = (seconds: number): Step => at(seconds, { do: 'delete-claim', name: 'a' });
@@ -119,6 +121,75 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     faults: [],
     seeds: 5,
+  },
+  {
+    name: 'the intent on a deleted claim is taken off, the answer is lost, and the provisioner dies soon after',
+    was: 'found here: it asked once more without the intent and died, or found a new claim of that name and span',
+    plan: plan({
+      steps: [claim(1), claimGone(1.2), claim(9)],
+      events: [event(14, 'process-crash', 'provisioner-d1-0', 5)],
+      script: [
+        { fault: 'csi-slow', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 1 },
+        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 },
+        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 3 },
+        ...[2, 3, 4].map(
+          (nth): Strike => ({
+            fault: 'kube-lost-after',
+            process: 'provisioner-d1-0',
+            call: 'update persistentvolumeclaims',
+            nth,
+          }),
+        ),
+      ],
+    }),
+    faults: ['process-crash'],
+    seeds: 30,
+  },
+  {
+    name: 'a node falls silent for good, and its pod is moved by force',
+    was: 'Kubernetes: volumes that stay with a lost node for ever, or are torn from one that only paused',
+    plan: plan({
+      nodes: 2,
+      steps: [
+        claim(1),
+        pod(2, 'p', { node: 'n1' }),
+        at(90, { do: 'evacuate', node: 'n1' }),
+        pod(95, 'q', { node: 'n2' }),
+      ],
+      events: [event(20, 'node-silent', 'n1', 0)],
+      intensity: 1,
+    }),
+    faults: ['node-silent', 'csi-slow', 'csi-lost-after', 'kube-lost-after', 'watch-late'],
+    seeds: 10,
+  },
+  {
+    name: 'a silent node is out of service, as its administrator says',
+    was: 'Kubernetes: six minutes of waiting for a machine that everybody knows is off',
+    plan: plan({
+      nodes: 2,
+      steps: [
+        claim(1),
+        pod(2, 'p', { node: 'n1' }),
+        at(80, { do: 'out-of-service', node: 'n1' }),
+        pod(85, 'q', { node: 'n2' }),
+      ],
+      events: [event(20, 'node-silent', 'n1', 0)],
+      intensity: 1,
+    }),
+    faults: ['node-silent', 'csi-lost-after', 'kube-lost-after'],
+    seeds: 10,
+  },
+  {
+    name: 'a volume that is there already is used without a claim, on one node after the other',
+    was: 'inline volumes: attached to two nodes at once, because nothing but their pods tells of them',
+    plan: plan({
+      nodes: 2,
+      steps: [existing(1, 'p', 'n1'), podGone(20, 'p', 0), existing(20.5, 'q', 'n2'), podGone(60, 'q')],
+      events: [event(18, 'process-crash', 'control-plane', 3)],
+      intensity: 2,
+    }),
+    faults: ['process-crash', 'csi-slow', 'csi-lost-after', 'watch-late', 'kube-lost-after'],
+    seeds: 20,
   },
   {
     name: 'a Node is deleted while it has a volume, and its agent starts again',

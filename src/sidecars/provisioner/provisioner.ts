@@ -92,6 +92,8 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
       calls,
       made: new VolumesMade({ informers, driver: driver.name, clock }),
       unrecorded: new UnrecordedVolumes(),
+      answered: new Set(),
+      settling: new Map(),
       gate: new RetryGate({ clock, random, policy: backoff }),
       capacityChanged,
       releaseSource: (claim, signal) => snapshots.releaseSourceOf(claim, signal),

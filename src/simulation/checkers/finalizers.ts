@@ -41,7 +41,8 @@ export function finalizerChecker({ violate }: Rules): Checker {
     if (plural === 'volumeattachments') {
       const { spec } = before as VolumeAttachment;
       if (finalizer !== attacherFinalizer(spec.attacher)) return;
-      const handle = volumes.get(spec.source.persistentVolumeName ?? '')?.spec.csi?.volumeHandle;
+      const inline = spec.source.inlineVolumeSource?.volumeSource.csi.volumeHandle;
+      const handle = inline ?? volumes.get(spec.source.persistentVolumeName ?? '')?.spec.csi?.volumeHandle;
       if (attached.has(`${handle} ${spec.nodeName}`))
         say('VolumeAttachment', key, finalizer, 'its volume is attached');
     } else if (plural === 'persistentvolumes') lostByVolume(key, before as PersistentVolume, finalizer);

@@ -30,6 +30,8 @@ export const RULES = {
   'deleted-retained': 'no volume is deleted whose class said to keep it',
   'two-nodes': 'a volume for one node is never attached to two, nor staged or published on two',
   'call-order': 'attach, stage, publish and back: no step before the one that it stands on',
+  'forced-detach':
+    'a volume is torn from a silent node after six minutes without a pod there, or when somebody vouches',
   'pod-early': 'a node lets a pod go only when nothing is published for it',
   'one-in-flight': 'one component has at most one call under way for one volume',
   'finalizer-early': 'no finalizer goes before what it protects',

@@ -3,13 +3,17 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import type { CallFacts, Entry } from '../history.ts';
+import { existingHandle } from '../storage-backend.ts';
 import type { Checker, Rules } from './index.ts';
+import { Silence } from './silence.ts';
 
 interface State {
   attached: Set<string>;
   staged: Set<string>;
   /** Node to target paths. */
   published: Map<string, Set<string>>;
+  /** Nodes that it was torn from: what they still have mounted is of no use to them. */
+  torn: Set<string>;
 }
 
 export function volumeStateChecker({ plan, violate }: Rules): Checker {
@@ -17,6 +21,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   const claims = new Map<string, PersistentVolumeClaim>();
   const volumes = new Map<string, PersistentVolume>();
   const nodes = new Set<string>();
+  const silence = new Silence({ claims, volumes });
   const gonePods = new Set<string>();
   /** UIDs of pods whose object went while something was published for them. */
   const abandoned = new Set<string>();
@@ -24,7 +29,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   const stateOf = (id: string): State => {
     let state = states.get(id);
     if (state === undefined) {
-      state = { attached: new Set(), staged: new Set(), published: new Map() };
+      state = { attached: new Set(), staged: new Set(), published: new Map(), torn: new Set() };
       states.set(id, state);
     }
     return state;
@@ -49,8 +54,10 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       return;
     }
     const state = stateOf(entry.volume);
-    if (change === 'attached') state.attached.add(node);
-    else if (change === 'detached') state.attached.delete(node);
+    if (change === 'attached') {
+      state.attached.add(node);
+      state.torn.delete(node);
+    } else if (change === 'detached') state.attached.delete(node);
     else if (change === 'staged') state.staged.add(node);
     else if (change === 'unstaged') state.staged.delete(node);
     else if (change === 'published') {
@@ -61,12 +68,13 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       ...state.staged,
       ...[...state.published.keys()].filter((each) => isPublished(state, each)),
     ]);
+    for (const each of state.torn) users.delete(each);
     if (users.size > 1 && driverOf.get(entry.driver)?.attaches && !isShared(entry.volume)) {
       violate('two-nodes', `volume ${entry.volume} is in use on ${[...users].sort().join(' and ')}`);
     }
   }
 
-  function arrived(call: CallFacts, actor: string): void {
+  function arrived(call: CallFacts, actor: string, atMs: number): void {
     const { method, volume, node } = call;
     const driver = driverOf.get(call.driver);
     const state = stateOf(volume);
@@ -82,9 +90,13 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
         return;
       }
       case 'ControllerUnpublishVolume':
-        // A node that is gone from the cluster cannot be waited for.
-        if (usedOn(state, node) && nodes.has(node))
+        if (!usedOn(state, node)) return;
+        // A node that is gone from the cluster cannot be waited for, a silent one not for ever.
+        if (!nodes.has(node) || silence.mayForce(volume, node, atMs)) state.torn.add(node);
+        else if (silence.isReady(node))
           say('call-order', `from ${node}, where it is still staged or published`);
+        else
+          say('forced-detach', `from ${node}, which has not been silent for six minutes since its last pod`);
         return;
       case 'NodeStageVolume':
         if (driver?.attaches && !state.attached.has(node))
@@ -104,6 +116,8 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   }
 
   function checkDelete(id: string, state: State, say: (rule: string, why: string) => void): void {
+    if (id === existingHandle(plan.drivers.find(({ short }) => id.startsWith(`${short}-`))?.name ?? ''))
+      say('deleted-retained', 'nobody made it by a claim');
     if (state.attached.size > 0) say('deleted-in-use', `while attached to ${[...state.attached].join(', ')}`);
     // What is staged without being attached nobody outside of its node knows of; nor what a user tore from its pod.
     for (const [node, paths] of state.published) {
@@ -144,9 +158,10 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       podGone(gone.uid);
     }
     if (entry.kind === 'storage') changed(entry);
-    else if (entry.kind === 'delivered') arrived(entry.call, entry.actor);
+    else if (entry.kind === 'delivered') arrived(entry.call, entry.actor, entry.atMs);
     else if (entry.kind === 'api') {
       const { plural, key, after } = entry;
+      silence.take(entry);
       const kept =
         plural === 'persistentvolumes' ? volumes : plural === 'persistentvolumeclaims' ? claims : undefined;
       if (kept) {

@@ -1,6 +1,7 @@
 // Writes the intent on a claim and takes it off again: the provisioning finalizer, and beside it a digest of the
-// request, by which a later process knows whether it asks for the same. Each is one write that carries the version it
-// was decided from, so that it fails when the claim has changed. (A whole update costs the server less than a patch.)
+// request, by which a later process knows whether it asks for the same, and how often the driver was asked. Each is one
+// write that carries the version it was decided from, so that it fails when the claim has changed. (A whole update costs
+// the server less than a patch.)
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import type { Metadata } from '../../../api/object.ts';
@@ -14,12 +15,38 @@ import type { KubeClient } from '../../../runtime/kube.ts';
 import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
 import { hasFinalizer } from '../../common/finalizers.ts';
 
+/** A change of the claim wakes its loop; this is for a watch that is silent. */
+export const CHANGED_MS = 1_000;
+
 /** Somebody else may write the claim in between, but not for ever. */
 const MOST_ATTEMPTS = 5;
 
 /** The request that the intent on this claim was written for. */
 export function intendedDigest(claim: PersistentVolumeClaim): string | undefined {
-  return claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST];
+  return claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST]?.split(' ')[0];
+}
+
+/** How often the driver may have been asked since the intent was written. */
+export function timesAsked(claim: PersistentVolumeClaim): number {
+  const [digest, times = 1] = claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST]?.split(' ') ?? [];
+  return digest === undefined ? 0 : Number(times);
+}
+
+/**
+ * The claim on which the intent stands, and will stay until this process takes it off; undefined when it has changed
+ * since it was read. To be called before the driver is asked once more: a removal of the intent that was sent before,
+ * by this process or the one before it, and whose answer was lost may have happened, or may be on its way still. This
+ * write fails in the first case and makes that fail in the second.
+ */
+export async function renewIntent(
+  kube: KubeClient,
+  claim: PersistentVolumeClaim,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim | undefined> {
+  const text = `${intendedDigest(claim) ?? ''} ${timesAsked(claim) + 1}`;
+  const annotations = { ...claim.metadata.annotations, [ANN_PROVISIONING_REQUEST]: text };
+  const metadata: Metadata = { ...claim.metadata, annotations };
+  return write(kube, { ...claim, metadata }, signal);
 }
 
 /**
@@ -38,8 +65,16 @@ export async function recordIntent(
     finalizers: [...finalizers, FINALIZER_PROVISIONING],
     annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: digest },
   };
+  return write(kube, { ...claim, metadata }, signal);
+}
+
+async function write(
+  kube: KubeClient,
+  claim: PersistentVolumeClaim,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim | undefined> {
   try {
-    return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { brief: true, signal });
+    return await kube.update(persistentVolumeClaims, claim, { brief: true, signal });
   } catch (error) {
     // Invalid: the claim is being deleted and takes no new finalizers.
     if (isConflict(error) || isInvalid(error) || isNotFound(error)) return undefined;

@@ -17,6 +17,7 @@ import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop
 import { hasFinalizer } from '../../common/finalizers.ts';
 import type { NodeOwner } from '../node-deployment/node-owner.ts';
 import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
+import { timesAsked } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
 import { decideClaim } from './decide-claim.ts';
 import { followClaim, followOrphan, followRecorded } from './follow-claim.ts';
@@ -55,8 +56,10 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     added: look,
     updated: (_before, after) => look(after),
     deleted: (claim) => {
-      if (work.unrecorded.get(keyOf(claim))) loop.add(keyOf(claim));
+      if (work.unrecorded.of(keyOf(claim), claim.metadata.uid)) loop.add(keyOf(claim));
       work.gate.forget(claim.metadata.uid);
+      work.answered.delete(claim.metadata.uid);
+      work.settling.delete(claim.metadata.uid);
       graceUntilMs.delete(claim.metadata.uid);
       settleLater.delete(keyOf(claim));
       node?.forget(claim.metadata.uid);
@@ -69,14 +72,18 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     const claim = work.claims.get(key);
-    const remembered = work.unrecorded.get(key);
-    if (remembered && remembered.claimUid !== claim?.metadata.uid) {
-      const outcome = await followOrphan(work, key, remembered, signal);
-      // A new claim of the same name has its turn right after.
-      if (claim) loop.add(key);
-      return outcome;
+    const outcomes = [claim ? await reconcileClaim(key, claim, signal) : done];
+    for (const orphan of work.unrecorded.orphansOf(key, claim?.metadata.uid)) {
+      outcomes.push(await followOrphan(work, key, orphan, signal));
     }
-    if (!claim) return done;
+    return soonest(outcomes);
+  }
+
+  async function reconcileClaim(
+    key: string,
+    claim: PersistentVolumeClaim,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const className = storageClassOf(claim);
     const storageClass = className ? classes.get(className) : undefined;
     const volumeName = volumeNameFor(claim.metadata.uid, naming);
@@ -88,9 +95,18 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
       storageClass,
       ...(node && { node: { name: node.name, takesImmediate: node.takesImmediate } }),
     });
-    if (remembered && (step.do === 'settle' || step.do === 'await-binding')) {
-      const outcome = await followRecorded(work, claim, remembered, signal);
-      if (outcome) return outcome;
+    const reschedule = work.settling.get(claim.metadata.uid);
+    if (reschedule !== undefined && (step.do === 'follow' || step.do === 'provision')) {
+      // What there was to find out is known; only the write that says so has failed.
+      await settle(work, claim, { reschedule, signal });
+      return requeueAfter(0, 'nothing is left of the last attempt');
+    }
+    const remembered = work.unrecorded.of(key, claim.metadata.uid);
+    const mayBeAsking = remembered || (timesAsked(claim) > 1 && !work.answered.has(claim.metadata.uid));
+    if (mayBeAsking && (step.do === 'settle' || step.do === 'await-binding')) {
+      const outcome = await followRecorded(work, claim, storageClass, signal);
+      // The claim was written: it comes again.
+      return outcome ?? requeueAfter(0, 'its volume is certain');
     }
     switch (step.do) {
       case 'nothing':
@@ -153,4 +169,13 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
 /** Something may be left to do: it has no volume yet, or its intent still stands. */
 function isOpen(claim: PersistentVolumeClaim): boolean {
   return !claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING);
+}
+
+function soonest(outcomes: readonly Outcome[]): Outcome {
+  let first: Outcome = done;
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'done') continue;
+    if (first.kind === 'done' || outcome.delayMs < first.delayMs) first = outcome;
+  }
+  return first;
 }

@@ -30,6 +30,10 @@ export interface ClaimWork {
   claims: ReadYourWrites<PersistentVolumeClaim>;
   made: VolumesMade;
   unrecorded: UnrecordedVolumes;
+  /** UIDs of claims about which the driver's last answer to this process left nothing open. */
+  answered: Set<string>;
+  /** UIDs of claims whose intent is to go, and may have gone already; whether they are to be given back to the scheduler. */
+  settling: Map<string, boolean>;
   gate: RetryGate;
   /** A volume of this class was made, or could not be: what is left has changed. */
   capacityChanged(className: string): void;
@@ -64,9 +68,12 @@ export async function settle(
   claim: PersistentVolumeClaim,
   options: { reschedule?: boolean; signal: AbortSignal },
 ): Promise<void> {
+  const { uid } = claim.metadata;
+  work.unrecorded.delete(keyOf(claim), uid);
+  work.settling.set(uid, options.reschedule ?? false);
   const settled = await dropIntent(work.kube, claim, options);
   if (settled) work.claims.wrote(settled);
-  work.unrecorded.delete(keyOf(claim), claim.metadata.uid);
+  work.settling.delete(uid);
 }
 
 export function labelsOf(claim: PersistentVolumeClaim): { class: string; source: string } {

@@ -11,7 +11,7 @@ import { isNotFound } from '../../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest, type SecretlessRequest } from '../planning/create-volume-request.ts';
-import { intendedDigest } from './claim-intent.ts';
+import { CHANGED_MS, intendedDigest, renewIntent } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
 import type { UnrecordedVolume } from './unrecorded-volumes.ts';
 import { createFailure } from './volume-calls.ts';
@@ -54,9 +54,12 @@ export async function followClaim(
         `If you know that there is none, remove the finalizer ${FINALIZER_PROVISIONING}`,
     );
   }
+  const renewed = await renewIntent(work.kube, claim, signal);
+  if (!renewed) return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
   const ending = await findAndDelete(work, repeat, signal);
+  work.claims.wrote(renewed);
   if (ending.kind === 'uncertain') return again(ending.why);
-  await settle(work, claim, { signal });
+  await settle(work, renewed, { signal });
   work.gate.forget(uid);
   work.log.info('No volume is left of a claim that is gone', { claim: keyOf(claim), how: ending.how });
   return done;
@@ -89,23 +92,36 @@ export async function followOrphan(
 }
 
 /**
- * The PersistentVolume exists, and yet a call of this process for the same volume got no certain answer: it was repeated
- * because nobody could know that the first had been recorded. Until it is certain, it may make another volume as soon as
- * this one is deleted. Undefined once it is.
+ * The PersistentVolume exists, and yet a call for the same volume, of this process or of the one before it, got no
+ * certain answer: it was repeated because nobody could know that the first had been recorded. Until it is certain, it may
+ * make another volume as soon as this one is deleted. Undefined once it is.
  */
 export async function followRecorded(
   work: ClaimWork,
   claim: PersistentVolumeClaim,
-  repeated: UnrecordedVolume,
+  storageClass: StorageClass | undefined,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const { uid } = claim.metadata;
   const waitMs = work.gate.waitMs(uid, 'recorded');
   if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
   const again = (why: string): Outcome => requeueAfter(work.gate.failed(uid, 'recorded', false), why);
+  let repeated: Repeat;
+  try {
+    repeated = await repeatOf(work, claim, storageClass, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ClaimProblem || error instanceof SecretError)) throw error;
+    const why = `cannot find out whether a second volume is being made for it: ${error.message}`;
+    work.recorder.event(claim, 'Warning', 'ProvisioningCleanupFailed', why);
+    return again(why);
+  }
+  const renewed = await renewIntent(work.kube, claim, signal);
+  if (!renewed) return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
+  work.claims.wrote(renewed);
   try {
     const made = await work.calls.create(repeated.request, repeated.secrets, signal);
-    const { volumeName } = repeated.plan;
+    const { volumeName } = repeated;
     const recorded = await work.kube.get(persistentVolumes, { name: volumeName }, { signal });
     if (made && made.volumeId !== recorded.spec.csi?.volumeHandle) {
       await work.calls.delete(made.volumeId, repeated.secrets, signal);
@@ -116,6 +132,7 @@ export async function followRecorded(
     if (!noVolume) return again(`a call for its volume may be going on: ${messageOf(error)}`);
   }
   work.unrecorded.delete(keyOf(claim), uid);
+  work.answered.add(uid);
   work.gate.forget(uid);
   return undefined;
 }

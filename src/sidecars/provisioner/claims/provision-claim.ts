@@ -20,7 +20,7 @@ import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
 import { persistentVolume } from '../planning/persistent-volume.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
-import { intendedDigest, recordIntent } from './claim-intent.ts';
+import { CHANGED_MS, intendedDigest, recordIntent, renewIntent } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, labelsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
 import { isRecorded } from './follow-claim.ts';
 import { createFailure } from './volume-calls.ts';
@@ -75,7 +75,7 @@ export async function provisionClaim(
   }
   const { plan } = planned;
   const intended = await withIntent(work, claim, plan, signal);
-  if (!intended) return requeueAfter(CATCH_UP_MS, 'the claim changed, and the cache does not show it yet');
+  if (!intended) return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
   // An earlier attempt may have ended between the driver's answer and ours to it: asking again could only do harm.
   if (intended.earlier !== 'none' && (await isRecorded(work, plan.volumeName, claim.metadata.uid, signal))) {
     return requeueAfter(CATCH_UP_MS, 'its volume is recorded, and the cache does not show it yet');
@@ -110,7 +110,9 @@ async function withIntent(
   signal: AbortSignal,
 ): Promise<Pick<Attempt, 'claim' | 'earlier'> | undefined> {
   if (hasFinalizer(claim, FINALIZER_PROVISIONING)) {
-    return { claim, earlier: intendedDigest(claim) === plan.digest ? 'the same' : 'something else' };
+    const earlier = intendedDigest(claim) === plan.digest ? 'the same' : 'something else';
+    const renewed = await renewIntent(work.kube, claim, signal);
+    return renewed && { claim: work.claims.wrote(renewed), earlier };
   }
   const intended = await recordIntent(work.kube, claim, plan.digest, signal);
   return intended && { claim: work.claims.wrote(intended), earlier: 'none' };
@@ -131,12 +133,14 @@ async function askDriver(attempt: Attempt, startMs: number): Promise<Outcome> {
     unrecorded.set(keyOf(claim), { claimUid: claim.metadata.uid, plan, request, secrets });
   }
   let volume: Volume | undefined;
+  work.answered.delete(claim.metadata.uid);
   try {
     volume = await work.calls.create(request, secrets, signal);
   } catch (error) {
     signal.throwIfAborted();
     return refusedByDriver(attempt, error);
   }
+  work.answered.add(claim.metadata.uid);
   const check = checkVolume(volume, plan, (handle) => work.made.ownerOf(handle, plan.volumeName));
   switch (check.kind) {
     case 'nameless':

@@ -14,23 +14,26 @@ export interface UnrecordedVolume {
 }
 
 export class UnrecordedVolumes {
-  readonly #byKey = new Map<string, UnrecordedVolume>();
-
-  /** By the claim's key; of another incarnation of the claim, too. */
-  get(key: string): UnrecordedVolume | undefined {
-    return this.#byKey.get(key);
-  }
+  /** By the claim's key, then by its UID: a claim may be made anew while that of the last one is uncertain. */
+  readonly #byKey = new Map<string, Map<string, UnrecordedVolume>>();
 
   of(key: string, claimUid: string): UnrecordedVolume | undefined {
-    const found = this.#byKey.get(key);
-    return found?.claimUid === claimUid ? found : undefined;
+    return this.#byKey.get(key)?.get(claimUid);
+  }
+
+  /** Those of earlier claims of this name; `claimUid` is the one that there is now. */
+  orphansOf(key: string, claimUid: string | undefined): UnrecordedVolume[] {
+    return [...(this.#byKey.get(key)?.values() ?? [])].filter((each) => each.claimUid !== claimUid);
   }
 
   set(key: string, volume: UnrecordedVolume): void {
-    this.#byKey.set(key, volume);
+    const ofKey = this.#byKey.get(key) ?? new Map<string, UnrecordedVolume>();
+    this.#byKey.set(key, ofKey.set(volume.claimUid, volume));
   }
 
   delete(key: string, claimUid: string): void {
-    if (this.#byKey.get(key)?.claimUid === claimUid) this.#byKey.delete(key);
+    const ofKey = this.#byKey.get(key);
+    ofKey?.delete(claimUid);
+    if (ofKey?.size === 0) this.#byKey.delete(key);
   }
 }

@@ -1,0 +1,133 @@
+// What users do in one world, and when: groups of deeds about one claim, one set or one pod each, now and then something
+// at the worst moment, and what an administrator does about a node that has fallen silent.
+
+import type { SeededRandom } from '../runtime/random.ts';
+import { type AccessMode, type Deed, type EventPlan, oneOf, type Plan, type Step } from './plan.ts';
+
+type World = Pick<Plan, 'drivers' | 'nodes' | 'classes' | 'faultsMs'> & { silent: EventPlan | undefined };
+
+const GROUP_NAMES = 'abcdefghijkl';
+/** About the time that a group takes: none begins later than this before the end. */
+const GROUP_MS = 60_000;
+
+export function planSteps(world: World, random: SeededRandom): Step[] {
+  const steps: Step[] = [];
+  const add = (atMs: number, deed: Deed): void =>
+    void steps.push({ atMs: Math.min(Math.round(atMs), world.faultsMs - 1), deed });
+  const groups = oneOf(random, [2, 3, 4, 4, 5, 7]);
+  for (let group = 0; group < groups; group++) {
+    const startMs = random.int(world.faultsMs - GROUP_MS);
+    planGroup(world, GROUP_NAMES[group] ?? 'z', startMs, random, add);
+  }
+  const worstMoments = Math.round(world.faultsMs / 145_000);
+  for (let moment = 0; moment < worstMoments; moment++) planWorst(world, random, add);
+  if (world.silent) planEvacuation(world, world.silent, groups, random, add);
+  return steps
+    .map((step, index) => [step, index] as const)
+    .sort(([a, i], [b, j]) => a.atMs - b.atMs || i - j)
+    .map(([step]) => step);
+}
+
+type Add = (atMs: number, deed: Deed) => void;
+
+function planGroup(world: World, base: string, startMs: number, random: SeededRandom, add: Add): void {
+  const { drivers, classes } = world;
+  const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
+  const className = pick(classes).name;
+  const kind = random.next();
+  if (kind < 0.12) {
+    add(startMs, { do: 'create-set', name: `${base}-set`, className, replicas: 1 + random.int(2) });
+    if (random.next() < 0.6) {
+      add(startMs + random.int(60_000), { do: 'scale-set', name: `${base}-set`, replicas: random.int(3) });
+    }
+    return;
+  }
+  if (kind < 0.24) {
+    const inline = drivers.find(({ ephemeral }) => ephemeral);
+    const extra = inline && random.next() < 0.5 ? { inline: inline.name } : { ephemeral: className };
+    add(startMs, { do: 'create-pod', name: `${base}-pod`, claims: [], ...extra });
+    if (random.next() < 0.6) {
+      const graceSeconds = random.int(4);
+      add(startMs + random.int(60_000), { do: 'delete-pod', name: `${base}-pod`, graceSeconds });
+    }
+    return;
+  }
+  if (kind < 0.32) {
+    const existing = pick(drivers).name;
+    planPods(world, { base, startMs, volumes: { claims: [], existing } }, random, add);
+    return;
+  }
+  const mode: AccessMode =
+    random.next() < 0.75 ? 'ReadWriteOnce' : pick(['ReadWriteMany', 'ReadWriteOncePod'] as const);
+  const claim = `${base}-claim`;
+  add(startMs, { do: 'create-claim', name: claim, className, mode });
+  const endMs = planPods(world, { base, startMs, volumes: { claims: [claim] } }, random, add);
+  if (random.next() < 0.5) {
+    const atMs = endMs + random.int(10_000) - 5_000;
+    add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
+    if (random.next() < 0.4)
+      add(atMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode });
+  }
+}
+
+/** Pods that come one after the other, or together, for the same volume. Says when the last of it happens. */
+function planPods(
+  { drivers, nodes }: World,
+  group: { base: string; startMs: number; volumes: { claims: readonly string[]; existing?: string } },
+  random: SeededRandom,
+  add: Add,
+): number {
+  const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
+  let atMs = group.startMs;
+  const rounds = 1 + random.int(3);
+  for (let round = 0; round < rounds; round++) {
+    const name = `${group.base}-pod${round}`;
+    atMs += random.int(8_000);
+    const insists = random.next() < 0.3;
+    // Where topology decides, a user who insists may ask for the impossible.
+    const node = insists && !drivers.some(({ topology }) => topology) ? { node: pick(nodes).name } : {};
+    add(atMs, { do: 'create-pod', name, ...group.volumes, ...node });
+    if (random.next() < 0.75 || round < rounds - 1) {
+      // Sometimes before anything is mounted, sometimes long after.
+      atMs += random.next() < 0.5 ? random.int(3_000) : random.int(40_000);
+      add(atMs, { do: 'delete-pod', name, graceSeconds: pick([0, 1, 1, 5, 30]) });
+    }
+  }
+  return atMs;
+}
+
+function planWorst({ nodes, classes, faultsMs }: World, random: SeededRandom, add: Add): void {
+  const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
+  const worst = random.next();
+  const whenMs = random.int(faultsMs);
+  if (worst < 0.08) add(whenMs, { do: 'delete-volume-of', name: `${pick(['a', 'b', 'c'])}-claim` });
+  else if (worst < 0.14) add(whenMs, { do: 'delete-secret', className: pick(classes).name });
+  else if (worst < 0.18) add(whenMs, { do: 'delete-class', className: pick(classes).name });
+  else if (worst < 0.23) add(whenMs, { do: 'delete-node', node: pick(nodes).name });
+}
+
+/** Sooner or later somebody gives the silent node up, and wants what ran there to run elsewhere. */
+function planEvacuation(
+  { nodes, faultsMs }: World,
+  { target, atMs }: EventPlan,
+  groups: number,
+  random: SeededRandom,
+  add: Add,
+): void {
+  const vouches = random.next() < 0.25;
+  const whenMs = atMs + 60_000 + random.int(faultsMs - atMs - 120_000);
+  add(whenMs, { do: vouches ? 'out-of-service' : 'evacuate', node: target });
+  const others = nodes.filter(({ name }) => name !== target);
+  for (let group = 0; group < groups; group++) {
+    const other = others[random.int(others.length)];
+    if (!other || random.next() < 0.3) continue;
+    const base = GROUP_NAMES[group] ?? 'z';
+    const name = `${base}-moved`;
+    add(whenMs + random.int(30_000), {
+      do: 'create-pod',
+      name,
+      claims: [`${base}-claim`],
+      node: other.name,
+    });
+  }
+}
