@@ -8,8 +8,8 @@ import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import type { Reader } from './pipeline.ts';
 
 const KEPT_MS = 3_600_000;
-/** The store is in memory: some 20 MB of news are enough. */
-const MOST_KEPT = 5_000;
+/** The store is in memory: some 10 MB of news are enough. */
+const MOST_KEPT = 2_500;
 /** Removals under way at once. */
 const AT_ONCE = 50;
 /** Removal in batches costs less than a timer an event. */

@@ -1,5 +1,5 @@
 // Keeps the roots of the nodes in memory: what a node writes there describes mounts, which end with the machine anyway.
-// On a disk a third of a volume's life would be spent waiting for its journal. Survives the process that made it, as the
+// On a disk much of a volume's life would be spent waiting for its journal. Survives the process that made it, as the
 // mounts do; what an earlier process left on disk stays where it is.
 
 import { mkdir, readdir } from 'node:fs/promises';

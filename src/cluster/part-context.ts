@@ -13,6 +13,9 @@ import { tracedLog } from './trace/traced-log.ts';
 import type { WritesUnderWay } from './trace/writes-under-way.ts';
 import { unreadMetrics } from './unread-metrics.ts';
 
+/** A cluster has a dozen that tell events, and few objects at a time. */
+const REMEMBERED = 256;
+
 export interface PartContext {
   server: ApiServer;
   book: TraceBook;
@@ -44,7 +47,8 @@ export function partPorts(
     kube,
     log,
     metrics,
-    recorderFor: (component) => createEventRecorder({ kube, clock, random, log, metrics, component, signal }),
+    recorderFor: (component) =>
+      createEventRecorder({ kube, clock, random, log, metrics, component, signal, remembered: REMEMBERED }),
     connect: (address) => tracedConnection(connectCsi({ address, clock, log }), name, book),
   };
 }

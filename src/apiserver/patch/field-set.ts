@@ -37,10 +37,14 @@ export function parseFields(fields: unknown): FieldSet {
   return set;
 }
 
+/** Most of what is recorded are leaves, and all leaves are the same. */
+const LEAF: Record<string, unknown> = Object.freeze({});
+
 /** The `fieldsV1` form: a leaf is `{}`, a member with children says so with ".". Edges are sorted. */
 export function formatFields(set: FieldSet): Record<string, unknown> {
+  if (set.children.size === 0) return LEAF;
   const fields: Record<string, unknown> = {};
-  if (set.member && set.children.size > 0) fields['.'] = {};
+  if (set.member) fields['.'] = LEAF;
   for (const edge of [...set.children.keys()].sort()) {
     fields[edge] = formatFields(set.children.get(edge) ?? emptySet());
   }

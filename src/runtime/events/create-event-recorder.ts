@@ -27,6 +27,8 @@ import {
 /** Of all event writes of a process. The official sidecars send up to 5 requests a second of any kind by default. */
 const DEFAULT_BUDGET = { burst: 100, perSecond: 10 };
 const LONGEST_QUEUE = 1000;
+/** As client-go. */
+const DEFAULT_REMEMBERED = 4096;
 /** client-go's pace and patience when the server does not take an event. */
 const RETRY_MS = 10_000;
 const MOST_ATTEMPTS = 12;
@@ -41,6 +43,8 @@ export interface EventRecorderOptions extends EventSource {
   log: Log;
   metrics?: Metrics;
   budget?: { burst: number; perSecond: number };
+  /** Of how many objects and events it is known what was said already. */
+  remembered?: number;
   /** Once it aborts nothing more is written or retried; what waits is dropped. For the end without a last word. */
   signal?: AbortSignal;
 }
@@ -59,6 +63,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const book = new EventBook({
     clock,
     longestQueue: LONGEST_QUEUE,
+    remembered: options.remembered ?? DEFAULT_REMEMBERED,
     onForgotten: () => count.dropped('forgotten'),
   });
   const inFlight = new Set<Promise<void>>();

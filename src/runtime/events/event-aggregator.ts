@@ -7,15 +7,18 @@ import { LruMap } from './lru-map.ts';
 
 const MOST_MESSAGES = 10;
 const INTERVAL_MS = 600_000;
-const REMEMBERED = 4096;
 
 export interface EventAggregator {
   /** The remark to record, and the key under which its repetitions are counted. */
   aggregate(remark: Remark): { remark: Remark; key: string };
 }
 
-export function createEventAggregator(clock: Pick<Clock, 'monotonicMs'>): EventAggregator {
-  const seen = new LruMap<string, { messages: Set<string>; lastMs: number }>(REMEMBERED);
+export function createEventAggregator(options: {
+  clock: Pick<Clock, 'monotonicMs'>;
+  remembered: number;
+}): EventAggregator {
+  const { clock, remembered } = options;
+  const seen = new LruMap<string, { messages: Set<string>; lastMs: number }>(remembered);
   return {
     aggregate(remark) {
       const nowMs = clock.monotonicMs();

@@ -8,7 +8,6 @@ import { createEventAggregator } from './event-aggregator.ts';
 import { type Remark, subjectKey, truncateMessage } from './event-record.ts';
 import { LruMap } from './lru-map.ts';
 
-const REMEMBERED = 4096;
 /** client-go's: so many writes about an object at once, then one in five minutes. */
 const SPAM = { burst: 25, perSecond: 1 / 300 };
 /** How soon a count may be written again: doubling from the first to the last. */
@@ -41,15 +40,16 @@ export class EventBook {
   readonly #longestQueue: number;
   readonly #due = new TimerHeap<Entry>();
   readonly #entries: LruMap<string, Entry>;
-  readonly #spam = new LruMap<string, TokenBucket>(REMEMBERED);
+  readonly #spam: LruMap<string, TokenBucket>;
   readonly #aggregator;
 
   /** `onForgotten` hears of events that were pushed out before they were written. */
-  constructor(options: { clock: Clock; longestQueue: number; onForgotten: () => void }) {
+  constructor(options: { clock: Clock; longestQueue: number; remembered: number; onForgotten: () => void }) {
     this.#clock = options.clock;
     this.#longestQueue = options.longestQueue;
-    this.#aggregator = createEventAggregator(options.clock);
-    this.#entries = new LruMap(REMEMBERED, (entry) => {
+    this.#aggregator = createEventAggregator(options);
+    this.#spam = new LruMap(options.remembered);
+    this.#entries = new LruMap(options.remembered, (entry) => {
       if (entry.index < 0) return;
       this.#due.remove(entry);
       options.onForgotten();
