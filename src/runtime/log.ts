@@ -1,7 +1,6 @@
 // The log of a process: JSON lines, or one readable line each when a person is looking; and one kept in memory, for tests
 // and the simulation. All go through `loggable`, so none can show a secret.
 
-import { inspect } from 'node:util';
 import { loggable } from './loggable.ts';
 import type { Clock, Log, LogFields } from './ports.ts';
 
@@ -106,6 +105,8 @@ export function textOf({ message, fields }: LogLine): string {
 function fieldText(key: string, value: unknown): string {
   if (typeof value === 'string') return /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
   if (key === 'err' && typeof value === 'object' && value !== null) return JSON.stringify(errorText(value));
+  // Not imported: Node's view of `util` for `import` loads worker threads and more, 3 MB.
+  const { inspect } = process.getBuiltinModule('node:util');
   return oneLine(inspect(value, { breakLength: Number.POSITIVE_INFINITY, compact: true, depth: 10 }));
 }
 

@@ -1,10 +1,11 @@
 // A value that does not show: as text, as JSON, in `util.inspect`, in a template or a concatenation it is
 // `[redacted]`. The content lives in a private field, out of reach of everything but `reveal`.
 
-import { inspect } from 'node:util';
 import type { SecretValue } from './ports.ts';
 
 export const REDACTED = '[redacted]';
+/** `util.inspect.custom`, without loading `util`. */
+const inspected = Symbol.for('nodejs.util.inspect.custom');
 
 class HiddenValue<T> implements SecretValue<T> {
   readonly #content: T;
@@ -33,7 +34,7 @@ class HiddenValue<T> implements SecretValue<T> {
     return REDACTED;
   }
 
-  [inspect.custom](): string {
+  [inspected](): string {
     return REDACTED;
   }
 }

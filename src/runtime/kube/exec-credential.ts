@@ -1,7 +1,6 @@
 // Runs a credential plugin and reads the ExecCredential it prints. Without a terminal: a plugin that must ask its user
 // something is refused. Its output is secret and never quoted; what it says on stderr is its own error message and is.
 
-import { execFile } from 'node:child_process';
 import { type ExecConfig, KubeConfigError } from './kube-config.ts';
 
 export interface ExecCredential {
@@ -106,8 +105,10 @@ function hint(exec: ExecConfig, error: unknown): string {
   return missing && exec.installHint ? `. ${exec.installHint}` : '';
 }
 
-const run: RunCommand = (command, args, env) =>
-  new Promise((resolve, reject) => {
+const run: RunCommand = async (command, args, env) => {
+  // Few kubeconfigs name a plugin.
+  const { execFile } = await import('node:child_process');
+  return new Promise((resolve, reject) => {
     const child = execFile(
       command,
       [...args],
@@ -124,3 +125,4 @@ const run: RunCommand = (command, args, env) =>
     );
     child.stdin?.end();
   });
+};
