@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../src/api/kinds.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../src/api/kinds.ts';
+import { keyOf, type Resource } from '../src/api/object.ts';
 import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
@@ -95,8 +96,17 @@ async function connect(kubeconfig: string) {
     await volumeCache.waitFor(`pvc-${claim.metadata.uid}`, (volume) => volume === undefined);
     return publishedMs;
   };
+  /** Objects that the lives should have taken along. */
+  const left = async (): Promise<string[]> => {
+    const kinds: Resource[] = [pods, persistentVolumeClaims, persistentVolumes, volumeAttachments];
+    const found = await Promise.all(
+      kinds.map(async (kind) => (await kube.list(kind)).items.map((item) => `${kind.kind} ${keyOf(item)}`)),
+    );
+    return found.flat();
+  };
   return {
     lifecycle,
+    left,
     async close() {
       stop.abort();
       await kube.close();
@@ -131,11 +141,22 @@ async function sustained(
       };
     },
     async stop() {
+      const left = [...(await client.left()), ...volumesMountedBelow(directory)];
       await client.close();
       await stopUp(up);
       await options.stop?.();
+      if (left.length > 0) throw new Error(`${left.length} things are left, as ${left[0]}`);
     },
   };
+}
+
+/** Without the memory that berth up gives its nodes for as long as it runs. */
+function volumesMountedBelow(directory: string): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => !line.includes(' - tmpfs berth '))
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((path) => path.startsWith(`${directory}/`));
 }
 
 /** The value that this share of all values is not above. */

@@ -109,7 +109,17 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
       }, BOOKMARK_PERIOD_MS);
     };
 
-    const queue = new WatchQueue(start, store.revision, pump);
+    let woken = false;
+    // The changes of one commit come one by one and at once: they leave together.
+    const wake = (): void => {
+      if (woken) return;
+      woken = true;
+      queueMicrotask(() => {
+        woken = false;
+        pump();
+      });
+    };
+    const queue = new WatchQueue(start, store.revision, wake);
     response.on('drain', () => {
       blocked = false;
       timers.stall?.cancel();
