@@ -50,6 +50,8 @@ export type StartCandidate<T extends FlagTable> = (context: {
 export interface Candidate {
   /** One measured round. */
   round(): Promise<Round>;
+  /** After each round, outside of what is measured: what a round leaves to be done must not fall into another's. */
+  rest?(): Promise<void>;
   /** Processes, by name and id, whose processor time and memory are measured beside this one's. */
   readonly processes?: Readonly<Record<string, number>>;
   stop?(): Promise<void> | void;
@@ -120,6 +122,7 @@ export async function measure<T extends FlagTable>(options: MeasureOptions<T>): 
       for (const { name, candidate } of running) {
         progress(`warm-up ${i + 1}/${options.warmups}: ${name}`);
         await candidate.round();
+        await candidate.rest?.();
       }
     }
     for (let i = 0; i < options.repeats; i++) {
@@ -128,6 +131,7 @@ export async function measure<T extends FlagTable>(options: MeasureOptions<T>): 
         for (const [figure, value] of Object.entries(await measureRound(candidate, benchmark.operation))) {
           figures[figure] = [...(figures[figure] ?? []), value];
         }
+        await candidate.rest?.();
       }
     }
   } finally {

@@ -25,7 +25,7 @@ import {
 } from './event-record.ts';
 
 /** Of all event writes of a process. The official sidecars send up to 5 requests a second of any kind by default. */
-const DEFAULT_BUDGET = { burst: 100, perSecond: 10 };
+const DEFAULT_BUDGET = { burst: 25, perSecond: 10 };
 const LONGEST_QUEUE = 1000;
 /** As client-go. */
 const DEFAULT_REMEMBERED = 4096;
