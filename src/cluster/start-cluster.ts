@@ -67,7 +67,7 @@ export interface Cluster {
 }
 
 /** Those who follow are in this process, or near: they are never far behind, and memory is a laptop's. */
-const HISTORY = { maxChanges: 2_000, maxBytes: 4 * 1024 * 1024 };
+const HISTORY = { maxChanges: 1_000, maxBytes: 2 * 1024 * 1024 };
 
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
 export async function startCluster(given: ClusterOptions): Promise<Cluster> {

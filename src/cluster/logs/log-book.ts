@@ -6,7 +6,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 
 /** What is told only from here up is for whoever debugs a part itself, and costs too much to keep always. */
 const VERBOSITY = 2;
-const LONGEST = 4_000;
+const LONGEST = 2_000;
 
 export interface KeptLine extends LogLine {
   atMs: number;
