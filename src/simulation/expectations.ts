@@ -29,6 +29,10 @@ export function expectations(world: World): string[] {
   const classOf = (claim: PersistentVolumeClaim) =>
     reader.get(storageClasses, { name: claim.spec.storageClassName ?? '' });
 
+  // On a silent node nothing ends and nothing begins.
+  const isStuck = ({ spec }: Pod): boolean =>
+    world.silent.has(spec.nodeName ?? spec.nodeSelector?.['kubernetes.io/hostname'] ?? '');
+
   for (const [key, claim] of claims) {
     if (claim.metadata.deletionTimestamp) {
       if (!allPods.some((pod) => claimKeys(pod).includes(key))) waits.push(`claim ${key} is being deleted`);
@@ -38,14 +42,16 @@ export function expectations(world: World): string[] {
     const storageClass = classOf(claim);
     if (storageClass === undefined) continue;
     const isAwaited = allPods.some(
-      (pod) => claimKeys(pod).includes(key) && !pod.metadata.deletionTimestamp && !isPlacedBefore(pod, claim),
+      (pod) =>
+        claimKeys(pod).includes(key) &&
+        !pod.metadata.deletionTimestamp &&
+        !isPlacedBefore(pod, claim) &&
+        !isStuck(pod),
     );
     if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) waits.push(`claim ${key} is not bound`);
   }
   for (const pod of allPods) {
-    // On a silent node nothing ends and nothing begins.
-    if (world.silent.has(pod.spec.nodeName ?? pod.spec.nodeSelector?.['kubernetes.io/hostname'] ?? ''))
-      continue;
+    if (isStuck(pod)) continue;
     // As in Kubernetes, a pod that was given up with its node stays ended, should the node come back.
     if (isTerminated(pod) && losesNodes(world)) continue;
     if (pod.metadata.deletionTimestamp) waits.push(`pod ${keyOf(pod)} is being deleted`);

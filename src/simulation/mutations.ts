@@ -2,6 +2,7 @@
 // somebody who does to the API what a broken component would; the components themselves know nothing of them.
 
 import {
+  type Node,
   nodes,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -17,6 +18,7 @@ import {
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
 } from '../api/well-known.ts';
+import { Controller } from '../csi/generated/csi/v1/csi_pb.ts';
 import type { DescMethodUnary } from '../csi/protobuf/descriptor.ts';
 import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
 import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube.ts';
@@ -401,6 +403,37 @@ export const MUTATIONS = {
         next({ ...request, secrets: kept.get(request.volumeId) ?? request.secrets }),
       );
     },
+  },
+  'torn-at-once': {
+    what: 'volumes are torn from a node as soon as it is silent',
+    rule: 'forced-detach',
+    start(world) {
+      const isSilent = (node: Node | undefined): boolean =>
+        node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'Unknown') ??
+        false;
+      world.server.reader.subscribe(nodes, (before, after) => {
+        if (!after || isSilent(before) || !isSilent(after)) return;
+        for (const { metadata, spec } of world.server.reader.list(volumeAttachments)) {
+          if (spec.nodeName !== after.metadata.name) continue;
+          world.clock.setTimeout(() => {
+            world.admin.delete(volumeAttachments, { name: metadata.name }).catch(() => {});
+          }, 1);
+        }
+      });
+    },
+  },
+  'existing-deleted': {
+    what: 'a volume that nobody made by a claim is deleted once nobody uses it',
+    rule: 'deleted-retained',
+    process: 'attacher',
+    csi: (inner) =>
+      onCall(inner, 'ControllerUnpublishVolume', async (request, next) => {
+        const answer = await next(request);
+        const { volumeId } = request as { volumeId: string };
+        if (volumeId.endsWith('-existing'))
+          await inner.call(Controller.method.deleteVolume, { volumeId }, { timeoutMs: 60_000 });
+        return answer;
+      }),
   },
   'claim-rebound': {
     what: 'two claims end up with one volume',
