@@ -400,6 +400,12 @@ test('no connection: whoever waits is told, each once, and the next attempt may 
   );
 });
 
+test('a target that Node refuses before it tries', async () => {
+  await using pool = poolFor(65_536);
+  await assert.rejects(ask(pool, '/a').end, { code: 'ERR_SOCKET_BAD_PORT' });
+  await assert.rejects(ask(pool, '/b').end, { code: 'ERR_SOCKET_BAD_PORT' });
+});
+
 test('a server that accepts and never shakes hands', async () => {
   await using server = await startServer(() => {});
   await using pool = poolFor(server.port, {

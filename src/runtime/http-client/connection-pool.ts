@@ -69,14 +69,19 @@ export class ConnectionPool {
   #connect(): void {
     const { maxConnections, ...rest } = this.#options;
     while (this.#connecting < this.#waiting.length && this.#open.size < maxConnections) {
-      this.#connecting++;
-      const connection = new Connection({
-        ...rest,
-        onFree: (free, first) => this.#free(free, first),
-        onGone: (gone, end) => this.#gone(gone, end),
-        onClosed: (gone) => this.#closed(gone),
-      });
-      this.#open.add(connection);
+      try {
+        const connection = new Connection({
+          ...rest,
+          onFree: (free, first) => this.#free(free, first),
+          onGone: (gone, end) => this.#gone(gone, end),
+          onClosed: (gone) => this.#closed(gone),
+        });
+        this.#connecting++;
+        this.#open.add(connection);
+      } catch (error) {
+        // Node refuses some targets before it tries them.
+        this.#waiting.shift()?.onFailure(error as Error);
+      }
     }
   }
 

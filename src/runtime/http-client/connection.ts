@@ -86,7 +86,6 @@ export class Connection implements Flow {
       },
       onData: (bytes) => this.#exchange?.onData(bytes),
     });
-    this.#arm(options.timeouts.connectMs, 'HTTP_CONNECT_TIMEOUT', 'no connection in time');
     this.#socket = openSocket({
       target: options.target,
       session: options.session,
@@ -103,6 +102,7 @@ export class Connection implements Flow {
       this.destroy(closed());
       options.onClosed(this);
     });
+    this.#arm(options.timeouts.connectMs, 'HTTP_CONNECT_TIMEOUT', 'no connection in time');
   }
 
   get exchange(): Exchange | undefined {

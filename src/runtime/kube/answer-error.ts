@@ -162,7 +162,9 @@ function explain(code: string, message: string, { host, source }: Attempt): stri
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       return `${host} does not speak TLS; is the server in ${source} http:// rather than https://? (${code})`;
     case 'HTTP_MALFORMED':
-      return `${host} does not speak HTTP; is the server in ${source} https:// rather than http://? (${code})`;
+      return `${host} does not speak HTTP/1.1; is the server in ${source} https:// rather than http://? (${message})`;
+    case 'HTTP_UNSENDABLE':
+      return message;
   }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_OSSL')) {
     return `TLS with ${host} failed; check the certificates in ${source} (${message})`;
