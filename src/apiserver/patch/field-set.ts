@@ -2,9 +2,12 @@
 // element of a keyed list) and `v:…` (an element of a set). A path is in the set when its node is a member.
 
 export interface FieldSet {
-  member: boolean;
+  readonly member: boolean;
   readonly children: Map<string, FieldSet>;
 }
+
+/** A member without anything below: most of every set, and the same one everywhere. */
+export const LEAF: FieldSet = Object.freeze({ member: true, children: new Map() });
 
 export function emptySet(): FieldSet {
   return { member: false, children: new Map() };
@@ -14,37 +17,38 @@ export function isEmptySet(set: FieldSet): boolean {
   return !set.member && set.children.size === 0;
 }
 
-/** The node at the end of one more edge, made when absent. */
-export function child(set: FieldSet, edge: string): FieldSet {
-  const known = set.children.get(edge);
-  if (known) return known;
-  const made = emptySet();
-  set.children.set(edge, made);
-  return made;
+/** The same set, whose root is a member. */
+export function asMember(set: FieldSet): FieldSet {
+  if (set.member) return set;
+  return set.children.size === 0 ? LEAF : { member: true, children: set.children };
 }
 
 export function parseFields(fields: unknown): FieldSet {
-  const set = emptySet();
-  if (typeof fields !== 'object' || fields === null) return set;
+  if (typeof fields !== 'object' || fields === null) return emptySet();
+  const children = new Map<string, FieldSet>();
+  let member = false;
   for (const [edge, below] of Object.entries(fields)) {
-    if (edge === '.') set.member = true;
-    else {
-      const node = parseFields(below);
-      if (node.children.size === 0) node.member = true;
-      set.children.set(edge, node);
-    }
+    if (edge === '.') member = true;
+    else children.set(edge, parsePart(below));
   }
-  return set;
+  return { member, children };
+}
+
+/** What has nothing below it is a member, whether it says so or not. */
+function parsePart(fields: unknown): FieldSet {
+  if (typeof fields !== 'object' || fields === null || Object.keys(fields).length === 0) return LEAF;
+  const set = parseFields(fields);
+  return set.children.size === 0 ? LEAF : set;
 }
 
 /** Most of what is recorded are leaves, and all leaves are the same. */
-const LEAF: Record<string, unknown> = Object.freeze({});
+const NO_FIELDS: Record<string, unknown> = Object.freeze({});
 
 /** The `fieldsV1` form: a leaf is `{}`, a member with children says so with ".". Edges are sorted. */
 export function formatFields(set: FieldSet): Record<string, unknown> {
-  if (set.children.size === 0) return LEAF;
+  if (set.children.size === 0) return NO_FIELDS;
   const fields: Record<string, unknown> = {};
-  if (set.member) fields['.'] = LEAF;
+  if (set.member) fields['.'] = NO_FIELDS;
   for (const edge of [...set.children.keys()].sort()) {
     fields[edge] = formatFields(set.children.get(edge) ?? emptySet());
   }
@@ -52,6 +56,7 @@ export function formatFields(set: FieldSet): Record<string, unknown> {
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
   const result: FieldSet = { member: a.member || b.member, children: new Map(a.children) };
   for (const [edge, below] of b.children) {
     const known = result.children.get(edge);
@@ -61,6 +66,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
   const result: FieldSet = { member: a.member && b.member, children: new Map() };
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);

@@ -2,7 +2,7 @@
 // are one leaf; what fields an object has, what differs between two, how one is merged into or removed from another.
 
 import type { Schema } from '../schema.ts';
-import { child, emptySet, type FieldSet, isEmptySet } from './field-set.ts';
+import { asMember, emptySet, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
@@ -52,18 +52,16 @@ function propertySchema(schema: Schema | undefined, key: string): Schema | undef
 
 const isElement = (edge: string): boolean => !edge.startsWith('f:');
 
-/** Adds every field of a value to the set. */
-export function collectFields(value: Json | undefined, schema: Schema | undefined, into: FieldSet): void {
+/** Every field of a value. */
+export function fieldsOf(value: Json | undefined, schema: Schema | undefined): FieldSet {
   const parts = partsOf(value, schema);
-  if (!parts || parts.size === 0) {
-    into.member = true;
-    return;
-  }
+  if (!parts || parts.size === 0) return LEAF;
+  const fields = emptySet();
   for (const [edge, part] of parts) {
-    const node = child(into, edge);
-    if (isElement(edge)) node.member = true;
-    collectFields(part, partSchema(schema, edge), node);
+    const below = fieldsOf(part, partSchema(schema, edge));
+    fields.children.set(edge, isElement(edge) ? asMember(below) : below);
   }
+  return fields;
 }
 
 export interface FieldChanges {
@@ -101,7 +99,7 @@ function differences(
     const [oldParts, newParts] = [partsOf(before, schema), partsOf(after, schema)];
     if (oldParts && newParts) return differencesOfLists(oldParts, newParts, schema);
   }
-  return deepEqual(before, after) ? undefined : { changed: { member: true, children: new Map() } };
+  return deepEqual(before, after) ? undefined : { changed: LEAF };
 }
 
 function differencesOfObjects(
@@ -130,8 +128,8 @@ function differencesOfLists(
   for (const edge of new Set([...before.keys(), ...after.keys()])) {
     const below = differences(before.get(edge), after.get(edge), partSchema(schema, edge));
     if (below && isElement(edge)) {
-      if (!before.has(edge) && below.changed) below.changed.member = true;
-      if (!after.has(edge) && below.removed) below.removed.member = true;
+      if (!before.has(edge) && below.changed) below.changed = asMember(below.changed);
+      if (!after.has(edge) && below.removed) below.removed = asMember(below.removed);
     }
     add(found, edge, below);
   }
@@ -147,12 +145,6 @@ function add(found: Differences, edge: string, below: Differences | undefined): 
     found.removed ??= emptySet();
     found.removed.children.set(edge, below.removed);
   }
-}
-
-function fieldsOf(value: Json | undefined, schema: Schema | undefined): FieldSet {
-  const fields = emptySet();
-  collectFields(value, schema, fields);
-  return fields;
 }
 
 /** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */

@@ -7,7 +7,6 @@ import type { Kind, Subresource } from '../kind.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';
 import {
   difference,
-  emptySet,
   equalSets,
   type FieldSet,
   intersection,
@@ -15,7 +14,7 @@ import {
   pathsOf,
   union,
 } from './field-set.ts';
-import { collectFields, compareFields, mergeApplied, removeFields } from './field-walk.ts';
+import { compareFields, fieldsOf, mergeApplied, removeFields } from './field-walk.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 import {
   bodyOf,
@@ -41,9 +40,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
   const { kind, force, subresource, current } = options;
   const applied = checkedPatch(options.patch, kind);
   const schema = kind.schema();
-  const appliedFields = emptySet();
-  collectFields(bodyOf(applied), schema, appliedFields);
-  const fields = owned(appliedFields, kind, subresource);
+  const fields = owned(fieldsOf(bodyOf(applied), schema), kind, subresource);
   if (!current) {
     const created = copyJson(applied);
     const managers: Manager[] = [];
