@@ -78,7 +78,7 @@ async function openCore(options: HostpathOptions): Promise<HostpathCore> {
     can: { ...allCapabilities, ...options.capabilities },
     store,
     records: openRecords(store),
-    files: options.files ?? diskFiles,
+    files: options.files ?? diskFiles(options.clock),
     tools: options.tools ?? linuxFilesystemTools,
     locks:
       options.locks ?? fileLocks(layout.lockFile, { calls: await openSystemCalls(), clock: options.clock }),

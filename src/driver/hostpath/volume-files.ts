@@ -1,14 +1,13 @@
 // What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
 // volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds. Single calls on the state directory are synchronous: handing them to a thread costs several times the
-// call, and what they may have to wait for, the journal, makes the records wait as well. Other people's paths may have to
-// wait for anything, and are left to threads.
+// is gone, succeeds. Other people's paths may have to wait for anything, and are left to threads.
 
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
+import type { Clock } from '../../runtime/ports.ts';
 import { refuse } from '../refuse.ts';
 
 const run = promisify(execFile);
@@ -40,116 +39,148 @@ export interface VolumeFiles {
   removeMountPoint(path: string): Promise<void>;
 }
 
-export const diskFiles: VolumeFiles = {
-  async list(path) {
-    try {
-      return readdirSync(path);
-    } catch (error) {
-      if (isAbsent(error)) return [];
-      throw error;
-    }
-  },
-
-  async kindOf(path) {
-    try {
-      const stats = await lstat(path);
-      if (stats.isDirectory()) return 'directory';
-      if (stats.isFile()) return 'file';
-      if (stats.isBlockDevice()) return 'block';
-      return stats.isSymbolicLink() ? 'symlink' : 'other';
-    } catch (error) {
-      if (isAbsent(error)) return 'absent';
-      throw error;
-    }
-  },
-
-  async makeVolumeDirectory(path) {
-    try {
-      mkdirSync(path);
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    }
-    // mkdir's own mode is cut by the umask.
-    chmodSync(path, 0o777);
-  },
-
-  async makeDirectory(path) {
-    await mkdir(path, { recursive: true, mode: 0o750 });
-  },
-
-  async makeFile(path) {
-    await (await open(path, 'a', 0o640)).close();
-  },
-
-  async makeImage(path, sizeBytes) {
-    await writeFile(path, '', { mode: 0o600 });
-    await truncate(path, Number(sizeBytes));
-  },
-
-  async growImage(path, sizeBytes) {
-    const { size } = await stat(path, { bigint: true });
-    if (size < sizeBytes) await truncate(path, Number(sizeBytes));
-  },
-
-  async copy(from, to) {
-    // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
-    const args = [
-      '--archive',
-      '--reflink=auto',
-      '--sparse=always',
-      '--one-file-system',
-      '-T',
-      '--',
-      from,
-      to,
-    ];
-    try {
-      await run('cp', args, { env: { ...process.env, LC_ALL: 'C' } });
-    } catch (error) {
-      const detail =
-        (error as { stderr?: string }).stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
-      const code = /No space left/.test(detail)
-        ? 'ENOSPC'
-        : /quota exceeded/i.test(detail)
-          ? 'EDQUOT'
-          : 'EIO';
-      throw new MountError({ operation: 'copy', path: from, code, detail, cause: error });
-    }
-  },
-
-  rename,
-
-  async removeTree(path) {
-    // Most are empty by now: one call instead of a walk.
-    if (await diskFiles.removeEmpty(path)) return;
-    await rm(path, { recursive: true, force: true });
-  },
-
-  async removeEmpty(path) {
-    try {
-      rmdirSync(path);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') return false;
-    }
-    return true;
-  },
-
-  async removeMountPoint(path) {
-    try {
-      // Directories first: nearly all are.
-      await rmdir(path);
-    } catch (error) {
-      if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
-      if (errorCode(error) === 'ENOENT') return;
-      if (['ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) {
-        throw refuse.failedPrecondition(
-          `${path} is not empty although nothing is mounted there; it is not removed, in case it is somebody's data`,
-        );
+export function diskFiles(clock: Clock): VolumeFiles {
+  const atOnce = whileFast(clock);
+  const make = atOnce(mkdirSync, mkdir);
+  const removeEmptyDirectory = atOnce(rmdirSync, rmdir);
+  const files: VolumeFiles = {
+    async list(path) {
+      try {
+        return readdirSync(path);
+      } catch (error) {
+        if (isAbsent(error)) return [];
+        throw error;
       }
-      throw error;
-    }
-  },
-};
+    },
+
+    async kindOf(path) {
+      try {
+        const stats = await lstat(path);
+        if (stats.isDirectory()) return 'directory';
+        if (stats.isFile()) return 'file';
+        if (stats.isBlockDevice()) return 'block';
+        return stats.isSymbolicLink() ? 'symlink' : 'other';
+      } catch (error) {
+        if (isAbsent(error)) return 'absent';
+        throw error;
+      }
+    },
+
+    async makeVolumeDirectory(path) {
+      try {
+        await make(path);
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error;
+      }
+      // mkdir's own mode is cut by the umask.
+      chmodSync(path, 0o777);
+    },
+
+    async makeDirectory(path) {
+      await mkdir(path, { recursive: true, mode: 0o750 });
+    },
+
+    async makeFile(path) {
+      await (await open(path, 'a', 0o640)).close();
+    },
+
+    async makeImage(path, sizeBytes) {
+      await writeFile(path, '', { mode: 0o600 });
+      await truncate(path, Number(sizeBytes));
+    },
+
+    async growImage(path, sizeBytes) {
+      const { size } = await stat(path, { bigint: true });
+      if (size < sizeBytes) await truncate(path, Number(sizeBytes));
+    },
+
+    async copy(from, to) {
+      // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
+      const args = [
+        '--archive',
+        '--reflink=auto',
+        '--sparse=always',
+        '--one-file-system',
+        '-T',
+        '--',
+        from,
+        to,
+      ];
+      try {
+        await run('cp', args, { env: { ...process.env, LC_ALL: 'C' } });
+      } catch (error) {
+        const detail =
+          (error as { stderr?: string }).stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
+        const code = /No space left/.test(detail)
+          ? 'ENOSPC'
+          : /quota exceeded/i.test(detail)
+            ? 'EDQUOT'
+            : 'EIO';
+        throw new MountError({ operation: 'copy', path: from, code, detail, cause: error });
+      }
+    },
+
+    rename,
+
+    async removeTree(path) {
+      // Most are empty by now: one call instead of a walk.
+      if (await files.removeEmpty(path)) return;
+      await rm(path, { recursive: true, force: true });
+    },
+
+    async removeEmpty(path) {
+      try {
+        await removeEmptyDirectory(path);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') return false;
+      }
+      return true;
+    },
+
+    async removeMountPoint(path) {
+      try {
+        // Directories first: nearly all are.
+        await rmdir(path);
+      } catch (error) {
+        if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
+        if (errorCode(error) === 'ENOENT') return;
+        if (['ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) {
+          throw refuse.failedPrecondition(
+            `${path} is not empty although nothing is mounted there; it is not removed, in case it is somebody's data`,
+          );
+        }
+        throw error;
+      }
+    },
+  };
+  return files;
+}
+
+// A journal that is being written makes whoever changes a directory wait for milliseconds.
+const SLOW_MS = 1;
+const WARY_MS = 50;
+
+/**
+ * Changes our own directories right here, since handing a call to a thread costs several times the call; and in a thread
+ * for a while after one that took long, when everybody else would have to wait for it.
+ */
+function whileFast(clock: Clock) {
+  let waryUntilMs = 0;
+  return (here: (path: string) => unknown, inThread: (path: string) => Promise<unknown>) =>
+    async (path: string): Promise<void> => {
+      const startMs = clock.monotonicMs();
+      if (startMs < waryUntilMs) {
+        await inThread(path);
+        return;
+      }
+      try {
+        here(path);
+      } finally {
+        const endMs = clock.monotonicMs();
+        if (endMs - startMs > SLOW_MS) waryUntilMs = endMs + WARY_MS;
+      }
+    };
+}
 
 async function isEmptyFile(path: string): Promise<boolean> {
   try {
