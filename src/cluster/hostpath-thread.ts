@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { LogLine } from '../runtime/log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
+import { threadEnvironment } from '../runtime/thread-environment.ts';
 import type { HostpathPlan } from './serve-hostpath.ts';
 
 export interface HostpathThreadData {
@@ -54,6 +55,7 @@ function run(plan: HostpathPlan, log: Log) {
   const workerData: HostpathThreadData = { plan, verbosity: verbosityOf(log) };
   const worker = new Worker(new URL(file, import.meta.url), {
     workerData,
+    env: threadEnvironment(),
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const serving = Promise.withResolvers<void>();

@@ -1,6 +1,7 @@
 // Runs many seeds and gives what became of each, in this thread or in several: seeds have nothing to do with each other.
 
 import { Worker } from 'node:worker_threads';
+import { threadEnvironment } from '../runtime/thread-environment.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './history.ts';
 import type { DriverShape } from './plan.ts';
@@ -43,7 +44,7 @@ export async function* seedResultsInThreads(range: SeedRange, jobs: number): Asy
   let running = jobs;
   const workers = Array.from({ length: jobs }, (_, index) => {
     const own: SeedRange = { ...range, from: range.from + index, step: jobs };
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: own });
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: own, env: threadEnvironment() });
     worker.on('message', (result: SeedResult) => {
       ready.push(result);
       wake();
