@@ -8,7 +8,7 @@ import {
   storageClasses,
   volumeAttachments,
 } from '../../src/api/kinds.ts';
-import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
+import { ANN_SELECTED_NODE, attacherFinalizer, FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../../src/csi/grpc-code.ts';
 import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, type World } from './world.ts';
@@ -226,6 +226,24 @@ test('[PROV-4] an attached volume is not deleted until it is detached', async (t
   await world.admin.delete(volumeAttachments, { name: 'va' });
   await world.volumeGone(name);
   assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-4] a volume that keeps the finalizer of an attacher, as the official one leaves it, is deleted once detached', async (t) => {
+  const world = await provisionerWorld(t);
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  const { name } = volume.metadata;
+  const finalizers = [...(volume.metadata.finalizers ?? []), attacherFinalizer(DRIVER)];
+  await world.admin.patch(persistentVolumes, { name }, { metadata: { finalizers } }, { type: 'merge' });
+  await world.remove('data');
+  // Its storage is gone, and only the attacher keeps the object.
+  await world.volumes.waitFor(name, (each) => each?.metadata.deletionTimestamp !== undefined, within());
+  assert.equal(world.driver.volumes.size, 0);
+  const patch = { metadata: { finalizers: null } };
+  await world.admin.patch(persistentVolumes, { name }, patch, { type: 'merge' });
+  await world.volumeGone(name);
 });
 
 test('[PROV-4] a volume marked Released by hand is not deleted under its claim', async (t) => {

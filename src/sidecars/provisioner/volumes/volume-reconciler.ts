@@ -103,7 +103,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   /** A volume is released a moment before it is detached: only one that stays attached is worth a word. */
   function detachPatienceMs(volume: PersistentVolume): number {
     const key = volume.metadata.name;
-    if (attachedTo(volume) === undefined) {
+    if (!mayBeAttached(volume)) {
       releasedSinceMs.delete(key);
       return 0;
     }
@@ -117,11 +117,10 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
    * The cache of attachments may be behind and not show one. The attacher's finalizer on the volume itself is older than
    * any attachment and stays until the last one is gone, so a volume that is seen released shows it.
    */
-  function attachedTo(volume: PersistentVolume): string | undefined {
-    const attached = attachments?.byIndex(ATTACHED_BY_VOLUME, volume.metadata.name)[0];
-    if (attached) return `node ${attached.spec.nodeName}`;
-    const isHeld = attachments !== undefined && hasFinalizer(volume, attacherFinalizer(driver));
-    return isHeld ? 'a node: the attacher has not let go of it' : undefined;
+  function mayBeAttached(volume: PersistentVolume): boolean {
+    if (attachments === undefined) return false;
+    if (attachments.byIndex(ATTACHED_BY_VOLUME, volume.metadata.name).length > 0) return true;
+    return hasFinalizer(volume, attacherFinalizer(driver));
   }
 
   async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
@@ -166,7 +165,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
 
   async function refuseIfUsed(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { name } = volume.metadata;
-    const attached = attachedTo(volume);
+    const attached = mayBeAttached(volume) ? await attachedTo(name, signal) : undefined;
     if (attached !== undefined) {
       throw new ClaimProblem(`persistentvolume ${name} is still attached to ${attached}`);
     }
@@ -185,6 +184,13 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     throw new ClaimProblem(
       `persistentvolume ${name} is marked Released, but its claim ${claimRef.namespace}/${claimRef.name} exists; not deleting it`,
     );
+  }
+
+  /** By the server's word: the official attacher leaves its finalizer on a volume for as long as that is not deleted. */
+  async function attachedTo(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const { items } = await kube.list(volumeAttachments, { signal });
+    const found = items.find(({ spec }) => spec.source.persistentVolumeName === name);
+    return found && `node ${found.spec.nodeName}`;
   }
 
   async function secretsFor(volume: PersistentVolume, signal: AbortSignal): Promise<CsiSecrets | undefined> {
