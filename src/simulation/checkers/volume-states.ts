@@ -147,8 +147,10 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   let gone = { key: '', uid: '' };
   return (entry) => {
     if (entry.kind === 'write') {
-      const { actor, verb, plural, key } = entry;
+      const { actor, verb, plural, key, outcome } = entry;
       if (!actor.startsWith('node-') || verb !== 'delete' || plural !== 'pods' || key !== gone.key) return;
+      // Somebody else was first.
+      if (!outcome.startsWith('done')) return;
       if (abandoned.has(gone.uid))
         violate('pod-early', `${actor} let pod ${key} go while its volume is published`);
       return;
