@@ -276,6 +276,19 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 3,
   },
   {
+    name: 'the driver goes away while its sidecars ask it who it is',
+    was: 'found here: they ended instead of waiting for it',
+    plan: plan({
+      driver: { replicas: 2 },
+      steps: [claim(20), pod(21)],
+      events: Array.from({ length: 12 }, (_, index) =>
+        event(0.002 + index / 1000, 'driver-down', FULL.name, 1 + index),
+      ),
+    }),
+    faults: ['driver-down'],
+    seeds: 10,
+  },
+  {
     name: 'the storage is full for a while',
     was: 'external-provisioner: claims that are never tried again',
     plan: plan({ steps: [claim(10), pod(11)], events: [event(5, 'storage-full', FULL.name, 60)] }),

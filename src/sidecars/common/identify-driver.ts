@@ -7,10 +7,13 @@ import {
   type PluginCapabilities,
   pluginCapabilities,
 } from '../../csi/capabilities.ts';
+import { codeOf } from '../../csi/csi-error.ts';
 import type { DriverName } from '../../csi/driver-name.ts';
 import { getDriverName, probeUntilReady } from '../../csi/probe.ts';
 import type { CsiTransport } from '../../csi/transport.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
+
+const ASK_AGAIN_MS = 1_000;
 
 export interface Driver {
   readonly name: DriverName;
@@ -27,8 +30,18 @@ export interface IdentifyOptions {
 }
 
 export async function identifyDriver(csi: CsiTransport, options: IdentifyOptions): Promise<Driver> {
-  await probeUntilReady(csi, options);
-  return askDriver(csi, options);
+  const { clock, log, signal } = options;
+  for (;;) {
+    await probeUntilReady(csi, options);
+    try {
+      return await askDriver(csi, options);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (codeOf(error) !== 'UNAVAILABLE') throw error;
+      log.warn('The driver went away while it was asked who it is; waiting for it', { error });
+    }
+    await clock.sleep(ASK_AGAIN_MS, signal);
+  }
 }
 
 /** The same questions without waiting: what the call throws is thrown. */
