@@ -16,6 +16,8 @@ import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 /** How long to look for a smaller run: long enough for some hundred attempts. */
 const SHRINK_MS = 60_000;
 const PROGRESS_MS = 1_000;
+/** Where each is a line of its own. */
+const LOGGED_PROGRESS_MS = 30_000;
 
 export const command = defineCommand({
   summary: 'Simulates whole clusters under faults, from seeds, and checks that nothing goes wrong',
@@ -103,9 +105,10 @@ async function runRange(
       stdout.write(`seed ${seed} violates ${violation.rule}: ${violation.text}\n`);
     }
     if (signal.aborted) break;
-    if (stderr.isTTY && realClock.monotonicMs() - toldMs > PROGRESS_MS) {
+    if (realClock.monotonicMs() - toldMs > (stderr.isTTY ? PROGRESS_MS : LOGGED_PROGRESS_MS)) {
       toldMs = realClock.monotonicMs();
-      stderr.write(`\r${done} of ${to - from + 1} seeds, ${rate()} a second, ${failed.length} violations `);
+      const progress = `${done} of ${to - from + 1} seeds, ${rate()} a second, ${failed.length} violations`;
+      stderr.write(stderr.isTTY ? `\r${progress} ` : `${progress}\n`);
     }
   }
   if (stderr.isTTY) stderr.write('\r\x1b[K');

@@ -13,7 +13,7 @@ const instrument = {
   labels: () => instrument,
 };
 
-/** Stands in for prom-client's classes, of which components use only the methods above. */
+/** Stands in for the real instruments, of which components use only the methods above. */
 export const quietMetrics = {
   counter: () => instrument,
   gauge: () => instrument,
