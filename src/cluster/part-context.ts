@@ -7,11 +7,11 @@ import { createEventRecorder, type EventRecorder } from '../runtime/events/creat
 import type { Discovery, KubeClient } from '../runtime/kube.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { unreadMetrics } from '../runtime/unread-metrics.ts';
 import type { TraceBook } from './trace/trace-book.ts';
 import { tracedConnection } from './trace/traced-connection.ts';
 import { tracedLog } from './trace/traced-log.ts';
 import type { WritesUnderWay } from './trace/writes-under-way.ts';
-import { unreadMetrics } from './unread-metrics.ts';
 
 /** A cluster has a dozen that tell events, and few objects at a time. */
 const REMEMBERED = 256;

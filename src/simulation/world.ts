@@ -19,6 +19,7 @@ import { LeadershipLostError, runWithLease } from '../runtime/leases/run-with-le
 import { silentLog } from '../runtime/log.ts';
 import type { Log } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
+import { unreadMetrics } from '../runtime/unread-metrics.ts';
 import { VirtualClock } from '../runtime/virtual-clock.ts';
 import { createAttacher } from '../sidecars/attacher/attacher.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';
@@ -31,7 +32,6 @@ import { faultyLink } from './faulty-link.ts';
 import { History } from './history.ts';
 import { type Mutation, noMutation } from './mutations.ts';
 import { type Plan, processNames } from './plan.ts';
-import { quietMetrics } from './quiet-metrics.ts';
 import { KUBELET_ROOT, SimNode } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';
 import type { StartImage } from './start-image.ts';
@@ -369,7 +369,7 @@ export class World {
     const driver = await identifyDriver(csi, { clock, log: common.log, timeoutMs: 5000, signal });
     const lead = async (leading: AbortSignal): Promise<void> => {
       const informers = createInformers(common);
-      const ports: SidecarPorts = { ...common, informers, csi, driver, metrics: quietMetrics };
+      const ports: SidecarPorts = { ...common, informers, csi, driver, metrics: unreadMetrics };
       const sidecar =
         kind === 'provisioner' ? createProvisioner(ports, PROVISIONER) : createAttacher(ports, ATTACHER);
       informers.start(leading);

@@ -1,5 +1,6 @@
 // Reads the protobuf wire format: tags, varints, lengths. Throws a WireError on anything that is cut short or malformed.
 
+/** Bytes that are no message, or a value that fits in none. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

@@ -1,8 +1,9 @@
 // Bytes to messages, by the table of their fields. Fields that are not in it, from a newer interface, are skipped.
 
+import { WireError } from '../../api/protobuf/wire-reader.ts';
 import { emptyMessage } from './create.ts';
 import type { DescField, DescMessage, Message, MessageShape } from './descriptor.ts';
-import { WireError, WireType } from './wire-type.ts';
+import { WireType } from './wire-type.ts';
 
 /** Far beyond any message of the interface; below what recursion can walk. */
 const MAX_DEPTH = 100;

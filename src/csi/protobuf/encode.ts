@@ -1,7 +1,8 @@
 // Messages to bytes, by the table of their fields.
 
+import { WireError } from '../../api/protobuf/wire-reader.ts';
 import type { DescField, DescMessage, Message } from './descriptor.ts';
-import { WireError, WireType } from './wire-type.ts';
+import { WireType } from './wire-type.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

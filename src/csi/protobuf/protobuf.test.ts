@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import * as es from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
+import { WireError } from '../../api/protobuf/wire-reader.ts';
 import * as csi from '../generated/csi/v1/csi_pb.ts';
 import * as csiRegistration from '../generated/csiregistration/csi_registration_pb.ts';
 import * as pluginRegistration from '../generated/pluginregistration/registration_pb.ts';
@@ -18,7 +19,6 @@ import { toBinary } from './encode.ts';
 import { protoFile } from './proto-file.ts';
 import { setFields } from './set-fields.ts';
 import { TimestampSchema, timestampFromMs, wellKnown } from './well-known.ts';
-import { WireError } from './wire-type.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const described = execFileSync(

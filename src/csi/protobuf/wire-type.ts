@@ -8,8 +8,3 @@ export const WireType = {
   END_GROUP: 4,
   FIXED32: 5,
 } as const;
-
-/** Bytes that are no message, or a value that fits in none. */
-export class WireError extends Error {
-  override readonly name = 'WireError';
-}

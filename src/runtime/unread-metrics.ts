@@ -1,8 +1,8 @@
-// Metrics that nobody reads: the parts of a cluster in one process count nothing, since there is no endpoint of theirs to
-// scrape. Each part as a process of its own has real ones.
+// Metrics that nobody reads: parts that share a process, or are simulated, count nothing, since there is no endpoint of
+// theirs to scrape. Each part as a process of its own has real ones.
 
-import type { Counter, Gauge, Histogram } from '../runtime/metric-family.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Counter, Gauge, Histogram } from './metric-family.ts';
+import type { Metrics } from './metrics.ts';
 
 const nothing = (): void => {};
 const metric = {
