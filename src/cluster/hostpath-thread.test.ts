@@ -6,11 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { connectCsi } from '../csi/connect-csi.ts';
 import { csiClient } from '../csi/csi-client.ts';
 import { Identity, Node } from '../csi/index.ts';
 import { realClock } from '../runtime/clock.ts';
-import { silentLog } from '../runtime/log.ts';
+import { memoryLog, silentLog } from '../runtime/log.ts';
 import { startHostpathThread } from './hostpath-thread.ts';
 import type { HostpathPlan } from './serve-hostpath.ts';
 
@@ -39,6 +40,26 @@ test('a driver in a thread serves its controller and its nodes, and is gone when
   for (const connection of connections) connection.close();
   await stop();
   assert.equal(existsSync(plan.controllerSocket), false);
+});
+
+test('a driver whose thread dies is started again, and serves on the same sockets', async (t) => {
+  const plan = await planIn(t);
+  const threads: Worker[] = [];
+  const note = (thread: Worker): void => void threads.push(thread);
+  process.on('worker', note);
+  t.after(() => process.off('worker', note));
+  const log = memoryLog();
+  const stop = await startHostpathThread(plan, { log, clock: realClock });
+  t.after(stop);
+  assert.equal(threads.length, 1);
+  await threads[0]?.terminate();
+  const connection = connectCsi({ address: plan.controllerSocket, clock: realClock, log: silentLog });
+  t.after(() => connection.close());
+  await connection.waitForReady();
+  const identity = csiClient(Identity, connection, { timeoutMs: 20_000 });
+  assert.equal((await identity.getPluginInfo({}, {})).vendorVersion, '1.2.3');
+  assert.equal(threads.length, 2);
+  assert.match(log.text(), /The thread of the driver ended; starting it again/);
 });
 
 test('why a thread cannot start is told', async (t) => {
