@@ -1,6 +1,6 @@
 // `npm test`: the static checks, then every test file, then one line with the counts. With `--static` only the checks
 // (`npm run check`); with arguments only the test files whose path contains one of them.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { capabilities, programDirectories } from '../test/capabilities.ts';
@@ -70,6 +70,8 @@ function testPath(): string {
 async function runTests(files: readonly string[]): Promise<void> {
   // Short, because unix socket paths are limited to 107 bytes.
   const base = mkdtempSync(join(tmpdir(), 'bt-'));
+  // Others may pass through: what a test starts as another user must reach its own directory.
+  chmodSync(base, 0o711);
   await forEachConcurrently([...files.entries()], async ([index, path]) => {
     const startMs = performance.now();
     const tracked: Tracked = {
