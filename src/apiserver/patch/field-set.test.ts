@@ -51,6 +51,16 @@ test('union, intersection and difference are those of sets of paths', () => {
   );
 });
 
+test('the same fields are the same set, also after any number of others', () => {
+  const text = () => ({ 'f:spec': { 'f:a': {}, 'k:{"name":"x"}': { '.': {}, 'f:b': {} } } });
+  const first = parseFields(text());
+  assert.equal(parseFields(text()), first);
+  assert.equal(formatFields(parseFields(text())), formatFields(first));
+  for (let index = 0; index < 30_000; index++) parseFields({ [`f:never-again-${index}`]: {} });
+  assert.ok(equalSets(parseFields(text()), first));
+  assert.equal(parseFields(text()), parseFields(text()));
+});
+
 test('paths read as Kubernetes writes them', () => {
   const set = parseFields({
     'f:spec': { 'f:containers': { 'k:{"name":"c"}': { '.': {}, 'f:image': {} } } },

@@ -1,16 +1,19 @@
 // Sets of fields of an object, as managedFields records them: a tree whose edges are `f:name` (a field), `k:{…}` (an
-// element of a keyed list) and `v:…` (an element of a set). A path is in the set when its node is a member.
+// element of a keyed list) and `v:…` (an element of a set). A path is in the set when its node is a member. Sets are
+// never changed, and what was made before is usually found again (field-set-builder.ts), so that what was worked out
+// once about a set is remembered with it.
 
-export interface FieldSet {
-  readonly member: boolean;
-  readonly children: Map<string, FieldSet>;
-}
+import { EMPTY, FieldSet, FieldSetBuilder, LEAF } from './field-set-builder.ts';
 
-/** A member without anything below: most of every set, and the same one everywhere. */
-export const LEAF: FieldSet = Object.freeze({ member: true, children: new Map() });
+export { EMPTY, FieldSet, LEAF };
 
-export function emptySet(): FieldSet {
-  return { member: false, children: new Map() };
+/** Beyond this, a set has met so many different others that it hardly meets one of them again. */
+const MAX_REMEMBERED = 64;
+
+function remember(known: Map<FieldSet, FieldSet>, other: FieldSet, result: FieldSet): FieldSet {
+  if (known.size >= MAX_REMEMBERED) known.clear();
+  known.set(other, result);
+  return result;
 }
 
 export function isEmptySet(set: FieldSet): boolean {
@@ -20,18 +23,20 @@ export function isEmptySet(set: FieldSet): boolean {
 /** The same set, whose root is a member. */
 export function asMember(set: FieldSet): FieldSet {
   if (set.member) return set;
-  return set.children.size === 0 ? LEAF : { member: true, children: set.children };
+  const builder = new FieldSetBuilder();
+  for (const [edge, below] of set.children) builder.add(edge, below);
+  return builder.build({ member: true });
 }
 
 export function parseFields(fields: unknown): FieldSet {
-  if (typeof fields !== 'object' || fields === null) return emptySet();
-  const children = new Map<string, FieldSet>();
+  if (typeof fields !== 'object' || fields === null) return EMPTY;
+  const builder = new FieldSetBuilder();
   let member = false;
   for (const [edge, below] of Object.entries(fields)) {
     if (edge === '.') member = true;
-    else children.set(edge, parsePart(below));
+    else builder.add(edge, parsePart(below));
   }
-  return { member, children };
+  return builder.build({ member });
 }
 
 /** What has nothing below it is a member, whether it says so or not. */
@@ -44,36 +49,43 @@ function parsePart(fields: unknown): FieldSet {
 /** Most of what is recorded are leaves, and all leaves are the same. */
 const NO_FIELDS: Record<string, unknown> = Object.freeze({});
 
-/** The `fieldsV1` form: a leaf is `{}`, a member with children says so with ".". Edges are sorted. */
+/** The `fieldsV1` form: a leaf is `{}`, a member with children says so with ".". Edges are sorted. Shared, never changed. */
 export function formatFields(set: FieldSet): Record<string, unknown> {
   if (set.children.size === 0) return NO_FIELDS;
+  if (set.text !== undefined) return set.text;
   const fields: Record<string, unknown> = {};
   if (set.member) fields['.'] = NO_FIELDS;
   for (const edge of [...set.children.keys()].sort()) {
-    fields[edge] = formatFields(set.children.get(edge) ?? emptySet());
+    fields[edge] = formatFields(set.children.get(edge) ?? EMPTY);
   }
+  set.text = fields;
   return fields;
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b) return a;
-  const result: FieldSet = { member: a.member || b.member, children: new Map(a.children) };
-  for (const [edge, below] of b.children) {
-    const known = result.children.get(edge);
-    result.children.set(edge, known ? union(known, below) : below);
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  a.unions ??= new Map();
+  const known = a.unions.get(b);
+  if (known !== undefined) return known;
+  const builder = new FieldSetBuilder();
+  for (const [edge, below] of a.children) {
+    const other = b.children.get(edge);
+    builder.add(edge, other ? union(below, other) : below);
   }
-  return result;
+  for (const [edge, below] of b.children) if (!a.children.has(edge)) builder.add(edge, below);
+  return remember(a.unions, b, builder.build({ member: a.member || b.member }));
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
-  const result: FieldSet = { member: a.member && b.member, children: new Map() };
+  const builder = new FieldSetBuilder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const both = other && intersection(below, other);
-    if (both && !isEmptySet(both)) result.children.set(edge, both);
+    if (both && !isEmptySet(both)) builder.add(edge, both);
   }
-  return result;
+  return builder.build({ member: a.member && b.member });
 }
 
 /** Whether they have a member in common. */
@@ -88,28 +100,38 @@ export function intersects(a: FieldSet, b: FieldSet): boolean {
 }
 
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  const result: FieldSet = { member: a.member && !b.member, children: new Map() };
+  if (a === b) return EMPTY;
+  if (isEmptySet(b)) return a;
+  a.differences ??= new Map();
+  const known = a.differences.get(b);
+  if (known !== undefined) return known;
+  const builder = new FieldSetBuilder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const rest = other ? difference(below, other) : below;
-    if (!isEmptySet(rest)) result.children.set(edge, rest);
+    if (!isEmptySet(rest)) builder.add(edge, rest);
   }
-  return result;
+  return remember(a.differences, b, builder.build({ member: a.member && !b.member }));
 }
 
 /** `a` without anything at or below the members of `b`: what is left when those are removed from an object. */
 export function withoutBelow(a: FieldSet, b: FieldSet): FieldSet {
-  if (b.member) return emptySet();
-  const result: FieldSet = { member: a.member, children: new Map() };
+  if (b.member) return EMPTY;
+  if (isEmptySet(b)) return a;
+  a.remainders ??= new Map();
+  const known = a.remainders.get(b);
+  if (known !== undefined) return known;
+  const builder = new FieldSetBuilder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const rest = other ? withoutBelow(below, other) : below;
-    if (!isEmptySet(rest)) result.children.set(edge, rest);
+    if (!isEmptySet(rest)) builder.add(edge, rest);
   }
-  return result;
+  return remember(a.remainders, b, builder.build({ member: a.member }));
 }
 
 export function equalSets(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
   if (a.member !== b.member || a.children.size !== b.children.size) return false;
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
@@ -122,7 +144,7 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
 export function pathsOf(set: FieldSet, prefix = ''): string[] {
   const paths = set.member && prefix !== '' ? [prefix] : [];
   for (const edge of [...set.children.keys()].sort()) {
-    paths.push(...pathsOf(set.children.get(edge) ?? emptySet(), prefix + edgeText(edge)));
+    paths.push(...pathsOf(set.children.get(edge) ?? EMPTY, prefix + edgeText(edge)));
   }
   return paths;
 }

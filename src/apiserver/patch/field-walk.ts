@@ -2,35 +2,49 @@
 // are one leaf; what fields an object has, what differs between two, how one is merged into or removed from another.
 
 import type { Schema } from '../schema.ts';
-import { asMember, emptySet, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
+import { asMember, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
+import { FieldSetBuilder, fieldEdge } from './field-set-builder.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
+function isAtomic(schema: Schema | undefined): boolean {
+  return schema?.['x-kubernetes-map-type'] === 'atomic';
+}
+
+/** The edges of a list's elements, or undefined when the list is one leaf. */
+function edgesOf(list: readonly Json[], schema: Schema | undefined): string[] | undefined {
+  const type = schema?.['x-kubernetes-list-type'];
+  if (type !== 'set' && type !== 'map') return undefined;
+  const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
+  const edges: string[] = [];
+  for (const each of list) {
+    const edge = type === 'set' ? `v:${JSON.stringify(each)}` : elementEdge(each, keys);
+    if (edge === undefined) return undefined;
+    edges.push(edge);
+  }
+  // A list with repeated elements is one leaf: nobody can own a part of it.
+  return edges.length > 1 && new Set(edges).size < edges.length ? undefined : edges;
+}
+
 /** The parts of a value by edge, or undefined when the value is one leaf. */
 function partsOf(value: Json | undefined, schema: Schema | undefined): Map<string, Json> | undefined {
   if (isJsonObject(value)) {
-    if (schema?.['x-kubernetes-map-type'] === 'atomic') return undefined;
-    return new Map(Object.entries(value).map(([key, each]) => [`f:${key}`, each]));
+    if (isAtomic(schema)) return undefined;
+    return new Map(Object.entries(value).map(([key, each]) => [fieldEdge(key), each]));
   }
   if (!Array.isArray(value)) return undefined;
-  const type = schema?.['x-kubernetes-list-type'];
-  if (type === 'set') return distinct(value.map((each) => [`v:${JSON.stringify(each)}`, each]));
-  if (type !== 'map') return undefined;
-  const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
-  const entries = value.map((each) => [elementEdge(each, keys), each] as const);
-  return entries.some(([edge]) => edge === undefined) ? undefined : distinct(entries as [string, Json][]);
-}
-
-/** A list with repeated elements is one leaf: nobody can own a part of it. */
-function distinct(entries: [string, Json][]): Map<string, Json> | undefined {
-  const parts = new Map(entries);
-  return parts.size === entries.length ? parts : undefined;
+  const edges = edgesOf(value, schema);
+  return edges && new Map(edges.map((edge, index) => [edge, value[index] as Json]));
 }
 
 function elementEdge(element: Json, keys: readonly string[]): string | undefined {
   if (!isJsonObject(element)) return undefined;
+  const [first = ''] = keys;
+  if (keys.length === 1 && typeof element[first] === 'string') {
+    return `k:{${JSON.stringify(first)}:${JSON.stringify(element[first])}}`;
+  }
   const key: JsonObject = {};
   for (const name of [...keys].sort()) {
     const value = element[name] ?? KEY_DEFAULTS[name];
@@ -44,107 +58,135 @@ function partSchema(schema: Schema | undefined, edge: string): Schema | undefine
   return edge.startsWith('f:') ? propertySchema(schema, edge.slice(2)) : schema?.items;
 }
 
-function propertySchema(schema: Schema | undefined, key: string): Schema | undefined {
+export function propertySchema(schema: Schema | undefined, key: string): Schema | undefined {
   const { properties, additionalProperties } = schema ?? {};
   if (properties && Object.hasOwn(properties, key)) return properties[key];
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-const isElement = (edge: string): boolean => !edge.startsWith('f:');
-
 /** Every field of a value. */
 export function fieldsOf(value: Json | undefined, schema: Schema | undefined): FieldSet {
-  const parts = partsOf(value, schema);
-  if (!parts || parts.size === 0) return LEAF;
-  const fields = emptySet();
-  for (const [edge, part] of parts) {
-    const below = fieldsOf(part, partSchema(schema, edge));
-    fields.children.set(edge, isElement(edge) ? asMember(below) : below);
+  const fields = new FieldSetBuilder();
+  if (isJsonObject(value)) {
+    if (isAtomic(schema)) return LEAF;
+    for (const key of Object.keys(value)) {
+      fields.add(fieldEdge(key), fieldsOf(value[key], propertySchema(schema, key)));
+    }
+    return fields.build({ member: false }, LEAF);
   }
-  return fields;
+  if (!Array.isArray(value)) return LEAF;
+  const edges = edgesOf(value, schema);
+  if (edges === undefined) return LEAF;
+  for (const [index, edge] of edges.entries()) {
+    fields.add(edge, asMember(fieldsOf(value[index], schema?.items)));
+  }
+  return fields.build({ member: false }, LEAF);
 }
 
+/** What a write did to fields: added or gave another value, and removed. Undefined where there is none. */
 export interface FieldChanges {
-  /** Added or with another value. */
-  changed: FieldSet;
-  removed: FieldSet;
+  changed?: FieldSet | undefined;
+  removed?: FieldSet | undefined;
+}
+
+/** Collects the changes of the parts of one value. */
+export class ChangesBuilder {
+  #changed: FieldSetBuilder | undefined;
+  #removed: FieldSetBuilder | undefined;
+
+  add(edge: string, below: FieldChanges | undefined): void {
+    if (below?.changed) {
+      this.#changed ??= new FieldSetBuilder();
+      this.#changed.add(edge, below.changed);
+    }
+    if (below?.removed) {
+      this.#removed ??= new FieldSetBuilder();
+      this.#removed.add(edge, below.removed);
+    }
+  }
+
+  /** Undefined when nothing changed, as most of an object in most writes. */
+  build(): FieldChanges | undefined {
+    if (this.#changed === undefined && this.#removed === undefined) return undefined;
+    return {
+      changed: this.#changed?.build({ member: false }),
+      removed: this.#removed?.build({ member: false }),
+    };
+  }
 }
 
 export function compareFields(
   before: Json | undefined,
   after: Json | undefined,
   schema: Schema | undefined,
-): FieldChanges {
-  const { changed, removed } = differences(before, after, schema) ?? {};
-  return { changed: changed ?? emptySet(), removed: removed ?? emptySet() };
-}
-
-/** Sets are made only where there is something to put in: most of an object is the same after most writes. */
-interface Differences {
-  changed?: FieldSet;
-  removed?: FieldSet;
-}
-
-function differences(
-  before: Json | undefined,
-  after: Json | undefined,
-  schema: Schema | undefined,
-): Differences | undefined {
+): FieldChanges | undefined {
   if (before === after) return undefined;
   if (before === undefined) return { changed: fieldsOf(after, schema) };
   if (after === undefined) return { removed: fieldsOf(before, schema) };
   if (isJsonObject(before) && isJsonObject(after)) {
-    if (schema?.['x-kubernetes-map-type'] !== 'atomic') return differencesOfObjects(before, after, schema);
-  } else {
-    const [oldParts, newParts] = [partsOf(before, schema), partsOf(after, schema)];
-    if (oldParts && newParts) return differencesOfLists(oldParts, newParts, schema);
+    if (!isAtomic(schema)) return compareObjects(before, after, schema);
+  } else if (Array.isArray(before) && Array.isArray(after)) {
+    const edges = { before: edgesOf(before, schema), after: edgesOf(after, schema) };
+    if (edges.before && edges.after) {
+      return compareLists(
+        { values: before, edges: edges.before },
+        { values: after, edges: edges.after },
+        schema,
+      );
+    }
   }
   return deepEqual(before, after) ? undefined : { changed: LEAF };
 }
 
-function differencesOfObjects(
+function compareObjects(
   before: JsonObject,
   after: JsonObject,
   schema: Schema | undefined,
-): Differences | undefined {
-  const found: Differences = {};
+): FieldChanges | undefined {
+  const found = new ChangesBuilder();
   for (const key of Object.keys(after)) {
     const was = Object.hasOwn(before, key) ? before[key] : undefined;
-    if (was !== after[key]) add(found, `f:${key}`, differences(was, after[key], propertySchema(schema, key)));
+    if (was === after[key]) continue;
+    found.add(fieldEdge(key), compareFields(was, after[key], propertySchema(schema, key)));
   }
   for (const key of Object.keys(before)) {
     if (Object.hasOwn(after, key)) continue;
-    add(found, `f:${key}`, differences(before[key], undefined, propertySchema(schema, key)));
+    found.add(fieldEdge(key), compareFields(before[key], undefined, propertySchema(schema, key)));
   }
-  return found.changed || found.removed ? found : undefined;
+  return found.build();
 }
 
-function differencesOfLists(
-  before: Map<string, Json>,
-  after: Map<string, Json>,
+interface Elements {
+  readonly values: readonly Json[];
+  readonly edges: readonly string[];
+}
+
+/** Elements are found by their edges, wherever they stand; usually they stand where they did. */
+function compareLists(
+  before: Elements,
+  after: Elements,
   schema: Schema | undefined,
-): Differences | undefined {
-  const found: Differences = {};
-  for (const edge of new Set([...before.keys(), ...after.keys()])) {
-    const below = differences(before.get(edge), after.get(edge), partSchema(schema, edge));
-    if (below && isElement(edge)) {
-      if (!before.has(edge) && below.changed) below.changed = asMember(below.changed);
-      if (!after.has(edge) && below.removed) below.removed = asMember(below.removed);
-    }
-    add(found, edge, below);
+): FieldChanges | undefined {
+  const found = new ChangesBuilder();
+  const items = schema?.items;
+  const oldPlaces = placesOf(before, after);
+  for (const [index, edge] of after.edges.entries()) {
+    const at = oldPlaces === undefined ? index : oldPlaces.get(edge);
+    if (at === undefined) found.add(edge, { changed: asMember(fieldsOf(after.values[index], items)) });
+    else found.add(edge, compareFields(before.values[at], after.values[index], items));
+    oldPlaces?.delete(edge);
   }
-  return found.changed || found.removed ? found : undefined;
+  for (const [edge, index] of oldPlaces ?? []) {
+    found.add(edge, { removed: asMember(fieldsOf(before.values[index], items)) });
+  }
+  return found.build();
 }
 
-function add(found: Differences, edge: string, below: Differences | undefined): void {
-  if (below?.changed) {
-    found.changed ??= emptySet();
-    found.changed.children.set(edge, below.changed);
-  }
-  if (below?.removed) {
-    found.removed ??= emptySet();
-    found.removed.children.set(edge, below.removed);
-  }
+/** Where each element stood; undefined when all stand where they did. */
+function placesOf(before: Elements, after: Elements): Map<string, number> | undefined {
+  const same = before.edges.length === after.edges.length;
+  if (same && before.edges.every((edge, index) => edge === after.edges[index])) return undefined;
+  return new Map(before.edges.map((edge, index) => [edge, index]));
 }
 
 /** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */

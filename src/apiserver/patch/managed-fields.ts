@@ -3,9 +3,11 @@
 
 import { apiVersionOf, type KubeObject, type ManagedFieldsEntry } from '../../api/object.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import { timestamp } from '../verbs/timestamp.ts';
+import { changesBetween } from './changes-between.ts';
 import {
   difference,
-  emptySet,
+  EMPTY,
   type FieldSet,
   formatFields,
   intersects,
@@ -14,9 +16,6 @@ import {
   union,
   withoutBelow,
 } from './field-set.ts';
-import { compareFields } from './field-walk.ts';
-import type { Json } from './json.ts';
-
 /** One owner: a name, how it writes, through which version and subresource. */
 export interface Manager {
   readonly manager: string;
@@ -48,35 +47,23 @@ const ANCIENT = 'ancient-changes';
 export function trackManagedFields({ next, current, manager, kind, subresource, nowMs }: TrackOptions): void {
   if (kind.virtual) return;
   const sent = next.metadata.managedFields;
-  const managers = wantsReset(sent)
-    ? []
-    : readManagers(sent?.length ? sent : current?.metadata.managedFields);
-  const { changed, removed } = compareFields(current && bodyOf(current), bodyOf(next), kind.schema());
-  const written = owned(changed, kind, subresource);
-  const gone = owned(removed, kind, subresource);
-  const writer = findOrAdd(managers, {
-    manager: manager || 'unknown',
-    operation: 'Update',
-    kind,
-    subresource,
-  });
+  const recorded = current?.metadata.managedFields;
+  const { changed, removed } = changesBetween(current, next, { kind, subresource });
+  if (!changed && !removed && sent !== undefined && sent === recorded) return;
+  const managers = wantsReset(sent) ? [] : readManagers(sent?.length ? sent : recorded);
+  const writer =
+    changed && findOrAdd(managers, { manager: manager || 'unknown', operation: 'Update', kind, subresource });
   for (const each of managers) {
-    if (each !== writer && intersects(written, each.fields)) {
-      each.fields = difference(each.fields, written);
+    if (changed && each !== writer && intersects(changed, each.fields)) {
+      each.fields = difference(each.fields, changed);
     }
-    if (!isEmptySet(gone)) each.fields = withoutBelow(each.fields, gone);
+    if (removed) each.fields = withoutBelow(each.fields, removed);
   }
-  if (isEmptySet(written)) {
-    writeManagers(next, managers);
-    return;
+  if (changed && writer) {
+    writer.fields = union(writer.fields, changed);
+    writer.time = timestamp(nowMs);
   }
-  writer.fields = union(writer.fields, written);
-  writer.time = stamp(nowMs);
-  writeManagers(next, capped(managers));
-}
-
-export function stamp(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  writeManagers(next, changed ? capped(managers) : managers);
 }
 
 /** A client that sends one empty entry asks to forget all ownership. */
@@ -97,27 +84,23 @@ function readFields(text: unknown): FieldSet {
   return fields;
 }
 
-function writeFields(fields: FieldSet): Record<string, unknown> {
-  const text = formatFields(fields);
-  known.set(text, fields);
-  return text;
-}
-
 export function readManagers(entries: ManagedFieldsEntry[] | undefined): Manager[] {
-  return (entries ?? [])
-    .filter((entry) => entry.operation === 'Apply' || entry.operation === 'Update')
-    .map((entry) => {
-      const fields = readFields(entry.fieldsV1);
-      return {
-        manager: entry.manager ?? 'unknown',
-        operation: entry.operation as Manager['operation'],
-        apiVersion: entry.apiVersion ?? '',
-        subresource: entry.subresource ?? '',
-        time: entry.time,
-        fields,
-        read: { fields, entry },
-      };
+  const managers: Manager[] = [];
+  for (const entry of entries ?? []) {
+    const { operation } = entry;
+    if (operation !== 'Apply' && operation !== 'Update') continue;
+    const fields = readFields(entry.fieldsV1);
+    managers.push({
+      manager: entry.manager ?? 'unknown',
+      operation,
+      apiVersion: entry.apiVersion ?? '',
+      subresource: entry.subresource ?? '',
+      time: entry.time,
+      fields,
+      read: { fields, entry },
     });
+  }
+  return managers;
 }
 
 export function findOrAdd(
@@ -134,7 +117,7 @@ export function findOrAdd(
       each.subresource === subresource,
   );
   if (found) return found;
-  const made: Manager = { manager, operation, apiVersion, subresource, time: undefined, fields: emptySet() };
+  const made: Manager = { manager, operation, apiVersion, subresource, time: undefined, fields: EMPTY };
   managers.push(made);
   return made;
 }
@@ -159,15 +142,27 @@ function entryOf(each: Manager): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource, time, fields, read } = each;
   if (read && read.fields === fields && read.entry.time === time && read.entry.manager === manager)
     return read.entry;
-  return {
+  const fieldsV1 = formatFields(fields);
+  known.set(fieldsV1, fields);
+  const entry: ManagedFieldsEntry = {
     apiVersion,
     fieldsType: 'FieldsV1',
-    fieldsV1: writeFields(fields),
+    fieldsV1,
     manager,
     operation,
-    ...(subresource ? { subresource } : {}),
-    ...(time ? { time } : {}),
   };
+  if (subresource) entry.subresource = subresource;
+  if (time) entry.time = time;
+  return entry;
+}
+
+/** An entry as JSON. Many objects have the same fields, whose text is made only once. */
+export function entryText(entry: ManagedFieldsEntry): string {
+  const fields = known.get(entry.fieldsV1 ?? entry);
+  if (fields === undefined || fields.text !== entry.fieldsV1) return JSON.stringify(entry);
+  fields.json ??= JSON.stringify(fields.text);
+  const { fieldsV1: _fields, ...rest } = entry;
+  return `${JSON.stringify(rest).slice(0, -1)},"fieldsV1":${fields.json}}`;
 }
 
 function compareText(a: string, b: string): number {
@@ -190,26 +185,4 @@ function capped(managers: readonly Manager[]): Manager[] {
     fields: old.map((each) => each.fields).reduce(union),
   };
   return [...managers.filter((each) => !old.includes(each)), ancient];
-}
-
-/** The object as owners see it: without what identifies it, and what the server alone writes. */
-export function bodyOf(object: KubeObject): Json {
-  const { apiVersion, kind, metadata, ...rest } = object as KubeObject & Record<string, Json>;
-  const { labels, annotations, finalizers, ownerReferences, generateName } = metadata;
-  const kept = Object.entries({ labels, annotations, finalizers, ownerReferences, generateName });
-  const present = kept.filter(([, value]) => value !== undefined);
-  const body = present.length > 0 ? { ...rest, metadata: Object.fromEntries(present) } : rest;
-  return body as Json;
-}
-
-/** What a write through this subresource may own at all: status belongs to status writes. */
-export function owned(fields: FieldSet, kind: Kind, subresource: Subresource): FieldSet {
-  const children = new Map(fields.children);
-  if (subresource === 'status') {
-    for (const edge of children.keys())
-      if (edge !== 'f:status' && edge !== 'f:metadata') children.delete(edge);
-  } else if (subresource === '' && kind.subresources.includes('status')) {
-    children.delete('f:status');
-  }
-  return { member: false, children };
 }

@@ -5,8 +5,11 @@ import { apiVersionOf, type KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';
+import { timestamp } from '../verbs/timestamp.ts';
+import { changesBetween, OWNED_METADATA } from './changes-between.ts';
 import {
   difference,
+  EMPTY,
   equalSets,
   type FieldSet,
   intersection,
@@ -14,17 +17,9 @@ import {
   pathsOf,
   union,
 } from './field-set.ts';
-import { compareFields, fieldsOf, mergeApplied, removeFields } from './field-walk.ts';
+import { mergeApplied, removeFields } from './field-walk.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
-import {
-  bodyOf,
-  findOrAdd,
-  type Manager,
-  owned,
-  readManagers,
-  stamp,
-  writeManagers,
-} from './managed-fields.ts';
+import { findOrAdd, type Manager, readManagers, writeManagers } from './managed-fields.ts';
 
 export interface ApplyOptions {
   patch: Json;
@@ -40,7 +35,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
   const { kind, force, subresource, current } = options;
   const applied = checkedPatch(options.patch, kind);
   const schema = kind.schema();
-  const fields = owned(fieldsOf(bodyOf(applied), schema), kind, subresource);
+  const fields = changesBetween(undefined, applied, options).changed ?? EMPTY;
   if (!current) {
     const created = copyJson(applied);
     const managers: Manager[] = [];
@@ -50,7 +45,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
       kind,
       subresource,
     });
-    Object.assign(applier, { fields, time: stamp(options.nowMs) });
+    Object.assign(applier, { fields, time: timestamp(options.nowMs) });
     writeManagers(created, managers);
     return created;
   }
@@ -63,8 +58,8 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
   });
   const others = managers.filter((each) => each !== applier);
   const merged = mergeApplied(current as unknown as Json, applied as unknown as Json, schema);
-  const { changed } = compareFields(bodyOf(current), bodyOf(merged as unknown as KubeObject), schema);
-  resolveConflicts(others, owned(changed, kind, subresource), force);
+  const { changed } = changesBetween(current, merged as unknown as KubeObject, options);
+  if (changed) resolveConflicts(others, changed, force);
   const result = dropAbandoned(merged, {
     schema,
     before: applier.fields,
@@ -72,10 +67,21 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
     others,
   }) as unknown as KubeObject;
   const unchanged = equalSets(applier.fields, fields) && deepEqual(bodyOf(result), bodyOf(current));
-  if (!unchanged || applier.time === undefined) applier.time = stamp(options.nowMs);
+  if (!unchanged || applier.time === undefined) applier.time = timestamp(options.nowMs);
   applier.fields = fields;
   writeManagers(result, managers);
   return result;
+}
+
+/** The object as owners see it. */
+function bodyOf(object: KubeObject): Json {
+  const { apiVersion, kind, metadata, ...rest } = object as KubeObject & Record<string, Json>;
+  const present = OWNED_METADATA.filter((field) => metadata[field] !== undefined);
+  const body =
+    present.length > 0
+      ? { ...rest, metadata: Object.fromEntries(present.map((field) => [field, metadata[field]])) }
+      : rest;
+  return body as Json;
 }
 
 function checkedPatch(patch: Json, kind: Kind): KubeObject {
