@@ -26,6 +26,10 @@ export const ANN_MODIFY_SECRET_NAMESPACE = 'volume.kubernetes.io/controller-modi
 // On classes
 export const ANN_DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
+// On the provisioner's Lease of intents
+/** JSON: the claims for whose volumes the driver is being asked. */
+export const ANN_PROVISIONING_INTENTS = 'csi.berth/provisioning-intents';
+
 // On nodes
 export const ANN_CSI_NODE_ID = 'csi.volume.kubernetes.io/nodeid';
 export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

@@ -71,6 +71,7 @@ export function sidecarsPart(
                 recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),
                 env: {},
                 identity,
+                namespace: NAMESPACE,
                 kubeWith: () => ports.kube,
               },
               flagsOf(sidecar),

@@ -2,6 +2,7 @@
 // of the API server and of the storage, never a component.
 
 import {
+  leases,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
@@ -14,7 +15,7 @@ import {
 } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
-import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
+import { ANN_PROVISIONING_INTENTS, ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
 import type { World } from './world.ts';
 
 /** What users wait for, in words; empty when everybody has what they asked for. */
@@ -135,6 +136,10 @@ export function remains(world: World): string[] {
       const intent = object.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ? ' with an intent' : '';
       left.push(`${resource.kind} ${keyOf(object)}${intent}`);
     }
+  }
+  for (const { metadata } of reader.list(leases)) {
+    const intents = metadata.annotations?.[ANN_PROVISIONING_INTENTS];
+    if (intents?.includes('"uid"')) left.push(`Lease ${metadata.name} with intents: ${intents}`);
   }
   const retained = retainedHandles(world);
   for (const volume of reader.list(persistentVolumes)) {

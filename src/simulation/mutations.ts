@@ -2,6 +2,7 @@
 // somebody who does to the API what a broken component would; the components themselves know nothing of them.
 
 import {
+  leases,
   type Node,
   nodes,
   type PersistentVolume,
@@ -12,8 +13,9 @@ import {
   pods,
   volumeAttachments,
 } from '../api/kinds.ts';
-import { type KubeObject, keyOf, nameFromKey, type Resource } from '../api/object.ts';
+import { type KubeObject, keyOf, type Metadata, nameFromKey, type Resource } from '../api/object.ts';
 import {
+  ANN_PROVISIONING_INTENTS,
   FINALIZER_PROVISIONING,
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
@@ -108,6 +110,15 @@ async function* seen(
   }
 }
 
+/** The provisioner's ledger as an empty one; anything else as it is. */
+function withoutIntents<T extends { metadata: Partial<Metadata> }>(object: T): T {
+  const text = object.metadata.annotations?.[ANN_PROVISIONING_INTENTS];
+  if (text === undefined || !text.includes('"uid"')) return object;
+  const { writes } = JSON.parse(text) as { writes: number };
+  const annotations = { [ANN_PROVISIONING_INTENTS]: JSON.stringify({ writes, intents: [] }) };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
 /** Takes a finalizer off whatever of the kind begins to be deleted. */
 function strip(world: World, resource: Resource<KubeObject>, finalizer: string): void {
   world.server.reader.subscribe(resource, (before, after) => {
@@ -148,7 +159,36 @@ export const MUTATIONS = {
     },
   },
   'intent-not-written': {
-    what: 'the provisioner calls CreateVolume before the finalizer that remembers it is stored',
+    what: 'the provisioner calls CreateVolume before the intent that remembers it is stored',
+    rule: 'leak',
+    process: 'provisioner',
+    kube: (inner) => ({
+      ...inner,
+      create: (resource, object, options) => inner.create(resource, withoutIntents(object), options),
+      update: (resource, object, options) => inner.update(resource, withoutIntents(object), options),
+    }),
+  },
+  'intent-over-early': {
+    what: 'the provisioner takes an intent out of the ledger before the volume is recorded',
+    rule: 'leak',
+    process: 'provisioner',
+    csi: (inner, world) =>
+      onCall(inner, 'CreateVolume', async (request, next) => {
+        for (const lease of world.server.reader.list(leases)) {
+          if (withoutIntents(lease) === lease) continue;
+          await world.admin.update(leases, withoutIntents(lease));
+        }
+        return next(request);
+      }),
+  },
+  'ledger-not-read': {
+    what: 'a provisioner that starts does not look for the intents of the one before it',
+    rule: 'leak',
+    process: 'provisioner',
+    kube: (inner) => seenAs(inner, leases, withoutIntents),
+  },
+  'claim-not-kept': {
+    what: 'the provisioner does not keep a claim for which a call came to no end',
     rule: 'leak',
     process: 'provisioner',
     kube: (inner) => ({

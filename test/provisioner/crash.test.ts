@@ -101,6 +101,8 @@ async function settled(world: World, claim: string, volumes: 0 | 1): Promise<voi
   for (const { metadata, spec } of world.volumes.list()) {
     if (spec.claimRef?.name === claim) await world.volumeGone(metadata.name);
   }
+  // The claim did not wait for its volume to go.
+  await world.noIntents();
 }
 
 test('[PROV-5] told to stop at any point, it calls nobody any more', async (t) => {

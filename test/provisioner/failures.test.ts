@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  leases,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
@@ -8,11 +9,20 @@ import {
   storageClasses,
   volumeAttachments,
 } from '../../src/api/kinds.ts';
-import { ANN_SELECTED_NODE, attacherFinalizer, FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
+import {
+  ANN_PROVISIONING_INTENTS,
+  ANN_SELECTED_NODE,
+  attacherFinalizer,
+  FINALIZER_PROVISIONING,
+} from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../../src/csi/grpc-code.ts';
-import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, type World } from './world.ts';
+import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
+import { ledgerName } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, token, type World } from './world.ts';
 
+const hasIntent = (claim: PersistentVolumeClaim | undefined) =>
+  claim?.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ?? false;
 const intentGone = (claim: PersistentVolumeClaim | undefined) =>
   claim !== undefined && !claim.metadata.finalizers?.includes(FINALIZER_PROVISIONING);
 const within = () => AbortSignal.timeout(20_000);
@@ -87,7 +97,8 @@ test('[PROV-5] an uncertain call is followed to its end when the claim goes away
     await world.start();
     await world.makeClass();
     await world.makeClaim('data');
-    await world.driver.until(() => world.driver.volumes.size === 1);
+    await world.claims.waitFor('default/data', hasIntent, within());
+    await world.noIntents();
     await world.remove('data');
     await world.event('ProvisioningCleanupFailed');
     assert((await read(world, 'data')).metadata.deletionTimestamp, 'the claim waits for certainty');
@@ -95,6 +106,78 @@ test('[PROV-5] an uncertain call is followed to its end when the claim goes away
     await world.claimGone('data');
     assert.equal(world.driver.volumes.size, 0, code);
   }
+});
+
+test('[PROV-5] a claim that is deleted and gone while its first call runs is followed by the ledger alone', async (t) => {
+  const endings: { name: string; answer: Behaviour }[] = [
+    { name: 'the volume is made', answer: {} },
+    { name: 'it is made, and nobody knows', answer: { failAfter: 'DEADLINE_EXCEEDED' } },
+    { name: 'it is not made', answer: { fail: 'INVALID_ARGUMENT' } },
+  ];
+  for (const { name, answer } of endings) {
+    const world = await provisionerWorld(t);
+    const held = Promise.withResolvers<void>();
+    world.driver.script('CreateVolume', { until: held.promise, ...answer });
+    await world.start();
+    await world.makeClass();
+    await world.makeClaim('data');
+    await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+    await world.remove('data');
+    await world.claimGone('data');
+    // One of that name is another claim.
+    await world.makeClaim('data');
+    held.resolve();
+    const { claim } = await world.bound('data');
+    await world.noIntents();
+    assert.deepEqual([...world.driver.volumes.keys()], [`vol-pvc-${claim.metadata.uid}`], name);
+  }
+});
+
+test('[PROV-5] a claim that is gone when the next process starts is followed by what the ledger holds, class and all', async (t) => {
+  const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] } });
+  const held = new Promise<void>(() => {});
+  world.driver.script('CreateVolume', { until: held });
+  await world.makeNode('n1', { zone: 'a' });
+  const first = await world.start();
+  await world.makeSecret('default', 'creds-blue', { user: 'me' });
+  const name = token("pvc.annotations['team']");
+  await world.makeClass({ parameters: secretParameters('provisioner', `creds-${name}`, 'default') });
+  const annotations = { team: 'blue', [ANN_SELECTED_NODE]: 'n1', other: 'not needed' };
+  const { metadata } = await world.makeClaim('data', { volumeMode: 'Block' }, { annotations });
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  first.kill();
+  await world.remove('data');
+  await world.claimGone('data');
+  assert.deepEqual(world.intents()[0]?.annotations, { team: 'blue', [ANN_SELECTED_NODE]: 'n1' });
+  await world.admin.delete(storageClasses, { name: 'fast' });
+  await world.start();
+  await world.event('ProvisioningCleanupFailed', 'create it again');
+  await world.event('ProvisioningCleanupFailed', `entry from Lease kube-system/${ledgerName(DRIVER)}`);
+  await world.makeClass({ parameters: secretParameters('provisioner', `creds-${name}`, 'default') });
+  await world.noIntents();
+  const [before, after, ...more] = world.driver.callsOf<CreateVolumeRequest>('CreateVolume');
+  assert.equal(before?.name, `pvc-${metadata.uid}`);
+  assert.deepEqual(after, before, 'the same is asked for, word for word');
+  assert.equal(more.length, 0);
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 1);
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-5] a ledger that somebody has spoilt is left as it is, and claims keep their intents themselves', async (t) => {
+  const world = await provisionerWorld(t);
+  const annotations = { [ANN_PROVISIONING_INTENTS]: '{"intents":' };
+  const name = { name: ledgerName(DRIVER), namespace: 'kube-system' };
+  await world.make(leases, { metadata: { ...name, annotations }, spec: {} });
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateVolume', { until: held.promise });
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  assert(hasIntent(await read(world, 'data')));
+  held.resolve();
+  await world.bound('data');
+  assert.deepEqual((await world.admin.get(leases, name)).metadata.annotations, annotations);
 });
 
 test('[PROV-5] a final error settles a first call, and a refusal settles an uncertain one', async (t) => {
@@ -126,7 +209,7 @@ test('[PROV-5] after a time-out a mishap of the driver proves nothing: the volum
   await world.makeClass();
   await world.makeClaim('data');
   await world.driver.until(() => world.driver.callsOf('CreateVolume').length >= 3);
-  assert(!intentGone(await read(world, 'data')));
+  assert(hasIntent(await read(world, 'data')));
   await world.remove('data');
   world.driver.always('CreateVolume', undefined);
   await world.claimGone('data');
@@ -149,6 +232,7 @@ test('[PROV-5] class and secret deleted together with the claim do not lose the 
   ]);
   world.driver.always('CreateVolume', undefined);
   await world.claimGone('data');
+  await world.noIntents();
   assert.equal(world.driver.volumes.size, 0);
   const requests = world.driver.callsOf<CreateVolumeRequest>('CreateVolume');
   for (const request of requests) assert.deepEqual(request.secrets, { user: 'me' });
@@ -161,7 +245,7 @@ test('[PROV-5] a claim whose class is gone after a crash is kept, with an event 
   const first = await world.start();
   await world.makeClass();
   await world.makeClaim('data');
-  await world.driver.until(() => world.driver.volumes.size === 1);
+  await world.claims.waitFor('default/data', hasIntent, within());
   await first.stop();
   await world.remove('data');
   await world.admin.delete(storageClasses, { name: 'fast' });
@@ -177,11 +261,14 @@ test('[PROV-5] a claim whose class is gone after a crash is kept, with an event 
 test('[PROV-5] a claim that loses its intent by force is still followed by who asked the driver', async (t) => {
   const world = await provisionerWorld(t);
   const held = Promise.withResolvers<void>();
-  world.driver.script('CreateVolume', { until: held.promise, failAfter: 'DEADLINE_EXCEEDED' });
+  const uncertain = { failAfter: 'DEADLINE_EXCEEDED' } as const;
+  world.driver.script('CreateVolume', uncertain, { until: held.promise, ...uncertain });
   await world.start();
   await world.makeClass();
   await world.makeClaim('data');
-  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 2);
+  await world.noIntents();
+  assert(hasIntent(await read(world, 'data')));
   const name = { name: 'data', namespace: 'default' };
   await world.admin.patch(
     persistentVolumeClaims,

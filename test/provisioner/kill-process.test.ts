@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import {
+  type Lease,
+  leases,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
@@ -19,12 +21,15 @@ import { createInformers } from '../../src/runtime/informer/create-informers.ts'
 import { silentLog } from '../../src/runtime/log.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { removeFinalizer } from '../../src/sidecars/common/finalizers.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
 
 const DRIVER = 'scripted.csi.test';
 const within = () => AbortSignal.timeout(30_000);
+const LEDGER = `default/${ledgerName(DRIVER)}`;
 const hasIntent = (claim: PersistentVolumeClaim | undefined) =>
   claim?.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ?? false;
+const intentsOf = (lease: Lease | undefined) => pageOf(lease).intents;
 
 async function machine(t: TestContext) {
   const rig = await sidecarRig(t);
@@ -37,6 +42,7 @@ async function machine(t: TestContext) {
   const informers = createInformers(common);
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
+  const ledger = informers.of(leases);
   claims.subscribe({
     updated(_before, object) {
       const finalizer = FINALIZER_PVC_PROTECTION;
@@ -67,6 +73,7 @@ async function machine(t: TestContext) {
     driver,
     claims,
     volumes,
+    ledger,
     makeClaim: (name: string) =>
       kube.create(persistentVolumeClaims, {
         metadata: { name, namespace: 'default' },
@@ -85,7 +92,8 @@ type Machine = Awaited<ReturnType<typeof machine>>;
 const moments: { name: string; come(machine: Machine, claim: string): Promise<unknown> }[] = [
   {
     name: 'the intent is written',
-    come: ({ claims }, claim) => claims.waitFor(`default/${claim}`, hasIntent, within()),
+    come: ({ ledger }, claim) =>
+      ledger.waitFor(LEDGER, (each) => intentsOf(each).some(({ name }) => name === claim), within()),
   },
   {
     name: 'CreateVolume arrives',
@@ -113,6 +121,13 @@ const moments: { name: string; come(machine: Machine, claim: string): Promise<un
     come: ({ claims }, claim) =>
       claims.waitFor(`default/${claim}`, (each) => each?.status?.phase === 'Bound', within()),
   },
+  {
+    name: 'a call has come to no end, and the claim keeps the intent',
+    come: ({ driver, claims }, claim) => {
+      driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+      return claims.waitFor(`default/${claim}`, hasIntent, within());
+    },
+  },
 ];
 
 async function killed({ child, exit }: SidecarProcess): Promise<void> {
@@ -120,9 +135,11 @@ async function killed({ child, exit }: SidecarProcess): Promise<void> {
   await exit;
 }
 
-test('[PROV-5] [SIDE-5] the process killed with -9 at each moment leaves one volume a claim and none without', async (t) => {
+test('[PROV-5] [SIDE-5] the process killed with -9 at each moment leaves one volume a claim and none without', {
+  timeout: 150_000,
+}, async (t) => {
   const world = await machine(t);
-  const { rig, kube, driver, claims, volumes } = world;
+  const { rig, kube, driver, claims, volumes, ledger } = world;
   const argv = ['--retry-interval-start=20ms', '--leader-election', '--leader-election-namespace=default'];
   // The dead leader's lease is waited for; short, so that the test is too.
   argv.push('--leader-election-lease-duration=500ms', '--leader-election-renew-deadline=300ms');
@@ -148,6 +165,7 @@ test('[PROV-5] [SIDE-5] the process killed with -9 at each moment leaves one vol
           await volumes.waitFor(metadata.name, (each) => each === undefined, within());
         }
       }
+      await ledger.waitFor(LEDGER, (each) => intentsOf(each).length === 0, within());
       const wanted = claims.list().map((each) => `vol-pvc-${each.metadata.uid}`);
       assert.deepEqual([...driver.volumes.keys()].sort(), wanted.sort(), `${moment.name}, ${claim}`);
     }

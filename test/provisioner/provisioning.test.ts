@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumeClaims } from '../../src/api/kinds.ts';
+import { leases, persistentVolumeClaims, roleBindings } from '../../src/api/kinds.ts';
+import type { Resource } from '../../src/api/object.ts';
 import {
   ANN_PROVISIONING_REQUEST,
   FINALIZER_PROVISIONER,
@@ -8,6 +9,7 @@ import {
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { DRIVER, provisionerWorld } from './world.ts';
 
 test('[PROV-1] [PROV-2] a claim gets a volume made for it, and both are bound', async (t) => {
@@ -55,8 +57,39 @@ test('[PROV-1] [PROV-2] a claim gets a volume made for it, and both are bound', 
   await world.event('ProvisioningSucceeded', volume.metadata.name);
 });
 
-test('[PROV-5] the intent stands on the claim before the driver is asked, and goes once the claim is bound', async (t) => {
+test('[PROV-5] the intent stands in the ledger before the driver is asked, and goes once the volume is recorded; the claim is not written', async (t) => {
   const world = await provisionerWorld(t);
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateVolume', { until: held.promise });
+  const written: string[] = [];
+  await world.start(({ kube }) => {
+    const client = Object.create(kube) as typeof kube;
+    for (const verb of ['update', 'patch'] as const) {
+      const call = (kube[verb] as (...given: unknown[]) => Promise<never>).bind(kube);
+      client[verb] = (resource: Resource, ...rest: unknown[]) => {
+        if (resource.plural === 'persistentvolumeclaims') written.push(verb);
+        return call(resource, ...rest);
+      };
+    }
+    return { kube: client };
+  });
+  await world.makeClass();
+  const claim = await world.makeClaim('data');
+  await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
+  const during = await world.admin.get(leases, { name: ledgerName(DRIVER), namespace: 'kube-system' });
+  const [intent, ...others] = pageOf(during).intents;
+  assert.equal(others.length, 0);
+  assert.equal(intent?.uid, claim.metadata.uid);
+  assert.equal(intent?.spec.resources?.requests?.storage, '1Gi');
+  held.resolve();
+  await world.bound('data');
+  await world.noIntents();
+  assert.deepEqual([...written], []);
+});
+
+test('[PROV-5] where Leases may not be written, the intent is on the claim before the driver is asked', async (t) => {
+  const world = await provisionerWorld(t);
+  await world.admin.delete(roleBindings, { name: 'csi-provisioner-role-cfg', namespace: 'kube-system' });
   const held = Promise.withResolvers<void>();
   world.driver.script('CreateVolume', { until: held.promise });
   await world.start();
@@ -74,6 +107,9 @@ test('[PROV-5] the intent stands on the claim before the driver is asked, and go
     AbortSignal.timeout(10_000),
   );
   assert.equal(after?.metadata.annotations?.[ANN_PROVISIONING_REQUEST], undefined);
+  await world.makeClaim('more');
+  await world.bound('more');
+  assert.equal(world.log.text().split('Intents cannot be kept').length, 2, 'it is said once');
 });
 
 test('[PROV-4] deleting the claim deletes the volume and its PersistentVolume', async (t) => {

@@ -9,6 +9,7 @@ import {
   customResourceDefinitions,
   type Event,
   events,
+  leases,
   nodes,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -39,6 +40,7 @@ import type { Clock } from '../../src/runtime/ports.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { removeFinalizer } from '../../src/sidecars/common/finalizers.ts';
 import { askDriver } from '../../src/sidecars/common/identify-driver.ts';
+import { type LedgerPage, ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { createProvisioner } from '../../src/sidecars/provisioner/provisioner.ts';
 import {
   DEFAULT_PROVISIONER_OPTIONS,
@@ -86,6 +88,9 @@ export interface World {
   remove(name: string): Promise<void>;
   claimGone(name: string): Promise<void>;
   volumeGone(name: string): Promise<void>;
+  /** In the ledger. */
+  intents(): LedgerPage['intents'];
+  noIntents(): Promise<void>;
   /** The first event with this reason whose message contains the text. */
   event(reason: string, text?: string): Promise<Event>;
 }
@@ -121,6 +126,8 @@ export async function provisionerWorld(t: TestContext, options: WorldOptions = {
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
   const eventInformer = informers.of(events);
+  const leaseInformer = informers.of(leases);
+  const ledger = `kube-system/${ledgerName(DRIVER)}`;
   const key = (name: string) => (name.includes('/') ? name : `default/${name}`);
 
   protect(claims, FINALIZER_PVC_PROTECTION);
@@ -244,6 +251,10 @@ export async function provisionerWorld(t: TestContext, options: WorldOptions = {
     },
     async volumeGone(name) {
       await volumes.waitFor(name, (each) => each === undefined, within());
+    },
+    intents: () => pageOf(leaseInformer.get(ledger)).intents,
+    async noIntents() {
+      await leaseInformer.waitFor(ledger, (lease) => pageOf(lease).intents.length === 0, within());
     },
     event: (reason, text = '') => eventWith(eventInformer, reason, text),
   };

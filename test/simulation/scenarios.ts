@@ -126,13 +126,19 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'the intent on a deleted claim is taken off, the answer is lost, and the provisioner dies soon after',
     was: 'found here: it asked once more without the intent and died, or found a new claim of that name and span',
     plan: plan({
-      steps: [claim(1), claimGone(1.2), claim(9)],
-      events: [event(14, 'process-crash', 'provisioner-d1-0', 5)],
+      steps: [claim(1), claimGone(12.5), claim(30)],
+      events: [event(36, 'process-crash', 'provisioner-d1-0', 5)],
       script: [
-        { fault: 'csi-slow', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 1 },
-        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 },
-        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 3 },
-        ...[2, 3, 4].map(
+        ...[1, 3, 4].map(
+          (nth): Strike => ({
+            fault: 'csi-past-deadline',
+            process: 'provisioner-d1-0',
+            call: 'CreateVolume',
+            nth,
+          }),
+        ),
+        { fault: 'csi-slow', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 },
+        ...[3, 4, 5].map(
           (nth): Strike => ({
             fault: 'kube-lost-after',
             process: 'provisioner-d1-0',
@@ -144,6 +150,29 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     faults: ['process-crash'],
     seeds: 30,
+  },
+  {
+    name: 'the ledger is written without the intent of a deleted claim, the answer is lost, and the provisioner dies',
+    was: 'nothing, and it must stay so: the claim is gone by then, and only the ledger tells of its volume',
+    plan: plan({
+      steps: [claim(1), claimGone(1.2), claim(3), at(3.1, { do: 'delete-claim', name: 'a' })],
+      events: [event(14, 'process-crash', 'provisioner-d1-0', 5)],
+      script: [
+        { fault: 'csi-slow', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 1 },
+        { fault: 'csi-past-deadline', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 },
+        ...[1, 2, 3].map(
+          (nth): Strike => ({
+            fault: 'kube-lost-after',
+            process: 'provisioner-d1-0',
+            call: 'update leases',
+            nth,
+          }),
+        ),
+      ],
+      intensity: 2,
+    }),
+    faults: ['process-crash', 'kube-lost-after', 'kube-lost-before', 'kube-slow', 'kube-crash-after'],
+    seeds: 40,
   },
   {
     name: 'a node falls silent for good, and its pod is moved by force',

@@ -161,7 +161,11 @@ export async function runProgram(
     const lead = async (signal: AbortSignal): Promise<void> => {
       const informers = createInformers({ kube, clock, random, log, metrics, ownsObjects: true });
       const ports = { kube, informers, csi, driver, clock, random, log, metrics };
-      const sidecar = program.create({ ...ports, env: context.env, identity, kubeWith }, recorderFor);
+      const namespace = leaseNamespace(flags, config);
+      const sidecar = program.create(
+        { ...ports, env: context.env, identity, namespace, kubeWith },
+        recorderFor,
+      );
       informers.start(signal);
       await sidecar.run(signal);
     };
@@ -210,10 +214,14 @@ function pace(flags: CommonFlagValues): { qps?: number; burst?: number } {
   };
 }
 
+function leaseNamespace(flags: CommonFlagValues, config: KubeConfig): string {
+  return flags.leaderElectionNamespace || config.namespace || 'default';
+}
+
 function leaseOptions(flags: CommonFlagValues, config: KubeConfig, name: string) {
   return {
     name,
-    namespace: flags.leaderElectionNamespace || config.namespace || 'default',
+    namespace: leaseNamespace(flags, config),
     labels: { ...flags.leaderElectionLabels },
     leaseDurationMs: flags.leaderElectionLeaseDurationMs,
     renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,

@@ -32,6 +32,8 @@ export interface ProcessPorts {
   env: Readonly<Record<string, string | undefined>>;
   /** Unlike any other replica's. */
   identity: string;
+  /** Where it may write Leases. */
+  namespace: string;
   /** A second client with a pace of its own, for work that must not slow down the rest. */
   kubeWith(limits: { qps?: number; burst?: number }): KubeClient;
 }

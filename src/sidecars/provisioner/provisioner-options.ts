@@ -25,6 +25,8 @@ export interface ProvisionerOptions {
   immediatePreference: TopologyQuestion['preferImmediate'];
   capacity?: CapacityOptions;
   nodeDeployment?: NodeDeploymentOptions;
+  /** Where the Lease of its intents is. */
+  namespace: string;
 }
 
 export interface CapacityOptions {
@@ -61,4 +63,5 @@ export const DEFAULT_PROVISIONER_OPTIONS: ProvisionerOptions = {
   strictTopology: false,
   immediateTopology: true,
   immediatePreference: 'none',
+  namespace: 'kube-system',
 };

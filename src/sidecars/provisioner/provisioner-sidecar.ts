@@ -13,7 +13,7 @@ import {
 } from '../../runtime/flags/flag.ts';
 import type { FlagValues } from '../../runtime/flags/parse-flags.ts';
 import { releaseOnExitGate } from '../common/common-flags.ts';
-import { defineSidecar } from '../common/sidecar.ts';
+import { defineSidecar, type ProcessPorts } from '../common/sidecar.ts';
 import { createProvisioner } from './provisioner.ts';
 import type { ProvisionerOptions } from './provisioner-options.ts';
 
@@ -184,15 +184,19 @@ export const provisionerSidecar = defineSidecar({
           }),
         }),
       },
-      provisionerOptions(values, ports.env),
+      provisionerOptions(values, ports),
     ),
 });
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = ProcessPorts['env'];
 
 /** The flags as options; throws when the environment lacks what they need. */
-export function provisionerOptions(values: FlagValues<typeof flags>, env: Environment): ProvisionerOptions {
+export function provisionerOptions(
+  values: FlagValues<typeof flags>,
+  { env, namespace }: Pick<ProcessPorts, 'env' | 'namespace'>,
+): ProvisionerOptions {
   return {
+    namespace,
     timeoutMs: values.timeoutMs,
     workers: values.workerThreads,
     retryStartMs: values.retryIntervalStartMs,

@@ -7,6 +7,7 @@ import type { Segment } from '../../api/topology.ts';
 import { csiClient } from '../../csi/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
+import type { Loop } from '../../runtime/loop.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { startCapacity } from './capacity/start-capacity.ts';
 import { createClaimReconciler } from './claims/claim-reconciler.ts';
@@ -15,6 +16,7 @@ import { UnrecordedVolumes } from './claims/unrecorded-volumes.ts';
 import { volumeCalls } from './claims/volume-calls.ts';
 import { createVolumePlanner } from './claims/volume-planner.ts';
 import { VolumesMade } from './claims/volumes-made.ts';
+import { IntentLedger } from './intents/intent-ledger.ts';
 import { createNodeOwner } from './node-deployment/node-owner.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
 import type { ProvisionerOptions } from './provisioner-options.ts';
@@ -76,7 +78,16 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     pendingFrom,
     sweepIntervalMs: driver.controller.has('CREATE_DELETE_SNAPSHOT') ? options.snapshotSweepIntervalMs : 0,
   });
-  const claimLoop = createClaimReconciler({
+  const ledger = new IntentLedger({
+    kube,
+    clock,
+    log,
+    namespace: options.namespace,
+    driver: driver.name,
+    nodeName: nodeDeployment?.nodeName,
+    found: (claimKey) => claimLoop.add(claimKey),
+  });
+  const claimLoop: Loop = createClaimReconciler({
     informers,
     naming,
     node,
@@ -91,6 +102,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
       metrics,
       calls,
       made: new VolumesMade({ informers, driver: driver.name, clock }),
+      ledger,
       unrecorded: new UnrecordedVolumes(),
       answered: new Set(),
       settling: new Map(),
@@ -150,7 +162,9 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
         here = info.accessibleTopology?.segments;
       }
       await informers.synced(signal);
+      await ledger.open(signal);
       await Promise.all([
+        ledger.run(signal),
         claimLoop.run(signal),
         volumeLoop.run(signal),
         clones?.run(signal),

@@ -1,5 +1,5 @@
-// The loop over claims. Watches claims, classes and volumes; writes the intent on claims and PersistentVolumes; never
-// touches a claim that another provisioner was asked for.
+// The loop over claims. Watches claims, classes and volumes; writes intents, in the ledger and on claims, and
+// PersistentVolumes; never touches a claim that another provisioner was asked for.
 
 import {
   type PersistentVolumeClaim,
@@ -15,14 +15,16 @@ import type { Informers } from '../../../runtime/informer.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
 import { hasFinalizer } from '../../common/finalizers.ts';
+import { claimOf, type Intent } from '../intents/intent.ts';
 import type { NodeOwner } from '../node-deployment/node-owner.ts';
 import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
+import { sourceKeyOf } from '../sources/data-source.ts';
 import { timesAsked } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
 import { decideClaim } from './decide-claim.ts';
 import { followClaim, followOrphan, followRecorded } from './follow-claim.ts';
-import { BINDING_GRACE_MS, provisionClaim } from './provision-claim.ts';
-import { SettleLater } from './settle-later.ts';
+import { provisionClaim } from './provision-claim.ts';
+import { resumeIntent } from './resume-intent.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
 
@@ -41,9 +43,6 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   const classes = informers.of(storageClasses);
   const work: ClaimWork = { ...options.work, claims: new ReadYourWrites(claims) };
   const { driver } = work;
-  /** Until when the intent of a claim that has its volume may stay, by the claim's UID. */
-  const graceUntilMs = new Map<string, number>();
-  const settleLater = new SettleLater({ clock: work.clock, wake: (key) => loop.add(key) });
   const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
 
   claims.addIndex(WAITING_BY_CLASS, (claim) =>
@@ -54,29 +53,44 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   };
   claims.subscribe({
     added: look,
-    updated: (_before, after) => look(after),
+    updated: (before, after) => {
+      look(after);
+      if (!before.spec.volumeName && after.spec.volumeName && sourceKeyOf(after)) loop.add(keyOf(after));
+    },
     deleted: (claim) => {
-      if (work.unrecorded.of(keyOf(claim), claim.metadata.uid)) loop.add(keyOf(claim));
-      work.gate.forget(claim.metadata.uid);
-      work.answered.delete(claim.metadata.uid);
-      work.settling.delete(claim.metadata.uid);
-      graceUntilMs.delete(claim.metadata.uid);
-      settleLater.delete(keyOf(claim));
-      node?.forget(claim.metadata.uid);
+      const { uid } = claim.metadata;
+      if (work.unrecorded.of(keyOf(claim), uid) || work.ledger.has(uid)) loop.add(keyOf(claim));
+      work.gate.forget(uid);
+      work.answered.delete(uid);
+      work.settling.delete(uid);
+      node?.forget(uid);
     },
   });
   const wake = ({ metadata: { name } }: StorageClass): void => {
     for (const claim of claims.byIndex(WAITING_BY_CLASS, name)) loop.add(keyOf(claim));
+    for (const claim of work.ledger.all().map(claimOf))
+      if (storageClassOf(claim) === name) loop.add(keyOf(claim));
   };
   classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    const outcomes: Outcome[] = [];
+    // At the beginning of a run none is under way: what stands here was left by a run that did not come to its end.
+    for (const intent of work.ledger.of(key)) outcomes.push(await resume(intent, signal));
     const claim = work.claims.get(key);
-    const outcomes = [claim ? await reconcileClaim(key, claim, signal) : done];
+    if (claim && !work.ledger.has(claim.metadata.uid)) {
+      outcomes.push(await reconcileClaim(key, claim, signal));
+    }
     for (const orphan of work.unrecorded.orphansOf(key, claim?.metadata.uid)) {
-      outcomes.push(await followOrphan(work, key, orphan, signal));
+      if (!work.ledger.has(orphan.claimUid)) outcomes.push(await followOrphan(work, key, orphan, signal));
     }
     return soonest(outcomes);
+  }
+
+  function resume(intent: Intent, signal: AbortSignal): Promise<Outcome> {
+    const storageClass = classes.get(storageClassOf(claimOf(intent)) ?? '');
+    const volumeName = volumeNameFor(intent.uid, naming);
+    return resumeIntent(work, intent, { storageClass, volumeName, nodeName: node?.name, signal });
   }
 
   async function reconcileClaim(
@@ -114,18 +128,17 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
-        // One that is being deleted waits for us.
-        if (claim.metadata.deletionTimestamp === undefined && graceLeftMs(claim) > 0 && settleLater.isBusy) {
-          settleLater.add(key, signal);
-          return requeueAfter(graceLeftMs(claim), 'others wait for their volumes');
-        }
-        settleLater.delete(key);
-        await letGo(claim, signal);
+        await settle(work, claim, { signal });
+        await work.releaseSource(claim, signal);
         return done;
       case 'await-binding':
-        return awaitBinding(claim, signal);
+        // It comes again when it is bound, or deleted.
+        return done;
+      case 'release-source':
+        await work.releaseSource(claim, signal);
+        return done;
       case 'provision':
-        return settleLater.while(() => provisionClaim(work, claim, step.storageClass, signal));
+        return provisionClaim(work, claim, step.storageClass, signal);
       case 'take':
         return node ? node.take(work, claim, step.storageClass, signal) : done;
       case 'follow':
@@ -139,28 +152,6 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
       default:
         return step satisfies never;
     }
-  }
-
-  /** A binder that does not come (it may be gone for the moment) must not keep the claim from being let go. */
-  async function awaitBinding(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<Outcome> {
-    const leftMs = graceLeftMs(claim);
-    if (leftMs > 0) return requeueAfter(leftMs, 'the claim is about to be bound');
-    await letGo(claim, signal);
-    return done;
-  }
-
-  /** Since it was first seen to have its volume. */
-  function graceLeftMs({ metadata: { uid } }: PersistentVolumeClaim): number {
-    const nowMs = work.clock.monotonicMs();
-    const untilMs = graceUntilMs.get(uid) ?? nowMs + BINDING_GRACE_MS;
-    graceUntilMs.set(uid, untilMs);
-    return untilMs - nowMs;
-  }
-
-  async function letGo(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-    await settle(work, claim, { signal });
-    graceUntilMs.delete(claim.metadata.uid);
-    await work.releaseSource(claim, signal);
   }
 
   return loop;

@@ -3,14 +3,17 @@
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
+import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import { type CsiSecrets, readSecret } from '../../../csi/credentials.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../../runtime/kube.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
+import { hasFinalizer } from '../../common/finalizers.ts';
+import type { IntentLedger } from '../intents/intent-ledger.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
-import { dropIntent } from './claim-intent.ts';
+import { dropIntent, recordIntent } from './claim-intent.ts';
 import type { RetryGate } from './retry-gate.ts';
 import type { UnrecordedVolumes } from './unrecorded-volumes.ts';
 import type { VolumeCalls } from './volume-calls.ts';
@@ -29,6 +32,8 @@ export interface ClaimWork {
   planner: VolumePlanner;
   claims: ReadYourWrites<PersistentVolumeClaim>;
   made: VolumesMade;
+  /** Where the intent of a claim stands while the driver is first asked; later it is on the claim. */
+  ledger: IntentLedger;
   unrecorded: UnrecordedVolumes;
   /** UIDs of claims about which the driver's last answer to this process left nothing open. */
   answered: Set<string>;
@@ -70,10 +75,30 @@ export async function settle(
 ): Promise<void> {
   const { uid } = claim.metadata;
   work.unrecorded.delete(keyOf(claim), uid);
+  work.ledger.end(uid);
   work.settling.set(uid, options.reschedule ?? false);
   const settled = await dropIntent(work.kube, claim, options);
   if (settled) work.claims.wrote(settled);
   work.settling.delete(uid);
+}
+
+/**
+ * The intent leaves the ledger for the claim, which is then kept until it is certain whether a volume exists. False when
+ * the claim has changed since it was read, or is on its way out: the intent stays where it is.
+ */
+export async function moveIntentToClaim(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  digest: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const marked = hasFinalizer(claim, FINALIZER_PROVISIONING)
+    ? claim
+    : await recordIntent(work.kube, claim, digest, signal);
+  if (!marked) return false;
+  work.claims.wrote(marked);
+  work.ledger.end(claim.metadata.uid);
+  return true;
 }
 
 export function labelsOf(claim: PersistentVolumeClaim): { class: string; source: string } {

@@ -82,12 +82,19 @@ const table: { name: string; given: ClaimShape; with?: Partial<ClaimSnapshot>; t
   },
   { name: 'volume there', given: {}, with: { volumeFor: ours }, then: 'nothing' },
   {
+    name: 'has its volume',
+    given: { volumeName: 'pvc-u1' },
+    with: { volumeFor: ours },
+    then: 'release-source',
+  },
+  {
     name: 'volume there, binder at work',
     given: { intent: true, phase: 'Pending' },
     with: { volumeFor: ours },
     then: 'await-binding',
   },
   { name: 'bound', given: { intent: true, phase: 'Bound' }, with: { volumeFor: ours }, then: 'settle' },
+  { name: 'volume lost', given: { intent: true, phase: 'Lost', volumeName: 'pvc-u1' }, then: 'settle' },
   {
     name: 'volume there, claim deleted',
     given: { intent: true, deleting: true },

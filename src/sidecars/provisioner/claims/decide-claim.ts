@@ -1,8 +1,9 @@
 // What to do for one claim, from a snapshot of it and of what it refers to. Pure: the reconciler performs the step.
 //
-// The provisioning finalizer on a claim is an intent: a volume may exist for it that no PersistentVolume records. It is
-// there before the driver is first asked, and goes when the PersistentVolume exists or the volume is known not to. A
-// claim that carries it is never let go; whoever finds it, after whatever crash, takes it up here.
+// The provisioning finalizer on a claim is an intent: a volume may exist for it that no PersistentVolume records, because
+// the end of a call is not known. It goes when the PersistentVolume exists or the volume is known not to. A claim that
+// carries it is never let go; whoever finds it, after whatever crash, takes it up here. Intents of first calls are in the
+// ledger: what is left there is resumed before the claim is looked at.
 
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
@@ -31,6 +32,8 @@ export type ClaimStep =
   | { do: 'settle' }
   /** The volume exists and the binder is about to write the claim: let it, then settle. */
   | { do: 'await-binding' }
+  /** It has its volume: what that was made from may go. */
+  | { do: 'release-source' }
   /** Nobody wants the volume any more: find out whether there is one, and delete it. */
   | { do: 'follow'; storageClass: StorageClass | undefined }
   | { do: 'refuse'; problem: string };
@@ -48,8 +51,9 @@ export function decideClaim(snapshot: ClaimSnapshot): ClaimStep {
   const deleting = claim.metadata.deletionTimestamp !== undefined;
   const isOurs = volumeFor?.claimUid === claim.metadata.uid;
   if (isOurs || claim.spec.volumeName === volumeName) {
-    if (!intent) return nothing('it has its volume');
-    return deleting || claim.status?.phase === 'Bound' ? { do: 'settle' } : { do: 'await-binding' };
+    if (!intent) return claim.spec.volumeName ? { do: 'release-source' } : nothing('it has its volume');
+    const isWritten = claim.status?.phase === 'Bound' || claim.status?.phase === 'Lost';
+    return deleting || isWritten ? { do: 'settle' } : { do: 'await-binding' };
   }
   if (deleting || claim.spec.volumeName) {
     if (intent) return { do: 'follow', storageClass };

@@ -9,6 +9,7 @@ import { type CsiSecrets, SecretError } from '../../../csi/credentials.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import { isNotFound } from '../../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { claimOf, type Intent } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest, type SecretlessRequest } from '../planning/create-volume-request.ts';
 import { CHANGED_MS, intendedDigest, renewIntent } from './claim-intent.ts';
@@ -24,12 +25,68 @@ interface Repeat {
   same: boolean;
 }
 
+export interface FollowContext {
+  storageClass: StorageClass | undefined;
+  volumeName: string;
+  signal: AbortSignal;
+}
+
+/** The intent is on the claim. */
 export async function followClaim(
   work: ClaimWork,
   claim: PersistentVolumeClaim,
-  context: { storageClass: StorageClass | undefined; volumeName: string; signal: AbortSignal },
+  context: FollowContext,
 ): Promise<Outcome> {
-  const { storageClass, volumeName, signal } = context;
+  const { signal } = context;
+  let current = claim;
+  return follow(work, claim, {
+    ...context,
+    digest: intendedDigest(claim),
+    toForget: `remove the finalizer ${FINALIZER_PROVISIONING}`,
+    async renew() {
+      const renewed = await renewIntent(work.kube, claim, signal);
+      if (renewed) current = work.claims.wrote(renewed);
+      return renewed !== undefined;
+    },
+    over: () => settle(work, current, { signal }),
+  });
+}
+
+/** The intent is in the ledger alone: its claim is gone, or on its way out. */
+export async function followIntent(
+  work: ClaimWork,
+  intent: Intent,
+  context: FollowContext,
+): Promise<Outcome> {
+  const claim = claimOf(intent);
+  return follow(work, claim, {
+    ...context,
+    digest: intent.digest,
+    toForget: `remove the claim's entry from Lease ${keyOf({ metadata: work.ledger.name })}`,
+    renew: async () => true,
+    async over() {
+      work.unrecorded.delete(keyOf(claim), intent.uid);
+      work.ledger.end(intent.uid);
+    },
+  });
+}
+
+interface FollowOptions extends FollowContext {
+  /** Of the request that the intent was written for. */
+  digest: string | undefined;
+  /** How a person ends it. */
+  toForget: string;
+  /** False when the intent may not stand any more. */
+  renew(): Promise<boolean>;
+  over(): Promise<void>;
+}
+
+async function follow(
+  work: ClaimWork,
+  claim: PersistentVolumeClaim,
+  options: FollowOptions,
+): Promise<Outcome> {
+  const { storageClass, volumeName, digest, signal } = options;
   const { uid } = claim.metadata;
   const inputs = inputsOf(claim, storageClass);
   const waitMs = work.gate.waitMs(uid, inputs);
@@ -40,26 +97,26 @@ export async function followClaim(
   };
   // By the server's word: if it exists, its volume is in use or on its own way out.
   if (await isRecorded(work, volumeName, uid, signal)) {
-    await settle(work, claim, { signal });
+    await options.over();
     return done;
   }
   let repeat: Repeat;
   try {
-    repeat = await repeatOf(work, claim, storageClass, signal);
+    repeat = await repeatOf(work, claim, { storageClass, digest, signal });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ClaimProblem || error instanceof SecretError)) throw error;
     return again(
       `cannot find out whether a volume ${volumeName} exists that must be deleted: ${error.message}. ` +
-        `If you know that there is none, remove the finalizer ${FINALIZER_PROVISIONING}`,
+        `If you know that there is none, ${options.toForget}`,
     );
   }
-  const renewed = await renewIntent(work.kube, claim, signal);
-  if (!renewed) return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
+  if (!(await options.renew())) {
+    return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
+  }
   const ending = await findAndDelete(work, repeat, signal);
-  work.claims.wrote(renewed);
   if (ending.kind === 'uncertain') return again(ending.why);
-  await settle(work, renewed, { signal });
+  await options.over();
   work.gate.forget(uid);
   work.log.info('No volume is left of a claim that is gone', { claim: keyOf(claim), how: ending.how });
   return done;
@@ -108,7 +165,7 @@ export async function followRecorded(
   const again = (why: string): Outcome => requeueAfter(work.gate.failed(uid, 'recorded', false), why);
   let repeated: Repeat;
   try {
-    repeated = await repeatOf(work, claim, storageClass, signal);
+    repeated = await repeatOf(work, claim, { storageClass, digest: intendedDigest(claim), signal });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ClaimProblem || error instanceof SecretError)) throw error;
@@ -169,8 +226,7 @@ async function findAndDelete(work: ClaimWork, repeat: Repeat, signal: AbortSigna
 async function repeatOf(
   work: ClaimWork,
   claim: PersistentVolumeClaim,
-  storageClass: StorageClass | undefined,
-  signal: AbortSignal,
+  { storageClass, digest, signal }: Pick<FollowOptions, 'storageClass' | 'digest' | 'signal'>,
 ): Promise<Repeat> {
   const remembered = work.unrecorded.of(keyOf(claim), claim.metadata.uid);
   if (remembered) {
@@ -184,7 +240,7 @@ async function repeatOf(
   const common = { volumeName: plan.volumeName, request: createVolumeRequest(plan) };
   try {
     const secrets = await provisionerSecrets(work, plan, signal);
-    return { ...common, secrets, same: intendedDigest(claim) === plan.digest };
+    return { ...common, secrets, same: digest === plan.digest };
   } catch (error) {
     if (!(error instanceof SecretError && error.missing)) throw error;
     // Secrets often go with their namespace. Some drivers do without; a refusal proves nothing then.

@@ -1,5 +1,6 @@
 // Makes the volume of one claim. In order: plan; write the intent; ask the driver; create the PersistentVolume. A crash
-// or an error after any of these leaves a state from which the next run goes on, with one volume at the end.
+// or an error after any of these leaves a state from which the next run goes on, with one volume at the end. The intent of
+// a first call is in the ledger; after a call whose end is not known it is on the claim.
 
 import {
   type PersistentVolume,
@@ -15,26 +16,31 @@ import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import { isAlreadyExists, KubeError } from '../../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import { hasFinalizer } from '../../common/finalizers.ts';
+import { intentFor } from '../intents/intent.ts';
 import { checkVolume } from '../planning/check-volume.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest } from '../planning/create-volume-request.ts';
 import { persistentVolume } from '../planning/persistent-volume.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import { CHANGED_MS, intendedDigest, recordIntent, renewIntent } from './claim-intent.ts';
-import { type ClaimWork, inputsOf, labelsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
+import {
+  type ClaimWork,
+  inputsOf,
+  labelsOf,
+  messageOf,
+  moveIntentToClaim,
+  provisionerSecrets,
+  settle,
+} from './claim-work.ts';
 import { isRecorded } from './follow-claim.ts';
 import { createFailure } from './volume-calls.ts';
 import type { PlannedVolume } from './volume-planner.ts';
-
-/** How long the intent stays beside a volume that exists, so as not to write the claim while the binder does. */
-export const BINDING_GRACE_MS = 5_000;
 
 /** The watch is rarely later than this. */
 const CATCH_UP_MS = 50;
 
 interface Attempt {
   work: ClaimWork;
-  /** With the intent on it. */
   claim: PersistentVolumeClaim;
   storageClass: StorageClass;
   plan: VolumePlan;
@@ -74,7 +80,7 @@ export async function provisionClaim(
     return cannotPlan(work, claim, storageClass, error, signal);
   }
   const { plan } = planned;
-  const intended = await withIntent(work, claim, plan, signal);
+  const intended = await withIntent(work, claim, { storageClass, plan, signal });
   if (!intended) return requeueAfter(CHANGED_MS, 'the claim changed, and the cache does not show it yet');
   // An earlier attempt may have ended between the driver's answer and ours to it: asking again could only do harm.
   if (intended.earlier !== 'none' && (await isRecorded(work, plan.volumeName, claim.metadata.uid, signal))) {
@@ -102,18 +108,19 @@ async function planFor(
   return work.planner.plan(claim, storageClass, { signal });
 }
 
-/** The claim with the intent on it, and what is known of calls before this one; undefined when it must be re-read. */
+/** The claim once its intent stands, and what is known of calls before this one; undefined when it must be re-read. */
 async function withIntent(
   work: ClaimWork,
   claim: PersistentVolumeClaim,
-  plan: VolumePlan,
-  signal: AbortSignal,
+  { storageClass, plan, signal }: Pick<Attempt, 'storageClass' | 'plan' | 'signal'>,
 ): Promise<Pick<Attempt, 'claim' | 'earlier'> | undefined> {
   if (hasFinalizer(claim, FINALIZER_PROVISIONING)) {
     const earlier = intendedDigest(claim) === plan.digest ? 'the same' : 'something else';
     const renewed = await renewIntent(work.kube, claim, signal);
     return renewed && { claim: work.claims.wrote(renewed), earlier };
   }
+  const intent = intentFor(claim, { storageClass, digest: plan.digest, nowMs: work.clock.now() });
+  if (await work.ledger.begin(intent, signal)) return { claim, earlier: 'none' };
   const intended = await recordIntent(work.kube, claim, plan.digest, signal);
   return intended && { claim: work.claims.wrote(intended), earlier: 'none' };
 }
@@ -144,16 +151,16 @@ async function askDriver(attempt: Attempt, startMs: number): Promise<Outcome> {
   const check = checkVolume(volume, plan, (handle) => work.made.ownerOf(handle, plan.volumeName));
   switch (check.kind) {
     case 'nameless':
-      return failed(attempt, `${check.why}; asking again`, { slow: false });
+      return uncertain(attempt, `${check.why}; asking again`);
     case 'not-ours':
       await settle(work, claim, { signal });
       return failed(attempt, check.why, { slow: true });
     case 'useless':
       return deleteUseless(attempt, check.handle, check.why);
     case 'accepted': {
-      if (work.claims.get(keyOf(claim))?.metadata.deletionTimestamp !== undefined) {
-        // Its claim went away meanwhile: shorter than making a PersistentVolume only to see it released.
-        return deleteUseless(attempt, check.handle, 'the claim was deleted while its volume was made');
+      if (!isWanted(attempt)) {
+        // Shorter than making a PersistentVolume only to see it released.
+        return deleteUseless(attempt, check.handle, 'the claim went away while its volume was made');
       }
       const { driver, withTopology } = work;
       const { handle, capacityBytes } = check;
@@ -164,6 +171,13 @@ async function askDriver(attempt: Attempt, startMs: number): Promise<Outcome> {
     default:
       return check satisfies never;
   }
+}
+
+/** The claim is still there and waits for this volume. */
+function isWanted({ work, claim, plan }: Attempt): boolean {
+  const now = work.claims.get(keyOf(claim));
+  if (now?.metadata.uid !== claim.metadata.uid || now.metadata.deletionTimestamp !== undefined) return false;
+  return !now.spec.volumeName || now.spec.volumeName === plan.volumeName;
 }
 
 async function record(
@@ -195,6 +209,7 @@ async function record(
     }
   }
   work.unrecorded.delete(keyOf(claim), uid);
+  work.ledger.end(uid);
   work.gate.forget(uid);
   work.metrics.provisioned(labelsOf(claim), (work.clock.monotonicMs() - startMs) / 1000);
   work.capacityChanged(labelsOf(claim).class);
@@ -205,7 +220,7 @@ async function record(
     `Successfully provisioned volume ${plan.volumeName}`,
   );
   work.log.v(2).info('Provisioned a volume', { claim: keyOf(claim), volume: plan.volumeName, handle });
-  return requeueAfter(BINDING_GRACE_MS, 'the intent goes once the claim is bound');
+  return done;
 }
 
 /** The server will say the same next time. */
@@ -216,14 +231,17 @@ function isRefusal(error: unknown): boolean {
 }
 
 async function deleteUseless(attempt: Attempt, handle: VolumeHandle, why: string): Promise<Outcome> {
-  const { work, claim, secrets, signal } = attempt;
+  const { work, claim, plan, secrets, signal } = attempt;
+  // By the server's word: the cache may be so far behind that the volume was recorded long ago, and is in use.
+  if (await isRecorded(work, plan.volumeName, claim.metadata.uid, signal)) {
+    await settle(work, claim, { signal });
+    return requeueAfter(CATCH_UP_MS, 'its volume is recorded, and the cache does not show it yet');
+  }
   try {
     await work.calls.delete(handle, secrets, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return failed(attempt, `${why}; deleting volume ${handle} failed, trying again: ${messageOf(error)}`, {
-      slow: false,
-    });
+    return uncertain(attempt, `${why}; deleting volume ${handle} failed, trying again: ${messageOf(error)}`);
   }
   await settle(work, claim, { signal });
   return failed(attempt, `${why}; volume ${handle} was deleted again`, { slow: true });
@@ -236,15 +254,27 @@ async function refusedByDriver(attempt: Attempt, error: unknown): Promise<Outcom
   const reschedule = verdict.outcome === 'reschedule' && noVolume;
   if (noVolume) await settle(work, claim, { reschedule, signal });
   if (verdict.outcome === 'reschedule') work.capacityChanged(labelsOf(claim).class);
-  const next = noVolume ? '' : '; a volume may exist, asking again until that is certain';
   const infeasible = verdict.outcome === 'infeasible';
   const message = infeasible
     ? `Volume provisioning failed with infeasible error. Retries will be delayed. ${messageOf(error)}`
     : `failed to provision volume with StorageClass "${labelsOf(claim).class}": ${messageOf(error)}`;
-  const outcome = failed(attempt, `${message}${next}`, { slow: infeasible && noVolume });
+  if (!noVolume) {
+    return uncertain(attempt, `${message}; a volume may exist, asking again until that is certain`);
+  }
+  const outcome = failed(attempt, message, { slow: infeasible });
   if (!reschedule) return outcome;
   work.gate.forget(claim.metadata.uid);
   return done;
+}
+
+/** A volume may exist: from now on the claim says so itself, and is kept until that is certain. */
+async function uncertain(attempt: Attempt, message: string): Promise<Outcome> {
+  const { work, claim, plan, signal } = attempt;
+  const outcome = failed(attempt, message, { slow: false });
+  const now = work.claims.get(keyOf(claim));
+  // What cannot be moved stays in the ledger, and the next run takes it up from there.
+  if (now?.metadata.uid === claim.metadata.uid) await moveIntentToClaim(work, now, plan.digest, signal);
+  return outcome;
 }
 
 function failed(
