@@ -1,6 +1,6 @@
 // Pure facts about claims, volumes, pods and attachments that more than one component needs to agree on.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type {
   CSINode,
   CSINodeInfo,
@@ -24,7 +24,7 @@ import {
 } from './well-known.ts';
 
 function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 // Claims and volumes

@@ -1,6 +1,7 @@
 // The one error of CSI calls. A driver throws it to answer with a code; a client gets it for every failure, with the
 // call, the socket and what to look at next in its message. Never carries a request or a secret.
 
+import { ExpectedError } from '../runtime/expected-error.ts';
 import { type GrpcCode, grpcCodeOf, grpcCodes } from './grpc-code.ts';
 
 export interface CsiErrorInit {
@@ -20,7 +21,7 @@ export interface CsiErrorInit {
   cause?: unknown;
 }
 
-export class CsiError extends Error {
+export class CsiError extends ExpectedError {
   override readonly name = 'CsiError';
   readonly code: GrpcCode;
   /** The number on the wire. */
@@ -36,7 +37,7 @@ export class CsiError extends Error {
   constructor(init: CsiErrorInit) {
     const rawCode = typeof init.code === 'number' ? init.code : grpcCodes[init.code];
     const code = grpcCodeOf(rawCode) ?? 'UNKNOWN';
-    super(frame(init, code, rawCode), init.cause === undefined ? undefined : { cause: init.cause });
+    super(frame(init, code, rawCode), init.cause);
     this.code = code;
     this.rawCode = rawCode;
     this.description = init.message;

@@ -1,6 +1,8 @@
 // The one error of the Kubernetes port: a `Status` as the server sent it, or what stood in its way.
 // Components ask `isNotFound(error)` and friends; nobody matches text.
 
+import { ExpectedError } from './expected-error.ts';
+
 /** The reasons Kubernetes gives in a Status, and two of our own: `Unreachable` (no answer) and `BadAnswer`. */
 export type KubeErrorReason =
   | 'BadRequest'
@@ -40,7 +42,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-export class KubeError extends Error {
+export class KubeError extends ExpectedError {
   override readonly name = 'KubeError';
   readonly reason: KubeErrorReason;
   /** HTTP status; 0 when there was no answer. */
@@ -54,7 +56,7 @@ export class KubeError extends Error {
     details?: StatusDetails;
     cause?: unknown;
   }) {
-    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    super(init.message, init.cause);
     this.reason = init.reason;
     this.code = init.code;
     this.details = init.details ?? {};

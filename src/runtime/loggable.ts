@@ -1,6 +1,7 @@
 // Turns anything that someone passes to the log into plain data that is safe to write: secrets by type, errors with
 // their causes but none of the requests that libraries hang on them, no cycles, no unbounded depth.
 
+import { ExpectedError } from './expected-error.ts';
 import { KubeError } from './kube-error.ts';
 import { isSecretValue, REDACTED } from './secret-value.ts';
 
@@ -76,13 +77,13 @@ function listOf(values: readonly unknown[], inner: (each: unknown) => unknown): 
 
 /** Only what is named here: HTTP and gRPC errors carry requests, headers and bodies as properties. */
 function plainError(error: Error, inner: (each: unknown) => unknown): Record<string, unknown> {
-  const { name, message, stack, cause } = error;
+  const { name, message, cause } = error;
   const code: unknown = Reflect.get(error, 'code');
   const result: Record<string, unknown> = { name, message };
   if (typeof code === 'string' || typeof code === 'number') result.code = code;
   if (error instanceof KubeError) result.reason = error.reason;
   if (error instanceof AggregateError) result.errors = listOf(error.errors, inner);
   if (cause !== undefined) result.cause = inner(cause);
-  if (stack !== undefined && !(error instanceof KubeError)) result.stack = stack;
+  if (!(error instanceof ExpectedError) && error.stack !== undefined) result.stack = error.stack;
   return result;
 }

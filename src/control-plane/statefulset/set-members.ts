@@ -1,6 +1,6 @@
 // What the members of a StatefulSet are called and look like: pods by ordinal, and a claim for each template. Pure.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, Pod, PodSpec, StatefulSet } from '../../api/kinds.ts';
 import type { Draft, OwnerReference } from '../../api/object.ts';
 
@@ -39,8 +39,7 @@ export function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal:
  * it, or an untouched set would restart its pods.
  */
 export function revisionOf(set: StatefulSet): string {
-  const hash = createHash('sha256').update(canonicalJson(set.spec?.template)).digest('hex').slice(0, 10);
-  return `${set.metadata.name}-${hash}`;
+  return `${set.metadata.name}-${hash('sha256', canonicalJson(set.spec?.template)).slice(0, 10)}`;
 }
 
 export function podFor(set: StatefulSet, ordinal: number): Draft<Pod> {
