@@ -68,7 +68,9 @@ export class ActualAttachments {
 
   /** Attachments of one volume to one node: more than one when volumes share a handle. */
   at(nodeName: string, volumeId: string): VolumeAttachment[] {
-    return this.onNode(nodeName).filter((attachment) => this.volumeIdOf(attachment) === volumeId);
+    return this.#ofVolume(volumeId).filter(
+      (attachment) => attachment.spec.nodeName === nodeName && this.volumeIdOf(attachment) === volumeId,
+    );
   }
 
   /** Other nodes that may have the volume, as far as anything tells. */

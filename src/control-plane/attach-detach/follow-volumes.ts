@@ -10,11 +10,14 @@ import type {
   VolumeAttachment,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
+import { isTerminated } from '../../api/volumes.ts';
+import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { ActualAttachments } from './actual-attachments.ts';
 import type { DesiredVolumes } from './desired-volumes.ts';
-import { nodeFingerprint } from './node-state.ts';
+import { nodeChange } from './node-state.ts';
 import { slotKey } from './slot.ts';
 
 export interface VolumeCaches {
@@ -67,7 +70,23 @@ export function followVolumes(init: FollowVolumesInit): () => void {
 
   function lookAtNode(nodeName: string): void {
     reports.add(nodeName);
-    wake(actual.onNode(nodeName).map((attachment) => slotKey(nodeName, actual.volumeIdOf(attachment))));
+    wakeAttached(nodeName, () => true);
+  }
+
+  function wakeAttached(nodeName: string, concerns: (volumeId: string) => boolean): void {
+    for (const attachment of actual.onNode(nodeName)) {
+      const volumeId = actual.volumeIdOf(attachment);
+      if (concerns(volumeId)) slots.add(slotKey(nodeName, volumeId));
+    }
+  }
+
+  function nodeChanged(before: Node, after: Node): void {
+    const { name } = after.metadata;
+    const { vitals, inUse, attached } = nodeChange(before, after);
+    if (attached) reports.add(name);
+    if (vitals) wakeAttached(name, () => true);
+    // A volume whose handle nobody knows any more may be any of those.
+    else if (inUse.size > 0) wakeAttached(name, (id) => inUse.has(id) || id.startsWith('pv:'));
   }
 
   function lookAtDriver({ metadata: { name } }: CSIDriver): void {
@@ -85,21 +104,31 @@ export function followVolumes(init: FollowVolumesInit): () => void {
   const subscriptions = [
     caches.volumes.subscribe({
       added: lookAtVolume,
-      updated: (_before, after) => lookAtVolume(after),
+      updated: (before, after) => {
+        if (!sameJson(before.spec, after.spec)) lookAtVolume(after);
+      },
       deleted: ({ metadata }) => forgetUnused(metadata.name),
     }),
     caches.claims.subscribe({
       added: (claim) => refreshPodsOfClaim(keyOf(claim)),
-      updated: (_before, claim) => refreshPodsOfClaim(keyOf(claim)),
+      updated: (before, claim) => {
+        if (!meansTheSame(before, claim)) refreshPodsOfClaim(keyOf(claim));
+      },
     }),
     caches.pods.subscribe({
       added: (pod) => wake(desired.update(pod)),
-      updated: (_before, pod) => wake(desired.update(pod)),
+      updated: (before, pod) => {
+        // Whatever else a pod says, its volumes are the same as long as it lives.
+        if (before.spec.nodeName !== pod.spec.nodeName || isTerminated(before) !== isTerminated(pod))
+          wake(desired.update(pod));
+      },
       deleted: (pod) => wake(desired.remove(keyOf(pod))),
     }),
     caches.attachments.subscribe({
       added: lookAtAttachment,
-      updated: (_before, after) => lookAtAttachment(after),
+      updated: (before, after) => {
+        if (!standsTheSame(before, after)) lookAtAttachment(after);
+      },
       deleted: (attachment) => {
         init.attachmentGone(attachment.metadata.name);
         lookAtAttachment(attachment);
@@ -111,9 +140,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
         lookAtNode(name);
         wake(desired.slotsOn(name));
       },
-      updated: (before, after) => {
-        if (nodeFingerprint(before) !== nodeFingerprint(after)) lookAtNode(after.metadata.name);
-      },
+      updated: nodeChanged,
       deleted: ({ metadata: { name } }) => lookAtNode(name),
     }),
     caches.drivers.subscribe({
@@ -125,4 +152,20 @@ export function followVolumes(init: FollowVolumesInit): () => void {
   return () => {
     for (const unsubscribe of subscriptions) unsubscribe();
   };
+}
+
+/** Which volume a claim stands for, and for which pod it was made. */
+function meansTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
+  return (
+    before.spec.volumeName === after.spec.volumeName &&
+    sameJson(before.metadata.ownerReferences, after.metadata.ownerReferences)
+  );
+}
+
+function standsTheSame(before: VolumeAttachment, after: VolumeAttachment): boolean {
+  return (
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    mayBeAttached(before) === mayBeAttached(after) &&
+    sameJson(before.status, after.status)
+  );
 }

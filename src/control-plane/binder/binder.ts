@@ -15,12 +15,14 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { selectedNodeOf, storageClassOf } from '../../api/volumes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { BinderObjects } from './binder-objects.ts';
+import { isComplete } from './binding.ts';
 import { createClaimReconciler } from './claim-reconciler.ts';
 import { isWaiting } from './decide-claim.ts';
 import { VolumePool } from './volume-pool.ts';
@@ -78,18 +80,32 @@ export function createBinder(ports: ControllerPorts): Controller {
   });
 
   function claimChanged(claim: PersistentVolumeClaim): void {
-    claimLoop.add(keyOf(claim));
-    if (claim.spec.volumeName) volumeLoop.add(claim.spec.volumeName);
+    const key = keyOf(claim);
+    const { volumeName = '' } = claim.spec;
+    const volume = volumes.get(volumeName);
+    const isBound = volume !== undefined && isComplete(claim, volume);
+    if (!isBound) {
+      claimLoop.add(key);
+      if (volumeName !== '') volumeLoop.add(volumeName);
+    }
     // A volume that was reserved for it, or made for it, may wait for this claim to say something.
-    for (const volume of pool.naming(keyOf(claim))) volumeLoop.add(volume.metadata.name);
+    for (const { metadata } of pool.naming(key)) {
+      if (!isBound || metadata.name !== volumeName) volumeLoop.add(metadata.name);
+    }
   }
 
   function volumeChanged(volume: PersistentVolume): void {
-    volumeLoop.add(volume.metadata.name);
-    wakeClaimsNaming(volume.metadata.name);
+    const { name } = volume.metadata;
     const { claimRef } = volume.spec;
-    if (claimRef) claimLoop.add(`${claimRef.namespace}/${claimRef.name}`);
-    else if (volume.status?.phase === 'Available') wakeWaiting(storageClassOf(volume) ?? '');
+    const claim = claimRef && claims.get(`${claimRef.namespace}/${claimRef.name}`);
+    const isBound = claim !== undefined && isComplete(claim, volume);
+    for (const each of claims.byIndex(BY_VOLUME, name)) {
+      if (!isBound || each !== claim) claimLoop.add(keyOf(each));
+    }
+    if (isBound) return;
+    volumeLoop.add(name);
+    if (claim) claimLoop.add(keyOf(claim));
+    else if (!claimRef && volume.status?.phase === 'Available') wakeWaiting(storageClassOf(volume) ?? '');
   }
 
   function classChanged(storageClass: StorageClass): void {
@@ -125,8 +141,7 @@ export function createBinder(ports: ControllerPorts): Controller {
   nodeCache.subscribe({
     added: nodeChanged,
     updated: (before, after) => {
-      if (JSON.stringify(before.metadata.labels) !== JSON.stringify(after.metadata.labels))
-        nodeChanged(after);
+      if (!sameJson(before.metadata.labels, after.metadata.labels)) nodeChanged(after);
     },
   });
   classes.subscribe({ added: classChanged, updated: (_before, after) => classChanged(after) });

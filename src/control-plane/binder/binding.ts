@@ -82,6 +82,16 @@ export function claimStatusBoundTo(
   };
 }
 
+/** Both halves stand as they should: looking at either would change nothing. */
+export function isComplete(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
+  return (
+    volume.status?.phase === 'Bound' &&
+    volumeBoundTo(volume, claim) === undefined &&
+    claimBoundTo(claim, volume) === undefined &&
+    claimStatusBoundTo(claim, volume) === undefined
+  );
+}
+
 /** The volume given back: what the binder wrote is taken off, what the user wrote stays. */
 export function volumeUnbound(volume: PersistentVolume): PersistentVolume {
   const { claimRef, ...spec } = volume.spec;

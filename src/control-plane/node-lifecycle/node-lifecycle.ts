@@ -4,12 +4,14 @@
 
 import { type Lease, leases, type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { isTerminated } from '../../api/volumes.ts';
 import { isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
+import { indexPodsByNode } from '../pods-by-node.ts';
 import { evictionTimeMs, silencedStatus, wantedTaints } from './decide-node.ts';
 
 const WORKERS = 8;
@@ -17,7 +19,6 @@ const BACKOFF = { startMs: 200, maxMs: 60_000 };
 /** Five renewals of a node's lease, each of which may fail for reasons that pass. */
 export const GRACE_MS = 50_000;
 const LEASE_NAMESPACE = 'kube-node-lease';
-const BY_NODE = 'node-lifecycle/node';
 
 /** A node's last sign of life as this process saw it: its own clock, so that nobody else's can be wrong. */
 interface LastSign {
@@ -31,7 +32,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   const nodeCache = informers.of(nodes);
   const leaseCache = informers.of(leases, { namespace: LEASE_NAMESPACE });
   const podCache = informers.of(pods);
-  podCache.addIndex(BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+  const podsOn = indexPodsByNode(podCache);
   const signs = new Map<string, LastSign>();
   const nowIso = (): string => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
 
@@ -61,8 +62,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   function silenceLeftMs(node: Node): number {
     const { name } = node.metadata;
     const renewed = leaseCache.get(`${LEASE_NAMESPACE}/${name}`)?.spec?.renewTime ?? '';
-    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-    const sign = `${renewed} ${ready?.lastHeartbeatTime ?? ''}`;
+    const sign = `${renewed} ${readyOf(node)?.lastHeartbeatTime ?? ''}`;
     const last = signs.get(name);
     if (last?.sign !== sign) signs.set(name, { sign, seenMs: clock.monotonicMs() });
     return (signs.get(name)?.seenMs ?? 0) + GRACE_MS - clock.monotonicMs();
@@ -91,9 +91,9 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   };
   const lookAtNode = (node: Node): void => {
     nodeLoop.add(node.metadata.name);
-    for (const pod of podCache.byIndex(BY_NODE, node.metadata.name)) lookAtPod(pod);
+    for (const pod of podsOn(node.metadata.name)) lookAtPod(pod);
   };
-  const heard = ({ metadata: { name } }: Lease): void => {
+  const heard = ({ metadata: { name } }: Lease | Node): void => {
     const node = nodeCache.get(name);
     const last = signs.get(name);
     // One that was heard of in time is looked at when its time would be up: most renewals change nothing before that.
@@ -102,7 +102,10 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   };
   nodeCache.subscribe({
     added: lookAtNode,
-    updated: (_before, after) => lookAtNode(after),
+    updated: (before, after) => {
+      if (looksTheSame(before, after)) heard(after);
+      else lookAtNode(after);
+    },
     deleted: ({ metadata }) => nodeLoop.add(metadata.name),
   });
   leaseCache.subscribe({ added: heard, updated: (_before, after) => heard(after) });
@@ -115,4 +118,15 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
       await Promise.all([nodeLoop.run(signal), podLoop.run(signal)]);
     },
   };
+}
+
+/** Most that a node reports is about its volumes, or says only that it is still there. */
+function looksTheSame(before: Node, after: Node): boolean {
+  return (
+    readyOf(before)?.status === readyOf(after)?.status && sameJson(before.spec?.taints, after.spec?.taints)
+  );
+}
+
+function readyOf({ status }: Node) {
+  return status?.conditions?.find(({ type }) => type === 'Ready');
 }

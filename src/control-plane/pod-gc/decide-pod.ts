@@ -28,7 +28,7 @@ export function decidePod({ pod, node }: PodSnapshot): PodStep {
 }
 
 /** An operator vouches that the node is off: what ran there runs no more. */
-function isOutOfService({ spec, status }: Node): boolean {
+export function isOutOfService({ spec, status }: Node): boolean {
   const isReady = (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
   return !isReady && (spec?.taints ?? []).some(({ key }) => key === TAINT_OUT_OF_SERVICE);
 }

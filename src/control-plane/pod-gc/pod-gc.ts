@@ -10,15 +10,13 @@ import { done, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
-import { decidePod } from './decide-pod.ts';
+import { indexPodsByNode } from '../pods-by-node.ts';
+import { decidePod, isOutOfService } from './decide-pod.ts';
 
 const WORKERS = 8;
 const BACKOFF = { startMs: 200, maxMs: 60_000 };
 /** As Kubernetes: a node that is re-registered under its name gets its pods back. */
 export const QUARANTINE_MS = 40_000;
-
-const BY_NODE = 'pod-gc/node';
-const nodeOf = ({ spec }: Pod): string[] => (spec.nodeName ? [spec.nodeName] : []);
 
 export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: number } = {}): Controller {
   const { kube, informers, clock, random, metrics } = ports;
@@ -26,7 +24,7 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
   const log = ports.log.with({ controller: 'pod-garbage-collector' });
   const podCache = informers.of(pods);
   const nodeCache = informers.of(nodes);
-  podCache.addIndex(BY_NODE, nodeOf);
+  const podsOn = indexPodsByNode(podCache);
   /** When a node was first found missing, by the monotonic clock. */
   const missingSinceMs = new Map<string, number>();
 
@@ -103,12 +101,14 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
       loop.add(keyOf(pod));
   };
   const lookAtPodsOf = ({ metadata }: Node): void => {
-    for (const pod of podCache.byIndex(BY_NODE, metadata.name)) look(pod);
+    for (const pod of podsOn(metadata.name)) look(pod);
   };
   podCache.subscribe({ added: look, updated: (_before, after) => look(after) });
   nodeCache.subscribe({
     added: ({ metadata }) => missingSinceMs.delete(metadata.name),
-    updated: (_before, after) => lookAtPodsOf(after),
+    updated: (before, after) => {
+      if (isOutOfService(before) !== isOutOfService(after)) lookAtPodsOf(after);
+    },
     deleted: lookAtPodsOf,
   });
 

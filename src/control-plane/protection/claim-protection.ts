@@ -62,10 +62,10 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
     return live.some((pod) => uses(pod, claim));
   }
 
-  claims.subscribe({
-    added: (claim) => loop.add(keyOf(claim)),
-    updated: (_before, claim) => loop.add(keyOf(claim)),
-  });
+  const claimChanged = (claim: PersistentVolumeClaim): void => {
+    if (decideProtection(claim, FINALIZER_PVC_PROTECTION) !== 'leave') loop.add(keyOf(claim));
+  };
+  claims.subscribe({ added: claimChanged, updated: (_before, claim) => claimChanged(claim) });
   const podChanged = (pod: Pod): void => {
     for (const key of claimKeysOf(pod)) {
       if (claims.get(key)?.metadata.deletionTimestamp) loop.add(key);

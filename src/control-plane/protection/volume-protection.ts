@@ -65,10 +65,10 @@ export function createVolumeProtection(ports: ControllerPorts): Controller {
     return claim !== undefined && isBoundTo(claim, volume);
   }
 
-  volumes.subscribe({
-    added: ({ metadata }) => loop.add(metadata.name),
-    updated: (_before, { metadata }) => loop.add(metadata.name),
-  });
+  const volumeChanged = (volume: PersistentVolume): void => {
+    if (decideProtection(volume, FINALIZER_PV_PROTECTION) !== 'leave') loop.add(volume.metadata.name);
+  };
+  volumes.subscribe({ added: volumeChanged, updated: (_before, volume) => volumeChanged(volume) });
   claims.subscribe({
     deleted: ({ spec }) => {
       if (spec.volumeName) loop.add(spec.volumeName);

@@ -14,11 +14,14 @@ import type {
   VolumeAttachment,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
+import { isTerminated, selectedNodeOf, storageClassOf } from '../../api/volumes.ts';
 import { ANN_CSI_NODE_ID } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { CapacityBook } from './capacity-book.ts';
 import type { Placement } from './placement.ts';
+import { isBound } from './pod-volumes.ts';
 import type { SchedulerCache } from './scheduler-cache.ts';
 import type { Change, WaitingPods } from './waiting-pods.ts';
 
@@ -88,7 +91,7 @@ export function followCluster(init: FollowClusterInit): () => void {
       },
       updated: (before, after) => {
         cache.setNode(after);
-        if (nodeFingerprint(before) !== nodeFingerprint(after)) wake('node');
+        if (!offersTheSame(before, after)) wake('node');
       },
       deleted: ({ metadata: { name } }) => {
         cache.removeNode(name);
@@ -102,7 +105,9 @@ export function followCluster(init: FollowClusterInit): () => void {
     }),
     caches.pods.subscribe({
       added: lookAtPod,
-      updated: (_before, pod) => lookAtPod(pod),
+      updated: (before, pod) => {
+        if (!wantsTheSame(before, pod)) lookAtPod(pod);
+      },
       deleted: (pod) => {
         if (cache.removePod(keyOf(pod))) wake('room');
         loop.add(keyOf(pod));
@@ -110,7 +115,6 @@ export function followCluster(init: FollowClusterInit): () => void {
     }),
     caches.attachments.subscribe({
       added: lookAtAttachment,
-      updated: (_before, attachment) => lookAtAttachment(attachment),
       deleted: (attachment) => {
         lookAtAttachment(attachment);
         wake('room');
@@ -118,12 +122,16 @@ export function followCluster(init: FollowClusterInit): () => void {
     }),
     caches.claims.subscribe({
       added: (claim) => lookAtClaim(keyOf(claim)),
-      updated: (_before, claim) => lookAtClaim(keyOf(claim)),
+      updated: (before, claim) => {
+        if (!asksTheSame(before, claim)) lookAtClaim(keyOf(claim));
+      },
       deleted: (claim) => lookAtClaim(keyOf(claim)),
     }),
     caches.volumes.subscribe({
       added: lookAtVolume,
-      updated: (_before, volume) => lookAtVolume(volume),
+      updated: (before, volume) => {
+        if (!isTheSame(before, volume)) lookAtVolume(volume);
+      },
       deleted: lookAtVolume,
     }),
     caches.classes.subscribe(wakeOn('volumes')),
@@ -137,16 +145,49 @@ export function followCluster(init: FollowClusterInit): () => void {
   };
 }
 
-/** What of a node can make a pod fit that did not fit before, as one text to compare. */
-function nodeFingerprint({ metadata, spec, status }: Node): string {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  const allocatable = status?.allocatable ?? status?.capacity;
-  return JSON.stringify([
-    metadata.labels,
-    metadata.annotations?.[ANN_CSI_NODE_ID],
-    spec?.taints,
-    spec?.unschedulable,
-    allocatable,
-    ready,
-  ]);
+/** What of a node can make a pod fit that did not fit before. */
+function offersTheSame(before: Node, after: Node): boolean {
+  const idsOf = ({ metadata }: Node) => metadata.annotations?.[ANN_CSI_NODE_ID];
+  const roomOf = ({ status }: Node) => status?.allocatable ?? status?.capacity;
+  const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return (
+    readyOf(before) === readyOf(after) &&
+    idsOf(before) === idsOf(after) &&
+    sameJson(before.metadata.labels, after.metadata.labels) &&
+    sameJson(before.spec, after.spec) &&
+    sameJson(roomOf(before), roomOf(after))
+  );
+}
+
+/** What a pod reports of itself has no say in where it goes, nor in how much room it takes until it has ended. */
+function wantsTheSame(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    isTerminated(before) === isTerminated(after) &&
+    sameJson(before.spec, after.spec)
+  );
+}
+
+/** What of a claim has a say in where its pods go. */
+function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
+  return (
+    isBound(before) === isBound(after) &&
+    (before.status?.phase === 'Lost') === (after.status?.phase === 'Lost') &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    selectedNodeOf(before) === selectedNodeOf(after) &&
+    storageClassOf(before) === storageClassOf(after) &&
+    sameJson(before.spec, after.spec) &&
+    sameJson(before.metadata.ownerReferences, after.metadata.ownerReferences)
+  );
+}
+
+/** What of a volume has a say in where its pods go, or whether it can be had at all. */
+function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
+  return (
+    before.status?.phase === after.status?.phase &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    storageClassOf(before) === storageClassOf(after) &&
+    sameJson(before.metadata.labels, after.metadata.labels) &&
+    sameJson(before.spec, after.spec)
+  );
 }

@@ -25,6 +25,7 @@ export class NodeIndex {
   }
 
   put(info: NodeInfo, before: Node | undefined, after: Node | undefined): void {
+    if (before && after && before.metadata.labels === after.metadata.labels) return;
     const [old, current] = [tokensOf(before), tokensOf(after)];
     for (const token of old) if (!current.has(token)) this.#remove(token, info.name);
     for (const token of current) if (!old.has(token)) this.#add(token, info);

@@ -1,0 +1,13 @@
+// Which pods are on a node: what several controllers ask. The index is kept once, by the informer that they share.
+
+import type { Pod } from '../api/kinds.ts';
+import type { Informer } from '../runtime/informer.ts';
+
+const INDEX = 'pods-by-node';
+const nodeOf = ({ spec }: Pod): string[] => (spec.nodeName ? [spec.nodeName] : []);
+
+/** `informer` must be asked for with the same options by everyone, so that it is the same one. */
+export function indexPodsByNode(informer: Informer<Pod>): (nodeName: string) => readonly Pod[] {
+  informer.addIndex(INDEX, nodeOf);
+  return (nodeName) => informer.byIndex(INDEX, nodeName);
+}
