@@ -158,18 +158,20 @@ function frame(event: QueuedEvent, kind: Kind, media: MediaChoice): Buffer {
       `${JSON.stringify({ type, object: partialMetadata(version, media.asVersion ?? 'v1') })}\n`,
     );
   }
+  if (change === undefined || change.last.isSettled) return objectFrame(type, version);
   // The same change looks the same to all who watch this API version: made once.
   const cacheKey = `${type} ${apiVersionOf(kind)}`;
-  let bytes = change?.encoded.get(cacheKey);
+  change.encoded ??= new Map();
+  let bytes = change.encoded.get(cacheKey);
   if (bytes === undefined) {
     bytes = objectFrame(type, version);
-    change?.encoded.set(cacheKey, bytes);
+    change.encoded.set(cacheKey, bytes);
   }
   return bytes;
 }
 
 function objectFrame(type: string, version: Version): Buffer {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), version.bytes, Buffer.from('}\n')]);
+  return Buffer.from(`{"type":"${type}","object":${version.text}}\n`);
 }
 
 function bookmarkObject(event: QueuedEvent & { kind: 'bookmark' }, kind: Kind, media: MediaChoice): object {

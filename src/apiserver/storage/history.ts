@@ -15,8 +15,8 @@ export interface Change {
   /** The last state, carrying this change's revision: `after`, or what a removed object looked like. */
   readonly last: Version;
   readonly atMs: number;
-  /** Wire forms of this change, made once and shared by all watchers. */
-  readonly encoded: Map<string, Buffer>;
+  /** Wire forms of this change, made once and shared by all watchers; not kept once `last` is settled. */
+  encoded: Map<string, Buffer> | undefined;
 }
 
 export interface HistoryLimits {

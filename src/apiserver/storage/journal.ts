@@ -1,12 +1,12 @@
 // The durability port of the store: where committed writes go before anyone hears of them. SQLite is one
 // implementation; without a journal the store lives in memory only.
 
-/** One write. `bytes` undefined means the object is removed. */
+/** One write. `text` is the object as JSON; undefined means that it is removed. */
 export interface JournalRecord {
   readonly revision: number;
   readonly type: string;
   readonly key: string;
-  readonly bytes: Buffer | undefined;
+  readonly text: string | undefined;
   /** Revision of the version this one replaces; 0 when there is none. */
   readonly replaces: number;
 }

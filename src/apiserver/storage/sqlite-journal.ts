@@ -99,6 +99,7 @@ class SqliteJournal implements Journal {
   readonly #position: StatementSync;
   #revision: number;
   #logFile: number | undefined;
+  #scratch = Buffer.allocUnsafeSlow(16 * 1024);
 
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
@@ -146,9 +147,9 @@ class SqliteJournal implements Journal {
     if (last === undefined) return;
     try {
       this.#db.exec('BEGIN IMMEDIATE');
-      for (const { revision, type, key, bytes, replaces } of batch) {
+      for (const { revision, type, key, text, replaces } of batch) {
         if (replaces !== 0) this.#remove.run(replaces);
-        if (bytes !== undefined) this.#insert.run(revision, type, key, crc32(bytes), bytes);
+        if (text !== undefined) this.#insertText(revision, type, key, text);
       }
       this.#position.run(last.revision);
       this.#db.exec('COMMIT');
@@ -161,6 +162,13 @@ class SqliteJournal implements Journal {
       if ((errcode & 0xff) === SQLITE_FULL) throw new RetryableCommitError(text, { cause: error });
       throw new Error(text, { cause: error });
     }
+  }
+
+  #insertText(revision: number, type: string, key: string, text: string): void {
+    // A character takes three bytes at most; SQLite copies what it is given.
+    if (this.#scratch.length < text.length * 3) this.#scratch = Buffer.allocUnsafeSlow(text.length * 4);
+    const bytes = this.#scratch.subarray(0, this.#scratch.write(text));
+    this.#insert.run(revision, type, key, crc32(bytes), bytes);
   }
 
   /** The log file stays the same one from the first transaction to the close. */

@@ -5,9 +5,9 @@
 import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
+import { type ChangeListener, Collection } from './collection.ts';
 import { type Change, History, type HistoryLimits } from './history.ts';
 import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
-import { OrderedVersions } from './ordered-versions.ts';
 import { Version } from './version.ts';
 
 /** What a write decides once it has seen the current state. */
@@ -19,7 +19,6 @@ export type Plan =
   | { readonly kind: 'keep'; readonly version: Version };
 
 export type Decide = (current: Version | undefined) => Plan;
-export type ChangeListener = (change: Change) => void;
 
 /** A commit failed: nothing of its batch happened. */
 export class CommitError extends KubeError {
@@ -46,34 +45,39 @@ export interface StoreOptions {
   freeze: boolean;
 }
 
-interface Pending {
-  readonly change: Change;
+interface Waiting {
   resolve(version: Version): void;
   reject(error: Error): void;
-  /** Writes that changed nothing, on top of this one. */
-  readonly followers: { resolve(): void; reject(error: Error): void }[];
 }
 
-class Collection {
-  readonly versions = new Map<string, Version>();
-  readonly ordered = new OrderedVersions();
-  /** Newest uncommitted state of the keys that have one; undefined when that is "removed". */
-  readonly heads = new Map<string, { change: Change }>();
-  readonly listeners = new Set<ChangeListener>();
+interface Pending {
+  readonly change: Change;
+  readonly collection: Collection<Pending>;
+  /** Undefined without a journal: nobody has to wait. */
+  readonly waiting: Waiting | undefined;
+  /** Writes that changed nothing, on top of this one. */
+  readonly followers: (() => void)[];
+  failure: Error | undefined;
 }
+
+/** Under load a batch waits so long for company: what a sync costs does not depend on how much it makes durable. */
+const GATHER_MS = 1;
+/** A batch of so many means load. */
+const CROWD = 3;
 
 export class Store {
   readonly #options: StoreOptions;
-  readonly #collections = new Map<string, Collection>();
+  readonly #collections = new Map<string, Collection<Pending>>();
   readonly history: History;
   #revision: number;
   #headRevision: number;
   #queue: Pending[] = [];
-  /** What is being made durable now; the queue waits for it. */
-  #committing: readonly Pending[] = [];
   #flushing = false;
   readonly #afterFlush: (() => void)[] = [];
   #flushScheduled = false;
+  #crowded = false;
+  /** What was told last: followers of the newest changes may still ask for it in writing. */
+  #told: readonly Pending[] = [];
   #failure: Error | undefined;
   #failedForGood = false;
 
@@ -82,10 +86,10 @@ export class Store {
     this.#revision = Math.max(1, options.journal?.revision ?? 1, options.image?.revision ?? 1);
     this.#headRevision = this.#revision;
     for (const [type, versions] of options.image?.versions ?? []) {
-      for (const version of versions) this.#apply(type, version.key, version);
+      for (const version of versions) this.#collection(type).put(version.key, version);
     }
     for (const { type, key, revision, bytes } of options.journal?.load() ?? []) {
-      this.#apply(type, key, new Version({ key, revision, bytes, freeze: options.freeze }));
+      this.#collection(type).put(key, new Version({ key, revision, bytes, freeze: options.freeze }));
     }
     this.history = new History(options.history, this.#revision);
   }
@@ -141,32 +145,41 @@ export class Store {
     yield* gone.slice(next);
   }
 
-  /** Follows one kind. Listeners run in revision order, after the change can be read, and must not throw. */
-  subscribe(type: string, listener: ChangeListener): () => void {
-    const { listeners } = this.#collection(type);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+  /**
+   * Follows one kind, or one object of it. Listeners run in revision order, after the change can be read, and must not
+   * throw.
+   */
+  subscribe(type: string, listener: ChangeListener, onlyKey?: string): () => void {
+    return this.#collection(type).subscribe(listener, onlyKey);
   }
 
   /** Resolves once the plan is durable and visible; rejects with what `decide` threw, or a CommitError. */
-  write(type: string, key: string, decide: Decide): Promise<Version> {
+  async write(type: string, key: string, decide: Decide): Promise<Version> {
+    if (this.#failedForGood) throw new CommitError(`storage has failed: ${this.#failure?.message}`);
+    const collection = this.#collection(type);
+    const head = collection.heads.get(key);
+    const current = head === undefined ? collection.versions.get(key) : head.change.after;
+    const plan = decide(current);
+    if (plan.kind === 'keep') {
+      // Nobody may be told of a state that is not on disk yet.
+      if (head !== undefined) await settled(head);
+      return plan.version;
+    }
+    const change = this.#changeFor(type, key, current, plan);
+    if (this.#options.journal === undefined) {
+      this.#enqueue({ change, collection, waiting: undefined, followers: [], failure: undefined });
+      return change.last;
+    }
     return new Promise((resolve, reject) => {
-      if (this.#failedForGood) throw new CommitError(`storage has failed: ${this.#failure?.message}`);
-      const collection = this.#collection(type);
-      const head = collection.heads.get(key);
-      const current = head === undefined ? collection.versions.get(key) : head.change.after;
-      const plan = decide(current);
-      if (plan.kind === 'keep') {
-        // Nobody may be told of a state that is not on disk yet.
-        if (head === undefined) resolve(plan.version);
-        else this.#await(head.change, () => resolve(plan.version), reject);
-        return;
-      }
-      const change = this.#changeFor(type, key, current, plan);
-      collection.heads.set(key, { change });
-      this.#queue.push({ change, resolve, reject, followers: [] });
-      this.#schedule();
+      const waiting = { resolve, reject };
+      this.#enqueue({ change, collection, waiting, followers: [], failure: undefined });
     });
+  }
+
+  #enqueue(pending: Pending): void {
+    pending.collection.heads.set(pending.change.key, pending);
+    this.#queue.push(pending);
+    this.#schedule();
   }
 
   /** What `write` would decide on, for dry runs. */
@@ -211,16 +224,18 @@ export class Store {
       after: plan.kind === 'put' ? last : undefined,
       last,
       atMs: this.#options.clock.now(),
-      encoded: new Map(),
+      encoded: undefined,
     };
   }
 
   #schedule(): void {
-    if (this.#options.journal === undefined) {
+    const { journal, clock } = this.#options;
+    if (journal === undefined) {
       this.#flush();
-    } else if (!this.#flushScheduled) {
+    } else if (!this.#flushScheduled && !this.#flushing) {
       this.#flushScheduled = true;
-      this.#options.clock.setImmediate(() => this.#flush());
+      if (this.#crowded) clock.setTimeout(() => this.#flush(), GATHER_MS);
+      else clock.setImmediate(() => this.#flush());
     }
   }
 
@@ -237,15 +252,14 @@ export class Store {
         this.#complete(batch);
         continue;
       }
+      this.#crowded = batch.length >= CROWD;
       try {
-        this.#committing = batch;
         journal.commit(batch.map(({ change }) => recordOf(change))).then(
           () => this.#settle(() => this.#complete(batch)),
           (error: unknown) => this.#settle(() => this.#rollBack([...batch, ...this.#queue.splice(0)], error)),
         );
         return;
       } catch (error) {
-        this.#committing = [];
         this.#rollBack(batch, error);
       }
     }
@@ -254,35 +268,39 @@ export class Store {
   }
 
   #settle(end: () => void): void {
-    this.#committing = [];
     end();
     this.#flushing = false;
-    this.#flush();
+    if (this.#queue.length > 0 && this.#afterFlush.length === 0) this.#schedule();
+    else this.#flush();
   }
 
   #complete(batch: readonly Pending[]): void {
     this.#failure = undefined;
-    for (const { change } of batch) this.#publish(change);
-    for (const { change, resolve, followers } of batch) {
-      resolve(change.last);
-      for (const follower of followers) follower.resolve();
+    for (const { change } of this.#told) {
+      change.last.settle();
+      change.encoded = undefined;
+    }
+    this.#told = batch;
+    for (const pending of batch) this.#publish(pending);
+    for (const { change, waiting, followers } of batch) {
+      waiting?.resolve(change.last);
+      for (const follower of followers) follower();
     }
   }
 
-  #publish(change: Change): void {
-    const collection = this.#collection(change.type);
-    this.#apply(change.type, change.key, change.after);
-    if (collection.heads.get(change.key)?.change === change) collection.heads.delete(change.key);
+  #publish(pending: Pending): void {
+    const { change, collection } = pending;
+    const { key } = change;
+    collection.put(key, change.after);
+    if (collection.heads.get(key) === pending) collection.heads.delete(key);
+    change.before?.supersede();
     this.#revision = change.revision;
     this.history.push(change);
-    for (const listener of [...collection.listeners]) {
+    for (const listener of collection.listenersTo(key)) {
       try {
         listener(change);
       } catch (error) {
-        this.#options.log.error('a listener to changes failed', error, {
-          type: change.type,
-          key: change.key,
-        });
+        this.#options.log.error('a listener to changes failed', error, { type: change.type, key });
       }
     }
   }
@@ -294,33 +312,18 @@ export class Store {
       this.#failedForGood ? 'storage failed; no more writes are accepted' : 'storage failed; will try again',
       cause,
     );
-    for (const { change, reject, followers } of batch) {
-      this.#collection(change.type).heads.delete(change.key);
-      const error = new CommitError(`${change.type} ${change.key} was not written: ${this.#failure.message}`);
-      reject(error);
-      for (const follower of followers) follower.reject(error);
+    for (const pending of batch) {
+      const { change, collection, waiting, followers } = pending;
+      collection.heads.delete(change.key);
+      pending.failure = new CommitError(
+        `${change.type} ${change.key} was not written: ${this.#failure.message}`,
+      );
+      waiting?.reject(pending.failure);
+      for (const follower of followers) follower();
     }
   }
 
-  /** Follows a pending write without being one. */
-  #await(change: Change, resolve: () => void, reject: (error: Error) => void): void {
-    const pending = [...this.#committing, ...this.#queue].find((each) => each.change === change);
-    if (pending === undefined) resolve();
-    else pending.followers.push({ resolve, reject });
-  }
-
-  #apply(type: string, key: string, version: Version | undefined): void {
-    const collection = this.#collection(type);
-    if (version === undefined) {
-      collection.versions.delete(key);
-      collection.ordered.delete(key);
-    } else {
-      collection.versions.set(key, version);
-      collection.ordered.set(version);
-    }
-  }
-
-  #collection(type: string): Collection {
+  #collection(type: string): Collection<Pending> {
     let collection = this.#collections.get(type);
     if (collection === undefined) {
       collection = new Collection();
@@ -330,6 +333,12 @@ export class Store {
   }
 }
 
+/** Follows a pending write without being one. */
+async function settled(pending: Pending): Promise<void> {
+  await new Promise<void>((resolve) => pending.followers.push(resolve));
+  if (pending.failure !== undefined) throw pending.failure;
+}
+
 function recordOf({ revision, type, key, before, after }: Change): JournalRecord {
-  return { revision, type, key, bytes: after?.bytes, replaces: before?.revision ?? 0 };
+  return { revision, type, key, text: after?.text, replaces: before?.revision ?? 0 };
 }

@@ -4,6 +4,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { copyJson } from '../patch/json.ts';
+import { encodeObject } from './encode-object.ts';
 
 /** What a version counts for whose bytes nobody has asked for. */
 const USUAL_SIZE = 1024;
@@ -14,6 +15,9 @@ export class Version {
   readonly revision: number;
   readonly #freeze: boolean;
   #bytes: Buffer | undefined;
+  #text: string | undefined;
+  #size: number | undefined;
+  #settled = false;
   #object: KubeObject | undefined;
 
   constructor(init: {
@@ -32,14 +36,40 @@ export class Version {
     if (init.freeze && init.object !== undefined) deepFreeze(init.object);
   }
 
+  /** As JSON. Kept until it is settled: until then the journal and all who watch ask for it. */
+  get text(): string {
+    if (this.#text !== undefined) return this.#text;
+    if (this.#object === undefined) return this.bytes.toString('utf8');
+    const text = encodeObject(this.#object);
+    if (!this.#settled) this.#text = text;
+    return text;
+  }
+
+  /** The same for those who read it again and again: kept for as long as it is the newest version. */
   get bytes(): Buffer {
-    this.#bytes ??= ownBytes(JSON.stringify(this.#object));
+    this.#bytes ??= ownBytes(this.text);
     return this.#bytes;
   }
 
-  /** In bytes, or about that. */
+  /** Whoever follows the newest changes has seen it. */
+  settle(): void {
+    this.#settled = true;
+    this.#text = undefined;
+  }
+
+  get isSettled(): boolean {
+    return this.#settled;
+  }
+
+  /** There is a newer one. */
+  supersede(): void {
+    if (this.#object !== undefined) this.#bytes = undefined;
+  }
+
+  /** In bytes, or about that; the same whenever it is asked. */
   get size(): number {
-    return this.#bytes?.length ?? USUAL_SIZE;
+    this.#size ??= this.#text?.length ?? this.#bytes?.length ?? USUAL_SIZE;
+    return this.#size;
   }
 
   /** Whether its `apiVersion` is this one; nothing is parsed to tell. */
@@ -60,8 +90,8 @@ export class Version {
 
   /** A private copy that its caller may change. */
   copy(): KubeObject {
-    if (this.#bytes === undefined) return copyJson(this.#object as KubeObject);
-    return JSON.parse(this.#bytes.toString('utf8')) as KubeObject;
+    if (this.#object !== undefined) return copyJson(this.#object);
+    return JSON.parse(this.bytes.toString('utf8')) as KubeObject;
   }
 }
 

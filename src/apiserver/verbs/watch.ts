@@ -58,10 +58,14 @@ export function watch(machine: Machine, request: ResourceRequest, parameters: Wa
     endsWithBookmark: sendInitialEvents === true && parameters.allowBookmarks === true,
     backlog: replayed.flatMap((change) => eventOf(change, kind, selection) ?? []),
     follow: (sink) =>
-      store.subscribe(type, (change) => {
-        const event = eventOf(change, kind, selection);
-        if (event !== undefined) sink.event(event.type, event.version, event.change);
-      }),
+      store.subscribe(
+        type,
+        (change) => {
+          const event = eventOf(change, kind, selection);
+          if (event !== undefined) sink.event(event.type, event.version, event.change);
+        },
+        selection.onlyKey,
+      ),
   };
 }
 

@@ -1,0 +1,49 @@
+// The objects of one kind: their newest committed versions, what is still to be committed, and who follows them.
+
+import type { Change } from './history.ts';
+import { OrderedVersions } from './ordered-versions.ts';
+import type { Version } from './version.ts';
+
+export type ChangeListener = (change: Change) => void;
+
+export class Collection<Pending> {
+  readonly versions = new Map<string, Version>();
+  readonly ordered = new OrderedVersions();
+  /** The newest uncommitted write of the keys that have one. */
+  readonly heads = new Map<string, Pending>();
+  /** Replaced, never changed, when someone comes or goes: whoever is told of a change is told to the end. */
+  #listeners: readonly ChangeListener[] = [];
+  readonly #byKey = new Map<string, readonly ChangeListener[]>();
+
+  put(key: string, version: Version | undefined): void {
+    if (version === undefined) {
+      this.versions.delete(key);
+      this.ordered.delete(key);
+    } else {
+      this.versions.set(key, version);
+      this.ordered.set(version);
+    }
+  }
+
+  /** With `onlyKey`, whoever listens is not asked about changes of other objects. */
+  subscribe(listener: ChangeListener, onlyKey: string | undefined): () => void {
+    if (onlyKey === undefined) {
+      this.#listeners = [...this.#listeners, listener];
+      return () => {
+        this.#listeners = this.#listeners.filter((each) => each !== listener);
+      };
+    }
+    this.#byKey.set(onlyKey, [...(this.#byKey.get(onlyKey) ?? []), listener]);
+    return () => {
+      const others = (this.#byKey.get(onlyKey) ?? []).filter((each) => each !== listener);
+      if (others.length > 0) this.#byKey.set(onlyKey, others);
+      else this.#byKey.delete(onlyKey);
+    };
+  }
+
+  /** All that follow all objects, then those that follow this one. */
+  listenersTo(key: string): readonly ChangeListener[] {
+    const only = this.#byKey.get(key);
+    return only === undefined ? this.#listeners : [...this.#listeners, ...only];
+  }
+}
