@@ -78,6 +78,20 @@ describe('VirtualClock', () => {
     assert.equal(clock.monotonicMs(), 21);
   });
 
+  it('advances unless something is so, and stands still where it came to be so', async () => {
+    const clock = new VirtualClock();
+    let count = 0;
+    const tick = () => {
+      count++;
+      clock.setTimeout(tick, 7);
+    };
+    tick();
+    await clock.advanceUnless(() => count === 4, 1000);
+    assert.equal(clock.monotonicMs(), 21);
+    await clock.advanceUnless(() => count === 1000, 100);
+    assert.equal(clock.monotonicMs(), 121);
+  });
+
   it('tells a deadlock from a limit', async () => {
     const clock = new VirtualClock();
     const never = new Promise(() => {});

@@ -33,8 +33,7 @@ interface VirtualTimer extends HeapEntry {
   readonly callback: () => void;
 }
 
-/** Says after each step whether to go on, and up to which instant. */
-type Judge = () => { stop: true } | { stop: false; untilMs: number };
+const neverReached = (): boolean => false;
 
 export class VirtualClock implements Clock {
   readonly #timers = new TimerHeap<VirtualTimer>();
@@ -97,8 +96,15 @@ export class VirtualClock implements Clock {
   /** Fires everything due within the next `ms`, then stands at exactly that instant. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
-    await this.#drive(() => ({ stop: false, untilMs }));
+    await this.#drive(untilMs, neverReached);
     this.#monotonicMs = untilMs;
+  }
+
+  /** The same, except that it stands still at once when `isReached`, which is asked after each step. */
+  async advanceUnless(isReached: () => boolean, ms: number): Promise<void> {
+    const untilMs = this.#monotonicMs + ms;
+    await this.#drive(untilMs, isReached);
+    if (!isReached()) this.#monotonicMs = untilMs;
   }
 
   /** Lets everything come to rest without moving time. */
@@ -109,7 +115,7 @@ export class VirtualClock implements Clock {
   /** Fires timers until none is left within `limitMs`; says how far it went. Periodic timers never end by themselves. */
   async runUntilIdle(limitMs: number): Promise<{ idle: boolean }> {
     const untilMs = this.#monotonicMs + limitMs;
-    await this.#drive(() => ({ stop: false, untilMs }));
+    await this.#drive(untilMs, neverReached);
     return { idle: this.#timers.size === 0 };
   }
 
@@ -134,9 +140,9 @@ export class VirtualClock implements Clock {
     }
     const reached = typeof awaited === 'function' ? awaited : () => settled !== undefined;
     let happened = false;
-    await this.#drive(() => {
+    await this.#drive(untilMs, () => {
       happened = reached();
-      return happened ? { stop: true } : { stop: false, untilMs };
+      return happened;
     });
     if (!happened) {
       const passedMs = this.#monotonicMs - startedAtMs;
@@ -153,8 +159,8 @@ export class VirtualClock implements Clock {
     return settled.value;
   }
 
-  /** One step after the other until the judge stops it or nothing is left up to its instant. */
-  #drive(judge: Judge): Promise<void> {
+  /** One step after the other until what is asked after each is so, or nothing is left up to that instant. */
+  #drive(untilMs: number, isReached: () => boolean): Promise<void> {
     if (this.#driving) {
       throw new Error('the virtual clock is already being moved: await the earlier call first');
     }
@@ -167,8 +173,7 @@ export class VirtualClock implements Clock {
       const turn = () => {
         let moved: boolean;
         try {
-          const verdict = judge();
-          moved = !verdict.stop && this.#step(verdict.untilMs);
+          moved = !isReached() && this.#step(untilMs);
         } catch (error) {
           end(() => reject(error));
           return;

@@ -18,10 +18,9 @@ import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import { ANN_PROVISIONING_INTENTS, ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
 import type { World } from './world.ts';
 
-/** What users wait for, in words; empty when everybody has what they asked for. */
-export function expectations(world: World): string[] {
+/** What users wait for, in words; nothing when everybody has what they asked for. */
+export function* expectations(world: World): Generator<string> {
   const { reader } = world.server;
-  const waits: string[] = [];
   const claims = new Map([...reader.list(persistentVolumeClaims)].map((claim) => [keyOf(claim), claim]));
   const volumes = new Map(
     [...reader.list(persistentVolumes)].map((volume) => [volume.metadata.name, volume]),
@@ -36,7 +35,7 @@ export function expectations(world: World): string[] {
 
   for (const [key, claim] of claims) {
     if (claim.metadata.deletionTimestamp) {
-      if (!allPods.some((pod) => claimKeys(pod).includes(key))) waits.push(`claim ${key} is being deleted`);
+      if (!allPods.some((pod) => claimKeys(pod).includes(key))) yield `claim ${key} is being deleted`;
       continue;
     }
     if (claim.status?.phase === 'Bound' || isLost(claim, volumes)) continue;
@@ -49,18 +48,17 @@ export function expectations(world: World): string[] {
         !isPlacedBefore(pod, claim) &&
         !isStuck(pod),
     );
-    if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) waits.push(`claim ${key} is not bound`);
+    if (storageClass.volumeBindingMode === 'Immediate' || isAwaited) yield `claim ${key} is not bound`;
   }
   for (const pod of allPods) {
     if (isStuck(pod)) continue;
     // As in Kubernetes, a pod that was given up with its node stays ended, should the node come back.
     if (isTerminated(pod) && losesNodes(world)) continue;
-    if (pod.metadata.deletionTimestamp) waits.push(`pod ${keyOf(pod)} is being deleted`);
+    if (pod.metadata.deletionTimestamp) yield `pod ${keyOf(pod)} is being deleted`;
     else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
-      waits.push(`pod ${keyOf(pod)} is not running`);
+      yield `pod ${keyOf(pod)} is not running`;
     }
   }
-  return waits;
 }
 
 /** Users take nodes away in this world. */
@@ -128,35 +126,33 @@ function inlineHandles({ spec }: Pod): string[] {
 }
 
 /** What is left of what users deleted, in words. */
-export function remains(world: World): string[] {
+export function* remains(world: World): Generator<string> {
   const { reader } = world.server;
-  const left: string[] = [];
   for (const resource of [statefulSets, pods, persistentVolumeClaims, volumeAttachments]) {
     for (const object of reader.list(resource as typeof pods)) {
       const intent = object.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ? ' with an intent' : '';
-      left.push(`${resource.kind} ${keyOf(object)}${intent}`);
+      yield `${resource.kind} ${keyOf(object)}${intent}`;
     }
   }
   for (const { metadata } of reader.list(leases)) {
     const intents = metadata.annotations?.[ANN_PROVISIONING_INTENTS];
-    if (intents?.includes('"uid"')) left.push(`Lease ${metadata.name} with intents: ${intents}`);
+    if (intents?.includes('"uid"')) yield `Lease ${metadata.name} with intents: ${intents}`;
   }
-  const retained = retainedHandles(world);
   for (const volume of reader.list(persistentVolumes)) {
     const { persistentVolumeReclaimPolicy: policy } = volume.spec;
     if (policy !== 'Retain' || volume.status?.phase !== 'Released')
-      left.push(`PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`);
+      yield `PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`;
   }
+  const retained = retainedHandles(world);
   for (const backend of world.backends.values()) {
     for (const { text, volume } of backend.remains()) {
-      if (!retained.has(volume)) left.push(`${backend.plan.name}: ${text}`);
+      if (!retained.has(volume)) yield `${backend.plan.name}: ${text}`;
     }
   }
   for (const node of world.nodes.values()) {
-    for (const path of node.remains()) left.push(`${node.plan.name}: ${path}`);
-    for (const { mountPoint } of node.mounter.mounts) left.push(`${node.plan.name}: mounted ${mountPoint}`);
+    for (const path of node.remains()) yield `${node.plan.name}: ${path}`;
+    for (const { mountPoint } of node.mounter.mounts) yield `${node.plan.name}: mounted ${mountPoint}`;
   }
-  return left;
 }
 
 /** Of volumes that were to be kept, whatever became of their objects. */

@@ -73,9 +73,27 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
   'csi-crash-after': 20,
 };
 
+type CallFault = keyof typeof RATES;
+
+/** Kinds of one port that a draw decides between. */
+class Dice<F extends CallFault> {
+  readonly kinds: readonly F[];
+  /** However bad it gets, every kind keeps its share. */
+  readonly mostIntense: number;
+
+  constructor(kinds: readonly F[]) {
+    this.kinds = kinds;
+    this.mostIntense = 1000 / kinds.reduce((sum, kind) => sum + RATES[kind], 0);
+  }
+}
+
+const KUBE_DICE = new Dice(KUBE_FAULTS);
+const WATCH_DICE = new Dice(WATCH_FAULTS);
+const CSI_DICE = new Dice(CSI_FAULTS);
+
 /** One strike by script instead of by chance. */
 export interface Strike {
-  readonly fault: KubeFault | WatchFault | CsiFault;
+  readonly fault: CallFault;
   readonly process: string;
   /** `create persistentvolumes`, `watch pods` or `CreateVolume`. */
   readonly call: string;
@@ -107,16 +125,16 @@ export class Faults {
   }
 
   kube(process: string, call: string): KubeFault | undefined {
-    return this.#scripted(process, call) ?? this.#draw(KUBE_FAULTS, `kube/${process}`, process);
+    return this.#scripted(process, call) ?? this.#draw(KUBE_DICE, `kube/${process}`, process);
   }
 
   watch(process: string, plural: string): WatchFault | undefined {
     const scripted = this.#scripted<WatchFault>(process, `watch ${plural}`);
-    return scripted ?? this.#draw(WATCH_FAULTS, `watch/${process}/${plural}`, `${process} ${plural}`);
+    return scripted ?? this.#draw(WATCH_DICE, `watch/${process}/${plural}`, `${process} ${plural}`);
   }
 
   csi(process: string, method: string): CsiFault | undefined {
-    return this.#scripted(process, method) ?? this.#draw(CSI_FAULTS, `csi/${process}`, process);
+    return this.#scripted(process, method) ?? this.#draw(CSI_DICE, `csi/${process}`, process);
   }
 
   /** Whether an event that was planned takes place. */
@@ -146,23 +164,18 @@ export class Faults {
     return strike.fault as F;
   }
 
-  #draw<F extends KubeFault | WatchFault | CsiFault>(
-    kinds: readonly F[],
-    streamName: string,
-    where: string,
-  ): F | undefined {
+  #draw<F extends CallFault>(dice: Dice<F>, streamName: string, where: string): F | undefined {
     if (!this.active) return undefined;
     const { enabled, intensity, skipped, history } = this.#options;
-    // However bad it gets, every kind keeps its share.
-    const most = 1000 / kinds.reduce((sum, kind) => sum + RATES[kind], 0);
-    let left = (this.stream(streamName).next() * 1000) / Math.min(intensity, most);
-    for (const kind of kinds) {
+    let left = (this.stream(streamName).next() * 1000) / Math.min(intensity, dice.mostIntense);
+    for (const kind of dice.kinds) {
       left -= RATES[kind];
       if (left >= 0) continue;
       if (!enabled.has(kind)) return undefined;
-      const count = (this.#counts.get(`${kind} ${where}`) ?? 0) + 1;
-      this.#counts.set(`${kind} ${where}`, count);
-      const name = `${kind} ${where} #${count}`;
+      const what = `${kind} ${where}`;
+      const count = (this.#counts.get(what) ?? 0) + 1;
+      this.#counts.set(what, count);
+      const name = `${what} #${count}`;
       if (skipped.has(name)) return undefined;
       history.add({ kind: 'fault', fault: kind, where: name });
       return kind;

@@ -44,6 +44,11 @@ export class SimProcess {
     this.#stop.abort(new Error(`${this.name} crashed`));
   }
 
+  /** With the world around it: nobody is left who would have to forget it. */
+  end(): void {
+    this.#alive = false;
+  }
+
   stop(): void {
     this.#stopping = true;
     if (!this.#isDeaf) this.#stop.abort(new Error(`${this.name} was told to stop`));

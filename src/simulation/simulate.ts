@@ -57,22 +57,22 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const isOver = (): boolean => history.violations.length > 0;
   createCheckers(world);
   const phase = (name: Phase): void => history.add({ kind: 'phase', phase: name });
-  const advance = async (): Promise<void> => {
+  const advance = async (ms: number): Promise<void> => {
     try {
-      await clock.advance(LOOK_MS);
+      await clock.advanceUnless(isOver, ms);
     } catch (error) {
       if (!(error instanceof VirtualLivelockError)) throw error;
       history.violate('hot-loop', `something goes on and on: ${error.message}`);
     }
   };
-  const untilRest = async (rule: string, left: () => string[]): Promise<void> => {
+  const untilRest = async (rule: string, left: () => Iterable<string>): Promise<void> => {
     const startedMs = clock.monotonicMs();
-    while (!isOver() && left().length > 0) {
+    while (!isOver() && !isEmpty(left())) {
       if (clock.monotonicMs() - startedMs > CONVERGE_MS) {
-        history.violate(rule, left().join('; '));
+        history.violate(rule, [...left()].join('; '));
         return;
       }
-      await advance();
+      await advance(LOOK_MS);
     }
   };
 
@@ -81,7 +81,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   world.startAll();
   for (const { atMs, deed } of plan.steps) clock.setTimeout(() => world.users.act(deed), atMs);
   for (const event of plan.events) clock.setTimeout(() => happen(world, event), event.atMs);
-  for (let ms = 0; ms < plan.faultsMs && !isOver(); ms += LOOK_MS) await advance();
+  await advance(plan.faultsMs);
 
   if (!isOver()) {
     world.heal();
@@ -103,8 +103,13 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   }
   if (!isOver()) phase('end');
   const virtualMs = clock.monotonicMs();
-  await world.end();
+  world.end();
   return { seed, plan, violations: history.violations, entries: history.entries, virtualMs };
+}
+
+function isEmpty(items: Iterable<unknown>): boolean {
+  for (const _ of items) return false;
+  return true;
 }
 
 /** Carries out what was planned to break. */
