@@ -79,7 +79,7 @@ export const command = defineCommand({
       informers,
       recorder,
       mounter,
-      files: diskFiles(rootDir),
+      files: diskFiles(rootDir, realClock),
       connect: (address) =>
         connectCsi({
           address,

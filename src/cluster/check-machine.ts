@@ -30,7 +30,7 @@ const MOUNT_THREADS = 2;
 
 /** The mounter, after a trial mount below `directory`. */
 export async function openTriedMounter(directory: string): Promise<Mounter> {
-  const mounter = await openLinuxMounter(MOUNT_THREADS);
+  const mounter = await openLinuxMounter({ threads: MOUNT_THREADS });
   const trial = join(directory, 'trial-mount');
   await mkdir(trial, { recursive: true });
   try {

@@ -5,6 +5,7 @@ import { realClock } from '../runtime/clock.ts';
 import { logTo } from '../runtime/log.ts';
 import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../runtime/random.ts';
+import { whileFast } from '../runtime/while-fast.ts';
 import type { FromHostpathThread, HostpathThreadData } from './hostpath-thread.ts';
 import { serveHostpath } from './serve-hostpath.ts';
 
@@ -17,7 +18,7 @@ const tell = (message: FromHostpathThread): void => port?.postMessage(message);
 
 try {
   const stop = await serveHostpath(plan, {
-    mounter: await openLinuxMounter(MOUNT_THREADS),
+    mounter: await openLinuxMounter({ threads: MOUNT_THREADS, whileFast: whileFast(realClock) }),
     clock: realClock,
     random: realRandom,
     log: logTo((line) => tell({ kind: 'log', line }), verbosity, {}),

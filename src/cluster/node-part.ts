@@ -26,7 +26,7 @@ export function nodePart(
         informers,
         recorder: ports.recorderFor('kubelet'),
         mounter,
-        files: diskFiles(node.root),
+        files: diskFiles(node.root, clock),
         clock,
         random,
         options: {

@@ -56,7 +56,7 @@ const agent = createNodeAgent({
   ...common,
   informers,
   mounter: await openLinuxMounter(),
-  files: dying(diskFiles(rootDir), [
+  files: dying(diskFiles(rootDir, realClock), [
     'makeDirectory',
     'removeDirectory',
     'removeEmptyFile',

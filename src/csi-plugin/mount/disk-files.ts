@@ -1,18 +1,19 @@
 // VolumeFiles below a root on a disk, or in memory.
 
-import { realpathSync, watch as watchDirectory } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, watch as watchDirectory } from 'node:fs';
 import { chmod, lchown, lstat, readdir, readFile, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { errorCode } from '../../runtime/mount/mount-error.ts';
-import { changesBelow } from './file-changes.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { fileChanges } from './file-changes.ts';
 import { type PathKind, UnsafePathError, type VolumeFiles } from './volume-files.ts';
 
 const READ_WRITE = 0o660;
 const READ_WRITE_DIRECTORY = 0o770;
 const SET_GROUP_ID = 0o2000;
 
-export function diskFiles(root: string): VolumeFiles {
-  const change = changesBelow(root);
+export function diskFiles(root: string, clock: Clock): VolumeFiles {
+  const change = fileChanges(clock);
   let realRoot: string | undefined;
 
   /** One question to the kernel says of all directories above whether a link is among them. */
@@ -57,6 +58,8 @@ export function diskFiles(root: string): VolumeFiles {
     },
     kindOf,
     async removeDirectory(path) {
+      // Asked of many that are gone already: an error thrown for each would cost ten times the question.
+      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
       try {
         // Follows no link and removes nothing but an empty directory.
         await change.rmdir(path);
@@ -104,13 +107,7 @@ export function diskFiles(root: string): VolumeFiles {
       await change.rename(temporary, path);
     },
     async removeRecord(path) {
-      for (const file of [`${path}.new`, path]) {
-        try {
-          await change.unlink(file);
-        } catch (error) {
-          if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') throw error;
-        }
-      }
+      for (const file of [`${path}.new`, path]) if (existsSync(file)) await change.unlink(file);
     },
     async list(path) {
       try {

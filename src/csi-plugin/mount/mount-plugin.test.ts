@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { lacking } from '../../../test/capabilities.ts';
 import type { CSIDriver, PersistentVolume, Pod } from '../../api/kinds.ts';
+import { realClock } from '../../runtime/clock.ts';
 import { diskFiles } from './disk-files.ts';
 import { planFsGroup } from './fs-group.ts';
 import {
@@ -130,7 +131,7 @@ describe('files', () => {
   test(
     'links and files on the way are refused',
     inDirectory(async (root) => {
-      const files = diskFiles(root);
+      const files = diskFiles(root, realClock);
       await symlink('/etc', join(root, 'link'));
       await writeFile(join(root, 'file'), '');
       await assert.rejects(files.makeDirectory(join(root, 'link', 'x')), UnsafePathError);
@@ -143,7 +144,7 @@ describe('files', () => {
   test(
     'only what is empty is removed',
     inDirectory(async (root) => {
-      const files = diskFiles(root);
+      const files = diskFiles(root, realClock);
       await mkdir(join(root, 'full'));
       await writeFile(join(root, 'full', 'data'), 'x');
       await assert.rejects(files.removeDirectory(join(root, 'full')), /its content is left alone/);
@@ -157,7 +158,7 @@ describe('files', () => {
     'a group gets everything below, links themselves and never what they point to',
     { skip: lacking('root') },
     inDirectory(async (root) => {
-      const files = diskFiles(root);
+      const files = diskFiles(root, realClock);
       const volumeDir = join(root, 'v');
       await mkdir(join(volumeDir, 'sub'), { recursive: true });
       await writeFile(join(volumeDir, 'sub', 'f'), '', { mode: 0o600 });

@@ -1,7 +1,7 @@
 // Where everything lies below the kubelet's root directory, in the kubelet's own layout, so that drivers with fixed host
 // paths and people who know it feel at home. Pure. Every name that comes from outside becomes exactly one path segment.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { escapeQualifiedName } from '../../csi/driver-name.ts';
 import type { MountableVolume } from './mountable-volume.ts';
@@ -79,7 +79,7 @@ export function volumePaths(root: string): VolumePaths {
           recordDir: join(blockDir, segment(specName), 'data'),
         };
       }
-      const directory = join(pluginDir, segment(driver), createHash('sha256').update(handle).digest('hex'));
+      const directory = join(pluginDir, segment(driver), hash('sha256', handle));
       return { staging: join(directory, 'globalmount'), recordDir: directory };
     },
   };

@@ -1,13 +1,22 @@
 // What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
 // volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds. Other people's paths may have to wait for anything, and are left to threads.
+// is gone, succeeds. Nothing here is asked of a path while something is mounted on it.
 
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  type MakeDirectoryOptions,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  type Stats,
+} from 'node:fs';
 import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../runtime/mount/mount-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { whileFast } from '../../runtime/while-fast.ts';
 import { refuse } from '../refuse.ts';
 
 const run = promisify(execFile);
@@ -41,8 +50,12 @@ export interface VolumeFiles {
 
 export function diskFiles(clock: Clock): VolumeFiles {
   const atOnce = whileFast(clock);
-  const make = atOnce(mkdirSync, mkdir);
-  const removeEmptyDirectory = atOnce(rmdirSync, rmdir);
+  const make = atOnce(mkdirSync, mkdir) as (path: string, options?: MakeDirectoryOptions) => Promise<unknown>;
+  const removeEmptyDirectory = atOnce<[string], void>(rmdirSync, rmdir);
+  const look = atOnce<[string], Stats | undefined>(
+    (path) => lstatSync(path, { throwIfNoEntry: false }),
+    (path) => lstat(path),
+  );
   const files: VolumeFiles = {
     async list(path) {
       try {
@@ -55,7 +68,8 @@ export function diskFiles(clock: Clock): VolumeFiles {
 
     async kindOf(path) {
       try {
-        const stats = await lstat(path);
+        const stats = await look(path);
+        if (stats === undefined) return 'absent';
         if (stats.isDirectory()) return 'directory';
         if (stats.isFile()) return 'file';
         if (stats.isBlockDevice()) return 'block';
@@ -77,7 +91,7 @@ export function diskFiles(clock: Clock): VolumeFiles {
     },
 
     async makeDirectory(path) {
-      await mkdir(path, { recursive: true, mode: 0o750 });
+      await make(path, { recursive: true, mode: 0o750 });
     },
 
     async makeFile(path) {
@@ -140,7 +154,7 @@ export function diskFiles(clock: Clock): VolumeFiles {
     async removeMountPoint(path) {
       try {
         // Directories first: nearly all are.
-        await rmdir(path);
+        await removeEmptyDirectory(path);
       } catch (error) {
         if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
         if (errorCode(error) === 'ENOENT') return;
@@ -154,32 +168,6 @@ export function diskFiles(clock: Clock): VolumeFiles {
     },
   };
   return files;
-}
-
-// A journal that is being written makes whoever changes a directory wait for milliseconds.
-const SLOW_MS = 1;
-const WARY_MS = 50;
-
-/**
- * Changes our own directories right here, since handing a call to a thread costs several times the call; and in a thread
- * for a while after one that took long, when everybody else would have to wait for it.
- */
-function whileFast(clock: Clock) {
-  let waryUntilMs = 0;
-  return (here: (path: string) => unknown, inThread: (path: string) => Promise<unknown>) =>
-    async (path: string): Promise<void> => {
-      const startMs = clock.monotonicMs();
-      if (startMs < waryUntilMs) {
-        await inThread(path);
-        return;
-      }
-      try {
-        here(path);
-      } finally {
-        const endMs = clock.monotonicMs();
-        if (endMs - startMs > SLOW_MS) waryUntilMs = endMs + WARY_MS;
-      }
-    };
 }
 
 async function isEmptyFile(path: string): Promise<boolean> {

@@ -130,7 +130,7 @@ export class NodeWorld {
       ...common,
       informers,
       mounter,
-      files: diskFiles(root),
+      files: diskFiles(root, realClock),
       connect: (address) => connectCsi({ address, log, clock }),
       recorder: createEventRecorder({ ...common, component: 'kubelet', instance: name, signal: stop.signal }),
       options: {

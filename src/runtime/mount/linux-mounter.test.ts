@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { realClock } from '../clock.ts';
+import { whileFast } from '../while-fast.ts';
 import { linuxMounter } from './linux-mounter.ts';
 import { commandSystemCalls } from './mount-command.ts';
 import { errnoName, isCorruptedMountError } from './mount-error.ts';
@@ -17,6 +19,12 @@ const skip =
 
 for (const [name, open] of [
   ['system calls', async () => linuxMounter(await bindSystemCalls())],
+  [
+    'system calls made right here',
+    async () => linuxMounter(await bindSystemCalls({ whileFast: whileFast(realClock) })),
+  ],
+  // As where openat2 is not there.
+  ['system calls alone', async () => linuxMounter({ ...(await bindSystemCalls()), peek: () => undefined })],
   ['mount(8)', async () => linuxMounter(commandSystemCalls())],
 ] as const) {
   describe(`linux mounter by ${name}`, { skip }, () => {
@@ -97,6 +105,14 @@ for (const [name, open] of [
       assert.equal((await mounter.mountsAt(join(root, 'link', 'target'))).length, 1);
       assert.equal(await mounter.isMountPoint(join(root, 'link', 'target')), true);
       await mounter.unmount(join(root, 'link', 'target'));
+    });
+
+    it('takes a link for itself, whatever it leads to', async () => {
+      await mounter.bind(source, target);
+      await symlink(target, join(root, 'link'));
+      assert.equal(await mounter.inspect(join(root, 'link')), 'plain');
+      assert.equal(await mounter.isMountPoint(join(root, 'link')), false);
+      await mounter.unmount(target);
     });
 
     it('says by code why it could not', async () => {

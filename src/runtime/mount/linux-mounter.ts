@@ -18,7 +18,14 @@ import type {
   UnmountOptions,
 } from './mounter.ts';
 import { findMountinfo, parseMountinfo } from './mountinfo.ts';
-import { bindSystemCalls, MNT_DETACH, MNT_FORCE, type SystemCalls, UMOUNT_NOFOLLOW } from './system-calls.ts';
+import {
+  bindSystemCalls,
+  MNT_DETACH,
+  MNT_FORCE,
+  type SystemCallOptions,
+  type SystemCalls,
+  UMOUNT_NOFOLLOW,
+} from './system-calls.ts';
 
 const run = promisify(execFile);
 
@@ -28,21 +35,22 @@ const SECTOR_BYTES = 512n;
 const STACK_LIMIT = 128;
 
 /** System calls if the binding loads here, mount(8) otherwise. */
-export async function openSystemCalls(threads?: number): Promise<SystemCalls> {
+export async function openSystemCalls(options?: SystemCallOptions): Promise<SystemCalls> {
   try {
-    return await bindSystemCalls(threads);
+    return await bindSystemCalls(options);
   } catch {
     return commandSystemCalls();
   }
 }
 
-/** `threads`: how many of libuv's pool mounts may take; all but one unless the process has two mounters. */
-export async function openLinuxMounter(threads?: number): Promise<Mounter> {
-  return linuxMounter(await openSystemCalls(threads));
+export async function openLinuxMounter(options?: SystemCallOptions): Promise<Mounter> {
+  return linuxMounter(await openSystemCalls(options));
 }
 
 export function linuxMounter(calls: SystemCalls): Mounter {
   const isMountPoint = async (path: string): Promise<boolean> => {
+    const peeked = calls.peek(path);
+    if (peeked !== undefined) return peeked === 'mounted';
     try {
       const answer = await calls.isMountRoot(path);
       if (answer !== undefined) return answer;
@@ -90,6 +98,8 @@ export function linuxMounter(calls: SystemCalls): Mounter {
     isMountPoint,
 
     async inspect(path): Promise<PathState> {
+      const peeked = calls.peek(path);
+      if (peeked === 'absent' || peeked === 'plain') return peeked;
       try {
         const isRoot = await calls.isMountRoot(path, { ask: true });
         if (isRoot !== undefined) return isRoot ? 'mounted' : 'plain';
@@ -202,6 +212,8 @@ async function propagate(
 async function unmountAll(calls: SystemCalls, target: string, options: UnmountOptions): Promise<void> {
   const flags = UMOUNT_NOFOLLOW | (options.lazy ? MNT_DETACH : 0) | (options.force ? MNT_FORCE : 0);
   for (let depth = 0; depth < STACK_LIMIT; depth += 1) {
+    const peeked = calls.peek(target);
+    if (peeked === 'absent' || peeked === 'plain') return;
     try {
       await calls.unmount(target, flags);
     } catch (error) {

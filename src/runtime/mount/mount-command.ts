@@ -21,6 +21,7 @@ export function commandSystemCalls(): SystemCalls {
     async isMountRoot() {
       return undefined;
     },
+    peek: () => undefined,
     ioctl: undefined,
     lockByte: undefined,
   };

@@ -1,6 +1,8 @@
 // The system calls that Node has no function for, behind one small interface. bindSystemCalls makes them directly through
 // koffi; mount-command.ts runs mount(8) instead where the binding does not load. Knows nothing of what a mount is for.
 
+import type { WhileFast } from '../while-fast.ts';
+import { bindPeek, type Peeked } from './bind-peek.ts';
 import { errnoName, MountError } from './mount-error.ts';
 
 export interface MountCall {
@@ -21,6 +23,11 @@ export interface SystemCalls {
    * filesystem there is asked as well, as stat does: that is what finds a dead one.
    */
   isMountRoot(path: string, options?: { ask: boolean }): Promise<boolean | undefined>;
+  /**
+   * What is at the path, as seen from the directory above it. At once: what is mounted there is not touched, and cannot
+   * make anybody wait. Undefined where the kernel cannot say.
+   */
+  peek(path: string): Peeked | undefined;
   /** Absent where only programs are available. */
   readonly ioctl: ((fd: number, request: number, argument: Buffer | number) => Promise<number>) | undefined;
   /**
@@ -47,13 +54,22 @@ const F_UNLCK = 2;
 const EACCES = 13;
 const EAGAIN = 11;
 
+export interface SystemCallOptions {
+  /** How many of libuv's pool calls may take; all but one unless the process has two mounters. */
+  threads?: number;
+  /** For whose mounts are all its own and local, so that none of them hangs: mounts and unmounts are made right here. */
+  whileFast?: WhileFast;
+}
+
 interface NativeFunction {
   (...args: unknown[]): number;
   async(...args: unknown[]): void;
 }
 
-/** Throws if the binding cannot be loaded on this platform. `threads`: how many of libuv's pool calls may take. */
-export async function bindSystemCalls(threads: number = allButOneThread()): Promise<SystemCalls> {
+type Call = (native: NativeFunction, args: unknown[]) => Promise<{ result: number; errno: number }>;
+
+/** Throws if the binding cannot be loaded on this platform. */
+export async function bindSystemCalls(options: SystemCallOptions = {}): Promise<SystemCalls> {
   const { default: koffi } = await import('koffi');
   const libc = koffi.load(null);
   const declare = (prototype: string) => libc.func(prototype) as unknown as NativeFunction;
@@ -69,20 +85,31 @@ export async function bindSystemCalls(threads: number = allButOneThread()): Prom
     'long',
   ]) as unknown as NativeFunction;
   const fcntl = declare('int fcntl(int, int, void *)');
-  const gate = createGate(threads);
+  const gate = createGate(options.threads ?? allButOneThread());
 
-  const call = (native: NativeFunction, args: unknown[]) =>
+  const callInThread: Call = (native, args) =>
     gate(
       () =>
-        new Promise<{ result: number; errno: number }>((resolve, reject) => {
+        new Promise((resolve, reject) => {
           native.async(...args, (error: unknown, result: number) =>
             error ? reject(error as Error) : resolve({ result, errno: koffi.errno() }),
           );
         }),
     );
+  const call: Call =
+    options.whileFast?.(
+      (native, args) => ({ result: native(...args), errno: koffi.errno() }),
+      callInThread,
+    ) ?? callInThread;
 
-  const check = async (operation: string, path: string, native: NativeFunction, args: unknown[]) => {
-    const { result, errno } = await call(native, args);
+  const check = async (
+    operation: string,
+    path: string,
+    native: NativeFunction,
+    args: unknown[],
+    how: Call = call,
+  ) => {
+    const { result, errno } = await how(native, args);
     if (result < 0) throw new MountError({ operation, path, code: errnoName(errno) });
     return result;
   };
@@ -107,9 +134,11 @@ export async function bindSystemCalls(threads: number = allButOneThread()): Prom
         ? undefined
         : (attributes & STATX_ATTR_MOUNT_ROOT) !== 0n;
     },
+    peek: bindPeek(koffi),
     ioctl(fd, request, argument) {
       const native = typeof argument === 'number' ? ioctlNumber : ioctlPointer;
-      return check('ioctl', `0x${request.toString(16)}`, native, [fd, request, argument]);
+      // Never right here: a freeze waits for everybody who writes.
+      return check('ioctl', `0x${request.toString(16)}`, native, [fd, request, argument], callInThread);
     },
     lockByte(fd, offset, unlock) {
       // struct flock: l_type, l_whence (16 bits each), padding, l_start, l_len, l_pid.
