@@ -8,19 +8,28 @@ import { createInformers } from '../../runtime/informer/create-informers.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isForbidden } from '../../runtime/kube-error.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
+
+/** Following a claim costs more than reading it five times, and many a pod is gone before anybody changes its claim. */
+const FOLLOW_AFTER_MS = 2_000;
+const RELEASED = new Error('no pod of this node has the claim any more');
 
 interface Followed {
   users: Set<string>;
   stop: AbortController;
+  /** Until it is followed. */
+  timer: Timer | undefined;
   informer: Informer<PersistentVolumeClaim> | undefined;
-  /** As last read, where it may not be followed. */
+  /** As last read, until it is followed and where it may not be. */
   read: PersistentVolumeClaim | undefined;
 }
 
 export interface ClaimWatches {
-  /** `user` is a pod UID; asking again is harmless. */
-  follow(claimKey: string, user: string): void;
+  /**
+   * `user` is a pod UID; asking again is harmless. A claim that was just read and is all that the pod needs is followed
+   * after a while, any other at once.
+   */
+  follow(claimKey: string, user: string, read: PersistentVolumeClaim | undefined): void;
   release(user: string): void;
   /** As last seen; undefined when it is not followed. */
   get(claimKey: string): PersistentVolumeClaim | undefined;
@@ -38,53 +47,82 @@ export function createClaimWatches(ports: {
 }): ClaimWatches {
   const { kube, log } = ports;
   const followed = new Map<string, Followed>();
-  let isAllowed = true;
+  let isAllowed: boolean | undefined;
 
   async function start(claimKey: string, entry: Followed): Promise<void> {
     const { name, namespace } = nameFromKey(claimKey);
     const options = { ...(namespace !== undefined && { namespace }), fieldSelector: `metadata.name=${name}` };
-    try {
-      await kube.list(persistentVolumeClaims, { ...options, limit: 1, signal: entry.stop.signal });
-    } catch (error) {
-      if (!isForbidden(error) || !isAllowed) return;
-      isAllowed = false;
-      log.info('this API server lets nodes only get claims, not watch them; they are read every minute');
-      return;
+    if (isAllowed === undefined) {
+      try {
+        await kube.list(persistentVolumeClaims, { ...options, limit: 1, signal: entry.stop.signal });
+        isAllowed = true;
+      } catch (error) {
+        if (isForbidden(error)) forbidden();
+        return;
+      }
     }
     if (entry.stop.signal.aborted) return;
     const informers = createInformers(ports);
     entry.informer = informers.of(persistentVolumeClaims, options);
-    const tell = () => ports.changed(claimKey, entry.users);
+    const tell = () => {
+      entry.read = undefined;
+      ports.changed(claimKey, entry.users);
+    };
     entry.informer.subscribe({ added: tell, updated: tell, deleted: tell });
     informers.start(entry.stop.signal);
   }
 
+  function forbidden(): void {
+    if (isAllowed === false) return;
+    isAllowed = false;
+    log.info('this API server lets nodes only get claims, not watch them; they are read every minute');
+  }
+
+  function later(claimKey: string, entry: Followed): void {
+    entry.timer = ports.clock.setTimeout(() => now(claimKey, entry), FOLLOW_AFTER_MS);
+  }
+
+  function now(claimKey: string, entry: Followed): void {
+    if (entry.timer === undefined) return;
+    entry.timer.cancel();
+    entry.timer = undefined;
+    if (isAllowed === false) return;
+    start(claimKey, entry).catch((error: unknown) => {
+      if (!entry.stop.signal.aborted) log.warn('could not follow a claim', { claim: claimKey, err: error });
+    });
+  }
+
+  function end({ timer, stop }: Followed): void {
+    timer?.cancel();
+    stop.abort(RELEASED);
+  }
+
   return {
-    follow(claimKey, user) {
-      const known = followed.get(claimKey);
-      if (known) known.users.add(user);
-      if (known) return;
-      const stop = new AbortController();
-      const entry: Followed = { users: new Set([user]), stop, informer: undefined, read: undefined };
-      followed.set(claimKey, entry);
-      if (!isAllowed) return;
-      start(claimKey, entry).catch((error: unknown) => {
-        if (!entry.stop.signal.aborted) log.warn('could not follow a claim', { claim: claimKey, err: error });
-      });
+    follow(claimKey, user, read) {
+      let entry = followed.get(claimKey);
+      if (entry) entry.users.add(user);
+      else {
+        const stop = new AbortController();
+        entry = { users: new Set([user]), stop, timer: undefined, informer: undefined, read: undefined };
+        followed.set(claimKey, entry);
+        later(claimKey, entry);
+      }
+      entry.read = read ?? entry.read;
+      if (read === undefined) now(claimKey, entry);
     },
     release(user) {
       for (const [claimKey, entry] of followed) {
         if (!entry.users.delete(user) || entry.users.size > 0) continue;
-        entry.stop.abort();
+        end(entry);
         followed.delete(claimKey);
       }
     },
     get(claimKey) {
       const entry = followed.get(claimKey);
-      return entry?.informer ? entry.informer.get(claimKey) : entry?.read;
+      return entry?.informer?.get(claimKey) ?? entry?.read;
     },
     async refresh(signal) {
-      if (isAllowed) return;
+      if (isAllowed !== false) return;
       for (const [claimKey, entry] of [...followed]) {
         const claim = await kube
           .get(persistentVolumeClaims, nameFromKey(claimKey), { signal })
@@ -96,7 +134,7 @@ export function createClaimWatches(ports: {
       }
     },
     stopAll() {
-      for (const { stop } of followed.values()) stop.abort();
+      for (const entry of followed.values()) end(entry);
       followed.clear();
     },
   };

@@ -108,14 +108,15 @@ export function createPopulator(ports: {
     if (backoff.waitMs(uid, 'resolve') > 0 && desired.pod(uid)) {
       return requeueAfter(backoff.waitMs(uid, 'resolve'), 'some volumes are not known yet');
     }
-    for (const volume of pod.spec.volumes ?? []) {
-      const claimName = claimNameOf(pod, volume);
-      if (claimName !== undefined) claims.follow(`${pod.metadata.namespace}/${claimName}`, uid);
-    }
-    const { mounts, problems } = await resolveVolumes(ports, pod, signal);
+    const { mounts, claims: read, problems } = await resolveVolumes(ports, pod, signal);
     signal.throwIfAborted();
     // Meanwhile it may have been deleted or replaced: the next run, which that has asked for, decides.
     if (ports.pods.get(keyOf(pod))?.metadata.uid !== uid) return done;
+    for (const volume of pod.spec.volumes ?? []) {
+      const claimName = claimNameOf(pod, volume);
+      const claimKey = `${pod.metadata.namespace}/${claimName}`;
+      if (claimName !== undefined) claims.follow(claimKey, uid, read.get(claimKey));
+    }
     const current = ports.pods.get(keyOf(pod)) ?? pod;
     const resolved = problems.size === 0;
     ports.volumesChanged(uid, desired.set({ pod: current, resolved, mounts }));

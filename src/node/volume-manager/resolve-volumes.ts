@@ -21,6 +21,8 @@ import type { DesiredMount } from './desired-state.ts';
 
 export interface Resolution {
   mounts: Map<string, DesiredMount>;
+  /** Those behind the mounts, by key, as they were read. */
+  claims: Map<string, PersistentVolumeClaim>;
   /** Volume name to why it is not known yet. */
   problems: Map<string, string>;
 }
@@ -35,11 +37,12 @@ export async function resolveVolumes(
   pod: Pod,
   signal: AbortSignal,
 ): Promise<Resolution> {
-  const resolution: Resolution = { mounts: new Map(), problems: new Map() };
+  const resolution: Resolution = { mounts: new Map(), claims: new Map(), problems: new Map() };
   for (const volume of pod.spec.volumes ?? []) {
     try {
       const found = await resolveOne(ports, pod, volume, signal);
-      if (found) addMount(resolution.mounts, found);
+      if (found) addMount(resolution.mounts, found.mount);
+      if (found?.claim && found.mount.claimKey) resolution.claims.set(found.mount.claimKey, found.claim);
     } catch (error) {
       signal.throwIfAborted();
       resolution.problems.set(volume.name, error instanceof Error ? error.message : String(error));
@@ -53,13 +56,13 @@ async function resolveOne(
   pod: Pod,
   volume: PodVolume,
   signal: AbortSignal,
-): Promise<DesiredMount | undefined> {
+): Promise<{ mount: DesiredMount; claim?: PersistentVolumeClaim } | undefined> {
   const volumeNames = [volume.name];
   if (volume.csi) {
     const { csi } = volume;
     const mountable = fromInlineVolume(pod, { ...volume, csi }, ports.driverObject(csi.driver));
     checkUse(pod, volume, mountable.block);
-    return { pod, volumeNames, volume: mountable, readOnly: csi.readOnly ?? false };
+    return { mount: { pod, volumeNames, volume: mountable, readOnly: csi.readOnly ?? false } };
   }
   const claimName = claimNameOf(pod, volume);
   if (claimName === undefined) return undefined;
@@ -69,7 +72,7 @@ async function resolveOne(
   const mountable = fromPersistentVolume(pv);
   checkUse(pod, volume, mountable.block);
   const readOnly = volume.persistentVolumeClaim?.readOnly ?? false;
-  return { pod, volumeNames, volume: mountable, readOnly, claimKey };
+  return { mount: { pod, volumeNames, volume: mountable, readOnly, claimKey }, claim };
 }
 
 async function readClaim(

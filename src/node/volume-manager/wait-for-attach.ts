@@ -1,7 +1,7 @@
 // Whether a volume is attached to this node, and with which publish context. Reads the VolumeAttachment by name, because
 // that is what a node may do; the time to look again is when the Node's `volumesAttached` changes.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CSIDriver } from '../../api/kinds.ts';
 import { nodes, type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import { attachmentName, inlineAttachmentName, inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
@@ -99,7 +99,7 @@ async function findAttachment(
 function candidateNames(volume: MountableVolume, nodeName: string): string[] {
   const { attachedAs, driver, handle } = volume;
   if (!attachedAs) return [];
-  const official = createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex');
+  const official = hash('sha256', `${handle}${driver}${nodeName}`);
   if ('pvName' in attachedAs) return [attachmentName(attachedAs.pvName, nodeName), `csi-${official}`];
   return [inlineAttachmentName({ namespace: attachedAs.inlineIn, driver, volumeHandle: handle, nodeName })];
 }
