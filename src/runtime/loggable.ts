@@ -48,12 +48,18 @@ function plainObject(value: object, depth: number, above: readonly object[]): un
   // Bytes may be anything, a secret's included.
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
-  if (value instanceof Map) return entriesOf([...value].map(([key, each]) => [String(key), inner(each)]));
+  if (value instanceof Map) {
+    const result: Record<string, unknown> = {};
+    for (const [key, each] of value) put(result, String(key), inner(each));
+    return result;
+  }
   if (value instanceof Set) return listOf([...value], inner);
   if (Array.isArray(value)) return listOf(value, inner);
   const toJSON: unknown = Reflect.get(value, 'toJSON');
   if (typeof toJSON === 'function') return inner(toJSON.call(value));
-  return entriesOf(Object.keys(value).map((key) => [key, property(value, key, inner)]));
+  const result: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) put(result, key, property(value, key, inner));
+  return result;
 }
 
 /** One getter that throws must not cost the whole line. */
@@ -65,9 +71,11 @@ function property(value: object, key: string, inner: (each: unknown) => unknown)
   }
 }
 
-function entriesOf(entries: [string, unknown][]): Record<string, unknown> {
-  // Not an assignment: a key named __proto__ must stay data.
-  return Object.fromEntries(entries);
+function put(result: Record<string, unknown>, key: string, value: unknown): void {
+  // An assignment to this one would be no data.
+  if (key === '__proto__') {
+    Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true });
+  } else result[key] = value;
 }
 
 function listOf(values: readonly unknown[], inner: (each: unknown) => unknown): unknown[] {

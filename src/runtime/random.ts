@@ -38,9 +38,19 @@ function suffixFrom(int: (bound: number) => number, length: number): string {
 }
 
 function uuidFrom(uint32: () => number): string {
-  const hex = Array.from({ length: 4 }, () => uint32().toString(16).padStart(8, '0')).join('');
-  const variant = '89ab'[Number.parseInt(hex[16] as string, 16) & 3];
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+  const [a, b, c, d] = [uint32(), uint32(), uint32(), uint32()];
+  const version = 0x4000 | (b & 0xfff);
+  const variant = 0x8000 | ((c >>> 16) & 0x3fff);
+  return `${hex8(a)}-${hex4(b >>> 16)}-${hex4(version)}-${hex4(variant)}-${hex4(c & 0xffff)}${hex8(d)}`;
+}
+
+/** The leading one keeps the zeros, and is cut off. */
+function hex4(value: number): string {
+  return (value + 0x1_0000).toString(16).slice(1);
+}
+
+function hex8(value: number): string {
+  return (value + 0x1_0000_0000).toString(16).slice(1);
 }
 
 /** FNV-1a; neighbouring seeds are then spread by splitmix. */

@@ -21,3 +21,8 @@ export const unreadMetrics: Metrics = {
   text: () => '',
   contentType: 'text/plain',
 };
+
+/** False where what is measured goes nowhere: not even the clock need be read then. */
+export function areRead(metrics: Metrics | undefined): metrics is Metrics {
+  return metrics !== undefined && metrics !== unreadMetrics;
+}

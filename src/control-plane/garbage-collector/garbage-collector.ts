@@ -3,6 +3,8 @@
 // owner references, and deletes.
 
 import { customResourceDefinitions } from '../../api/kinds.ts';
+import type { OwnerReference } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { done, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -36,7 +38,7 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
   };
   const listener: GraphListener = {
     changed(before, after) {
-      const ownersChanged = references(before) !== references(after);
+      const ownersChanged = !sameJson(ownersOf(before), ownersOf(after));
       if (ownersChanged && after.object.metadata.ownerReferences?.length) enqueue(after);
       if (before && ownersChanged) wakeWaitingOwners(before);
       if (waitsForDependents(after.object) || orphansDependents(after.object)) enqueue(after);
@@ -100,6 +102,7 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
   };
 }
 
-function references(item: GraphObject | undefined): string {
-  return JSON.stringify(item?.object.metadata.ownerReferences ?? []);
+function ownersOf(item: GraphObject | undefined): readonly OwnerReference[] | undefined {
+  const owners = item?.object.metadata.ownerReferences;
+  return owners?.length === 0 ? undefined : owners;
 }

@@ -32,7 +32,7 @@ const CLUSTER_SCOPED_NAMESPACE = 'default';
 
 export function subjectKey({ subject, type }: Remark): string {
   const { namespace = '', name, uid = '' } = subject.metadata;
-  return [subject.apiVersion, subject.kind, namespace, name, uid, type].join('\n');
+  return `${subject.apiVersion}\n${subject.kind}\n${namespace}\n${name}\n${uid}\n${type}`;
 }
 
 /** Events that differ only in their message. */
@@ -42,6 +42,8 @@ export function similarKey(remark: Remark): string {
 
 /** At most 1024 bytes of UTF-8, never half a character. */
 export function truncateMessage(message: string): string {
+  // No character is longer than three bytes for each unit of its length.
+  if (message.length * 3 <= LONGEST_MESSAGE_BYTES) return message;
   const bytes = Buffer.from(message);
   if (bytes.length <= LONGEST_MESSAGE_BYTES) return message;
   let end = LONGEST_MESSAGE_BYTES;
@@ -61,7 +63,7 @@ export function eventName(subject: EventSubject, wallMs: number, nanos: number):
 
 /** metav1.Time: whole seconds. */
 export function eventTime(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  return `${new Date(wallMs).toISOString().slice(0, -5)}Z`;
 }
 
 export interface EventInit {

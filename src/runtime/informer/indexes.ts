@@ -5,6 +5,8 @@ import type { KubeObject } from '../../api/object.ts';
 
 type ValuesOf<T> = (object: T) => readonly string[];
 
+const NONE: readonly never[] = [];
+
 interface Index<T> {
   readonly valuesOf: ValuesOf<T>;
   readonly byValue: Map<string, Map<string, T>>;
@@ -27,23 +29,26 @@ export class Indexes<T extends KubeObject> {
     }
     const index: Index<T> = { valuesOf, byValue: new Map() };
     this.#indexes.set(name, index);
-    for (const [key, object] of cached) this.#insert(name, index, key, object);
+    for (const [key, object] of cached) insert(index, key, this.#values(name, index, object), object);
   }
 
   put(key: string, before: T | undefined, after: T): void {
     for (const [name, index] of this.#indexes) {
-      if (before !== undefined) this.#remove(name, index, key, before);
-      this.#insert(name, index, key, after);
+      const values = this.#values(name, index, after);
+      const previous = before === undefined ? NONE : this.#values(name, index, before);
+      // Most changes leave an object where it is.
+      if (!areSame(previous, values)) remove(index, key, previous);
+      insert(index, key, values, after);
     }
   }
 
   remove(key: string, before: T): void {
-    for (const [name, index] of this.#indexes) this.#remove(name, index, key, before);
+    for (const [name, index] of this.#indexes) remove(index, key, this.#values(name, index, before));
   }
 
-  get(name: string, value: string): T[] {
+  get(name: string, value: string): readonly T[] {
     const found = this.#index(name).byValue.get(value);
-    return found === undefined ? [] : [...found.values()];
+    return found === undefined ? NONE : [...found.values()];
   }
 
   values(name: string): Iterable<string> {
@@ -56,31 +61,32 @@ export class Indexes<T extends KubeObject> {
     return index;
   }
 
-  #insert(name: string, index: Index<T>, key: string, object: T): void {
-    for (const value of this.#values(name, index, object)) {
-      let objects = index.byValue.get(value);
-      if (objects === undefined) {
-        objects = new Map();
-        index.byValue.set(value, objects);
-      }
-      objects.set(key, object);
-    }
-  }
-
-  #remove(name: string, index: Index<T>, key: string, object: T): void {
-    for (const value of this.#values(name, index, object)) {
-      const objects = index.byValue.get(value);
-      objects?.delete(key);
-      if (objects?.size === 0) index.byValue.delete(value);
-    }
-  }
-
   #values(name: string, index: Index<T>, object: T): readonly string[] {
     try {
       return index.valuesOf(object);
     } catch (error) {
       this.#failed(name, error);
-      return [];
+      return NONE;
     }
   }
+}
+
+function insert<T>({ byValue }: Index<T>, key: string, values: readonly string[], object: T): void {
+  for (const value of values) {
+    const objects = byValue.get(value);
+    if (objects === undefined) byValue.set(value, new Map([[key, object]]));
+    else objects.set(key, object);
+  }
+}
+
+function remove<T>({ byValue }: Index<T>, key: string, values: readonly string[]): void {
+  for (const value of values) {
+    const objects = byValue.get(value);
+    objects?.delete(key);
+    if (objects?.size === 0) byValue.delete(value);
+  }
+}
+
+function areSame(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((value, i) => value === right[i]);
 }

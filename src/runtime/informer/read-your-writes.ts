@@ -35,6 +35,7 @@ export class ReadYourWrites<T extends KubeObject> {
   }
 
   #seen(object: T): void {
+    if (this.#written.size === 0) return;
     const written = this.#written.get(keyOf(object));
     if (written && !isNewer(written.metadata.resourceVersion, object.metadata.resourceVersion)) {
       this.#written.delete(keyOf(object));

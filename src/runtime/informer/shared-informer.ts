@@ -9,6 +9,7 @@ import { isForbidden } from '../kube-error.ts';
 import type { Metrics } from '../metrics.ts';
 import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import { areRead } from '../unread-metrics.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type MachineState, transition } from './machine.ts';
 import { type Change, Store } from './store.ts';
@@ -35,6 +36,11 @@ const PAGE_SIZE = 500;
 /** As client-go: watches end after 5 to 10 minutes, so that a silent connection is noticed and load is spread. */
 const WATCH_MIN_SECONDS = 300;
 
+interface Subscription<T extends KubeObject> {
+  readonly handler: InformerHandler<T>;
+  isOver: boolean;
+}
+
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly resource: Resource<T>;
   readonly #options: InformerOptions<T>;
@@ -43,7 +49,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #metrics: InformerMetrics | undefined;
   readonly #store: Store<T>;
   readonly #waiters = new Waiters<T>();
-  readonly #handlers = new Set<InformerHandler<T>>();
+  /** Made anew at each change, so that who is being told can be gone through as it is. */
+  #subscriptions: readonly Subscription<T>[] = [];
   readonly #synced = Promise.withResolvers<void>();
   #staged = new Map<string, T>();
   #hasSynced = false;
@@ -56,7 +63,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#options = options;
     this.#ports = ports;
     this.#log = ports.log.with({ informer: resource.plural });
-    this.#metrics = ports.metrics && informerMetrics(ports.metrics, resource);
+    this.#metrics = areRead(ports.metrics) ? informerMetrics(ports.metrics, resource) : undefined;
     this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
   }
 
@@ -90,14 +97,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   subscribe(handler: InformerHandler<T>): () => void {
     // A handler object may be given twice, and is then called twice: each subscription is its own.
-    const subscription: InformerHandler<T> = {
-      added: (object) => handler.added?.(object),
-      updated: (before, after) => handler.updated?.(before, after),
-      deleted: (last) => handler.deleted?.(last),
+    const subscription = { handler, isOver: false };
+    for (const object of this.list()) this.#call(handler, { kind: 'added', key: '', object });
+    this.#subscriptions = [...this.#subscriptions, subscription];
+    return () => {
+      subscription.isOver = true;
+      this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
     };
-    for (const object of this.list()) this.#call(subscription, { kind: 'added', key: '', object });
-    this.#handlers.add(subscription);
-    return () => this.#handlers.delete(subscription);
   }
 
   synced(signal?: AbortSignal): Promise<void> {
@@ -262,9 +268,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #announce(changes: Change<T>[]): void {
     if (changes.length === 0) return;
     // Who subscribes from within a handler has just been given the cache as it now is, and must not get it twice.
-    const handlers = [...this.#handlers];
+    const subscriptions = this.#subscriptions;
     for (const change of changes) {
-      for (const handler of handlers) if (this.#handlers.has(handler)) this.#call(handler, change);
+      for (const { handler, isOver } of subscriptions) if (!isOver) this.#call(handler, change);
     }
     for (const { key } of changes) this.#waiters.changed(key, this.get(key));
   }

@@ -10,6 +10,7 @@ import { type Deadline, startDeadline, withDeadline } from '../deadline.ts';
 import type { KubeClient } from '../kube.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import { askTwice } from './ask-twice.ts';
 import type { LeaderHealth } from './leader-health.ts';
 import { type LeaseAttempt, LeaseClient } from './lease-client.ts';
 
@@ -178,7 +179,7 @@ class Election {
         await clock.sleep(pauseMs, deadline.signal);
         pauseMs = Math.min(RENEW_AGAIN_MS, retryPeriodMs);
         try {
-          const attempt = await this.#renewTwice(deadline.signal);
+          const attempt = await this.#renew(deadline.signal);
           // An answer that comes after the deadline is no renewal: the work was told to stop.
           deadline.signal.throwIfAborted();
           if (attempt.kind === 'taken') {
@@ -213,25 +214,11 @@ class Election {
     }
   }
 
-  /**
-   * A request that gets no answer is not given up, since a slow server may still answer it; but half-way to the
-   * deadline a second one goes out beside it, since the first may hang in a dead connection.
-   */
-  async #renewTwice(parent: AbortSignal): Promise<LeaseAttempt> {
+  #renew(parent: AbortSignal): Promise<LeaseAttempt> {
     const { clock, renewDeadlineMs, retryPeriodMs } = this.#options;
-    const ended = new AbortController();
-    const signal = AbortSignal.any([parent, ended.signal]);
-    const second = async () => {
-      await clock.sleep((renewDeadlineMs - retryPeriodMs) / 2, signal);
-      return this.#lease.renew(signal);
-    };
-    try {
-      return await Promise.any([this.#lease.renew(signal), second()]);
-    } catch (error) {
-      throw error instanceof AggregateError ? error.errors[0] : error;
-    } finally {
-      ended.abort(new Error('the other request was answered'));
-    }
+    // Half-way to the deadline.
+    const secondAfterMs = (renewDeadlineMs - retryPeriodMs) / 2;
+    return askTwice({ clock, secondAfterMs, parent }, (signal) => this.#lease.renew(signal));
   }
 
   /** A request that gets no answer must not hold up the next one. */

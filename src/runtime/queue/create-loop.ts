@@ -7,8 +7,9 @@ import type { Loop, Outcome, Reconcile } from '../loop.ts';
 import type { Metrics } from '../metrics.ts';
 import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import { areRead } from '../unread-metrics.ts';
 import { type Item, WorkQueue } from './work-queue.ts';
-import { NO_WORKQUEUE_METRICS, workqueueMetrics } from './workqueue-metrics.ts';
+import { workqueueMetrics } from './workqueue-metrics.ts';
 
 /** What the official sidecars use for a claim, a volume, an attachment. */
 export const DEFAULT_BACKOFF: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
@@ -34,8 +35,8 @@ type Ending = Outcome | { kind: 'failed'; error: unknown };
 export function createLoop(options: LoopOptions): Loop {
   const { name, reconcile, workers = 1, clock, random, backoff = DEFAULT_BACKOFF } = options;
   const log = options.log.with({ loop: name });
-  const queue = new WorkQueue(clock, { added: () => metrics.added(), ready: wake });
-  const metrics = options.metrics ? workqueueMetrics(options.metrics, name, queue) : NO_WORKQUEUE_METRICS;
+  const queue = new WorkQueue(clock, wake);
+  if (areRead(options.metrics)) queue.tell(workqueueMetrics(options.metrics, name, queue));
   /** While `run` runs. */
   let active: { signal: AbortSignal; drained: () => void; broken: (bug: unknown) => void } | undefined;
   let awake = false;
@@ -62,25 +63,32 @@ export function createLoop(options: LoopOptions): Loop {
         wake();
         return;
       }
-      const taken = queue.take();
-      if (taken === undefined) return;
+      const item = queue.take();
+      if (item === undefined) return;
       runsThisTurn++;
-      metrics.started(taken.waitedMs);
-      runOne(taken.item, active.signal).catch(active.broken);
+      runOne(item, active.signal);
     }
   }
 
-  async function runOne(item: Item, signal: AbortSignal): Promise<void> {
-    let ending: Ending;
+  function runOne(item: Item, signal: AbortSignal): void {
+    const failed = (error: unknown): void => ended(item, { kind: 'failed', error }, signal);
     try {
-      ending = await reconcile(item.key, { signal, attempt: item.failures });
+      const run = reconcile(item.key, { signal, attempt: item.failures });
+      run.then((outcome) => ended(item, outcome, signal), failed);
     } catch (error) {
-      ending = { kind: 'failed', error };
+      failed(error);
     }
-    settle(item, ending, signal);
-    metrics.ended(queue.end(item));
-    if (signal.aborted && queue.running === 0) active?.drained();
-    else wake();
+  }
+
+  function ended(item: Item, ending: Ending, signal: AbortSignal): void {
+    try {
+      settle(item, ending, signal);
+      queue.end(item);
+      if (signal.aborted && queue.running === 0) active?.drained();
+      else wake();
+    } catch (bug) {
+      active?.broken(bug);
+    }
   }
 
   function settle(item: Item, ending: Ending, signal: AbortSignal): void {
@@ -92,15 +100,13 @@ export function createLoop(options: LoopOptions): Loop {
       case 'requeueAfter':
         item.failures = 0;
         log.v(4).info('Will look at it again', { key, delayMs: ending.delayMs, why: ending.why });
-        metrics.retried();
-        queue.addAfter(key, ending.delayMs);
+        queue.retry(key, ending.delayMs);
         return;
       case 'failed': {
         const attempt = item.failures;
         const retryInMs = backoffDelayMs(backoff, attempt, random);
         item.failures++;
-        metrics.retried();
-        queue.addAfter(key, retryInMs);
+        queue.retry(key, retryInMs);
         const fields = { key, attempt, retryInMs: Math.round(retryInMs) };
         if (signal.aborted) log.v(4).info('Stopped in the middle', { ...fields, err: ending.error });
         // Someone else wrote first: the ordinary course of things, and the next run reads what they wrote.

@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '../ports.ts';
 import { type HeapEntry, TimerHeap } from '../timer-heap.ts';
 import { Fifo } from './fifo.ts';
+import type { WorkqueueMetrics } from './workqueue-metrics.ts';
 
 export interface Item extends HeapEntry {
   readonly key: string;
@@ -16,16 +17,9 @@ export interface Item extends HeapEntry {
   failures: number;
 }
 
-export interface QueueHooks {
-  /** A key has become due. */
-  added(): void;
-  /** A key can be taken out; not to be done within this call. */
-  ready(): void;
-}
-
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #hooks: QueueHooks;
+  readonly #onReady: () => void;
   readonly #items = new Map<string, Item>();
   readonly #ready = new Fifo<Item>();
   readonly #delayed = new TimerHeap<Item>();
@@ -35,10 +29,17 @@ export class WorkQueue {
   #timerOn = false;
   /** Keys that run and are due again. */
   #dueAgain = 0;
+  /** Where there are none, nothing is timed. */
+  #metrics: WorkqueueMetrics | undefined;
 
-  constructor(clock: Clock, hooks: QueueHooks) {
+  /** `onReady`: a key can be taken out; not to be done within this call. */
+  constructor(clock: Clock, onReady: () => void) {
     this.#clock = clock;
-    this.#hooks = hooks;
+    this.#onReady = onReady;
+  }
+
+  tell(metrics: WorkqueueMetrics): void {
+    this.#metrics = metrics;
   }
 
   /** Keys that are due now and wait for a worker, those that run and are due again included. */
@@ -77,33 +78,35 @@ export class WorkQueue {
     this.#arm();
   }
 
-  /** The next key to run, now marked as running; with how long it waited. */
-  take(): { item: Item; waitedMs: number } | undefined {
+  /** The next key to run, now marked as running. */
+  take(): Item | undefined {
     const item = this.#ready.shift();
     if (item === undefined) return undefined;
-    const nowMs = this.#clock.monotonicMs();
-    const waitedMs = nowMs - item.sinceMs;
+    const waitedMs = this.#lap(item);
     item.next = 'none';
     item.running = true;
-    item.sinceMs = nowMs;
     this.#running.add(item);
-    return { item, waitedMs };
+    this.#metrics?.started(waitedMs);
+    return item;
   }
 
-  /** The run has ended. Adds that came meanwhile take effect now; says how long it ran. */
-  end(item: Item): number {
-    const nowMs = this.#clock.monotonicMs();
-    const workedMs = nowMs - item.sinceMs;
+  /** The run has ended. Adds that came meanwhile take effect now. */
+  end(item: Item): void {
+    const workedMs = this.#lap(item);
     item.running = false;
     this.#running.delete(item);
     if (item.next === 'ready') {
       this.#dueAgain--;
-      item.sinceMs = nowMs;
       this.#ready.push(item);
-      this.#hooks.ready();
+      this.#onReady();
     }
     this.#dropIfIdle(item);
-    return workedMs;
+    this.#metrics?.ended(workedMs);
+  }
+
+  retry(key: string, delayMs: number): void {
+    this.#metrics?.retried();
+    this.addAfter(key, delayMs);
   }
 
   forget(key: string): void {
@@ -136,14 +139,22 @@ export class WorkQueue {
 
   #makeReady(item: Item): void {
     item.next = 'ready';
-    this.#hooks.added();
+    this.#metrics?.added();
     if (item.running) {
       this.#dueAgain++;
       return;
     }
-    item.sinceMs = this.#clock.monotonicMs();
+    this.#lap(item);
     this.#ready.push(item);
-    this.#hooks.ready();
+    this.#onReady();
+  }
+
+  /** How long the item was in the state that ends now. */
+  #lap(item: Item): number {
+    if (this.#metrics === undefined) return 0;
+    const sinceMs = item.sinceMs;
+    item.sinceMs = this.#clock.monotonicMs();
+    return item.sinceMs - sinceMs;
   }
 
   #dropIfIdle(item: Item): void {

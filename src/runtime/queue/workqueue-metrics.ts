@@ -17,13 +17,6 @@ export interface WorkqueueMetrics {
   ended(workedMs: number): void;
 }
 
-export const NO_WORKQUEUE_METRICS: WorkqueueMetrics = {
-  added: () => {},
-  retried: () => {},
-  started: () => {},
-  ended: () => {},
-};
-
 export function workqueueMetrics(metrics: Metrics, name: string, state: QueueState): WorkqueueMetrics {
   const labelNames = ['name'] as const;
   const labels = { name };

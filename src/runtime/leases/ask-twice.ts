@@ -1,0 +1,53 @@
+// A request that gets no answer is not given up, since a slow server may still answer it; but after a while a second one
+// goes out beside it, since the first may hang in a dead connection. The first answer counts.
+
+import { onAbort } from '../on-abort.ts';
+import type { Clock } from '../ports.ts';
+
+export interface AskTwiceInit {
+  clock: Pick<Clock, 'setTimeout'>;
+  /** The second request goes out this much later, also when the first has failed by then. */
+  secondAfterMs: number;
+  parent: AbortSignal;
+}
+
+/** Rejects when both have failed, with what went wrong first, or when `parent` aborts. */
+export function askTwice<T>(init: AskTwiceInit, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, secondAfterMs, parent } = init;
+  parent.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const ended = new AbortController();
+  const errors: unknown[] = [];
+  let underWay = 0;
+
+  const end = (): void => {
+    timer.cancel();
+    stopListening();
+    if (underWay > 0)
+      ended.abort(parent.aborted ? parent.reason : new Error('the other request was answered'));
+  };
+  const attempt = (): void => {
+    underWay++;
+    ask(ended.signal).then(
+      (answer) => {
+        underWay--;
+        end();
+        resolve(answer);
+      },
+      (error: unknown) => {
+        underWay--;
+        errors.push(error);
+        if (errors.length < 2) return;
+        end();
+        reject(errors[0]);
+      },
+    );
+  };
+  const timer = clock.setTimeout(attempt, secondAfterMs);
+  const stopListening = onAbort(parent, () => {
+    end();
+    reject(errors[0] ?? parent.reason);
+  });
+  attempt();
+  return promise;
+}
