@@ -54,8 +54,17 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly objectType?: T;
 }
 
+/** Asked for again and again, mostly of descriptors that live for good. */
+const apiVersions = new WeakMap<Pick<Resource, 'group' | 'version'>, string>();
+
 export function apiVersionOf(resource: Pick<Resource, 'group' | 'version'>): string {
-  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  if (resource.group === '') return resource.version;
+  let apiVersion = apiVersions.get(resource);
+  if (apiVersion === undefined) {
+    apiVersion = `${resource.group}/${resource.version}`;
+    apiVersions.set(resource, apiVersion);
+  }
+  return apiVersion;
 }
 
 /** Names one object of a known kind. */

@@ -2,6 +2,7 @@
 // whoever keeps state per kind listens to changes.
 
 import type { CustomResourceDefinition } from '../api/kinds.ts';
+import type { Resource } from '../api/object.ts';
 import { customKinds } from './crd/custom-kind.ts';
 import type { Kind } from './kind.ts';
 
@@ -18,6 +19,8 @@ export interface KindChange {
 
 export interface KindRegistry {
   find(group: string, version: string, plural: string): Kind | undefined;
+  /** The same by a descriptor. */
+  findFor(resource: Resource): Kind | undefined;
   findByKind(group: string, version: string, kind: string): Kind | undefined;
   all(): readonly Kind[];
   /** The core group first, the rest in the order of the table, groups of CRDs last and sorted. */
@@ -35,6 +38,7 @@ export function createKindRegistry(builtin: readonly Kind[]): KindRegistry {
   const custom = new Map<string, readonly Kind[]>();
   const listeners = new Set<(change: KindChange) => void>();
   let everything: readonly Kind[] | undefined;
+  let byDescriptor = new WeakMap<Resource, Kind>();
 
   const keyOf = (group: string, version: string, name: string): string => `${group}/${version}/${name}`;
   const put = (kind: Kind): void => {
@@ -47,9 +51,12 @@ export function createKindRegistry(builtin: readonly Kind[]): KindRegistry {
   };
   const announce = (change: KindChange): void => {
     everything = undefined;
+    byDescriptor = new WeakMap();
     for (const listener of [...listeners]) listener(change);
   };
   for (const kind of builtin) put(kind);
+  const find = (group: string, version: string, plural: string): Kind | undefined =>
+    byPlural.get(keyOf(group, version, plural));
 
   const all = (): readonly Kind[] => {
     everything ??= [...builtin, ...[...custom.keys()].sort().flatMap((name) => custom.get(name) ?? [])];
@@ -57,7 +64,15 @@ export function createKindRegistry(builtin: readonly Kind[]): KindRegistry {
   };
 
   return {
-    find: (group, version, plural) => byPlural.get(keyOf(group, version, plural)),
+    find,
+    findFor(resource) {
+      let kind = byDescriptor.get(resource);
+      if (kind === undefined) {
+        kind = find(resource.group, resource.version, resource.plural);
+        if (kind !== undefined) byDescriptor.set(resource, kind);
+      }
+      return kind;
+    },
     findByKind: (group, version, kind) => byKind.get(keyOf(group, version, kind)),
     all,
     groupVersions() {

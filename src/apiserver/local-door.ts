@@ -42,6 +42,8 @@ import { update } from './verbs/update.ts';
 
 export function createLocalClient(machine: Machine, user: User): KubeClient & Discovery {
   const { registry } = machine;
+  const warn = (message: string): void =>
+    machine.log.v(4).info('API warning', { user: user.name, warning: message });
 
   function requestFor(
     verb: string,
@@ -49,7 +51,7 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
     { namespace, name = '' }: { namespace?: string | undefined; name?: string },
     subresource = '',
   ): ResourceRequest {
-    const kind = registry.find(resource.group, resource.version, resource.plural);
+    const kind = registry.findFor(resource);
     if (kind === undefined) throw noSuchPath();
     if (subresource !== '' && !kind.subresources.includes(subresource as Subresource)) throw noSuchPath();
     if (subresource === '' && !kind.verbs.includes(verb)) throw methodNotAllowed(verb, kind);
@@ -71,12 +73,22 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
     name: { namespace?: string | undefined; name?: string },
     options: WriteOptions & { dryRun?: boolean } = {},
   ): WriteRequest {
+    const {
+      kind,
+      namespace,
+      name: ownName,
+      subresource,
+    } = requestFor(verb, resource, name, options.subresource);
     return {
-      ...requestFor(verb, resource, name, options.subresource),
+      user,
+      kind,
+      namespace,
+      name: ownName,
+      subresource,
       dryRun: options.dryRun ?? false,
       fieldManager: options.fieldManager ?? 'berth',
       fieldValidation: options.fieldValidation ?? 'Warn',
-      warn: (message) => machine.log.v(4).info('API warning', { user: user.name, warning: message }),
+      warn,
     };
   }
 

@@ -34,11 +34,11 @@ export interface Attributes {
   readonly group?: string;
   readonly version?: string;
   readonly plural?: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
+  readonly subresource?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
   /** Of list and watch; the node authorizer limits nodes to their own pods by it. */
-  readonly fieldSelector?: string;
+  readonly fieldSelector?: string | undefined;
   readonly path?: string;
 }
 
@@ -77,7 +77,10 @@ export interface AdmissionRequest {
   warn(message: string): void;
 }
 
-/** Both may throw a KubeError to refuse. All `mutate`s run before defaulting and validation, all `validate`s after. */
+/**
+ * Both may throw a KubeError to refuse. All `mutate`s run before the last defaulting and validation, all `validate`s
+ * after. Only what is created may be changed.
+ */
 export interface AdmissionPlugin {
   readonly name: string;
   mutate?(request: AdmissionRequest): void;

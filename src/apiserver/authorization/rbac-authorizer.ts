@@ -1,8 +1,10 @@
 // Role-based access control: allows what some role bound to the user grants, and has no opinion on the rest.
 
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../api/kinds.ts';
+import type { Resource } from '../../api/object.ts';
 import type { Attributes, Authorizer, Decision, Reader, User } from '../pipeline.ts';
-import { createBindingIndex } from './binding-index.ts';
-import type { PolicyRule } from './policy-rules.ts';
+import { createBindingIndex, type Grant } from './binding-index.ts';
+import type { CompiledRules, PolicyRule } from './policy-rules.ts';
 import { createRoleIndex, type RoleRef } from './role-index.ts';
 
 export interface RbacAuthorizer extends Authorizer {
@@ -14,36 +16,61 @@ export interface RbacAuthorizer extends Authorizer {
 
 const NO_OPINION: Decision = { decision: 'no-opinion' };
 
+interface Granted {
+  readonly rules: CompiledRules;
+  readonly allow: Decision;
+}
+
+function reasonOf({ roleRef, binding, namespace }: Grant, subject: string): string {
+  const where = namespace ? `RoleBinding "${binding}/${namespace}"` : `ClusterRoleBinding "${binding}"`;
+  return `RBAC: allowed by ${where} of ${roleRef.kind} "${roleRef.name}" to ${subject}`;
+}
+
 export function createRbacAuthorizer(reader: Reader): RbacAuthorizer {
-  const roles = createRoleIndex(reader);
+  const index = createRoleIndex(reader);
   const bindings = createBindingIndex(reader);
+  /** By user, then namespace; whatever changes about roles and bindings, all of it is found out anew. */
+  let granted = new WeakMap<User, Map<string, readonly Granted[]>>();
+  const forget = () => {
+    granted = new WeakMap();
+  };
+  const whatCounts: readonly Resource[] = [clusterRoles, roles, clusterRoleBindings, roleBindings];
+  for (const kind of whatCounts) reader.subscribe(kind, forget);
+
+  function grantedTo(user: User, namespace: string): readonly Granted[] {
+    let ofUser = granted.get(user);
+    if (ofUser === undefined) {
+      ofUser = new Map();
+      granted.set(user, ofUser);
+    }
+    let here = ofUser.get(namespace);
+    if (here === undefined) {
+      here = [...bindings.grantsOf(user, namespace || undefined)].map(({ grant, subject }) => ({
+        rules: index.rulesOf(grant.roleRef, grant.namespace),
+        allow: { decision: 'allow', reason: reasonOf(grant, subject) },
+      }));
+      ofUser.set(namespace, here);
+    }
+    return here;
+  }
 
   return {
     authorize(attributes: Attributes): Decision {
       const { user, namespace, plural } = attributes;
-      for (const { grant, subject } of bindings.grantsOf(
-        user,
-        plural === undefined ? undefined : namespace,
-      )) {
-        if (!roles.rulesOf(grant.roleRef, grant.namespace).allows(attributes)) continue;
-        const { roleRef, binding } = grant;
-        const where = grant.namespace
-          ? `RoleBinding "${binding}/${grant.namespace}"`
-          : `ClusterRoleBinding "${binding}"`;
-        const reason = `RBAC: allowed by ${where} of ${roleRef.kind} "${roleRef.name}" to ${subject}`;
-        return { decision: 'allow', reason };
+      for (const { rules, allow } of grantedTo(user, plural === undefined ? '' : (namespace ?? ''))) {
+        if (rules.allows(attributes)) return allow;
       }
       return NO_OPINION;
     },
     rulesFor(user, namespace) {
       const rules = new Map<string, PolicyRule>();
       for (const { grant } of bindings.grantsOf(user, namespace)) {
-        for (const rule of roles.rulesOf(grant.roleRef, grant.namespace).rules) {
+        for (const rule of index.rulesOf(grant.roleRef, grant.namespace).rules) {
           rules.set(JSON.stringify(rule), rule);
         }
       }
       return [...rules.values()];
     },
-    rulesOfRole: (ref, namespace) => roles.rulesOf(ref, namespace).rules,
+    rulesOfRole: (ref, namespace) => index.rulesOf(ref, namespace).rules,
   };
 }

@@ -100,9 +100,10 @@ export function defineKind(definition: KindDefinition): Kind {
 /** A status write changes status and metadata only; a write to the object never changes status. */
 function isolate(next: Loose, current: Loose, subresource: Subresource): void {
   if (subresource === 'status') {
-    for (const field in { ...next, ...current }) {
+    for (const field in current) {
       if (field !== 'status' && field !== 'metadata') restore(next, current, field);
     }
+    for (const field in next) if (!(field in current) && field !== 'status') delete next[field];
   } else if (subresource === '') {
     restore(next, current, 'status');
   }

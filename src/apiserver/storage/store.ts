@@ -154,7 +154,15 @@ export class Store {
   }
 
   /** Resolves once the plan is durable and visible; rejects with what `decide` threw, or a CommitError. */
-  async write(type: string, key: string, decide: Decide): Promise<Version> {
+  write(type: string, key: string, decide: Decide): Promise<Version> {
+    try {
+      return this.#write(type, key, decide);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #write(type: string, key: string, decide: Decide): Promise<Version> {
     if (this.#failedForGood) throw new CommitError(`storage has failed: ${this.#failure?.message}`);
     const collection = this.#collection(type);
     const head = collection.heads.get(key);
@@ -162,18 +170,15 @@ export class Store {
     const plan = decide(current);
     if (plan.kind === 'keep') {
       // Nobody may be told of a state that is not on disk yet.
-      if (head !== undefined) await settled(head);
-      return plan.version;
+      return head === undefined ? Promise.resolve(plan.version) : settled(head, plan.version);
     }
     const change = this.#changeFor(type, key, current, plan);
+    const pending = { change, collection, followers: [], failure: undefined };
     if (this.#options.journal === undefined) {
-      this.#enqueue({ change, collection, waiting: undefined, followers: [], failure: undefined });
-      return change.last;
+      this.#enqueue({ ...pending, waiting: undefined });
+      return Promise.resolve(change.last);
     }
-    return new Promise((resolve, reject) => {
-      const waiting = { resolve, reject };
-      this.#enqueue({ change, collection, waiting, followers: [], failure: undefined });
-    });
+    return new Promise((resolve, reject) => this.#enqueue({ ...pending, waiting: { resolve, reject } }));
   }
 
   #enqueue(pending: Pending): void {
@@ -334,9 +339,10 @@ export class Store {
 }
 
 /** Follows a pending write without being one. */
-async function settled(pending: Pending): Promise<void> {
+async function settled(pending: Pending, version: Version): Promise<Version> {
   await new Promise<void>((resolve) => pending.followers.push(resolve));
   if (pending.failure !== undefined) throw pending.failure;
+  return version;
 }
 
 function recordOf({ revision, type, key, before, after }: Change): JournalRecord {

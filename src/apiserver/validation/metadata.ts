@@ -12,7 +12,7 @@ import {
 } from '../../api/names.ts';
 import type { KubeObject } from '../../api/object.ts';
 import type { FieldError, Kind } from '../kind.ts';
-import { mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
+import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required, tooLong } from './checks.ts';
 
 const MAX_ANNOTATION_BYTES = 256 * 1024;
@@ -38,6 +38,22 @@ export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeO
   const checks = new Checks();
   if (current) checkChange(checks, object, current);
   const metadata = mapOf(object.metadata) ?? {};
+  // What is stored was fine when it was written.
+  const stored: LooseMap = mapOf(current?.metadata) ?? {};
+  const isNew = (field: string): boolean => metadata[field] !== stored[field];
+  if (current === undefined || isNew('name') || isNew('namespace')) checkName(checks, metadata, kind);
+  if (isNew('labels')) checkLabels(checks, metadata.labels);
+  if (isNew('annotations')) checkAnnotations(checks, metadata.annotations);
+  if (isNew('ownerReferences')) checkOwners(checks, metadata.ownerReferences);
+  if (isNew('finalizers')) {
+    for (const [index, finalizer] of stringsOf(metadata.finalizers).entries()) {
+      checks.text(at('metadata.finalizers', index), finalizer, finalizerProblems);
+    }
+  }
+  return checks.errors;
+}
+
+function checkName(checks: Checks, metadata: LooseMap, kind: Kind): void {
   const name = String(metadata.name ?? '');
   if (name === '') checks.add(required('metadata.name', 'name or generateName is required'));
   else checks.text('metadata.name', name, (text) => nameProblems(kind, text));
@@ -53,13 +69,6 @@ export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeO
   } else if (metadata.namespace) {
     checks.add(forbidden('metadata.namespace', 'not allowed on this type'));
   }
-  checkLabels(checks, metadata.labels);
-  checkAnnotations(checks, metadata.annotations);
-  checkOwners(checks, metadata.ownerReferences);
-  for (const [index, finalizer] of stringsOf(metadata.finalizers).entries()) {
-    checks.text(at('metadata.finalizers', index), finalizer, finalizerProblems);
-  }
-  return checks.errors;
 }
 
 /** Names without a prefix are kept for Kubernetes' own finalizers. */

@@ -58,11 +58,9 @@ function visitObject(
 ): void {
   const { properties, additionalProperties } = schema;
   const read = typeof known === 'object' ? (known as Record<string, unknown> | null) : undefined;
-  const whole = path === '' || schema['x-kubernetes-embedded-resource'] === true;
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (typeof value === 'object' && value !== null && value === read?.[key]) continue;
-    const field = path === '' ? key : `${path}.${key}`;
     const property =
       properties && Object.hasOwn(properties, key)
         ? properties[key]
@@ -70,19 +68,29 @@ function visitObject(
           ? additionalProperties
           : undefined;
     if (property) {
+      if (isPlain(value, property)) continue;
       if (value === null && walk.decodes) delete object[key];
-      else visit(object, key, property, field, walk, read?.[key]);
-    } else if (whole && OBJECT_FIELDS.has(key)) {
-      if (key === 'metadata') visitMetadata(object, key, field, walk, read?.[key]);
+      else visit(object, key, property, fieldOf(path, key), walk, read?.[key]);
+    } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {
+      if (key === 'metadata') visitMetadata(object, key, fieldOf(path, key), walk, read?.[key]);
     } else if (
       !schema['x-kubernetes-preserve-unknown-fields'] &&
       additionalProperties !== true &&
       !walk.keepsUnknown
     ) {
-      walk.unknown.push(field);
+      walk.unknown.push(fieldOf(path, key));
       delete object[key];
     }
   }
+}
+
+function fieldOf(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+/** Most values: a string or a boolean where there should be one, with nothing more to it. */
+function isPlain(value: unknown, { type, format }: Schema): boolean {
+  return typeof value === type && format === undefined && type !== 'object';
 }
 
 /** Metadata is decoded like a built-in type, in custom objects too. */
@@ -107,7 +115,7 @@ function visit(
 ): void {
   const value = (holder as Record<string | number, unknown>)[key];
   if (value === null || value === undefined) return;
-  if (definitionNameOf(schema)?.endsWith('.ObjectMeta') && !walk.decodes) {
+  if (!walk.decodes && definitionNameOf(schema)?.endsWith('.ObjectMeta')) {
     visitMetadata(holder as Record<string, unknown>, key as string, path, walk);
     return;
   }

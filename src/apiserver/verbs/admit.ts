@@ -57,8 +57,6 @@ export function admitUpdate(
   kind.stampTimes?.(next, current, timestamp(machine.clock.now()));
   steps.track(next);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
-  kind.setDefaults(next);
-  kind.prepareForUpdate(next, current, subresource);
   steps.afterMutation(next);
   const errors = [
     ...validateMetadata(next, kind, current),

@@ -25,7 +25,7 @@ export async function create(machine: Machine, request: WriteRequest, body: unkn
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   const { generateName, name } = draft.metadata;
-  if (name !== undefined || generateName === undefined) return createNamed(machine, request, draft);
+  if (name !== undefined || generateName === undefined) return await createNamed(machine, request, draft);
   for (let attempt = 1; ; attempt++) {
     const object = copyOf(draft);
     object.metadata.name = generateName.slice(0, MAX_GENERATED_BASE) + machine.random.suffix(SUFFIX_LENGTH);

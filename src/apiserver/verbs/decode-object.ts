@@ -14,11 +14,12 @@ export function decodeObject(body: unknown, request: WriteRequest, stored?: Kube
   checkType(body, kind);
   const metadata = body.metadata ?? {};
   if (!isObject(metadata)) throw cannotHandle(kind, 'metadata must be an object');
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...sections } = body;
   const object = {
-    ...body,
     apiVersion: apiVersionOf(kind),
     kind: kind.kind,
     metadata: { ...metadata },
+    ...sections,
   } as unknown as KubeObject;
   normalizeMetadata(object.metadata, kind);
   reportUnknownFields(object, request, stored);

@@ -16,7 +16,7 @@ export async function deleteOne(
   parameters: DeleteParameters,
 ): Promise<WriteAnswer> {
   authorize(machine, 'delete', request);
-  return deleteAuthorized(machine, request, parameters);
+  return await deleteAuthorized(machine, request, parameters);
 }
 
 /** For callers that judged the request by another verb: deletecollection, eviction. */
@@ -34,13 +34,8 @@ export async function deleteAuthorized(
     const shown = present(current, kind);
     checkPreconditions(kind, shown.object, parameters);
     admitDelete(machine, request, shown.object);
-    const { metadata, ...rest } = shown.object;
-    const step = decideDeletion(
-      { ...rest, metadata: { ...metadata } },
-      kind,
-      parameters,
-      machine.clock.now(),
-    );
+    const own = { ...shown.object, metadata: { ...shown.object.metadata } };
+    const step = decideDeletion(own, kind, parameters, machine.clock.now());
     if (step.kind === 'wait') return { kind: 'keep', version: current };
     if (step.kind === 'remove') {
       removed = step.object;

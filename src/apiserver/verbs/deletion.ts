@@ -3,6 +3,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
+import { jsonEqual } from './json-equal.ts';
 import { timestamp } from './timestamp.ts';
 
 export const ORPHAN_FINALIZER = 'orphan';
@@ -46,12 +47,12 @@ export function decideDeletion(
   nowMs: number,
 ): DeletionStep {
   const { metadata } = object;
-  const before = JSON.stringify(metadata);
   const graceSeconds = graceFor(object, kind, parameters);
-  applyPropagation(object, parameters.propagationPolicy);
+  let changed = applyPropagation(object, parameters.propagationPolicy);
   const running = metadata.deletionTimestamp !== undefined;
   const runningGrace = metadata.deletionGracePeriodSeconds ?? 0;
   if (!running) {
+    changed = true;
     metadata.deletionTimestamp = timestamp(nowMs + graceSeconds * 1000);
     metadata.deletionGracePeriodSeconds = graceSeconds;
     if (metadata.generation !== undefined) metadata.generation++;
@@ -60,13 +61,14 @@ export function decideDeletion(
       namespace.status = { ...namespace.status, phase: 'Terminating' };
     }
   } else if (graceSeconds < runningGrace) {
+    changed = true;
     // The clock of a deletion does not start again: the end moves forward by what was taken off.
     const end = Date.parse(metadata.deletionTimestamp as string) - (runningGrace - graceSeconds) * 1000;
     metadata.deletionTimestamp = timestamp(graceSeconds === 0 ? Math.min(end, nowMs) : end);
     metadata.deletionGracePeriodSeconds = graceSeconds;
   }
   if (isFinished(object, kind)) return { kind: 'remove', object };
-  return JSON.stringify(metadata) === before ? { kind: 'wait' } : { kind: 'mark', object };
+  return changed ? { kind: 'mark', object } : { kind: 'wait' };
 }
 
 function graceFor(object: KubeObject, kind: Kind, { gracePeriodSeconds }: DeleteParameters): number {
@@ -78,16 +80,17 @@ function graceFor(object: KubeObject, kind: Kind, { gracePeriodSeconds }: Delete
   return asked < 0 ? 1 : asked;
 }
 
-function applyPropagation(object: KubeObject, policy: DeleteParameters['propagationPolicy']): void {
-  if (policy === undefined) return;
+/** Whether that changed anything. */
+function applyPropagation(object: KubeObject, policy: DeleteParameters['propagationPolicy']): boolean {
+  if (policy === undefined) return false;
   const { metadata } = object;
-  const others = (metadata.finalizers ?? []).filter(
-    (each) => each !== ORPHAN_FINALIZER && each !== FOREGROUND_FINALIZER,
-  );
+  const before = metadata.finalizers ?? [];
+  const others = before.filter((each) => each !== ORPHAN_FINALIZER && each !== FOREGROUND_FINALIZER);
   if (policy === 'Orphan') others.push(ORPHAN_FINALIZER);
   if (policy === 'Foreground') others.push(FOREGROUND_FINALIZER);
   if (others.length > 0) metadata.finalizers = others;
   else delete metadata.finalizers;
+  return !jsonEqual(others, before);
 }
 
 function isNamespace(kind: Kind): boolean {

@@ -63,5 +63,5 @@ export async function patch(
     authorize(machine, 'create', request);
     return { kind: 'put', object: prepareCreate(machine, request, patched(undefined), { tracked: true }) };
   };
-  return writeUpdate(machine, request, plan);
+  return await writeUpdate(machine, request, plan);
 }

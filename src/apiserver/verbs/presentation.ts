@@ -7,9 +7,17 @@ import { Version } from '../storage/version.ts';
 
 /** The name of the kind's collection in the store: kinds that share it are the same objects. */
 export function storageTypeOf(kind: Resource & Pick<Kind, 'storedAs'>): string {
-  const { group, plural } = kind.storedAs?.resource ?? kind;
-  return group === '' ? plural : `${plural}.${group}`;
+  let type = types.get(kind);
+  if (type === undefined) {
+    const { group, plural } = kind.storedAs?.resource ?? kind;
+    type = group === '' ? plural : `${plural}.${group}`;
+    types.set(kind, type);
+  }
+  return type;
 }
+
+/** Asked for several times a request. */
+const types = new WeakMap<Resource, string>();
 
 const views = new WeakMap<Version, Map<string, Version>>();
 
@@ -37,8 +45,20 @@ export function toStored(object: KubeObject, kind: Kind): KubeObject {
   return ordered(kind.storedAs.toStored(object), kind.storedAs.resource);
 }
 
+function isOrdered(object: KubeObject): boolean {
+  let at = 0;
+  for (const key in object) {
+    if (key !== FIRST[at]) return false;
+    if (++at === FIRST.length) return true;
+  }
+  return false;
+}
+
+const FIRST = ['apiVersion', 'kind', 'metadata'];
+
 /** apiVersion, kind and metadata first, as people expect and `present` relies on. */
 function ordered(object: KubeObject, kind: Resource): KubeObject {
+  if (isOrdered(object) && object.apiVersion === apiVersionOf(kind)) return object;
   const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, ...rest };
 }

@@ -66,10 +66,10 @@ export function authorize(
     group: kind.group,
     version: kind.version,
     plural: kind.plural,
-    ...(subresource === '' ? {} : { subresource }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === '' ? {} : { name }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    subresource: subresource || undefined,
+    namespace,
+    name: name || undefined,
+    fieldSelector,
   };
   const { decision, reason } = machine.authorizer.authorize(attributes);
   if (decision !== 'allow') throw forbidden(attributes, reason);

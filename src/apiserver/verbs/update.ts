@@ -1,7 +1,7 @@
 // Replaces an object, or one of its subresources. What the write may not touch is put back; a write that changes
 // nothing stores nothing; the last finalizer's removal removes the object.
 
-import type { KubeObject, Metadata } from '../../api/object.ts';
+import type { KubeObject, ManagedFieldsEntry } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
 import { trackManagedFields } from '../patch/managed-fields.ts';
 import type { Plan } from '../storage/store.ts';
@@ -31,7 +31,7 @@ export async function update(
       `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
     );
   }
-  return writeUpdate(machine, request, (current) => {
+  return await writeUpdate(machine, request, (current) => {
     if (current === undefined) throw notFound(kind, name);
     return planUpdate(machine, request, draft, current);
   });
@@ -142,24 +142,35 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
 }
 
 function specChanged(next: KubeObject, current: KubeObject): boolean {
-  const [left, right] = [next, current] as unknown as Record<string, unknown>[];
-  for (const field in { ...left, ...right }) {
-    if (field !== 'metadata' && field !== 'status' && !jsonEqual(left?.[field], right?.[field])) return true;
-  }
-  return false;
+  return !sameSections(next, current, (section) => section === 'metadata' || section === 'status');
 }
 
 /** A write that only renews the times in managed fields is no change. */
 function sameButForTimes(next: KubeObject, current: KubeObject): boolean {
-  if (next.metadata.managedFields === undefined && current.metadata.managedFields === undefined) {
-    return jsonEqual(next, current);
-  }
-  const { metadata: left, ...nextBody } = next;
-  const { metadata: right, ...currentBody } = current;
-  return jsonEqual(nextBody, currentBody) && jsonEqual(withoutTimes(left), withoutTimes(right));
+  if (!sameSections(next, current, (section) => section === 'metadata')) return false;
+  const [left, right] = [next.metadata, current.metadata];
+  return (
+    sameSections(left, right, (field) => field === 'managedFields') &&
+    sameOwners(left.managedFields ?? NOBODY, right.managedFields ?? NOBODY)
+  );
 }
 
-function withoutTimes({ managedFields, ...metadata }: Metadata): unknown {
-  const untimed = managedFields?.map(({ time: _time, ...entry }) => entry);
-  return { ...metadata, managedFields: untimed?.length ? untimed : undefined };
+const NOBODY: readonly ManagedFieldsEntry[] = [];
+
+function sameOwners(next: readonly ManagedFieldsEntry[], current: readonly ManagedFieldsEntry[]): boolean {
+  if (next === current) return true;
+  const isTime = (field: string) => field === 'time';
+  return (
+    next.length === current.length &&
+    next.every((entry, index) => sameSections(entry, current[index] as ManagedFieldsEntry, isTime))
+  );
+}
+
+function sameSections(a: object, b: object, leftOut: (section: string) => boolean): boolean {
+  const [left, right] = [a, b] as Record<string, unknown>[];
+  for (const key in left) if (!leftOut(key) && !jsonEqual(left[key], right?.[key])) return false;
+  for (const key in right) {
+    if (!leftOut(key) && right[key] !== undefined && left?.[key] === undefined) return false;
+  }
+  return true;
 }
