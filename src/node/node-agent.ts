@@ -13,6 +13,7 @@ import type { Informers } from '../runtime/informer.ts';
 import type { KubeClient } from '../runtime/kube.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
+import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { createLoop } from '../runtime/queue/create-loop.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
@@ -115,9 +116,12 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
   return {
     ready: ready.promise,
     async run(signal) {
-      // One part that breaks stops the others, so that the process ends instead of half working.
+      // One part that breaks stops the others, so that the process ends instead of half working. Not by AbortSignal.any:
+      // Node keeps what that gives, with all that waits for it, until it aborts.
       const stop = new AbortController();
-      const both = AbortSignal.any([signal, stop.signal]);
+      const both = stop.signal;
+      if (signal.aborted) stop.abort(signal.reason);
+      const stopListening = onAbort(signal, () => stop.abort(signal.reason));
       const together = async (parts: Promise<unknown>[]) => {
         try {
           await Promise.all(parts);
@@ -142,6 +146,8 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
       } catch (error) {
         ready.reject(error);
         if (!signal.aborted) throw error;
+      } finally {
+        stopListening();
       }
     },
   };
