@@ -85,6 +85,20 @@ export function configKeyProblems(text: string): string[] {
 
 /** `name` or `prefix/name`, as label keys, annotation keys and finalizers are. */
 export function qualifiedNameProblems(text: string): string[] {
+  if (goodNames.has(text)) return [];
+  const problems = problemsOfQualifiedName(text);
+  if (problems.length === 0) {
+    if (goodNames.size >= MAX_GOOD_NAMES) goodNames.clear();
+    goodNames.add(text);
+  }
+  return problems;
+}
+
+/** The same few names are on all objects. */
+const goodNames = new Set<string>();
+const MAX_GOOD_NAMES = 1000;
+
+function problemsOfQualifiedName(text: string): string[] {
   const parts = text.split('/');
   if (parts.length > 2) {
     return [

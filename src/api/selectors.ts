@@ -215,9 +215,9 @@ function unescaped(text: string): string {
 /** A field that the object does not have counts as ''. */
 export function matchesFields(
   requirements: readonly FieldRequirement[],
-  fields: Readonly<Record<string, string>>,
+  fieldOf: (field: string) => string | undefined,
 ): boolean {
-  return requirements.every(({ field, equals, value }) => ((fields[field] ?? '') === value) === equals);
+  return requirements.every(({ field, equals, value }) => ((fieldOf(field) ?? '') === value) === equals);
 }
 
 /** Terms are alternatives; within one, all must hold. No terms, and an empty term, match no node. */

@@ -69,9 +69,9 @@ export interface Kind extends Resource {
   validate(object: KubeObject): FieldError[];
   validateUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): FieldError[];
   /** Fields usable in field selectors besides `metadata.name` and `metadata.namespace`. */
-  selectableFields(object: KubeObject): Record<string, string>;
-  /** Names of those fields, to refuse the others. */
   readonly selectable: readonly string[];
+  /** The value of one of them, '' where the object does not have it. */
+  selectableField(object: KubeObject, field: string): string;
   /** Only ever created, answered at once and never stored (reviews). */
   readonly virtual?: boolean;
   /** What its `scale` subresource stands for. */

@@ -52,8 +52,8 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
   const schema = wholeSchema(version);
   const rules = createRuleSet(schema);
   const selectable = (version as { selectableFields?: { jsonPath: string }[] }).selectableFields ?? [];
-  const selectors = selectable.map(
-    ({ jsonPath }) => [jsonPath.replace(/^\./, ''), compileJsonPath(jsonPath)] as const,
+  const selectors = new Map(
+    selectable.map(({ jsonPath }) => [jsonPath.replace(/^\./, ''), compileJsonPath(jsonPath)] as const),
   );
   return {
     ...resource,
@@ -80,9 +80,8 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     validateUpdate(next, current): FieldError[] {
       return validateAgainstSchema(schema, next).length > 0 ? [] : rules.validateUpdate(next, current);
     },
-    selectableFields: (object) =>
-      Object.fromEntries(selectors.map(([field, read]) => [field, String(read(object)[0] ?? '')])),
-    selectable: selectors.map(([field]) => field),
+    selectable: [...selectors.keys()],
+    selectableField: (object, field) => String(selectors.get(field)?.(object)[0] ?? ''),
     ...scaleOf(version),
     ...(version.name === storedVersion
       ? {}

@@ -85,15 +85,11 @@ export function defineKind(definition: KindDefinition): Kind {
     validate: (object) => definition.validate?.(object as Loose) ?? [],
     validateUpdate: (next, current, subresource) =>
       definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],
-    selectableFields(object) {
-      const fields: Record<string, string> = {};
-      for (const [field, read] of Object.entries(selectable)) {
-        const value = read(object as Loose);
-        fields[field] = value === undefined || value === null ? '' : String(value);
-      }
-      return fields;
-    },
     selectable: Object.keys(selectable),
+    selectableField(object, field) {
+      const value = selectable[field]?.(object as Loose);
+      return value === undefined || value === null ? '' : String(value);
+    },
   };
 }
 

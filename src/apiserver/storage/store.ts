@@ -61,7 +61,7 @@ interface Pending {
 }
 
 /** Under load a batch waits so long for company: what a sync costs does not depend on how much it makes durable. */
-const GATHER_MS = 1;
+const GATHER_MS = 2;
 /** A batch of so many means load. */
 const CROWD = 3;
 

@@ -1,6 +1,7 @@
 // Which objects a list, a watch or a deletecollection is about: namespace, name, label and field selectors, turned
 // into one predicate. A field the kind does not offer is refused, as Kubernetes does.
 
+import type { KubeObject } from '../../api/object.ts';
 import {
   type FieldRequirement,
   matchesFields,
@@ -28,6 +29,8 @@ export interface CompiledSelection {
   readonly prefix: string;
   /** Set when only this one key can match. */
   readonly onlyKey: string | undefined;
+  /** Whether all objects of the kind are selected. */
+  readonly everything: boolean;
   /** Whether anything besides the prefix narrows the selection. */
   readonly selective: boolean;
   matches(version: Version): boolean;
@@ -51,6 +54,7 @@ export function compileSelection(input: SelectionInput): CompiledSelection {
   return {
     prefix,
     onlyKey: pinned ? `${prefix}${name}` : undefined,
+    everything: prefix === '' && checks.length === 0,
     selective: checks.length > 0,
     matches: (version) => version.key.startsWith(prefix) && checks.every((check) => check(version)),
   };
@@ -69,15 +73,19 @@ function predicates(
   if (fields.length > 0) {
     checks.push((version) => {
       const { object } = present(version, kind);
-      const { name: ownName, namespace = '' } = object.metadata;
-      const own = { 'metadata.name': ownName, 'metadata.namespace': namespace };
-      return matchesFields(fields, { ...kind.selectableFields(object), ...own });
+      return matchesFields(fields, (field) => fieldOf(object, field, kind));
     });
   }
   if (labels !== undefined && (labels.requirements.length > 0 || labels.nothing)) {
     checks.push(({ object }) => matchesLabels(labels, object.metadata.labels));
   }
   return checks;
+}
+
+function fieldOf(object: KubeObject, field: string, kind: Kind): string {
+  if (field === 'metadata.name') return object.metadata.name;
+  if (field === 'metadata.namespace') return object.metadata.namespace ?? '';
+  return kind.selectableField(object, field);
 }
 
 function parse<T>(text: string | undefined, parser: (text: string) => T, what: string): T | undefined {

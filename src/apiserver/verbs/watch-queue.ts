@@ -1,19 +1,19 @@
 // What a watcher has still to read. Bounded: a watcher that falls too far behind is closed rather than kept in
 // memory; it then lists or watches again from where it was.
 
-import type { Change } from '../storage/history.ts';
-import type { Version } from '../storage/version.ts';
-import type { EventType, WatchStart } from './watch.ts';
+import type { ObjectEvent, WatchStart } from './watch.ts';
 
 export type QueuedEvent =
-  | { readonly kind: 'object'; readonly type: EventType; readonly version: Version; readonly change?: Change }
+  | ObjectEvent
   | { readonly kind: 'bookmark'; readonly revision: number; readonly initialEventsEnd: boolean };
 
 /** Live events a watcher may lag behind; the objects themselves are shared with the store's history. */
 const MAX_LAG = 10_000;
+const MANY = 50;
 
 export class WatchQueue {
-  #events: QueuedEvent[] = [];
+  /** Up to `#at` they are taken, and undefined. */
+  #events: (QueuedEvent | undefined)[] = [];
   #at = 0;
   #initialLeft: number;
   #unsubscribe: () => void;
@@ -24,13 +24,11 @@ export class WatchQueue {
   constructor(start: WatchStart, revision: number, wake: () => void) {
     for (const version of start.initial) this.#events.push({ kind: 'object', type: 'ADDED', version });
     if (start.endsWithBookmark) this.#events.push({ kind: 'bookmark', revision, initialEventsEnd: true });
-    for (const event of start.backlog) this.#events.push({ kind: 'object', ...event });
+    for (const event of start.backlog) this.#events.push(event);
     this.#initialLeft = this.#events.length;
-    this.#unsubscribe = start.follow({
-      event: (type, version, change) => {
-        this.#push({ kind: 'object', type, version, change });
-        wake();
-      },
+    this.#unsubscribe = start.follow((event) => {
+      this.#push(event);
+      wake();
     });
   }
 
@@ -41,9 +39,11 @@ export class WatchQueue {
   take(): QueuedEvent | undefined {
     const event = this.#events[this.#at];
     if (event === undefined) return undefined;
+    this.#events[this.#at] = undefined;
     this.#at++;
     if (this.#initialLeft > 0) this.#initialLeft--;
-    if (this.#at === this.#events.length || this.#at > MAX_LAG) {
+    // Usually one comes and is taken: an array for each would be most of the cost.
+    if ((this.#at === this.#events.length && this.#at > MANY) || this.#at > MAX_LAG) {
       this.#events = this.#events.slice(this.#at);
       this.#at = 0;
     }

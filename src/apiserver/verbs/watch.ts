@@ -1,6 +1,7 @@
 // Follows the objects of a kind from a revision on. What it hands to its sink is in revision order, without gaps;
 // an object that starts or stops matching the selection appears as added or deleted.
 
+import { apiVersionOf } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
 import type { Change } from '../storage/history.ts';
 import { Version } from '../storage/version.ts';
@@ -21,9 +22,13 @@ export interface WatchParameters {
   allowBookmarks?: boolean | undefined;
 }
 
-/** Where events go. `change` is shared by all watchers of it, so that its wire form can be made once. */
-export interface WatchSink {
-  event(type: EventType, version: Version, change: Change): void;
+/** What a watcher is told of one object. Shared by all who are told the same, so that its wire form can be made once. */
+export interface ObjectEvent {
+  readonly kind: 'object';
+  readonly type: EventType;
+  readonly version: Version;
+  /** Absent for what was there when the watch began. */
+  readonly change?: Change;
 }
 
 export interface WatchStart {
@@ -32,9 +37,9 @@ export interface WatchStart {
   /** Whether a bookmark that ends the initial events follows them. */
   readonly endsWithBookmark: boolean;
   /** Changes since the given version, to be sent next. */
-  readonly backlog: readonly { type: EventType; version: Version; change: Change }[];
+  readonly backlog: readonly ObjectEvent[];
   /** From where on events go to the sink. Called once, in the same turn. */
-  follow(sink: WatchSink): () => void;
+  follow(sink: (event: ObjectEvent) => void): () => void;
 }
 
 export function watch(machine: Machine, request: ResourceRequest, parameters: WatchParameters): WatchStart {
@@ -62,7 +67,7 @@ export function watch(machine: Machine, request: ResourceRequest, parameters: Wa
         type,
         (change) => {
           const event = eventOf(change, kind, selection);
-          if (event !== undefined) sink.event(event.type, event.version, event.change);
+          if (event !== undefined) sink(event);
         },
         selection.onlyKey,
       ),
@@ -83,20 +88,30 @@ function checkInitialEvents({ sendInitialEvents, resourceVersionMatch }: WatchPa
   }
 }
 
-function eventOf(
-  change: Change,
-  kind: Kind,
-  selection: CompiledSelection,
-): { type: EventType; version: Version; change: Change } | undefined {
+function eventOf(change: Change, kind: Kind, selection: CompiledSelection): ObjectEvent | undefined {
+  if (selection.everything && change.last.isOf(apiVersionOf(kind))) return wholeEvent(change);
   if (selection.onlyKey !== undefined && change.key !== selection.onlyKey) return undefined;
   const { before, after, last } = change;
   const did = before !== undefined && selection.matches(before);
   const does = after !== undefined && selection.matches(after);
-  if (does) return { type: did ? 'MODIFIED' : 'ADDED', version: present(after, kind), change };
+  if (does)
+    return { kind: 'object', type: did ? 'MODIFIED' : 'ADDED', version: present(after, kind), change };
   if (!did) return undefined;
   // A watcher that must forget the object sees its last matching state, at the revision that ended it.
   const version = after === undefined ? last : atRevision(before, change);
-  return { type: 'DELETED', version: present(version, kind), change };
+  return { kind: 'object', type: 'DELETED', version: present(version, kind), change };
+}
+
+/** A change is told to one watcher after the other: the event of the last one is kept for the next of them. */
+let lastWhole: ObjectEvent | undefined;
+
+/** As everyone sees it who selects nothing. */
+function wholeEvent(change: Change): ObjectEvent {
+  if (lastWhole?.change === change) return lastWhole;
+  const { before, after, last } = change;
+  const type = after === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
+  lastWhole = { kind: 'object', type, version: last, change };
+  return lastWhole;
 }
 
 const left = new WeakMap<Change, Version>();
