@@ -19,6 +19,8 @@ import type { MediaChoice } from './negotiation.ts';
 const BOOKMARK_PERIOD_MS = 60_000;
 /** A client that takes nothing for this long while events wait is gone. */
 const STALL_MS = 30_000;
+/** A client that is written to more often than this gets several changes at once. Nobody who watches can tell. */
+const PACE_MS = 5;
 /** How much is put together for one write. */
 const CHUNK_BYTES = 64 * 1024;
 
@@ -52,7 +54,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     let blocked = false;
     let over = false;
     let firstTable = true;
-    const timers: { bookmark?: Timer; stall?: Timer; end?: Timer } = {};
+    const timers: { bookmark?: Timer; stall?: Timer; end?: Timer; send?: Timer } = {};
 
     const finish = (how: () => void): void => {
       if (over) return;
@@ -110,14 +112,20 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     };
 
     let woken = false;
-    // The changes of one commit come one by one and at once: they leave together.
+    let lastSentMs = Number.NEGATIVE_INFINITY;
+    const send = (): void => {
+      woken = false;
+      lastSentMs = clock.monotonicMs();
+      pump();
+    };
+    // The changes of one commit come one by one and at once: they leave together. So do those of several commits, where
+    // one follows the other, since each write costs the same whatever it carries.
     const wake = (): void => {
-      if (woken) return;
+      if (woken || over) return;
       woken = true;
-      queueMicrotask(() => {
-        woken = false;
-        pump();
-      });
+      const waitMs = lastSentMs + PACE_MS - clock.monotonicMs();
+      if (waitMs > 0) timers.send = clock.setTimeout(send, waitMs);
+      else queueMicrotask(send);
     };
     const queue = new WatchQueue(start, store.revision, wake);
     response.on('drain', () => {

@@ -1,4 +1,5 @@
-// RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed.
+// RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed, and
+// what the patch leaves alone is shared with it.
 
 import { copyJson, decodePointer, deepEqual, isObject, type Json, PatchError } from './json.ts';
 
@@ -20,11 +21,12 @@ export function applyJsonPatch(document: Json, patch: unknown): Json {
       'RequestEntityTooLarge',
     );
   }
-  return patch.reduce<Json>(
-    (result, operation) => applyOperation(result, checked(operation)),
-    copyJson(document),
-  );
+  const own: Own = new Set();
+  return patch.reduce<Json>((result, operation) => applyOperation(result, checked(operation), own), document);
 }
+
+/** Objects and lists that belong to the result alone. */
+type Own = Set<Json>;
 
 function checked(operation: unknown): Operation {
   if (!isObject(operation) || typeof operation.op !== 'string' || typeof operation.path !== 'string') {
@@ -40,23 +42,25 @@ function checked(operation: unknown): Operation {
   return { op, path, ...(typeof from === 'string' ? { from } : {}), value: (value ?? null) as Json };
 }
 
-function applyOperation(document: Json, { op, path, from = '', value = null }: Operation): Json {
+function applyOperation(document: Json, { op, path, from = '', value = null }: Operation, own: Own): Json {
   switch (op) {
     case 'add':
-      return add(document, path, copyJson(value));
+      return add(document, path, copyJson(value), own);
     case 'remove':
-      return remove(document, path).document;
+      return remove(document, path, own).document;
     case 'replace':
       read(document, path, 'replace');
-      return path === '' ? value : add(remove(document, path).document, path, copyJson(value), true);
+      return path === ''
+        ? copyJson(value)
+        : add(remove(document, path, own).document, path, copyJson(value), own, true);
     case 'move': {
       if (path.startsWith(`${from}/`))
         throw new PatchError(`move operation: cannot move ${from} into itself`);
-      const taken = remove(document, from);
-      return add(taken.document, path, taken.removed);
+      const taken = remove(document, from, own);
+      return add(taken.document, path, taken.removed, own);
     }
     case 'copy':
-      return add(document, path, copyJson(read(document, from, 'copy')));
+      return add(document, path, copyJson(read(document, from, 'copy')), own);
     case 'test':
       if (!deepEqual(readOrNull(document, path), value)) {
         throw new PatchError(`testing value ${path} failed`, 'Invalid');
@@ -103,17 +107,37 @@ function index(key: string, last: number, path: string): number {
   return Number(key);
 }
 
-function parentOf(document: Json, path: string, op: string): { parent: Json; key: string } {
+/** The document with all that lies on the way to the parent of `path` its own, so that the parent may be changed. */
+function opened(
+  document: Json,
+  path: string,
+  { op, own }: { op: string; own: Own },
+): { document: Json; parent: Json; key: string } {
   const keys = decodePointer(path);
   const key = keys.pop();
   if (key === undefined) throw missing(op, path);
-  const parentPath = path.slice(0, path.lastIndexOf('/'));
-  return { parent: read(document, parentPath, op), key };
+  // Refuses paths that lead nowhere.
+  read(document, path.slice(0, path.lastIndexOf('/')), op);
+  const root = owned(document, own);
+  let parent = root;
+  for (const each of keys) {
+    const holder = parent as Record<string, Json>;
+    holder[each] = owned(holder[each] as Json, own);
+    parent = holder[each];
+  }
+  return { document: root, parent, key };
 }
 
-function add(document: Json, path: string, value: Json, replacing = false): Json {
+function owned(value: Json, own: Own): Json {
+  if (typeof value !== 'object' || value === null || own.has(value)) return value;
+  const copy = Array.isArray(value) ? [...value] : { ...value };
+  own.add(copy);
+  return copy;
+}
+
+function add(before: Json, path: string, value: Json, own: Own, replacing = false): Json {
   if (path === '') return value;
-  const { parent, key } = parentOf(document, path, replacing ? 'replace' : 'add');
+  const { document, parent, key } = opened(before, path, { op: replacing ? 'replace' : 'add', own });
   if (Array.isArray(parent)) {
     if (key === '-') parent.push(value);
     else parent.splice(index(key, parent.length, path), 0, value);
@@ -125,8 +149,8 @@ function add(document: Json, path: string, value: Json, replacing = false): Json
   return document;
 }
 
-function remove(document: Json, path: string): { document: Json; removed: Json } {
-  const { parent, key } = parentOf(document, path, 'remove');
+function remove(before: Json, path: string, own: Own): { document: Json; removed: Json } {
+  const { document, parent, key } = opened(before, path, { op: 'remove', own });
   if (Array.isArray(parent)) {
     const [removed = null] = parent.splice(index(key, parent.length - 1, path), 1);
     return { document, removed };

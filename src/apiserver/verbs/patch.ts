@@ -13,8 +13,6 @@ import { authorize, copyOf, type Machine, type WriteAnswer, type WriteRequest } 
 import { badRequest, notFound } from './status.ts';
 import { planUpdate, writeUpdate } from './update.ts';
 
-const SHARING: ReadonlySet<PatchType> = new Set(['merge', 'strategic']);
-
 export interface PatchParameters {
   type: PatchType;
   force: boolean;
@@ -37,8 +35,8 @@ export async function patch(
     const object = applyPatch({
       type,
       patch: body,
-      // Merge patches leave alone what they do not change, and share it; the others may change what they are given.
-      current: current === undefined || SHARING.has(type) ? current : copyOf(current),
+      // Patches share what they leave alone; an apply may change what it is given.
+      current: current === undefined || type !== 'apply' ? current : copyOf(current),
       kind,
       fieldManager: request.fieldManager,
       force,
