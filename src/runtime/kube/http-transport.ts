@@ -2,11 +2,11 @@
 // HTTP/2 connection one slow reader would use up the flow-control window of all, and one lost connection would break
 // every watch at once; for requests it measured no faster on kube-apiserver. Knows nothing of Kubernetes.
 
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import type { ConnectionTimeouts, Exchange, Flow } from '../http-client/connection.ts';
 import { ConnectionPool } from '../http-client/connection-pool.ts';
 import type { SocketTarget } from '../http-client/open-socket.ts';
-import { type BodyEncoding, requestText } from '../http-client/request-text.ts';
+import { type BodyEncoding, type RequestHeaders, requestText } from '../http-client/request-text.ts';
 import { onAbort } from '../on-abort.ts';
 import type { TlsMaterial } from './credentials.ts';
 import type { TlsConfig } from './kube-config.ts';
@@ -14,7 +14,7 @@ import type { TlsConfig } from './kube-config.ts';
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
-  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly headers: RequestHeaders;
   readonly body?: string;
   /** With latin1 each character of the body is a byte; utf8 unless told. */
   readonly bodyEncoding?: BodyEncoding;
@@ -98,7 +98,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
     const target: SocketTarget = {
       host: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: Number(port || (secure ? 443 : 80)),
-      ...(secure && { tls: { context: createSecureContext(material), ...options.tls } }),
+      ...(secure && { tls: { context: secureContext(material, options.tls), ...options.tls } }),
     };
     const shared = { target, session: {}, readBuffer, timeouts };
     return {
@@ -171,4 +171,9 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
       );
     },
   };
+}
+
+/** Whose certificate is not looked at needs no authorities: without a list of its own Node would load all that it knows. */
+function secureContext(material: TlsMaterial, { insecureSkipVerify }: TlsConfig): SecureContext {
+  return createSecureContext(insecureSkipVerify ? { ...material, ca: [] } : material);
 }

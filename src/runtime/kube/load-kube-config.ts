@@ -8,6 +8,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { loadInClusterConfig, SERVICE_ACCOUNT_DIRECTORY } from './in-cluster-config.ts';
 import { type KubeConfig, KubeConfigError } from './kube-config.ts';
 import { clusterOf, type Entry, isRecord, text, userOf } from './kube-config-entries.ts';
+import { plainYaml } from './plain-yaml.ts';
 
 export interface LoadKubeConfigOptions {
   /** `--kubeconfig`: this file alone. */
@@ -111,7 +112,17 @@ async function mergeFile(
 }
 
 async function parse(content: string, file: string): Promise<Record<string, unknown>> {
-  // Loaded when needed: in a pod there is no kubeconfig, and the parser costs 10 MB.
+  const plain = plainYaml(content);
+  const value = plain === undefined ? await parseWhole(content, file) : plain.value;
+  if (!isRecord(value)) throw new KubeConfigError(`${file}: not a kubeconfig (expected a map at the top)`);
+  if (value.kind !== undefined && value.kind !== 'Config') {
+    throw new KubeConfigError(`${file}: kind is ${JSON.stringify(value.kind)}, expected Config`);
+  }
+  return value;
+}
+
+async function parseWhole(content: string, file: string): Promise<unknown> {
+  // Loaded when needed: it costs 15 MB, which a small process would keep for good.
   const { parseDocument } = await import('yaml');
   const document = parseDocument(content, { prettyErrors: false });
   const [problem] = document.errors;
@@ -120,12 +131,7 @@ async function parse(content: string, file: string): Promise<Record<string, unkn
     // The parser's own message may quote the line, and the line may hold a token.
     throw new KubeConfigError(`${file}: not valid YAML at line ${line} (${problem.code})`);
   }
-  const value: unknown = document.toJS();
-  if (!isRecord(value)) throw new KubeConfigError(`${file}: not a kubeconfig (expected a map at the top)`);
-  if (value.kind !== undefined && value.kind !== 'Config') {
-    throw new KubeConfigError(`${file}: kind is ${JSON.stringify(value.kind)}, expected Config`);
-  }
-  return value;
+  return document.toJS();
 }
 
 function addAll(
