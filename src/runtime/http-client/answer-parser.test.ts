@@ -172,6 +172,11 @@ const refused: { name: string; text: string; says: RegExp; method?: string }[] =
   { name: 'a status that is none', text: 'HTTP/1.1 2000 OK\r\n\r\n', says: /no HTTP\/1\.1/ },
   { name: '101', text: 'HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n', says: /another protocol/ },
   { name: 'a header without colon', text: `${ok}nothing\r\n\r\n`, says: /header without a name/ },
+  {
+    name: 'a header without colon that begins like one that came before',
+    text: `${ok}content-length: 0\r\ncontent-lengthy\r\n\r\n`,
+    says: /header without a name/,
+  },
   { name: 'a header without name', text: `${ok}: x\r\n\r\n`, says: /header without a name/ },
   {
     name: 'a space before the colon',

@@ -24,6 +24,14 @@ const MAX_LINE_BYTES = 1024;
 /** The length of a body that ends when the server closes the connection. */
 const UNTIL_CLOSE = Number.POSITIVE_INFINITY;
 
+const CR = 0x0d;
+const LF = 0x0a;
+const MAX_PLAIN_DIGITS = 7;
+/** By byte; -1 for what is none. */
+const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
+);
+
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
@@ -88,11 +96,9 @@ export class AnswerParser {
         if (this.#passOn(bytes)) this.#state = 'done';
         return false;
       case 'chunk-size': {
-        const line = this.#take(bytes, '\r\n', MAX_LINE_BYTES);
-        if (line === undefined) return false;
-        const size = /^[0-9a-f]{1,12}(?=[ \t]*(?:;|$))/i.exec(line)?.[0];
-        if (size === undefined) throw malformed('a chunk without its size');
-        this.#left = Number.parseInt(size, 16);
+        const size = this.#plainSize(bytes) ?? this.#sizeLine(bytes);
+        if (size === undefined) return false;
+        this.#left = size;
         this.#trailerBytes = 0;
         this.#state = this.#left === 0 ? 'trailers' : 'chunk';
         return true;
@@ -101,12 +107,10 @@ export class AnswerParser {
         if (!this.#passOn(bytes)) return false;
         this.#state = 'chunk-end';
         return true;
-      case 'chunk-end': {
-        const line = this.#take(bytes, '\r\n', 0);
-        if (line === undefined) return false;
+      case 'chunk-end':
+        if (!this.#isLineEnd(bytes) && this.#take(bytes, '\r\n', 0) === undefined) return false;
         this.#state = 'chunk-size';
         return true;
-      }
       case 'trailers': {
         const line = this.#take(bytes, '\r\n', MAX_HEAD_BYTES - this.#trailerBytes);
         if (line === undefined) return false;
@@ -118,6 +122,35 @@ export class AnswerParser {
       case 'done':
         return false;
     }
+  }
+
+  /** A chunk's size as every server writes it, and whole within these bytes; undefined for whatever else comes. */
+  #plainSize(bytes: Buffer): number | undefined {
+    if (this.#text !== '') return undefined;
+    let size = 0;
+    let at = this.#at;
+    for (const last = at + MAX_PLAIN_DIGITS; at < last; at++) {
+      const digit = HEX_DIGITS[bytes[at] ?? 0] as number;
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    if (at === this.#at || bytes[at] !== CR || bytes[at + 1] !== LF) return undefined;
+    this.#at = at + 2;
+    return size;
+  }
+
+  #sizeLine(bytes: Buffer): number | undefined {
+    const line = this.#take(bytes, '\r\n', MAX_LINE_BYTES);
+    if (line === undefined) return undefined;
+    const size = /^[0-9a-f]{1,12}(?=[ \t]*(?:;|$))/i.exec(line)?.[0];
+    if (size === undefined) throw malformed('a chunk without its size');
+    return Number.parseInt(size, 16);
+  }
+
+  #isLineEnd(bytes: Buffer): boolean {
+    if (this.#text !== '' || bytes[this.#at] !== CR || bytes[this.#at + 1] !== LF) return false;
+    this.#at += 2;
+    return true;
   }
 
   /** What comes before `mark`, once it is all there. */
@@ -182,9 +215,9 @@ function readHeaders(text: string, start: number): Record<string, string> {
     let end = text.indexOf('\r\n', at);
     if (end < 0) end = text.length;
     const colon = text.indexOf(':', at);
-    const name = text.slice(at, colon).toLowerCase();
-    // The name's check also refuses lines that continue the one before, and a colon of a later line.
-    if (colon < 0 || !TOKEN.test(name)) throw malformed('a header without a name');
+    if (colon < 0) throw nameless();
+    const written = text.slice(at, colon);
+    const name = names.get(written) ?? headerName(written);
     const value = text.slice(colon + 1, end).trim();
     if (NOT_IN_VALUE.test(value)) throw malformed(`control characters in the header ${name}`);
     const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
@@ -192,6 +225,18 @@ function readHeaders(text: string, start: number): Record<string, string> {
     at = end + 2;
   }
   return headers;
+}
+
+/** The names that servers have used, as they wrote them: there are few, and each comes with every answer. */
+const names = new Map<string, string>();
+const MAX_NAMES = 256;
+
+function headerName(written: string): string {
+  const name = written.toLowerCase();
+  // This also refuses lines that continue the one before, and a colon of a later line.
+  if (!TOKEN.test(name)) throw nameless();
+  if (names.size < MAX_NAMES) names.set(written, name);
+  return name;
 }
 
 /** Undefined: it comes in chunks. */
@@ -215,6 +260,10 @@ function has(list: string, token: string): boolean {
 function idleSeconds(keepAlive: string | undefined): number | undefined {
   const seconds = /\btimeout=(\d{1,6})\b/.exec(keepAlive ?? '')?.[1];
   return seconds === undefined ? undefined : Number(seconds);
+}
+
+function nameless(): HttpError {
+  return malformed('a header without a name');
 }
 
 function malformed(what: string): HttpError {

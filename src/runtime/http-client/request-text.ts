@@ -2,12 +2,15 @@
 
 import { HttpError } from './http-error.ts';
 
+export type RequestHeaders = Readonly<Record<string, string | readonly string[]>>;
+
 export interface RequestParts {
   readonly method: string;
   /** Path and query, already escaped. */
   readonly path: string;
   readonly host: string;
-  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** Not to be changed afterwards. */
+  readonly headers: RequestHeaders;
   readonly body?: string | undefined;
   /** With latin1 each character of the body is a byte. */
   readonly bodyEncoding?: BodyEncoding | undefined;
@@ -22,16 +25,27 @@ const NOT_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 export function requestText({ method, path, host, headers, body, bodyEncoding }: RequestParts): string {
   if (!path.startsWith('/') || NOT_IN_PATH.test(path)) throw unsendable('its path', path);
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
-  for (const name in headers) {
-    const value = headers[name] as string | readonly string[];
-    if (typeof value === 'string') head += headerLine(name, value);
-    else for (const one of value) head += headerLine(name, one);
-  }
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headerLines(headers)}`;
   if (bodyEncoding === 'latin1') head = asBytes(head);
   if (body !== undefined)
     return `${head}content-length: ${Buffer.byteLength(body, bodyEncoding)}\r\n\r\n${body}`;
   return method === 'GET' || method === 'HEAD' ? `${head}\r\n` : `${head}content-length: 0\r\n\r\n`;
+}
+
+const known = new WeakMap<RequestHeaders, string>();
+
+/** Made once for headers that come again: most requests of a client have the same ones. */
+function headerLines(headers: RequestHeaders): string {
+  let lines = known.get(headers);
+  if (lines !== undefined) return lines;
+  lines = '';
+  for (const name in headers) {
+    const value = headers[name] as string | readonly string[];
+    if (typeof value === 'string') lines += headerLine(name, value);
+    else for (const one of value) lines += headerLine(name, one);
+  }
+  known.set(headers, lines);
+  return lines;
 }
 
 /** The bytes of the text in UTF-8, each as a character. */

@@ -1,5 +1,6 @@
 // The metrics of the HTTP client, named as client-go's, so that existing dashboards show them.
 
+import type { Count, Distribution } from '../metric-family.ts';
 import type { Metrics } from '../metrics.ts';
 
 export interface ClientMetrics {
@@ -20,10 +21,25 @@ export function clientMetrics(metrics: Metrics): ClientMetrics {
     labelNames: ['verb', 'host'],
     buckets: BUCKETS,
   });
+  /** There are few, and finding one by its labels costs more than counting. */
+  const known = new Map<string, { requests: Count; durations: Distribution }>();
+  const seriesOf = (verb: string, host: string, code: number) => {
+    const key = `${verb} ${code} ${host}`;
+    let series = known.get(key);
+    if (series === undefined) {
+      series = {
+        requests: requests.labels({ code: String(code), method: verb, host }),
+        durations: durations.labels({ verb, host }),
+      };
+      known.set(key, series);
+    }
+    return series;
+  };
   return {
     answered({ verb, host, code, seconds }) {
-      requests.inc({ code: String(code), method: verb, host });
-      durations.observe({ verb, host }, seconds);
+      const series = seriesOf(verb, host, code);
+      series.requests.inc();
+      series.durations.observe(seconds);
     },
   };
 }

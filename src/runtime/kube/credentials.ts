@@ -14,6 +14,7 @@ export interface TlsMaterial {
 }
 
 export interface Credentials {
+  /** The same object as before when nothing changed. */
   readonly headers: Readonly<Record<string, string | string[]>>;
   /** The same object as before when nothing changed: a new one means new connections. */
   readonly tls: TlsMaterial;
@@ -31,6 +32,8 @@ export class CredentialSource {
   #exec: ExecCredential | undefined;
   #running: Promise<ExecCredential> | undefined;
   #tls: TlsMaterial = {};
+  #token: string | undefined;
+  #headers: Credentials['headers'] | undefined;
   /** Where nothing can change: what it is. */
   #constant: Promise<Credentials> | undefined;
 
@@ -66,10 +69,11 @@ export class CredentialSource {
       ...optional('key', exec?.key ?? (await this.#read(auth.clientCertificate?.key))),
     };
     if (!sameTls(material, this.#tls)) this.#tls = material;
-    return {
-      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...this.#impersonation() },
-      tls: this.#tls,
-    };
+    if (this.#headers === undefined || token !== this.#token) {
+      this.#token = token;
+      this.#headers = { ...(token ? { authorization: `Bearer ${token}` } : {}), ...this.#impersonation() };
+    }
+    return { headers: this.#headers, tls: this.#tls };
   }
 
   /** The server refused what `current` gave. True when asking again may give something else. */

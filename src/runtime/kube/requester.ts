@@ -2,6 +2,7 @@
 // says it did not do (429, or a push-back with Retry-After where repeating is harmless), renews credentials once on
 // 401. Every failure leaves as a KubeError; an abort as the signal's reason.
 
+import type { RequestHeaders } from '../http-client/request-text.ts';
 import { KubeError } from '../kube-error.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import {
@@ -56,6 +57,8 @@ const MAX_RETRY_AFTER_SECONDS = 30;
 export class Requester {
   readonly #ports: RequesterPorts;
   readonly #brief = new BriefWrites();
+  #credentials: RequestHeaders | undefined;
+  readonly #headersByKind = new Map<string, RequestHeaders>();
 
   constructor(ports: RequesterPorts) {
     this.#ports = ports;
@@ -129,12 +132,8 @@ export class Requester {
     return answer;
   }
 
-  #http(
-    request: KubeRequest,
-    credentials: Readonly<Record<string, string | string[]>>,
-    tls: HttpRequest['tls'],
-  ): HttpRequest {
-    const { basePath, userAgent } = this.#ports;
+  #http(request: KubeRequest, credentials: RequestHeaders, tls: HttpRequest['tls']): HttpRequest {
+    const { basePath } = this.#ports;
     const { brief, signal } = request;
     const encoded = brief && this.#brief.encode(brief, request.body);
     const contentType = encoded === undefined ? (request.contentType ?? 'application/json') : PROTOBUF;
@@ -142,17 +141,32 @@ export class Requester {
     return {
       method: request.method,
       path: `${basePath}${request.path}`,
-      headers: {
-        accept: brief ? BriefWrites.accept : (request.accept ?? 'application/json'),
-        'user-agent': userAgent,
-        ...(json === undefined ? {} : { 'content-type': contentType }),
-        ...credentials,
-      },
+      headers: this.#headers(
+        credentials,
+        brief ? BriefWrites.accept : (request.accept ?? 'application/json'),
+        json === undefined ? undefined : contentType,
+      ),
       ...(json === undefined ? {} : { body: json }),
       ...(encoded === undefined ? {} : { bodyEncoding: 'latin1' as const }),
       tls,
       ...(signal === undefined ? {} : { signal }),
     };
+  }
+
+  /** The same object for the same values, so that its text is made once. */
+  #headers(credentials: RequestHeaders, accept: string, contentType: string | undefined): RequestHeaders {
+    if (this.#credentials !== credentials) {
+      this.#credentials = credentials;
+      this.#headersByKind.clear();
+    }
+    const kind = `${accept}\n${contentType}`;
+    let headers = this.#headersByKind.get(kind);
+    if (headers === undefined) {
+      const body = contentType === undefined ? {} : { 'content-type': contentType };
+      headers = { accept, 'user-agent': this.#ports.userAgent, ...body, ...credentials };
+      this.#headersByKind.set(kind, headers);
+    }
+    return headers;
   }
 
   #retryDelay(answer: HttpAnswer, repeatable: boolean, tries: number): number | undefined {
