@@ -24,8 +24,10 @@ abstract class Family<L extends string, Series> {
 
   /** The series of these values: to be kept by whoever counts often. */
   labels(labels: Labels<L>): Series {
-    let key = '';
-    for (const name of this.#init.labelNames) key += `${labels[name as L] ?? ''}\u0000`;
+    const { labelNames } = this.#init;
+    // Most have one label, whose value is the key as it is.
+    let key = labels[labelNames[0] as L] ?? '';
+    for (let i = 1; i < labelNames.length; i++) key += `\u0000${labels[labelNames[i] as L] ?? ''}`;
     const known = this.#series.get(key);
     if (known !== undefined) return known.series;
     const series = this.create();
@@ -73,9 +75,10 @@ export class Counter<L extends string = string> extends Family<L, Count> {
     super('counter', init);
   }
 
-  inc(...by: Amount<L> | [labels?: Labels<L>]): void {
-    const [labels, value = 1] = split(by);
-    this.labels(labels).inc(value);
+  inc(...by: Amount<L> | [labels?: Labels<L>]): void;
+  inc(first: Labels<L> | number = {}, second = 1): void {
+    if (typeof first === 'number') this.labels({}).inc(first);
+    else this.labels(first).inc(second);
   }
 
   protected create(): Count {
@@ -92,14 +95,16 @@ export class Gauge<L extends string = string> extends Family<L, Level> {
     super('gauge', init);
   }
 
-  inc(...by: Amount<L> | [labels?: Labels<L>]): void {
-    const [labels, value = 1] = split(by);
-    this.labels(labels).inc(value);
+  inc(...by: Amount<L> | [labels?: Labels<L>]): void;
+  inc(first: Labels<L> | number = {}, second = 1): void {
+    if (typeof first === 'number') this.labels({}).inc(first);
+    else this.labels(first).inc(second);
   }
 
-  set(...to: Amount<L>): void {
-    const [labels, value = 0] = split(to);
-    this.labels(labels).set(value);
+  set(...to: Amount<L>): void;
+  set(first: Labels<L> | number, second = 0): void {
+    if (typeof first === 'number') this.labels({}).set(first);
+    else this.labels(first).set(second);
   }
 
   protected create(): Level {
@@ -139,9 +144,10 @@ export class Histogram<L extends string = string> extends Family<L, Distribution
     this.#bounds = bounds;
   }
 
-  observe(...what: Amount<L>): void {
-    const [labels, value = 0] = split(what);
-    this.labels(labels).observe(value);
+  observe(...what: Amount<L>): void;
+  observe(first: Labels<L> | number, second = 0): void {
+    if (typeof first === 'number') this.labels({}).observe(first);
+    else this.labels(first).observe(second);
   }
 
   protected create(): Distribution {
@@ -158,13 +164,6 @@ export class Histogram<L extends string = string> extends Family<L, Distribution
     text += line(`${name}_bucket`, { le: '+Inf', ...labels }, count);
     return text + line(`${name}_sum`, labels, sum) + line(`${name}_count`, labels, count);
   }
-}
-
-function split<L extends string>([first = {}, second]: Amount<L> | [labels?: Labels<L>]): [
-  Labels<L>,
-  number?,
-] {
-  return typeof first === 'number' ? [{}, first] : second === undefined ? [first] : [first, second];
 }
 
 function line(name: string, labels: Labels<string>, value: number): string {

@@ -2,6 +2,7 @@
 
 import type { Resource } from '../../api/object.ts';
 import { KubeError } from '../kube-error.ts';
+import type { Count } from '../metric-family.ts';
 import type { Metrics } from '../metrics.ts';
 
 export interface InformerMetrics {
@@ -31,12 +32,16 @@ export function informerMetrics(metrics: Metrics, { plural: resource }: Resource
     help: 'Lists and watches that failed, by reason.',
     labelNames: ['resource', 'reason'],
   });
+  const watched: Partial<Record<string, Count>> = {};
   return {
     listed(count) {
       lists.inc({ resource });
       objects.set({ resource }, count);
     },
-    watched: (type) => events.inc({ resource, type }),
+    watched: (type) => {
+      watched[type] ??= events.labels({ resource, type });
+      watched[type].inc();
+    },
     failed: (error) =>
       failures.inc({ resource, reason: error instanceof KubeError ? error.reason : 'Unknown' }),
   };

@@ -20,7 +20,10 @@ export class VolumesMade {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #driver: string;
   readonly #clock: Clock;
+  /** Those that were added first come first, and are forgotten first. */
   readonly #made = new Map<string, Made>();
+  /** What is made never shares a volume: its name, by the volume's handle. */
+  readonly #names = new Map<string, string>();
 
   constructor(options: { informers: Informers; driver: string; clock: Clock }) {
     this.#volumes = options.informers.of(persistentVolumes);
@@ -30,8 +33,8 @@ export class VolumesMade {
       csi?.driver === this.#driver ? [csi.volumeHandle] : [],
     );
     this.#volumes.subscribe({
-      added: (volume) => this.#made.delete(volume.metadata.name),
-      deleted: (volume) => this.#made.delete(volume.metadata.name),
+      added: (volume) => this.remove(volume.metadata.name),
+      deleted: (volume) => this.remove(volume.metadata.name),
     });
   }
 
@@ -48,24 +51,29 @@ export class VolumesMade {
   ownerOf(handle: string, volumeName: string): string | undefined {
     const cached = this.#volumes.byIndex(BY_HANDLE, handle).find((each) => each.metadata.name !== volumeName);
     if (cached) return cached.metadata.name;
-    for (const [name, made] of this.#made) {
-      if (made.handle === handle && name !== volumeName && made.forgetAtMs >= this.#clock.monotonicMs()) {
-        return name;
-      }
-    }
-    return undefined;
+    const name = this.#names.get(handle);
+    const made = name === undefined ? undefined : this.#made.get(name);
+    return made && name !== volumeName && made.forgetAtMs >= this.#clock.monotonicMs() ? name : undefined;
   }
 
   /** From before it is created. */
   add(volumeName: string, made: { handle: string; claimUid: string }): void {
     if (this.#volumes.get(volumeName)) return;
     const nowMs = this.#clock.monotonicMs();
-    for (const [name, { forgetAtMs }] of this.#made) if (forgetAtMs < nowMs) this.#made.delete(name);
+    for (const name of this.#made.keys()) {
+      if ((this.#made.get(name) as Made).forgetAtMs >= nowMs) break;
+      this.remove(name);
+    }
+    this.remove(volumeName);
     this.#made.set(volumeName, { ...made, forgetAtMs: nowMs + FORGET_AFTER_MS });
+    this.#names.set(made.handle, volumeName);
   }
 
-  /** It could not be created. */
+  /** It could not be created, or the cache shows it. */
   remove(volumeName: string): void {
+    const made = this.#made.get(volumeName);
+    if (made === undefined) return;
     this.#made.delete(volumeName);
+    if (this.#names.get(made.handle) === volumeName) this.#names.delete(made.handle);
   }
 }
