@@ -127,8 +127,15 @@ function formatDecimal(magnitude: bigint, format: QuantityFormat): string {
 
 /** `parseQuantity` then `formatQuantity`. */
 export function canonicalQuantity(text: string | number): string {
-  return formatQuantity(parseQuantity(text));
+  let written = canonical.get(text);
+  if (written === undefined) {
+    written = formatQuantity(parseQuantity(text));
+    if (canonical.size < MOST_PARSED) canonical.set(text, written);
+  }
+  return written;
 }
+
+const canonical = new Map<string | number, string>();
 
 export function isQuantity(text: unknown): boolean {
   if (typeof text !== 'string' && typeof text !== 'number') return false;

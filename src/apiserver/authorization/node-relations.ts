@@ -63,10 +63,12 @@ export function createNodeRelations(reader: Reader): NodeRelations {
   for (const volume of reader.list(persistentVolumes)) changePersistentVolume(volume, 1);
   for (const pod of reader.list(pods)) changePod(pod, 1);
   reader.subscribe(persistentVolumes, (before, after) => {
+    if (before?.spec === after?.spec) return;
     if (before) changePersistentVolume(before, -1);
     if (after) changePersistentVolume(after, 1);
   });
   reader.subscribe(pods, (before, after) => {
+    if (before?.spec === after?.spec) return;
     // The new edges first: what both versions need is never out of reach, and nothing is rebuilt for it.
     if (after) changePod(after, 1);
     if (before) changePod(before, -1);

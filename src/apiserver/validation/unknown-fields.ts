@@ -127,10 +127,11 @@ function visit(
     const { items } = schema;
     if (items) {
       const list = Array.isArray(known) ? known : undefined;
-      for (const index of value.keys()) {
+      for (let index = 0; index < value.length; index++) {
         const each: unknown = value[index];
-        if (typeof each === 'object' && each !== null && each === list?.[index]) continue;
-        if (value[index] === null && walk.decodes) value[index] = emptyOf(items);
+        if (isPlain(each, items) || (typeof each === 'object' && each !== null && each === list?.[index]))
+          continue;
+        if (each === null && walk.decodes) value[index] = emptyOf(items);
         visit(value, index, items, `${path}[${index}]`, walk, list?.[index]);
       }
     }
