@@ -9,7 +9,8 @@ import type { Machine, ResourceRequest } from './verbs/request.ts';
 import { watch } from './verbs/watch.ts';
 import { WatchQueue } from './verbs/watch-queue.ts';
 
-const BOOKMARK_PERIOD_MS = 60_000;
+/** Its only use here: who must resume finds its place within the five minutes that are kept (storage/history.ts). */
+const BOOKMARK_PERIOD_MS = 240_000;
 
 type Result<T extends KubeObject> = IteratorResult<WatchEvent<T>, undefined>;
 

@@ -17,6 +17,7 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { selectedNodeOf, storageClassOf } from '../../api/volumes.ts';
+import { ANN_STORAGE_PROVISIONER, ANN_STORAGE_PROVISIONER_BETA } from '../../api/well-known.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
@@ -24,7 +25,7 @@ import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { BinderObjects } from './binder-objects.ts';
 import { isComplete } from './binding.ts';
 import { createClaimReconciler } from './claim-reconciler.ts';
-import { isWaiting } from './decide-claim.ts';
+import { isBindCompleted, isWaiting } from './decide-claim.ts';
 import { VolumePool } from './volume-pool.ts';
 import { createVolumeReconciler } from './volume-reconciler.ts';
 
@@ -128,7 +129,9 @@ export function createBinder(ports: ControllerPorts): Controller {
 
   claims.subscribe({
     added: claimChanged,
-    updated: (_before, after) => claimChanged(after),
+    updated: (before, after) => {
+      if (!saysTheSame(before, after)) claimChanged(after);
+    },
     deleted: (claim) => {
       for (const volume of pool.naming(keyOf(claim))) volumeLoop.add(volume.metadata.name);
     },
@@ -153,4 +156,22 @@ export function createBinder(ports: ControllerPorts): Controller {
       await Promise.all([claimLoop.run(signal), volumeLoop.run(signal)]);
     },
   };
+}
+
+/** Apart from what others keep on a claim, and from being asked for, which is the binder's own doing. */
+function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
+  const isKept = (annotation: string): boolean => {
+    const value = before.metadata.annotations?.[annotation];
+    return value === undefined || value === after.metadata.annotations?.[annotation];
+  };
+  return (
+    isKept(ANN_STORAGE_PROVISIONER) &&
+    isKept(ANN_STORAGE_PROVISIONER_BETA) &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    isBindCompleted(before) === isBindCompleted(after) &&
+    selectedNodeOf(before) === selectedNodeOf(after) &&
+    storageClassOf(before) === storageClassOf(after) &&
+    sameJson(before.spec, after.spec) &&
+    sameJson(before.status, after.status)
+  );
 }

@@ -30,7 +30,8 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   const { kube, informers, recorder, clock, random, metrics } = ports;
   const log = ports.log.with({ controller: 'node-lifecycle' });
   const nodeCache = informers.of(nodes);
-  const leaseCache = informers.of(leases, { namespace: LEASE_NAMESPACE });
+  // Of all namespaces, as the garbage collector follows them: together they need one cache.
+  const leaseCache = informers.of(leases);
   const podCache = informers.of(pods);
   const podsOn = indexPodsByNode(podCache);
   const signs = new Map<string, LastSign>();
@@ -93,7 +94,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
     nodeLoop.add(node.metadata.name);
     for (const pod of podsOn(node.metadata.name)) lookAtPod(pod);
   };
-  const heard = ({ metadata: { name } }: Lease | Node): void => {
+  const heardOf = (name: string): void => {
     const node = nodeCache.get(name);
     const last = signs.get(name);
     // One that was heard of in time is looked at when its time would be up: most renewals change nothing before that.
@@ -103,12 +104,15 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   nodeCache.subscribe({
     added: lookAtNode,
     updated: (before, after) => {
-      if (looksTheSame(before, after)) heard(after);
+      if (looksTheSame(before, after)) heardOf(after.metadata.name);
       else lookAtNode(after);
     },
     deleted: ({ metadata }) => nodeLoop.add(metadata.name),
   });
-  leaseCache.subscribe({ added: heard, updated: (_before, after) => heard(after) });
+  const renewed = ({ metadata: { name, namespace } }: Lease): void => {
+    if (namespace === LEASE_NAMESPACE) heardOf(name);
+  };
+  leaseCache.subscribe({ added: renewed, updated: (_before, after) => renewed(after) });
   podCache.subscribe({ added: lookAtPod, updated: (_before, after) => lookAtPod(after) });
 
   return {

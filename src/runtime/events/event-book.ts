@@ -5,7 +5,7 @@ import type { Clock } from '../ports.ts';
 import { type HeapEntry, TimerHeap } from '../timer-heap.ts';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';
 import { createEventAggregator } from './event-aggregator.ts';
-import { type Remark, subjectKey, truncateMessage } from './event-record.ts';
+import { type EventSubject, type Remark, subjectKey, truncateMessage } from './event-record.ts';
 import { LruMap } from './lru-map.ts';
 
 /** client-go's: so many writes about an object at once, then one in five minutes. */
@@ -64,8 +64,13 @@ export class EventBook {
     return this.#due.peek()?.dueMs;
   }
 
-  record(given: Remark): Recorded {
-    const { remark, key } = this.#aggregator.aggregate({ ...given, message: truncateMessage(given.message) });
+  record({ subject, type, reason, message }: Remark): Recorded {
+    const { remark, key } = this.#aggregator.aggregate({
+      subject: nameOf(subject),
+      type,
+      reason,
+      message: truncateMessage(message),
+    });
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       // Warnings may still come in when there is no room for what is normal.
@@ -164,4 +169,19 @@ export class EventBook {
     }
     return bucket;
   }
+}
+
+/** Remarks are kept for long, and must not keep the objects that they are about. */
+function nameOf({ apiVersion, kind, metadata }: EventSubject): EventSubject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+  };
 }
