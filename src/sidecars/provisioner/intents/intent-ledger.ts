@@ -40,12 +40,20 @@ export interface IntentLedgerOptions {
 
 interface Entry {
   intent: Intent;
+  key: string;
   text: string;
   bytes: number;
 }
 
 interface Batch extends PromiseWithResolvers<boolean> {
   uids: string[];
+}
+
+const NONE: readonly Intent[] = [];
+
+function entryOf(intent: Intent): Entry {
+  const text = JSON.stringify(intent);
+  return { intent, key: keyOf({ metadata: intent }), text, bytes: Buffer.byteLength(text) + 1 };
 }
 
 export class IntentLedger {
@@ -55,9 +63,13 @@ export class IntentLedger {
   readonly #bell = new Bell();
   /** What must stand, by the claim's UID. */
   readonly #standing = new Map<string, Entry>();
+  /** The same, by the claim's key. */
+  readonly #byKey = new Map<string, readonly Intent[]>();
   #bytes = 0;
   /** UIDs of those that are over, and may still be in the Lease. */
   readonly #over = new Set<string>();
+  /** When they leave by a write of their own. */
+  #trailingAtMs = 0;
   #lease: Lease | undefined;
   #writes = 0;
   /** The Lease is as it was last seen, unless somebody else wrote it. */
@@ -110,11 +122,10 @@ export class IntentLedger {
    */
   async begin(intent: Intent, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const text = JSON.stringify(intent);
-    const bytes = Buffer.byteLength(text) + 1;
-    if (!this.#isUsable || this.#bytes + bytes > MOST_BYTES) return false;
+    const entry = entryOf(intent);
+    if (!this.#isUsable || this.#bytes + entry.bytes > MOST_BYTES) return false;
     this.#over.delete(intent.uid);
-    this.#add({ intent, text, bytes });
+    this.#add(entry);
     this.#batch ??= { ...Promise.withResolvers<boolean>(), uids: [] };
     this.#batch.uids.push(intent.uid);
     this.#bell.ring();
@@ -127,8 +138,11 @@ export class IntentLedger {
     if (!entry) return;
     this.#standing.delete(uid);
     this.#bytes -= entry.bytes;
-    if (this.#over.size === 0) this.#bell.ring();
+    const others = this.of(entry.key).filter((each) => each.uid !== uid);
+    if (others.length > 0) this.#byKey.set(entry.key, others);
+    else this.#byKey.delete(entry.key);
     this.#over.add(uid);
+    if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
   has(uid: string): boolean {
@@ -136,12 +150,8 @@ export class IntentLedger {
   }
 
   /** Those of claims of this name: of the one that there is, and of earlier ones. */
-  of(claimKey: string): Intent[] {
-    const found: Intent[] = [];
-    for (const { intent } of this.#standing.values()) {
-      if (keyOf({ metadata: intent }) === claimKey) found.push(intent);
-    }
-    return found;
+  of(claimKey: string): readonly Intent[] {
+    return this.#byKey.get(claimKey) ?? NONE;
   }
 
   all(): Intent[] {
@@ -149,8 +159,14 @@ export class IntentLedger {
   }
 
   #add(entry: Entry): void {
-    this.#bytes += entry.bytes - (this.#standing.get(entry.intent.uid)?.bytes ?? 0);
+    this.#bytes += entry.bytes;
     this.#standing.set(entry.intent.uid, entry);
+    this.#byKey.set(entry.key, [...this.of(entry.key), entry.intent]);
+  }
+
+  #trailAfter(delayMs: number): void {
+    this.#trailingAtMs = this.#options.clock.monotonicMs() + delayMs;
+    this.#bell.ring();
   }
 
   /** Resolves when there is something to write. */
@@ -158,9 +174,10 @@ export class IntentLedger {
     const { clock } = this.#options;
     while (!this.#batch) {
       const isTrailing = this.#over.size > 0 && this.#isUsable;
-      await this.#bell.wait(clock, isTrailing ? TRAILING_MS : IDLE_MS, signal);
+      const waitMs = isTrailing ? this.#trailingAtMs - clock.monotonicMs() : IDLE_MS;
+      if (waitMs <= 0) return;
+      await this.#bell.wait(clock, waitMs, signal);
       signal.throwIfAborted();
-      if (isTrailing && !this.#batch) return;
     }
     const others = this.#standing.size - this.#batch.uids.length;
     const gatherMs = Math.min(LONGEST_GATHER_MS, others * GATHER_MS_EACH);
@@ -181,8 +198,8 @@ export class IntentLedger {
       // Nothing was asked for them yet.
       for (const uid of batch?.uids ?? []) this.end(uid);
       if (this.#giveUp(error)) batch?.resolve(false);
-      else if (batch) batch.reject(error);
-      else await this.#options.clock.sleep(RETRY_MS, signal);
+      else batch?.reject(error);
+      this.#trailAfter(RETRY_MS);
     }
   }
 
@@ -209,10 +226,10 @@ export class IntentLedger {
     for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
     for (const intent of intents) {
       if (this.#standing.has(intent.uid) || this.#over.has(intent.uid)) continue;
-      const text = JSON.stringify(intent);
-      this.#add({ intent, text, bytes: Buffer.byteLength(text) + 1 });
-      this.#log.info('Found an intent that was left, following it', { claim: keyOf({ metadata: intent }) });
-      this.#options.found(keyOf({ metadata: intent }));
+      const entry = entryOf(intent);
+      this.#add(entry);
+      this.#log.info('Found an intent that was left, following it', { claim: entry.key });
+      this.#options.found(entry.key);
     }
     this.#isCurrent = true;
   }
@@ -230,6 +247,8 @@ export class IntentLedger {
     this.#isCurrent = true;
     this.#writes = writes;
     for (const uid of over) this.#over.delete(uid);
+    // Those that came meanwhile.
+    if (this.#over.size > 0) this.#trailAfter(TRAILING_MS);
   }
 
   /** The server will say the same next time. */

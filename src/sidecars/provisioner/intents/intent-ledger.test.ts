@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Lease, PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
+import type { Draft } from '../../../api/object.ts';
+import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { KubeError, type KubeErrorReason } from '../../../runtime/kube-error.ts';
+import { memoryLog } from '../../../runtime/log.ts';
+import { seededRandom } from '../../../runtime/random.ts';
+import { VirtualClock } from '../../../runtime/virtual-clock.ts';
+import { claimOf, type Intent, intentFor } from './intent.ts';
+import { IntentLedger } from './intent-ledger.ts';
+import { leaseWith, ledgerName, pageOf, UnreadableLedgerError } from './ledger-lease.ts';
+
+const fail = (reason: KubeErrorReason, code = 0): never => {
+  throw new KubeError({ reason, code, message: reason });
+};
+
+const intent = (uid: string, bytes = 0): Intent => ({
+  namespace: 'default',
+  name: `claim-${uid}`,
+  uid,
+  digest: 'd',
+  since: '2026-01-01T00:00:00.000Z',
+  ...(bytes > 0 && { annotations: { long: 'x'.repeat(bytes) } }),
+  spec: { accessModes: ['ReadWriteOnce'] },
+});
+
+/** What becomes of a request: `late` is given up by its sender and takes effect after all. */
+type Fate = 'done' | 'lost before' | 'lost after' | 'late';
+
+/** One Lease on a server that checks versions, and takes a write that changes nothing for no new version. */
+class Server {
+  readonly clock = new VirtualClock();
+  lease: Lease | undefined;
+  /** Each version of what is in it. */
+  readonly pages: string[][] = [];
+  refuses: KubeErrorReason | undefined;
+  fate: (verb: string) => Fate = () => 'done';
+  latencyMs: () => number = () => 5;
+  onStored = (): void => {};
+
+  get uids(): string[] {
+    return pageOf(this.lease).intents.map(({ uid }) => uid);
+  }
+
+  client(): KubeClient {
+    const store = (draft: Draft<Lease>): Lease => {
+      if (this.lease && JSON.stringify(draft) === JSON.stringify(this.lease)) return this.lease;
+      const resourceVersion = String(this.pages.length + 1);
+      this.lease = structuredClone({ ...draft, metadata: { ...draft.metadata, resourceVersion } }) as Lease;
+      this.pages.push(this.uids);
+      this.onStored();
+      return this.lease;
+    };
+    const call = async <T>(verb: string, signal: AbortSignal | undefined, act: () => T): Promise<T> => {
+      signal?.throwIfAborted();
+      const fate = this.fate(verb);
+      try {
+        await this.clock.sleep(this.latencyMs(), signal);
+      } catch (error) {
+        if (fate !== 'lost before') this.#later(act);
+        throw error;
+      }
+      if (fate === 'late') this.#later(act);
+      if (fate === 'late' || fate === 'lost before') return fail('Unreachable');
+      if (this.refuses) return fail(this.refuses);
+      const answer = act();
+      await this.clock.sleep(this.latencyMs(), signal);
+      return fate === 'lost after' ? fail('Unreachable') : answer;
+    };
+    const client = {
+      get: (_resource: unknown, _name: unknown, { signal }: { signal?: AbortSignal }) =>
+        call('get', signal, () => this.lease ?? fail('NotFound', 404)),
+      create: (_resource: unknown, draft: Draft<Lease>, { signal }: { signal?: AbortSignal }) =>
+        call('create', signal, () => (this.lease ? fail('AlreadyExists', 409) : store(draft))),
+      update: (_resource: unknown, draft: Draft<Lease>, { signal }: { signal?: AbortSignal }) =>
+        call('update', signal, () => {
+          if (!this.lease) return fail('NotFound', 404);
+          const isCurrent = draft.metadata.resourceVersion === this.lease.metadata.resourceVersion;
+          return isCurrent ? store(draft) : fail('Conflict', 409);
+        }),
+    };
+    return client as unknown as KubeClient;
+  }
+
+  #later(act: () => unknown): void {
+    this.clock.setTimeout(() => {
+      try {
+        act();
+      } catch {
+        // Nobody hears of it.
+      }
+    }, 50 + this.latencyMs());
+  }
+}
+
+function ledgerOn(server: Server, found: (key: string) => void = () => {}) {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const log = memoryLog();
+  const { clock } = server;
+  const options = { kube: server.client(), clock, log, namespace: 'ns', driver: 'd.test', found };
+  const ledger = new IntentLedger(options);
+  const opened = ledger.open(signal).then(() => void ledger.run(signal));
+  opened.catch(() => {});
+  return { ledger, stop, signal, log, opened };
+}
+
+describe('the ledger of intents', () => {
+  it('writes the first at once, and those who come meanwhile together', async () => {
+    const server = new Server();
+    const { ledger, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    const begunMs = server.clock.monotonicMs();
+    const first = ledger.begin(intent('a'), signal);
+    await server.clock.advance(1);
+    const others = ['b', 'c', 'd'].map((uid) => ledger.begin(intent(uid), signal));
+    assert.equal(await server.clock.runUntil(first, 100), true);
+    assert.equal(server.clock.monotonicMs() - begunMs, 10, 'no longer than its own write');
+    await server.clock.runUntil(Promise.all(others), 100);
+    assert.deepEqual(server.pages, [['a'], ['a', 'b', 'c', 'd']]);
+  });
+
+  it('drops what is over with the next write, or a moment later', async () => {
+    const server = new Server();
+    const { ledger, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    await server.clock.runUntil(ledger.begin(intent('a'), signal), 100);
+    ledger.end('a');
+    await server.clock.runUntil(ledger.begin(intent('b'), signal), 100);
+    ledger.end('b');
+    await server.clock.advance(400);
+    assert.deepEqual(server.pages, [['a'], ['b']]);
+    await server.clock.advance(200);
+    assert.deepEqual(server.pages, [['a'], ['b'], []]);
+    await server.clock.advance(60_000);
+    assert.equal(server.pages.length, 3, 'and then it is quiet');
+  });
+
+  it('hands on what it finds, and makes writes of the one before fail that are on their way', async () => {
+    const server = new Server();
+    const before = ledgerOn(server);
+    await server.clock.runUntil(before.opened, 100);
+    await server.clock.runUntil(before.ledger.begin(intent('a'), before.signal), 100);
+    // Sent and given up, on its way when the next one starts.
+    before.ledger.end('a');
+    await server.clock.advance(502);
+    before.stop.abort(new Error('killed'));
+    const found: string[] = [];
+    const after = ledgerOn(server, (key) => found.push(key));
+    await server.clock.runUntil(after.opened, 1000);
+    assert.deepEqual(found, ['default/claim-a']);
+    await server.clock.advance(10_000);
+    assert.deepEqual(server.uids, ['a'], 'until its end is known');
+    after.ledger.end('a');
+    await server.clock.advance(1000);
+    assert.deepEqual(server.uids, []);
+  });
+
+  for (const reason of ['Forbidden', 'Invalid'] as const) {
+    it(`takes none when the server says ${reason}, and says so once`, async () => {
+      const server = new Server();
+      const { ledger, signal, opened, log } = ledgerOn(server);
+      await server.clock.runUntil(opened, 100);
+      server.refuses = reason;
+      assert.equal(await server.clock.runUntil(ledger.begin(intent('a'), signal), 1000), false);
+      assert.equal(await server.clock.runUntil(ledger.begin(intent('b'), signal), 1000), false);
+      assert.deepEqual(ledger.all(), []);
+      assert.equal(log.text().split('cannot be kept').length, 2);
+    });
+  }
+
+  it('takes none that does not fit', async () => {
+    const server = new Server();
+    const { ledger, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    const begun = ['a', 'b', 'c'].map((uid) => ledger.begin(intent(uid, 90 * 1024), signal));
+    assert.deepEqual(await server.clock.runUntil(Promise.all(begun), 1000), [true, true, false]);
+    ledger.end('a');
+    assert.equal(await server.clock.runUntil(ledger.begin(intent('c', 90 * 1024), signal), 1000), true);
+    assert.deepEqual(server.uids, ['b', 'c']);
+  });
+
+  it('fails those who wait when the server cannot be reached, and works again when it can', async () => {
+    const server = new Server();
+    const { ledger, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    server.fate = () => 'lost before';
+    await assert.rejects(server.clock.runUntil(ledger.begin(intent('a'), signal), 1000), /Unreachable/);
+    assert.equal(ledger.has('a'), false);
+    server.fate = () => 'done';
+    assert.equal(await server.clock.runUntil(ledger.begin(intent('a'), signal), 1000), true);
+    assert.deepEqual(server.uids, ['a']);
+  });
+
+  it('lets nobody wait for ever when it is told to stop', async () => {
+    const server = new Server();
+    const { ledger, stop, signal, opened } = ledgerOn(server);
+    await server.clock.runUntil(opened, 100);
+    const begun = ledger.begin(intent('a'), signal);
+    const next = server.clock.sleep(1).then(() => ledger.begin(intent('b'), signal));
+    await server.clock.advance(2);
+    stop.abort(new Error('stop'));
+    await assert.rejects(server.clock.runUntil(begun, 100), /stop/);
+    await assert.rejects(server.clock.runUntil(next, 100), /stop/);
+    await assert.rejects(ledger.begin(intent('c'), signal), /stop/);
+  });
+
+  it('never loses an intent that stands, whatever is lost, late, killed, or written by two at once', async () => {
+    let begun = 0;
+    let handedOn = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (seed) => {
+        const server = new Server();
+        const { clock } = server;
+        const random = seededRandom(`ledger ${seed}`);
+        const fates: Fate[] = ['lost before', 'lost after', 'late'];
+        server.latencyMs = () => 1 + random.int(30);
+        server.fate = () => (random.next() < 0.25 ? (fates[random.int(3)] as Fate) : 'done');
+        /** Those that a driver may be asked for, until somebody knows the end. */
+        const standing = new Set<string>();
+        server.onStored = () => {
+          for (const uid of standing) assert.ok(server.uids.includes(uid), `${uid} was lost`);
+        };
+        type Term = ReturnType<typeof ledgerOn>;
+        const terms: Term[] = [];
+        const start = (): void => {
+          const term: Term = ledgerOn(server, (key) => {
+            handedOn++;
+            const uid = key.replace('default/claim-', '');
+            clock.setTimeout(() => over(term, uid), random.int(500));
+          });
+          terms.push(term);
+        };
+        const over = ({ ledger, signal }: Term, uid: string): void => {
+          if (signal.aborted) return;
+          standing.delete(uid);
+          ledger.end(uid);
+        };
+        const begin = async (term: Term, uid: string): Promise<void> => {
+          await term.opened;
+          if (!(await term.ledger.begin(intent(uid), term.signal)) || term.signal.aborted) return;
+          begun++;
+          standing.add(uid);
+          assert.ok(server.uids.includes(uid), `${uid} was never written`);
+          clock.setTimeout(() => over(term, uid), random.int(300));
+        };
+        start();
+        for (let step = 0; step < 60; step++) {
+          await clock.advance(random.int(60));
+          const term = terms[random.int(terms.length)] as Term;
+          if (random.next() < 0.06) {
+            term.stop.abort(new Error('killed'));
+            terms.splice(terms.indexOf(term), 1);
+          }
+          if (terms.length === 0 || (terms.length === 1 && random.next() < 0.03)) start();
+          begin(terms[random.int(terms.length)] as Term, `${step}`).catch(() => {});
+        }
+        server.fate = () => 'done';
+        for (const term of terms.splice(1)) term.stop.abort(new Error('the last one is left'));
+        (terms[0] as Term).stop.abort(new Error('and handed over'));
+        start();
+        await clock.advance(60_000);
+        assert.deepEqual([[...standing], server.uids], [[], []], 'everything comes to an end');
+      }),
+      { numRuns: 80 },
+    );
+    assert.ok(begun > 1000 && handedOn > 100, `only ${begun} were begun and ${handedOn} handed on`);
+  });
+});
+
+describe('an intent', () => {
+  const claim = {
+    metadata: {
+      namespace: 'default',
+      name: 'data',
+      uid: 'u1',
+      annotations: { [ANN_SELECTED_NODE]: 'n1', team: 'blue', other: 'x' },
+    },
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'fast' },
+  } as unknown as PersistentVolumeClaim;
+  const storageClass = { parameters: { name: `creds-\${pvc.annotations['team']}`, other: 'other' } };
+  const facts = { storageClass: storageClass as unknown as StorageClass, digest: 'd', nowMs: 0 };
+
+  it('holds what planning reads of the claim, and no more', () => {
+    const written = JSON.parse(JSON.stringify(intentFor(claim, facts)));
+    assert.deepEqual(written.annotations, { [ANN_SELECTED_NODE]: 'n1', team: 'blue' });
+    const again = claimOf(written);
+    assert.equal(again.metadata.uid, 'u1');
+    assert.ok(again.metadata.deletionTimestamp);
+    assert.deepEqual(again.spec, claim.spec);
+  });
+
+  it('is read back as it was written', () => {
+    const lease = leaseWith(
+      { namespace: 'n', name: 'l', driver: 'd' },
+      { writes: 3, intents: ['{"uid":"a","name":"b","spec":{}}'] },
+    );
+    assert.deepEqual(pageOf(lease as Lease), { writes: 3, intents: [{ uid: 'a', name: 'b', spec: {} }] });
+  });
+
+  it('is not taken for none where a page cannot be read', () => {
+    for (const text of ['', 'null', '[]', '{"writes":1}', '{"writes":1,"intents":[{}]}', '{"intents":[]}']) {
+      const annotations = { 'csi.berth/provisioning-intents': text };
+      assert.throws(
+        () => pageOf({ metadata: { annotations } } as unknown as Lease),
+        UnreadableLedgerError,
+        text,
+      );
+    }
+  });
+
+  it('is in a Lease of the driver, or of driver and node, whose name is not too long', () => {
+    assert.equal(ledgerName('hostpath.csi.Example_com'), 'provisioning-intents.hostpath.csi.example-com');
+    assert.equal(ledgerName('d', 'node-1'), 'provisioning-intents.d.node-1');
+    const longest = 'n'.repeat(250);
+    assert.ok(ledgerName('d', longest).length <= 253);
+    assert.notEqual(ledgerName('d', longest), ledgerName('d', `${longest}x`));
+  });
+});
