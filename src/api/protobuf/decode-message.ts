@@ -35,8 +35,8 @@ export function decodeFields(name: string, message: Message, bytes: Uint8Array, 
 function readField(object: Json, field: Field, reader: WireReader, depth: number): void {
   const { json, type, shape, isInline, keepsEmpty } = field;
   if (shape === 'map') {
-    const [key, value] = readEntry(type, reader.bytes(), depth);
-    object[json] = { ...(object[json] as Json | undefined), [key]: value };
+    object[json] ??= {};
+    readEntry(object[json] as Json, type, reader.bytes(), depth);
     return;
   }
   const value = readValue(type, reader, depth);
@@ -51,7 +51,7 @@ function readField(object: Json, field: Field, reader: WireReader, depth: number
   }
 }
 
-function readEntry(type: string, bytes: Uint8Array, depth: number): [string, unknown] {
+function readEntry(map: Json, type: string, bytes: Uint8Array, depth: number): void {
   const reader = new WireReader(bytes);
   let key = '';
   let value: unknown = type === 'string' ? '' : {};
@@ -63,7 +63,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): [string, unk
   }
   // No Kubernetes key is called so, and code that copies properties must never meet it.
   if (key === '__proto__') throw new WireError('unknown field "__proto__"');
-  return [key, value];
+  map[key] = value;
 }
 
 function readValue(type: string, reader: WireReader, depth: number): unknown {
@@ -71,13 +71,13 @@ function readValue(type: string, reader: WireReader, depth: number): unknown {
     case 'string':
       return reader.string();
     case 'int':
-      return Number(reader.varint());
+      return reader.int();
     case 'bool':
-      return reader.varint() !== 0n;
+      return reader.int() !== 0;
     case 'double':
       return reader.double();
     case 'bytes':
-      return Buffer.from(reader.bytes()).toString('base64');
+      return reader.bytes().toString('base64');
     case 'Quantity':
       return firstOf(reader.bytes(), (inner) => inner.string()) ?? '0';
     case 'Time':
@@ -105,27 +105,22 @@ function firstOf<T>(bytes: Uint8Array, read: (reader: WireReader) => T): T | und
   return value;
 }
 
-function numbersOf(bytes: Uint8Array): Map<number, bigint | Uint8Array> {
-  const reader = new WireReader(bytes);
-  const fields = new Map<number, bigint | Uint8Array>();
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (wireType === 0) fields.set(field, reader.varint());
-    else if (wireType === 2) fields.set(field, reader.bytes());
-    else reader.skip(wireType);
-  }
-  return fields;
-}
-
 /** Null for the zero time, which is written empty. */
 function timeOf(bytes: Uint8Array, decimals: 0 | 6): string | null {
   if (bytes.length === 0) return null;
-  const fields = numbersOf(bytes);
-  const seconds = Number(fields.get(1) ?? 0n);
-  const micros = Math.floor(Number(fields.get(2) ?? 0n) / 1000);
+  const reader = new WireReader(bytes);
+  let seconds = 0;
+  let nanos = 0;
+  while (!reader.isAtEnd) {
+    const { field, wireType } = reader.tag();
+    if (field === 1 && wireType === 0) seconds = reader.int();
+    else if (field === 2 && wireType === 0) nanos = reader.int();
+    else reader.skip(wireType);
+  }
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) throw new WireError('a time is out of range');
   const whole = date.toISOString().slice(0, 19);
+  const micros = Math.floor(nanos / 1000);
   return decimals === 0 ? `${whole}Z` : `${whole}.${String(micros).padStart(6, '0')}Z`;
 }
 
@@ -143,9 +138,16 @@ function rawOf(bytes: Uint8Array): unknown {
 }
 
 function intOrStringOf(bytes: Uint8Array): number | string {
-  const fields = numbersOf(bytes);
-  const text = fields.get(3);
-  if (fields.get(1) === 1n) return text instanceof Uint8Array ? Buffer.from(text).toString('utf8') : '';
-  const number = fields.get(2);
-  return typeof number === 'bigint' ? Number(number) : 0;
+  const reader = new WireReader(bytes);
+  let isText = false;
+  let number = 0;
+  let text = '';
+  while (!reader.isAtEnd) {
+    const { field, wireType } = reader.tag();
+    if (field === 1 && wireType === 0) isText = reader.int() === 1;
+    else if (field === 2 && wireType === 0) number = reader.int();
+    else if (field === 3 && wireType === 2) text = reader.string();
+    else reader.skip(wireType);
+  }
+  return isText ? text : number;
 }

@@ -8,11 +8,13 @@ export class WireError extends Error {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export class WireReader {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Buffer;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    this.#bytes = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   get isAtEnd(): boolean {
@@ -20,7 +22,20 @@ export class WireReader {
   }
 
   /** 64 bits, two's complement, as protobuf's int32 and int64 are. */
-  varint(): bigint {
+  int(): number {
+    let value = 0;
+    for (let at = this.#at, factor = 1; factor <= 2 ** 42; factor *= 128) {
+      const byte = this.#bytes[at++];
+      if (byte === undefined) throw new WireError('a number is cut short');
+      value += (byte & 0x7f) * factor;
+      if (byte >= 0x80) continue;
+      this.#at = at;
+      return value;
+    }
+    return Number(this.#longInt());
+  }
+
+  #longInt(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = this.#bytes[this.#at++];
@@ -38,30 +53,31 @@ export class WireReader {
   }
 
   /** A length and that many bytes, not copied. */
-  bytes(): Uint8Array {
-    return this.#take(this.#count());
+  bytes(): Buffer {
+    const start = this.#past(this.#count());
+    return this.#bytes.subarray(start, this.#at);
   }
 
   string(): string {
-    try {
-      return utf8.decode(this.bytes());
-    } catch (error) {
-      if (error instanceof WireError) throw error;
-      throw new WireError('a string is not valid UTF-8');
+    const start = this.#past(this.#count());
+    const end = this.#at;
+    // Almost all are ASCII, which needs no decoder.
+    for (let at = start; at < end; at++) {
+      if ((this.#bytes[at] as number) > 0x7f) return decodeUtf8(this.#bytes.subarray(start, end));
     }
+    return this.#bytes.toString('latin1', start, end);
   }
 
   double(): number {
-    const bytes = this.#take(8);
-    return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
+    return this.#bytes.readDoubleLE(this.#past(8));
   }
 
   /** What a newer client knows and we do not. */
   skip(wireType: number): void {
-    if (wireType === 0) this.varint();
-    else if (wireType === 1) this.#take(8);
-    else if (wireType === 2) this.bytes();
-    else if (wireType === 5) this.#take(4);
+    if (wireType === 0) this.int();
+    else if (wireType === 1) this.#past(8);
+    else if (wireType === 2) this.#past(this.#count());
+    else if (wireType === 5) this.#past(4);
     else throw new WireError(`wire type ${wireType} is not in use`);
   }
 
@@ -77,11 +93,19 @@ export class WireReader {
     throw new WireError('a number is too long');
   }
 
-  #take(length: number): Uint8Array {
-    const end = this.#at + length;
-    if (length < 0 || end > this.#bytes.length) throw new WireError('a field is cut short');
-    const taken = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return taken;
+  /** Where what it goes past begins. */
+  #past(length: number): number {
+    const start = this.#at;
+    if (start + length > this.#bytes.length) throw new WireError('a field is cut short');
+    this.#at = start + length;
+    return start;
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new WireError('a string is not valid UTF-8');
   }
 }
