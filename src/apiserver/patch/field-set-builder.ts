@@ -59,6 +59,7 @@ class Step {
 
 /** A few megabytes at most. */
 const MAX_STEPS = 20_000;
+const MAX_EDGES = 5_000;
 let root = new Step();
 let steps = 0;
 
@@ -93,15 +94,45 @@ export class FieldSetBuilder {
   }
 }
 
-/** Names of fields come back all the time, and making the edge costs more than finding it. */
-const edges = new Map<string, string>();
+/** Names come back all the time, and making an edge costs more than finding it. */
+class Edges {
+  readonly #known = new Map<string, string>();
+  readonly #make: (name: string) => string;
+
+  constructor(make: (name: string) => string) {
+    this.#make = make;
+  }
+
+  of(name: string): string {
+    let edge = this.#known.get(name);
+    if (edge === undefined) {
+      if (this.#known.size >= MAX_EDGES) this.#known.clear();
+      edge = this.#make(name);
+      this.#known.set(name, edge);
+    }
+    return edge;
+  }
+}
+
+const fieldEdges = new Edges((name) => `f:${name}`);
+const valueEdges = new Edges((text) => `v:${JSON.stringify(text)}`);
+const keyEdges = new Map<string, Edges>();
 
 export function fieldEdge(name: string): string {
-  let edge = edges.get(name);
-  if (edge === undefined) {
-    if (edges.size >= MAX_STEPS) edges.clear();
-    edge = `f:${name}`;
-    edges.set(name, edge);
+  return fieldEdges.of(name);
+}
+
+/** Of an element of a set. */
+export function valueEdge(value: unknown): string {
+  return typeof value === 'string' ? valueEdges.of(value) : `v:${JSON.stringify(value)}`;
+}
+
+/** Of an element that one field tells from the others. */
+export function keyEdge(field: string, value: string): string {
+  let edges = keyEdges.get(field);
+  if (edges === undefined) {
+    edges = new Edges((text) => `k:{${JSON.stringify(field)}:${JSON.stringify(text)}}`);
+    keyEdges.set(field, edges);
   }
-  return edge;
+  return edges.of(value);
 }

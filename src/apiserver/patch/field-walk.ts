@@ -3,7 +3,7 @@
 
 import type { Schema } from '../schema.ts';
 import { asMember, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
-import { FieldSetBuilder, fieldEdge } from './field-set-builder.ts';
+import { FieldSetBuilder, fieldEdge, keyEdge, valueEdge } from './field-set-builder.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
@@ -20,7 +20,7 @@ function edgesOf(list: readonly Json[], schema: Schema | undefined): string[] | 
   const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
   const edges: string[] = [];
   for (const each of list) {
-    const edge = type === 'set' ? `v:${JSON.stringify(each)}` : elementEdge(each, keys);
+    const edge = type === 'set' ? valueEdge(each) : elementEdge(each, keys);
     if (edge === undefined) return undefined;
     edges.push(edge);
   }
@@ -41,9 +41,10 @@ function partsOf(value: Json | undefined, schema: Schema | undefined): Map<strin
 
 function elementEdge(element: Json, keys: readonly string[]): string | undefined {
   if (!isJsonObject(element)) return undefined;
-  const [first = ''] = keys;
-  if (keys.length === 1 && typeof element[first] === 'string') {
-    return `k:{${JSON.stringify(first)}:${JSON.stringify(element[first])}}`;
+  if (keys.length === 1) {
+    const [only = ''] = keys;
+    const value = element[only];
+    if (typeof value === 'string') return keyEdge(only, value);
   }
   const key: JsonObject = {};
   for (const name of [...keys].sort()) {

@@ -50,9 +50,7 @@ function applyOperation(document: Json, { op, path, from = '', value = null }: O
       return remove(document, path, own).document;
     case 'replace':
       read(document, path, 'replace');
-      return path === ''
-        ? copyJson(value)
-        : add(remove(document, path, own).document, path, copyJson(value), own, true);
+      return replace(document, path, copyJson(value), own);
     case 'move': {
       if (path.startsWith(`${from}/`))
         throw new PatchError(`move operation: cannot move ${from} into itself`);
@@ -135,9 +133,17 @@ function owned(value: Json, own: Own): Json {
   return copy;
 }
 
-function add(before: Json, path: string, value: Json, own: Own, replacing = false): Json {
+/** `path` is there. */
+function replace(before: Json, path: string, value: Json, own: Own): Json {
   if (path === '') return value;
-  const { document, parent, key } = opened(before, path, { op: replacing ? 'replace' : 'add', own });
+  const { document, parent, key } = opened(before, path, { op: 'replace', own });
+  (parent as Record<string, Json>)[key] = value;
+  return document;
+}
+
+function add(before: Json, path: string, value: Json, own: Own): Json {
+  if (path === '') return value;
+  const { document, parent, key } = opened(before, path, { op: 'add', own });
   if (Array.isArray(parent)) {
     if (key === '-') parent.push(value);
     else parent.splice(index(key, parent.length, path), 0, value);

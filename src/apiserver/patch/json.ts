@@ -82,8 +82,6 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 export function decodePointer(path: string): string[] {
   if (path === '') return [];
   if (!path.startsWith('/')) throw new PatchError(`invalid JSON pointer "${path}": it must start with "/"`);
-  return path
-    .slice(1)
-    .split('/')
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const keys = path.slice(1).split('/');
+  return path.includes('~') ? keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')) : keys;
 }

@@ -171,7 +171,7 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
       throw undecodable(value, 'intstr.IntOrString', path, walk);
     return value;
   }
-  if (schema.format === 'date-time' && typeof value === 'string' && Number.isNaN(Date.parse(value))) {
+  if (schema.format === 'date-time' && typeof value === 'string' && !isTime(value)) {
     throw cannotBeHandled(
       `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`,
       walk,
@@ -180,6 +180,18 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
   const expected = schema.type;
   if (expected === undefined || isOfType(value, expected)) return value;
   throw undecodable(value, GO_TYPES[expected], path, walk);
+}
+
+/** The same few times are on all objects of the moment. */
+const goodTimes = new Set<string>();
+const MAX_GOOD_TIMES = 100;
+
+function isTime(text: string): boolean {
+  if (goodTimes.has(text)) return true;
+  if (Number.isNaN(Date.parse(text))) return false;
+  if (goodTimes.size >= MAX_GOOD_TIMES) goodTimes.clear();
+  goodTimes.add(text);
+  return true;
 }
 
 const GO_TYPES = {

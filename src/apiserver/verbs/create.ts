@@ -68,10 +68,10 @@ export function prepareCreate(
   const { metadata } = object;
   metadata.uid = machine.random.uuid();
   metadata.creationTimestamp = timestamp(machine.clock.now());
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete metadata.generation;
+  if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp;
+  if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds;
   if (kind.hasGeneration) metadata.generation = 1;
+  else if (metadata.generation !== undefined) delete metadata.generation;
   admitCreate(machine, request, object, (next) => {
     if (options.tracked || !machine.tracksFields) return;
     trackManagedFields({

@@ -56,36 +56,47 @@ function checkType(body: Record<string, unknown>, kind: Kind): void {
   }
 }
 
+const TEXTS = ['name', 'namespace', 'generateName', 'uid', 'resourceVersion'];
+const MAPS = ['labels', 'annotations'];
+const LISTS = ['finalizers', 'ownerReferences', 'managedFields'];
+
 /** Absent, null and empty mean the same in Kubernetes metadata; here they all become absent. */
 function normalizeMetadata(metadata: Metadata, kind: Kind): void {
   const fields = metadata as unknown as Record<string, unknown>;
-  for (const field of ['name', 'namespace', 'generateName', 'uid', 'resourceVersion']) {
+  for (const field of TEXTS) {
     const value = fields[field];
-    if (value === undefined || value === null || value === '') delete fields[field];
+    if (value === undefined || value === null || value === '') leaveOut(fields, field);
     else if (typeof value !== 'string') throw cannotHandle(kind, `metadata.${field} must be a string`);
   }
-  for (const field of ['labels', 'annotations']) {
+  for (const field of MAPS) {
     const value = fields[field];
-    if (value === undefined || value === null) delete fields[field];
-    else if (!isObject(value) || Object.values(value).some((each) => typeof each !== 'string')) {
+    if (value === undefined || value === null) leaveOut(fields, field);
+    else if (!isObject(value) || !allStrings(value)) {
       throw cannotHandle(kind, `metadata.${field} must be a map of strings`);
     }
   }
-  for (const field of ['finalizers', 'ownerReferences', 'managedFields']) {
+  for (const field of LISTS) {
     const value = fields[field];
-    if (value === undefined || value === null) delete fields[field];
+    if (value === undefined || value === null) leaveOut(fields, field);
     else if (!Array.isArray(value)) throw cannotHandle(kind, `metadata.${field} must be a list`);
-    else if (value.length === 0 && field !== 'managedFields') delete fields[field];
-  }
-  if ((metadata.finalizers ?? []).some((each) => typeof each !== 'string')) {
-    throw cannotHandle(kind, 'metadata.finalizers must be a list of strings');
-  }
-  for (const field of ['ownerReferences', 'managedFields']) {
-    if (((fields[field] as unknown[]) ?? []).some((each) => !isObject(each))) {
+    else if (value.length === 0 && field !== 'managedFields') leaveOut(fields, field);
+    else if (field === 'finalizers' && value.some((each) => typeof each !== 'string')) {
+      throw cannotHandle(kind, 'metadata.finalizers must be a list of strings');
+    } else if (field !== 'finalizers' && value.some((each) => !isObject(each))) {
       throw cannotHandle(kind, `metadata.${field} must be a list of objects`);
     }
   }
-  delete fields.selfLink;
+  leaveOut(fields, 'selfLink');
+}
+
+function allStrings(map: Record<string, unknown>): boolean {
+  for (const key in map) if (typeof map[key] !== 'string') return false;
+  return true;
+}
+
+/** Deleting what is not there costs as much as if it were. */
+function leaveOut(fields: Record<string, unknown>, field: string): void {
+  if (field in fields) delete fields[field];
 }
 
 function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
