@@ -12,7 +12,7 @@ import type {
 import { keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isTerminated } from '../../api/volumes.ts';
-import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
+import { attachmentState, mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { ActualAttachments } from './actual-attachments.ts';
@@ -60,12 +60,13 @@ export function followVolumes(init: FollowVolumesInit): () => void {
     if (claimRef) refreshPodsOfClaim(`${claimRef.namespace}/${claimRef.name}`);
   }
 
-  function lookAtAttachment(attachment: VolumeAttachment): void {
+  /** A node is told only of what is attached. */
+  function lookAtAttachment(attachment: VolumeAttachment, concernsReport = isAttached(attachment)): void {
     const { nodeName } = attachment.spec;
     const volumeId = actual.volumeIdOf(attachment);
     slots.add(slotKey(nodeName, volumeId));
     init.holdersChanged(volumeId);
-    reports.add(nodeName);
+    if (concernsReport) reports.add(nodeName);
   }
 
   function lookAtNode(nodeName: string): void {
@@ -125,9 +126,9 @@ export function followVolumes(init: FollowVolumesInit): () => void {
       deleted: (pod) => wake(desired.remove(keyOf(pod))),
     }),
     caches.attachments.subscribe({
-      added: lookAtAttachment,
+      added: (attachment) => lookAtAttachment(attachment),
       updated: (before, after) => {
-        if (!standsTheSame(before, after)) lookAtAttachment(after);
+        if (!standsTheSame(before, after)) lookAtAttachment(after, isAttached(before) !== isAttached(after));
       },
       deleted: (attachment) => {
         init.attachmentGone(attachment.metadata.name);
@@ -161,6 +162,8 @@ function meansTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClai
     sameJson(before.metadata.ownerReferences, after.metadata.ownerReferences)
   );
 }
+
+const isAttached = (attachment: VolumeAttachment): boolean => attachmentState(attachment).kind === 'attached';
 
 function standsTheSame(before: VolumeAttachment, after: VolumeAttachment): boolean {
   return (

@@ -138,7 +138,9 @@ export function createBinder(ports: ControllerPorts): Controller {
   });
   volumes.subscribe({
     added: volumeChanged,
-    updated: (_before, after) => volumeChanged(after),
+    updated: (before, after) => {
+      if (!isTheSame(before, after)) volumeChanged(after);
+    },
     deleted: (volume) => wakeClaimsNaming(volume.metadata.name),
   });
   nodeCache.subscribe({
@@ -171,6 +173,17 @@ function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim
     isBindCompleted(before) === isBindCompleted(after) &&
     selectedNodeOf(before) === selectedNodeOf(after) &&
     storageClassOf(before) === storageClassOf(after) &&
+    sameJson(before.spec, after.spec) &&
+    sameJson(before.status, after.status)
+  );
+}
+
+/** Apart from who holds on to the volume, or has let go of it. */
+function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
+  return (
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    sameJson(before.metadata.labels, after.metadata.labels) &&
+    sameJson(before.metadata.annotations, after.metadata.annotations) &&
     sameJson(before.spec, after.spec) &&
     sameJson(before.status, after.status)
   );

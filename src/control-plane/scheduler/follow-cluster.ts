@@ -77,8 +77,18 @@ export function followCluster(init: FollowClusterInit): () => void {
   }
 
   function lookAtVolume({ spec: { claimRef } }: PersistentVolume): void {
-    if (claimRef) lookAtClaim(`${claimRef.namespace}/${claimRef.name}`);
-    else wake('volumes');
+    if (!claimRef) {
+      wake('volumes');
+      return;
+    }
+    const claimKey = `${claimRef.namespace}/${claimRef.name}`;
+    const claim = caches.claims.get(claimKey);
+    // One that is bound without a pod's help is of no use to its pods before it is.
+    if (claim && (isBound(claim) || isDelayed(claim))) lookAtClaim(claimKey);
+  }
+
+  function isDelayed(claim: PersistentVolumeClaim): boolean {
+    return caches.classes.get(storageClassOf(claim) ?? '')?.volumeBindingMode === 'WaitForFirstConsumer';
   }
 
   const lookAtAttachment = ({ spec }: VolumeAttachment) => cache.attachmentsChanged(spec.nodeName);

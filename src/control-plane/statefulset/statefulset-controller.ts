@@ -7,6 +7,7 @@
 import { type Pod, persistentVolumeClaims, pods, type StatefulSet, statefulSets } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { done, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -34,6 +35,8 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
   const claims = informers.of(persistentVolumeClaims);
   podCache.addIndex(BY_PARENT, parentKeys);
   const actions = createSetActions({ kube, recorder });
+  // Pods change faster than the set's own status comes back.
+  const latest = new ReadYourWrites(sets);
 
   const loop = createLoop({
     name: 'statefulsets',
@@ -44,7 +47,7 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
     backoff: BACKOFF,
     ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
-      const set = sets.get(key);
+      const set = latest.get(key);
       if (!set) return done;
       const named = podCache.byIndex(BY_PARENT, key);
       const nowMs = clock.now();
@@ -56,7 +59,9 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
       }
       const members = named.filter((pod) => controllerOf(pod) === set.metadata.uid);
       const status = nextSetStatus(set, members, nowMs);
-      if (status) await kube.update(statefulSets, { ...set, status }, { subresource: 'status', signal });
+      if (status) {
+        latest.wrote(await kube.update(statefulSets, { ...set, status }, { subresource: 'status', signal }));
+      }
       let waitMs = 0;
       const claimNamed = (name: string) => claims.get(`${set.metadata.namespace}/${name}`);
       for (const step of decideSet({ set, pods: members, claimNamed, nowMs })) {
