@@ -1,6 +1,7 @@
 // hostpath in a thread of its own, seen from the cluster: starts it, passes on what it logs, stops it. A thread that dies
 // is said so and started again, as a cluster would restart the driver's pod.
 
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { LogLine } from '../runtime/log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
@@ -20,8 +21,8 @@ export type FromHostpathThread =
 
 const RESTART_MS = 1_000;
 const MOST_VERBOSE = 10;
-/** Its objects are short-lived messages; what stays is small. */
-const YOUNG_MB = 8;
+/** Its objects are short-lived messages; what stays is small. Said as a flag, since a flag of the process outranks limits. */
+const YOUNG = '--max-semi-space-size=2';
 
 /** Resolves, once it serves, with how to stop it. */
 export async function startHostpathThread(
@@ -53,11 +54,8 @@ export async function startHostpathThread(
 function run(plan: HostpathPlan, log: Log) {
   const file = import.meta.url.endsWith('.ts') ? './hostpath-worker.ts' : './hostpath-worker.js';
   const workerData: HostpathThreadData = { plan, verbosity: verbosityOf(log) };
-  const worker = new Worker(new URL(file, import.meta.url), {
-    workerData,
-    env: threadEnvironment(),
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-  });
+  setFlagsFromString(YOUNG);
+  const worker = new Worker(new URL(file, import.meta.url), { workerData, env: threadEnvironment() });
   const serving = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();
   serving.promise.catch(() => {});
