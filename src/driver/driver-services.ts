@@ -146,14 +146,7 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
     const release = await take(rule.locks?.(fields) ?? [], { locks, options, context });
     try {
       const checked = 'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
-      // A signal costs something, and most operations never look at theirs.
-      const call: DriverCall = {
-        get signal() {
-          return context.signal;
-        },
-        deadline: context.deadline,
-        log,
-      };
+      const call = new OperationCall(context, log);
       const response = await (operation as AnyOperation).call(self, checked, call);
       const limit = responseLimits[name];
       return limit === undefined
@@ -165,6 +158,25 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
       release();
     }
   };
+}
+
+class OperationCall implements DriverCall {
+  readonly #context: CallContext;
+  readonly log: Log;
+
+  constructor(context: CallContext, log: Log) {
+    this.#context = context;
+    this.log = log;
+  }
+
+  /** A signal costs something, and most operations never look at theirs. */
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get deadline(): number | undefined {
+    return this.#context.deadline;
+  }
 }
 
 async function take(

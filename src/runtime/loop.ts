@@ -26,5 +26,5 @@ export interface Loop {
   forget(key: string): void;
   /** Works until `signal` aborts, then lets runs under way end, and resolves. Rejects only on a bug in the loop. */
   run(signal: AbortSignal): Promise<void>;
-  readonly depth: number;
+  depth(): number;
 }

@@ -18,8 +18,8 @@ import { never, type SimProcess } from './sim-process.ts';
 /** The driver's end: whether it is there at all, and what carries out a call. */
 export interface DriverEnd {
   readonly name: string;
-  readonly isDown: boolean;
-  readonly transport: CsiTransport;
+  isDown(): boolean;
+  transport(): CsiTransport;
   /** How long the storage takes for this call. */
   pace(call: CallFacts, ms: number): void;
   /** Whether a final refusal of this call could be untrue. */
@@ -79,10 +79,10 @@ export function faultyLink(link: CsiLink): CsiTransport {
       return fault === 'csi-slow' ? 500 + random.int(9_000) : 1 + random.int(20);
     };
     const deliver = (): Promise<unknown> => {
-      if (link.driver.isDown) return Promise.reject(failure(facts, 'UNAVAILABLE', 'no connection'));
+      if (link.driver.isDown()) return Promise.reject(failure(facts, 'UNAVAILABLE', 'no connection'));
       note({ kind: 'delivered' });
       link.driver.pace(facts, paceMs());
-      return link.driver.transport.call(method, request as never, { timeoutMs: NO_DEADLINE_MS });
+      return link.driver.transport().call(method, request as never, { timeoutMs: NO_DEADLINE_MS });
     };
     const answer = async (): Promise<unknown> => {
       await clock.sleep(1 + random.int(5));

@@ -60,7 +60,7 @@ export class SimProcess {
     for (const key of Object.keys(port) as (keyof T & string)[]) {
       const value = port[key];
       if (typeof value !== 'function') {
-        Object.defineProperty(guarded, key, { get: () => port[key] });
+        guarded[key] = value;
         continue;
       }
       guarded[key] = (...args: unknown[]) => {

@@ -302,12 +302,8 @@ export class World {
     const link = faultyLink({
       driver: {
         name: backend.plan.name,
-        get isDown() {
-          return backend.isDown;
-        },
-        get transport() {
-          return node === '' ? backend.controller : backend.node(node);
-        },
+        isDown: () => backend.isDown,
+        transport: () => (node === '' ? backend.controller : backend.node(node)),
         pace: (call, ms) => backend.pace(call, ms),
         mayBeDone: (call) => backend.mayBeDone(call),
       },

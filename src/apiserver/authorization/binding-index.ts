@@ -69,7 +69,17 @@ export function createBindingIndex(reader: Reader): BindingIndex {
   reader.subscribe(clusterRoleBindings, follow);
   reader.subscribe(roleBindings, follow);
 
-  function* inScope(user: User, scope: string): Generator<{ grant: Grant; subject: string }> {
+  return {
+    grantsOf: (user, namespace) => grantsIn(bySubject, user, namespace ? ['', namespace] : ['']),
+  };
+}
+
+function* grantsIn(
+  bySubject: ReadonlyMap<string, Grants>,
+  user: User,
+  scopes: readonly string[],
+): Generator<{ grant: Grant; subject: string }> {
+  for (const scope of scopes) {
     for (const grant of bySubject.get(`user ${user.name}`)?.get(scope)?.values() ?? []) {
       yield { grant, subject: `User "${user.name}"` };
     }
@@ -79,11 +89,4 @@ export function createBindingIndex(reader: Reader): BindingIndex {
       }
     }
   }
-
-  return {
-    *grantsOf(user, namespace) {
-      yield* inScope(user, '');
-      if (namespace) yield* inScope(user, namespace);
-    },
-  };
 }

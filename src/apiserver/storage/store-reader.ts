@@ -10,10 +10,8 @@ export function createStoreReader(store: Store): Reader {
   return {
     get: <T extends KubeObject>(resource: Resource<T>, name: ObjectName) =>
       store.get(typeOf(resource), keyOf({ metadata: name }))?.object as T | undefined,
-    *list<T extends KubeObject>(resource: Resource<T>, namespace?: string) {
-      const prefix = namespace === undefined ? '' : `${namespace}/`;
-      for (const { object } of store.range(typeOf(resource), prefix)) yield object as T;
-    },
+    list: <T extends KubeObject>(resource: Resource<T>, namespace?: string) =>
+      objectsOf<T>(store, typeOf(resource), namespace === undefined ? '' : `${namespace}/`),
     subscribe: <T extends KubeObject>(
       resource: Resource<T>,
       listener: (before: T | undefined, after: T | undefined) => void,
@@ -22,4 +20,8 @@ export function createStoreReader(store: Store): Reader {
         listener(before?.object as T | undefined, after?.object as T | undefined),
       ),
   };
+}
+
+function* objectsOf<T extends KubeObject>(store: Store, type: string, prefix: string): Generator<T> {
+  for (const { object } of store.range(type, prefix)) yield object as T;
 }

@@ -38,14 +38,11 @@ interface Session {
 
 export interface PluginWatcher {
   run(signal: AbortSignal): Promise<void>;
-  /** Sockets that were tried at least once since the start. */
-  readonly hasScanned: boolean;
 }
 
 export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   const { directory, files, registry, writer, clock, log } = ports;
   const sessions = new Map<string, Session>();
-  let hasScanned = false;
 
   const loop: Loop = createLoop({
     name: 'plugin-registration',
@@ -161,13 +158,9 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   async function scan(): Promise<void> {
     const found = (await files.list(directory)).filter((name) => !name.startsWith('.'));
     for (const name of new Set([...found, ...sessions.keys()])) loop.add(name);
-    hasScanned = true;
   }
 
   return {
-    get hasScanned() {
-      return hasScanned;
-    },
     async run(signal) {
       let settling: Timer | undefined;
       let rescan: Timer | undefined;

@@ -71,14 +71,16 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 
   const inUse = createVolumesInUse({
     ...ports,
-    *inUse() {
+    inUse() {
+      const keys: string[] = [];
       for (const key of desired.volumeKeys()) {
         const [first] = desired.mountsOf(key).values();
-        if (first && isAttachable(first.volume, driverObject(first.volume.driver))) yield key;
+        if (first && isAttachable(first.volume, driverObject(first.volume.driver))) keys.push(key);
       }
       for (const { volume } of actual.values()) {
-        if (isAttachable(volume, driverObject(volume.driver))) yield volumeKeyOf(volume);
+        if (isAttachable(volume, driverObject(volume.driver))) keys.push(volumeKeyOf(volume));
       }
+      return keys;
     },
     mayShrink: () => desired.isPopulated,
   });

@@ -71,7 +71,7 @@ const defaultUsage: FilesystemUsage = {
 
 export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter {
   const calls: MemoryMountCall[] = [];
-  let mounts: MountEntry[] = [];
+  const mounts: MountEntry[] = [];
   const loops = new Map<string, string>();
   const corrupted = new Set<string>();
   const absent = new Set<string>();
@@ -145,7 +145,8 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
 
     unmount(target) {
       return perform({ operation: 'unmount', path: target }, () => {
-        mounts = mounts.filter((entry) => entry.mountPoint !== target);
+        for (let i = mounts.length - 1; i >= 0; i--)
+          if (mounts[i]?.mountPoint === target) mounts.splice(i, 1);
         corrupted.delete(target);
       });
     },
@@ -193,15 +194,13 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
     },
 
     calls,
-    get mounts() {
-      return mounts;
-    },
+    mounts,
     loops,
     frozen,
     corrupt: (target) => void corrupted.add(target),
     setAbsent: (path, isAbsent) => void (isAbsent ? absent.add(path) : absent.delete(path)),
     reboot() {
-      mounts = [];
+      mounts.length = 0;
       loops.clear();
       corrupted.clear();
     },

@@ -33,10 +33,10 @@ describe('createLoop', () => {
       return done;
     });
     for (const key of ['a', 'b', 'a', 'c', 'b']) loop.add(key);
-    assert.equal(loop.depth, 3);
+    assert.equal(loop.depth(), 3);
     await clock.settle();
     assert.deepEqual(seen, ['a', 'b', 'c']);
-    assert.equal(loop.depth, 0);
+    assert.equal(loop.depth(), 0);
   });
 
   it('runs a key once more when it is added during its run, after that run', async () => {

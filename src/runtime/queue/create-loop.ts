@@ -125,9 +125,7 @@ export function createLoop(options: LoopOptions): Loop {
     add: (key) => queue.add(key),
     addAfter: (key, delayMs) => queue.addAfter(key, delayMs),
     forget: (key) => queue.forget(key),
-    get depth() {
-      return queue.depth;
-    },
+    depth: () => queue.depth,
     async run(signal) {
       if (active !== undefined) throw new Error(`loop ${name} is already running`);
       if (signal.aborted) return;

@@ -116,7 +116,7 @@ it('never loses, doubles or overlaps a key, whatever the interleaving of adds, d
         await clock.runUntilIdle(HORIZON_MS);
         assert.deepEqual(wrong, []);
         assert.deepEqual([...owedBy], [], 'keys that are owed a run and never got it');
-        assert.equal(loop.depth, 0);
+        assert.equal(loop.depth(), 0);
         abort.abort();
         await clock.runUntil(loopRun, 1000);
         assert.equal(clock.pendingTimers, 0);
