@@ -1,7 +1,8 @@
 // Whole lives of volumes on `berth up` as a process of its own, driven over HTTPS: claim and pod are made, the volume is
 // created, attached, staged and published, and everything goes back to nothing. With hostpath and real mounts, and with
 // a driver that answers at once. Also what a newcomer waits for: from the start of the process to ready, and to the
-// first volume published.
+// first volume published. A round is a thousand lives, after a thousand in which code is still being compiled. Whether
+// memory grows shows in `--lives 10000 --warmups 0 --repeats 1`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -23,7 +24,7 @@ import { startInstantDriver } from './instant-driver.ts';
 const berth = fileURLToPath(new URL('../bin/berth', import.meta.url));
 
 interface Load {
-  lifecycles: number;
+  lives: number;
   inFlight: number;
 }
 
@@ -126,17 +127,23 @@ async function sustained(
     processes: { 'berth up': up.child.pid ?? 0 },
     async round() {
       const latencies: number[] = [];
-      let left = load.lifecycles;
+      const pid = up.child.pid ?? 0;
+      const residents = [residentMegabytes(pid)];
+      let left = load.lives;
       const one = async (): Promise<void> => {
-        while (left-- > 0) latencies.push(await client.lifecycle(`v${counter++}`, options.className));
+        while (left-- > 0) {
+          latencies.push(await client.lifecycle(`v${counter++}`, options.className));
+          if (latencies.length % 1000 === 0) residents.push(residentMegabytes(pid));
+        }
       };
       await Promise.all(Array.from({ length: load.inFlight }, one));
       return {
-        operations: load.lifecycles,
+        operations: load.lives,
         figures: {
           'p50 ms to published': percentile(latencies, 50),
           'p99 ms to published': percentile(latencies, 99),
-          'MB resident at the end': residentMegabytes(up.child.pid ?? 0),
+          'MB resident at the end': residentMegabytes(pid),
+          'MB more in the last thousand': (residents.at(-1) ?? 0) - (residents.at(-2) ?? residents[0] ?? 0),
         },
       };
     },
@@ -198,11 +205,11 @@ export const benchmark = defineBenchmark({
   summary: 'Whole lives of volumes on berth up: claim, pod, attach, stage, publish, and back',
   operation: 'lifecycle',
   flags: {
-    lifecycles: intFlag({ help: 'Lives a round', default: 500, min: 1 }),
+    lives: intFlag({ help: 'Lives a round', default: 1000, min: 1 }),
     'in-flight': intFlag({ help: 'Lives under way at once', default: 20, min: 1 }),
   },
   warmups: 1,
-  repeats: 5,
+  repeats: 3,
   candidates: {
     'hostpath with real mounts': ({ flags, directory }) =>
       sustained(directory, flags, { args: [], className: 'hostpath' }),
