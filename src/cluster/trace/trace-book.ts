@@ -31,7 +31,8 @@ export class TraceBook {
   }
 
   add(entry: Unnumbered): void {
-    const numbered = { ...entry, seq: this.#seq++ } as TraceEntry;
+    // Not a copy: whoever adds an entry has just made it.
+    const numbered = Object.assign(entry, { seq: this.#seq++ }) as TraceEntry;
     this.#entries.push(numbered);
     if (this.#entries.length >= this.#limit + SLACK) this.#entries = this.#entries.slice(-this.#limit);
     for (const listener of this.#listeners) listener(numbered);
