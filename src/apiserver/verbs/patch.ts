@@ -18,7 +18,8 @@ export interface PatchParameters {
   force: boolean;
 }
 
-export async function patch(
+/** Refuses at once, by throwing, what needs no look at the object. */
+export function patch(
   machine: Machine,
   request: WriteRequest,
   body: unknown,
@@ -61,5 +62,5 @@ export async function patch(
     authorize(machine, 'create', request);
     return { kind: 'put', object: prepareCreate(machine, request, patched(undefined), { tracked: true }) };
   };
-  return await writeUpdate(machine, request, plan);
+  return writeUpdate(machine, request, plan);
 }

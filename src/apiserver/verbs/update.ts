@@ -15,8 +15,8 @@ import { present, storageTypeOf, toStored } from './presentation.ts';
 import { authorize, isObject, keyFor, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
 import { badRequest, conflict, notFound, staleWrite } from './status.ts';
 
-/** `body` is private to the request, except for parts of it that are parts of `stored`. */
-export async function update(
+/** `body` is private to the request, except for parts of it that are parts of `stored`. Refuses at once, by throwing. */
+export function update(
   machine: Machine,
   request: WriteRequest,
   body: unknown,
@@ -31,14 +31,14 @@ export async function update(
       `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
     );
   }
-  return await writeUpdate(machine, request, (current) => {
+  return writeUpdate(machine, request, (current) => {
     if (current === undefined) throw notFound(kind, name);
     return planUpdate(machine, request, draft, current);
   });
 }
 
 /** Runs a plan through the store, or only looks at it on a dry run. */
-export async function writeUpdate(
+export function writeUpdate(
   machine: Machine,
   request: WriteRequest,
   plan: (current: Version | undefined) => Plan,
@@ -51,14 +51,15 @@ export async function writeUpdate(
     created = current === undefined;
     return plan(current);
   };
-  let version: Version;
-  if (request.dryRun) {
-    const decided = decide(machine.store.head(type, key));
-    version = decided.kind === 'keep' ? decided.version : dryRunVersion(key, decided.object, machine);
-  } else {
-    version = await machine.store.write(type, key, decide);
-  }
-  return { kind: 'object', version: present(version, kind), created };
+  const answer = (version: Version): WriteAnswer => ({
+    kind: 'object',
+    version: present(version, kind),
+    created,
+  });
+  if (!request.dryRun) return machine.store.write(type, key, decide).then(answer);
+  const decided = decide(machine.store.head(type, key));
+  const version = decided.kind === 'keep' ? decided.version : dryRunVersion(key, decided.object, machine);
+  return Promise.resolve(answer(version));
 }
 
 export function planUpdate(
