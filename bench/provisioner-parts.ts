@@ -23,6 +23,8 @@ import { realRandom } from '../src/runtime/random.ts';
 
 const BERTH = fileURLToPath(new URL('../bin/berth', import.meta.url));
 
+const PATIENCE_MS = 5_000;
+
 export interface Running {
   readonly pid: number;
   stop(): Promise<void>;
@@ -66,9 +68,12 @@ function runningOf(child: ChildProcess): Running {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   return {
     pid: child.pid as number,
+    // Gracefully: only then does Node keep the compiled code for the next start.
     async stop() {
-      child.kill('SIGKILL');
+      child.kill('SIGTERM');
+      const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
       await ended;
+      clearTimeout(patience);
     },
   };
 }
