@@ -90,6 +90,11 @@ async function runRange(
   let calls = 0;
   const failed: number[] = [];
   const rate = (): string => ((done * 1000) / Math.max(1, realClock.monotonicMs() - startedMs)).toFixed(1);
+  const startedCpu = process.cpuUsage();
+  const ratePerCore = (): string => {
+    const { user, system } = process.cpuUsage(startedCpu);
+    return ((done * 1_000_000) / Math.max(1, user + system)).toFixed(1);
+  };
   stdout.write(`seeds ${from}..${to}\n`);
   const { driver, start } = options;
   const share = { from, to, step: 1, faults: [...options.faults], ...(driver && { driver }) };
@@ -114,7 +119,7 @@ async function runRange(
   if (stderr.isTTY) stderr.write('\r\x1b[K');
   const summary =
     `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
-    `${rate()} seeds a second, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`;
+    `${rate()} seeds a second, ${ratePerCore()} on one core, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`;
   const [first] = failed;
   if (first !== undefined && !keepGoing) {
     stderr.write(`seed ${first} violates a rule; looking for the smallest run that does\n`);
