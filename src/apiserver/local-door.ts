@@ -148,7 +148,9 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
         if (type === 'apply') throw badRequest('a scale takes JSON, merge and strategic merge patches');
         return bodyOf<T>(await patchScale(machine, request, body, type));
       }
-      return bodyOf<T>(await patch(machine, request, copyOf(body), { type, force }));
+      // Merge and JSON patches share nothing with what they make.
+      const own = type === 'merge' || type === 'json' ? body : copyOf(body);
+      return bodyOf<T>(await patch(machine, request, own, { type, force }));
     },
 
     async delete<T extends KubeObject>(resource: Resource<T>, name: ObjectName, options: DeleteOptions = {}) {

@@ -2,6 +2,8 @@
 // them. The edges added so far are a path through a tree of all sets that were made lately; a set stands where its
 // path ends. The tree is bounded: when names that never come back have filled it, it starts anew.
 
+import type { ManagedFieldsEntry } from '../../api/object.ts';
+
 export class FieldSet {
   readonly member: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
@@ -11,6 +13,8 @@ export class FieldSet {
   remainders: Map<FieldSet, FieldSet> | undefined = undefined;
   text: Record<string, unknown> | undefined = undefined;
   json: string | undefined = undefined;
+  /** The last record of it: what is written in the same second by the same hand shares it. */
+  entry: ManagedFieldsEntry | undefined = undefined;
 
   constructor(member: boolean, children: ReadonlyMap<string, FieldSet>) {
     this.member = member;

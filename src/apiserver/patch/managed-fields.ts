@@ -142,6 +142,8 @@ function entryOf(each: Manager): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource, time, fields, read } = each;
   if (read && read.fields === fields && read.entry.time === time && read.entry.manager === manager)
     return read.entry;
+  const last = fields.entry;
+  if (last !== undefined && isOf(last, each)) return last;
   const fieldsV1 = formatFields(fields);
   known.set(fieldsV1, fields);
   const entry: ManagedFieldsEntry = {
@@ -153,7 +155,18 @@ function entryOf(each: Manager): ManagedFieldsEntry {
   };
   if (subresource) entry.subresource = subresource;
   if (time) entry.time = time;
+  fields.entry = entry;
   return entry;
+}
+
+function isOf(entry: ManagedFieldsEntry, each: Manager): boolean {
+  return (
+    entry.manager === each.manager &&
+    entry.operation === each.operation &&
+    entry.apiVersion === each.apiVersion &&
+    (entry.subresource ?? '') === each.subresource &&
+    entry.time === each.time
+  );
 }
 
 /** An entry as JSON. Many objects have the same fields, whose text is made only once. */

@@ -3,9 +3,10 @@
 import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 export function applyMergePatch(document: Json | undefined, patch: Json): Json {
-  if (!isJsonObject(patch)) return copyJson(patch);
+  if (!isJsonObject(patch) || typeof (patch.toJSON as unknown) === 'function') return copyJson(patch);
   const result: JsonObject = isJsonObject(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined) continue;
     if (value === null) delete result[key];
     else result[key] = applyMergePatch(result[key], value);
   }

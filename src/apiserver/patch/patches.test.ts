@@ -64,6 +64,16 @@ for (const [name, patch, reason] of jsonRefusals) {
     ));
 }
 
+test('merge patches take values of this process as JSON would: dates as text, undefined as absent', () => {
+  const patch = { when: new Date(0), gone: undefined, data: { toJSON: 'a name like any other' } };
+  const document = { gone: 1, data: { kept: 'x' } };
+  assert.deepEqual(applyMergePatch(document, patch as never), {
+    gone: 1,
+    when: '1970-01-01T00:00:00.000Z',
+    data: { kept: 'x', toJSON: 'a name like any other' },
+  });
+});
+
 test('merge patches follow RFC 7386', () => {
   const cases: [Json, Json, Json][] = [
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
