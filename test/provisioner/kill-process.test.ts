@@ -141,8 +141,8 @@ test('[PROV-5] [SIDE-5] the process killed with -9 at each moment leaves one vol
   const world = await machine(t);
   const { rig, kube, driver, claims, volumes, ledger } = world;
   const argv = ['--retry-interval-start=20ms', '--leader-election', '--leader-election-namespace=default'];
-  // The dead leader's lease is waited for; short, so that the test is too.
-  argv.push('--leader-election-lease-duration=500ms', '--leader-election-renew-deadline=300ms');
+  // The dead leader's lease is waited for; short, so that the test is too, and not so short that a busy machine ends it.
+  argv.push('--leader-election-lease-duration=1s', '--leader-election-renew-deadline=900ms');
   argv.push('--leader-election-retry-period=50ms');
   let provisioner = rig.spawn('provisioner', argv);
   for (const [index, moment] of moments.entries()) {
