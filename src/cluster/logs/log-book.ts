@@ -3,6 +3,7 @@
 
 import { type LogLine, logTo } from '../../runtime/log.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
+import { oncePerLevel } from './once-per-level.ts';
 
 /** What is told only from here up is for whoever debugs a part itself, and costs too much to keep always. */
 const VERBOSITY = 2;
@@ -56,7 +57,7 @@ export function bothLogs(first: Log, second: Log): Log {
       first.error(message, error, fields);
       second.error(message, error, fields);
     },
-    v(level) {
+    v: oncePerLevel((level) => {
       const [one, other] = [first.v(level), second.v(level)];
       if (!other.enabled) return one;
       if (!one.enabled) return other;
@@ -67,7 +68,7 @@ export function bothLogs(first: Log, second: Log): Log {
           other.info(message, fields);
         },
       };
-    },
+    }),
     with: (fields) => bothLogs(first.with(fields), second.with(fields)),
   };
 }

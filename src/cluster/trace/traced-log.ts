@@ -2,6 +2,7 @@
 // it works on and the time it waits.
 
 import type { Log, LogFields } from '../../runtime/ports.ts';
+import { oncePerLevel } from '../logs/once-per-level.ts';
 import type { TraceBook } from './trace-book.ts';
 import { attachmentToken, claimToken, podToken, type Token, volumeToken } from './trace-entry.ts';
 
@@ -28,7 +29,7 @@ export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields
       note(error, fields);
       log.error(message, error, fields);
     },
-    v(level) {
+    v: oncePerLevel((level) => {
       const verbose = log.v(level);
       return {
         enabled: verbose.enabled,
@@ -37,7 +38,7 @@ export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields
           verbose.info(message, fields);
         },
       };
-    },
+    }),
     with: (fields) => tracedLog(log.with(fields), by, book, { ...base, ...fields }),
   };
 }

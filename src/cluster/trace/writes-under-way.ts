@@ -1,7 +1,7 @@
 // Who is writing what at this moment. Components of the cluster get their client through here, so that a change that
 // the server commits can be told by whose request it was.
 
-import type { KubeObject, ObjectName, Resource } from '../../api/object.ts';
+import type { ObjectName, Resource } from '../../api/object.ts';
 import type { Discovery, KubeClient } from '../../runtime/kube.ts';
 
 type Client = KubeClient & Discovery;
@@ -19,7 +19,8 @@ export class WritesUnderWay {
 
   /** A client whose writes are known as `component`'s. */
   clientOf(component: string, client: Client): Client {
-    const during = async <T>(
+    /** Each write of every component comes through here: no promise is added to what the caller waits for. */
+    const during = <T>(
       resource: Resource,
       name: Partial<ObjectName>,
       write: () => Promise<T>,
@@ -28,22 +29,26 @@ export class WritesUnderWay {
       const writers = this.#writers.get(key);
       if (writers === undefined) this.#writers.set(key, [component]);
       else writers.push(component);
+      const end = (): void => this.#end(key, component);
       try {
-        return await write();
-      } finally {
-        this.#end(key, component);
+        const writing = write();
+        writing.then(end, end);
+        return writing;
+      } catch (error) {
+        end();
+        throw error;
       }
     };
     return {
       ...client,
-      create: <T extends KubeObject>(...args: Parameters<typeof client.create<T>>) =>
-        during(args[0], args[1].metadata, () => client.create(...args)),
-      update: <T extends KubeObject>(...args: Parameters<typeof client.update<T>>) =>
-        during(args[0], args[1].metadata, () => client.update(...args)),
-      patch: <T extends KubeObject>(...args: Parameters<typeof client.patch<T>>) =>
-        during(args[0], args[1], () => client.patch(...args)),
-      delete: <T extends KubeObject>(...args: Parameters<typeof client.delete<T>>) =>
-        during(args[0], args[1], () => client.delete(...args)),
+      create: (resource, object, options) =>
+        during(resource, object.metadata, () => client.create(resource, object, options)),
+      update: (resource, object, options) =>
+        during(resource, object.metadata, () => client.update(resource, object, options)),
+      patch: (resource, name, patch, options) =>
+        during(resource, name, () => client.patch(resource, name, patch, options)),
+      delete: (resource, name, options) =>
+        during(resource, name, () => client.delete(resource, name, options)),
       createSubresource: <R>(...args: Parameters<typeof client.createSubresource<R>>) =>
         during(args[0], args[1], () => client.createSubresource<R>(...args)),
     };
