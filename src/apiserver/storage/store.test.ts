@@ -9,6 +9,7 @@ import type { KubeObject } from '../../api/object.ts';
 import { realClock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/virtual-clock.ts';
 import { type Change, defaultHistoryLimits, type HistoryLimits } from './history.ts';
 import { type Journal, RetryableCommitError } from './journal.ts';
 import { openSqliteJournal } from './sqlite-journal.ts';
@@ -122,6 +123,32 @@ describe('the store in memory', () => {
     );
     for (const key of model) void remove(store, key);
     assert.deepEqual(keys(store), []);
+  });
+
+  it('tells who follows one object of that object alone, and nobody who has gone', () => {
+    const store = storeWith();
+    const told: string[] = [];
+    const follow = (name: string, onlyKey?: string) =>
+      store.subscribe('configmaps', ({ key }) => told.push(`${name} ${key}`), onlyKey);
+    follow('all');
+    const unfollow = follow('a', 'a');
+    follow('other a', 'a');
+    for (const key of ['a', 'b']) void put(store, key);
+    unfollow();
+    void put(store, 'a');
+    assert.deepEqual(told, ['all a', 'a a', 'other a a', 'all b', 'all a', 'other a a']);
+  });
+
+  it('keeps in writing only what somebody may still ask for', async () => {
+    const store = storeWith();
+    const first = await put(store, 'a', 1);
+    const { bytes } = first;
+    assert.equal(first.bytes, bytes, 'the newest keeps its bytes');
+    const second = await put(store, 'a', 2);
+    assert.ok(first.isSettled && !second.isSettled);
+    assert.notEqual(first.bytes, bytes, 'one that was replaced does not');
+    assert.deepEqual(JSON.parse(first.bytes.toString()), first.object);
+    assert.equal(second.text, second.bytes.toString());
   });
 
   it('selects a namespace without its neighbours', () => {
@@ -259,6 +286,33 @@ describe('the store on disk', () => {
     assert.ok(results.every((each) => each.status === 'rejected' && each.reason instanceof CommitError));
     assert.deepEqual(keys(store), ['a']);
     assert.match(store.failure?.message ?? '', /sync failed/);
+    await store.close();
+  });
+
+  it('waits for company only after a crowd', async () => {
+    const clock = new VirtualClock();
+    const commits: { atMs: number; writes: number }[] = [];
+    const journal: Journal = {
+      revision: 1,
+      load: () => [],
+      async commit(batch) {
+        commits.push({ atMs: clock.monotonicMs(), writes: batch.length });
+      },
+      close() {},
+    };
+    const options = { clock, log: quiet, history: defaultHistoryLimits, freeze: true, journal };
+    const store = new Store(options);
+    const writes = (...keys: string[]) => Promise.all(keys.map((key) => put(store, key)));
+    await clock.runUntil(writes('a'), 1_000);
+    await clock.runUntil(writes('a', 'b', 'c'), 1_000);
+    await clock.runUntil(writes('a'), 1_000);
+    await clock.runUntil(writes('a'), 1_000);
+    assert.deepEqual(commits, [
+      { atMs: 0, writes: 1 },
+      { atMs: 0, writes: 3 },
+      { atMs: 2, writes: 1 },
+      { atMs: 2, writes: 1 },
+    ]);
     await store.close();
   });
 

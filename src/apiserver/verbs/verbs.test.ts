@@ -554,3 +554,19 @@ test('a CRD serves its kind once established, in all its versions, and takes its
   await client.create(customResourceDefinitions, widgetDefinition as never);
   assert.deepEqual((await client.list(widgets)).items, []);
 });
+
+test('what a write leaves as it was is the stored part itself, also when all of it was sent', async (t) => {
+  const client = await admin(t);
+  const first = await client.create(persistentVolumeClaims, claim('c', { labels: { a: '1' } }));
+  const sent = structuredClone(first);
+  sent.metadata.annotations = { b: '2' };
+  const second = await client.update(persistentVolumeClaims, sent);
+  assert.notEqual(second.metadata.resourceVersion, first.metadata.resourceVersion);
+  assert.equal(second.spec, first.spec);
+  assert.equal(second.status, first.status);
+  assert.equal(second.metadata.labels, first.metadata.labels);
+  const grown = { ...second.spec, resources: { requests: { storage: '2Gi' } } };
+  await assert.rejects(client.update(persistentVolumeClaims, { ...second, spec: grown }), KubeError);
+  const again = structuredClone(second);
+  assert.equal(await client.update(persistentVolumeClaims, again), second, 'nothing changed, nothing stored');
+});
