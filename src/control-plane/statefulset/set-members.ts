@@ -38,9 +38,19 @@ export function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal:
  * Names the pod template as it is now. Two templates that say the same have the same name, in whatever order they say
  * it, or an untouched set would restart its pods.
  */
-export function revisionOf(set: StatefulSet): string {
-  return `${set.metadata.name}-${hash('sha256', canonicalJson(set.spec?.template)).slice(0, 10)}`;
+export function revisionOf({ metadata: { name }, spec }: StatefulSet): string {
+  const template = spec?.template ?? NO_TEMPLATE;
+  let digest = digests.get(template);
+  if (digest === undefined) {
+    digest = hash('sha256', canonicalJson(spec?.template)).slice(0, 10);
+    digests.set(template, digest);
+  }
+  return `${name}-${digest}`;
 }
+
+const NO_TEMPLATE = {};
+/** Of templates that were asked for before: objects are never changed, and a run asks several times. */
+const digests = new WeakMap<object, string>();
 
 export function podFor(set: StatefulSet, ordinal: number): Draft<Pod> {
   const name = podNameOf(set, ordinal);

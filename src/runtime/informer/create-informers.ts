@@ -58,14 +58,7 @@ export function createInformers(ports: InformerPorts): Informers {
 
 /** Functions have no text that identifies them: `trim` is compared on its own, by identity. */
 function identityOf<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T>): string {
-  return JSON.stringify([
-    resource.group,
-    resource.version,
-    resource.plural,
-    options.namespace ?? null,
-    options.labelSelector ?? null,
-    options.fieldSelector ?? null,
-    options.resyncMs ?? 0,
-    options.optional ?? false,
-  ]);
+  const { group, version, plural } = resource;
+  const { namespace = '', labelSelector = '', fieldSelector = '', resyncMs = 0, optional = false } = options;
+  return `${group}\n${version}\n${plural}\n${namespace}\n${labelSelector}\n${fieldSelector}\n${resyncMs}\n${optional}`;
 }
