@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PersistentVolumeClaim } from '../../api/kinds.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { KubeError } from '../../runtime/kube-error.ts';
+import { silentLog } from '../../runtime/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { createClaimWatches } from './claim-watches.ts';
+
+const claim = { metadata: { name: 'data', namespace: 'ns' } } as PersistentVolumeClaim;
+
+/** With an API server that refuses, so that one request is all that following begins with. */
+function world() {
+  const clock = new VirtualClock();
+  const asked: string[] = [];
+  const kube = {
+    async list(_resource: unknown, { fieldSelector }: { fieldSelector: string }) {
+      asked.push(fieldSelector);
+      throw new KubeError({ code: 403, reason: 'Forbidden', message: 'no' });
+    },
+  } as unknown as KubeClient;
+  const claims = createClaimWatches({
+    kube,
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    changed: () => {},
+  });
+  return { clock, asked, claims };
+}
+
+describe('claim watches', () => {
+  it('asks for nothing while a pod that has read its claim is new, and keeps nothing of one that is gone', async () => {
+    const { clock, asked, claims } = world();
+    for (let life = 0; life < 100; life += 1) {
+      claims.follow('ns/data', `pod-${life}`, claim);
+      assert.equal(claims.get('ns/data'), claim);
+      await clock.advance(100);
+      claims.release(`pod-${life}`);
+    }
+    assert.equal(claims.get('ns/data'), undefined);
+    assert.equal(clock.pendingTimers, 0);
+    await clock.advance(60_000);
+    assert.deepEqual(asked, []);
+  });
+
+  it('follows the claim of a pod that stays', async () => {
+    const { clock, asked, claims } = world();
+    claims.follow('ns/data', 'pod', claim);
+    await clock.advance(10_000);
+    assert.deepEqual(asked, ['metadata.name=data']);
+    claims.stopAll();
+  });
+
+  it('follows at once a claim that a pod waits for, also one that another pod has read', async () => {
+    const { clock, asked, claims } = world();
+    claims.follow('ns/data', 'pod', claim);
+    claims.follow('ns/data', 'another', undefined);
+    await clock.settle();
+    assert.deepEqual(asked, ['metadata.name=data']);
+    claims.stopAll();
+    assert.equal(clock.pendingTimers, 0);
+  });
+});
