@@ -18,6 +18,7 @@ import type { UnrecordedVolume } from './unrecorded-volumes.ts';
 import { createFailure } from './volume-calls.ts';
 
 interface Repeat {
+  claimUid: string;
   volumeName: string;
   request: SecretlessRequest;
   secrets: CsiSecrets | undefined;
@@ -133,7 +134,7 @@ export async function followOrphan(
   const waitMs = work.gate.waitMs(claimUid, 'orphan');
   if (waitMs > 0) return requeueAfter(waitMs, 'it failed before');
   if (!(await isRecorded(work, plan.volumeName, claimUid, signal))) {
-    const repeat = { volumeName: plan.volumeName, request, secrets, same: true };
+    const repeat = { claimUid, volumeName: plan.volumeName, request, secrets, same: true };
     const ending = await findAndDelete(work, repeat, signal);
     if (ending.kind === 'uncertain') {
       work.log.warn('A volume may be left of a claim that is gone, will try again', {
@@ -211,6 +212,10 @@ async function findAndDelete(work: ClaimWork, repeat: Repeat, signal: AbortSigna
     return { kind: 'uncertain', why: 'the driver answered without a volume ID, asking again' };
   const owner = work.made.ownerOf(volume.volumeId, repeat.volumeName);
   if (owner !== undefined) return { kind: 'certain', how: `the driver answered with the volume of ${owner}` };
+  // Once more: a record that a process before this one sent may have arrived during the call.
+  if (await isRecorded(work, repeat.volumeName, repeat.claimUid, signal)) {
+    return { kind: 'certain', how: 'it is recorded after all' };
+  }
   try {
     await work.calls.delete(volume.volumeId, repeat.secrets, signal);
   } catch (error) {
@@ -228,16 +233,17 @@ async function repeatOf(
   claim: PersistentVolumeClaim,
   { storageClass, digest, signal }: Pick<FollowOptions, 'storageClass' | 'digest' | 'signal'>,
 ): Promise<Repeat> {
-  const remembered = work.unrecorded.of(keyOf(claim), claim.metadata.uid);
+  const claimUid = claim.metadata.uid;
+  const remembered = work.unrecorded.of(keyOf(claim), claimUid);
   if (remembered) {
     const { plan, request, secrets } = remembered;
-    return { volumeName: plan.volumeName, request, secrets, same: true };
+    return { claimUid, volumeName: plan.volumeName, request, secrets, same: true };
   }
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
   const planned = await work.planner.plan(claim, storageClass, { signal });
   if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
   const { plan } = planned;
-  const common = { volumeName: plan.volumeName, request: createVolumeRequest(plan) };
+  const common = { claimUid, volumeName: plan.volumeName, request: createVolumeRequest(plan) };
   try {
     const secrets = await provisionerSecrets(work, plan, signal);
     return { ...common, secrets, same: digest === plan.digest };
