@@ -29,16 +29,19 @@ export function csiClient<S extends DescService, T extends CsiTransport>(
   defaults: { timeoutMs: number },
 ): CsiClient<S, T> {
   const methods: Record<string, unknown> = {};
+  const options = (given?: Partial<CsiCallOptions>): CsiCallOptions => ({ ...defaults, ...given });
   for (const method of service.methods) {
-    const options = (given?: Partial<CsiCallOptions>): CsiCallOptions => ({ ...defaults, ...given });
+    // Functions with a name: V8 gives an object to which nameless ones are assigned a hidden class of its own.
     if (method.methodKind === 'unary') {
       const unary = method as DescMethodUnary;
-      methods[method.localName] = (request: MessageInitShape<DescMessage>, given?: Partial<CsiCallOptions>) =>
+      const call = (request: MessageInitShape<DescMessage>, given?: Partial<CsiCallOptions>) =>
         transport.call(unary, request, options(given));
+      methods[method.localName] = call;
     } else if (method.methodKind === 'server_streaming' && streams(transport)) {
       const streaming = method as DescMethodServerStreaming;
-      methods[method.localName] = (request: MessageInitShape<DescMessage>, given?: Partial<CsiCallOptions>) =>
+      const stream = (request: MessageInitShape<DescMessage>, given?: Partial<CsiCallOptions>) =>
         transport.stream(streaming, request, options(given));
+      methods[method.localName] = stream;
     }
   }
   // The keys of S['method'] are the local names of its methods, by how descriptors are generated.

@@ -59,19 +59,19 @@ export class SimProcess {
     const guarded: Record<string, unknown> = {};
     for (const key of Object.keys(port) as (keyof T & string)[]) {
       const value = port[key];
-      if (typeof value !== 'function') {
-        guarded[key] = value;
-        continue;
-      }
-      guarded[key] = (...args: unknown[]) => {
-        if (!this.alive) return never();
-        const result: unknown = value.apply(port, args);
-        return result instanceof Promise
-          ? result.then((answer: unknown) => (this.alive ? answer : never()))
-          : result;
-      };
+      guarded[key] = typeof value === 'function' ? this.#cutMethod(port, value as never) : value;
     }
     return guarded as T;
+  }
+
+  #cutMethod(port: object, method: (...args: unknown[]) => unknown): unknown {
+    return (...args: unknown[]) => {
+      if (!this.alive) return never();
+      const result = method.apply(port, args);
+      return result instanceof Promise
+        ? result.then((answer: unknown) => (this.alive ? answer : never()))
+        : result;
+    };
   }
 }
 
