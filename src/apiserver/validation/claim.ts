@@ -127,7 +127,7 @@ function checkSpecChange(checks: Checks, next: LooseMap, before: LooseMap, curre
     if (requests && (bound || sameSize(nextSize, beforeSize))) delete requests.storage;
     return copy;
   };
-  if (!deepEqual(masked(next), masked(before))) checks.add(forbidden('spec', CHANGEABLE));
+  if (next !== before && !deepEqual(masked(next), masked(before))) checks.add(forbidden('spec', CHANGEABLE));
   if (nextSize !== undefined && beforeSize !== undefined && compareQuantities(nextSize, beforeSize) < 0) {
     const capacity = mapOf(current.status?.capacity)?.storage;
     if (compareQuantities(nextSize, isQuantity(capacity) ? String(capacity) : '0') <= 0) {

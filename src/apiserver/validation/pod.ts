@@ -195,7 +195,7 @@ const UPDATABLE =
 
 export function validatePodUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
   const checks = new Checks();
-  if (subresource === 'status') return checks.errors;
+  if (subresource === 'status' || next.spec === current.spec) return checks.errors;
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
   if (subresource === 'binding') {
     if (before.nodeName && before.nodeName !== after.nodeName) {

@@ -134,7 +134,7 @@ function checkNodeAffinity(checks: Checks, spec: LooseMap): void {
 
 export function validateVolumeUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
   const checks = new Checks();
-  if (subresource === 'status') return checks.errors;
+  if (subresource === 'status' || next.spec === current.spec) return checks.errors;
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
   const sourceOf = (spec: LooseMap): unknown => {
     const fields = sourcesOf(spec).map((field) => [field, withoutExpandSecrets(mapOf(spec[field]) ?? {})]);
