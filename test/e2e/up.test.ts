@@ -27,6 +27,7 @@ async function nothingLeft(up: UpProcess): Promise<void> {
     await up.kubectl('wait', kind, '--all', '--for=delete', '--timeout=45s');
   }
   assert.deepEqual(mountsBelow(up.dataDir), []);
+  assert.doesNotMatch(up.output().stderr, /Warning/, 'Node has nothing to warn of');
 }
 
 describe('two nodes', { skip }, () => {

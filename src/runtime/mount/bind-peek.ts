@@ -18,10 +18,13 @@ const EXDEV = 18;
 
 /** Undefined for paths that have no name of their own, and where the kernel (before 5.6) or a sandbox refuses. */
 export function bindPeek(koffi: typeof import('koffi').default): (path: string) => Peeked | undefined {
-  const openat2 = koffi
-    .load(null)
-    // Variadic in C; whole numbers and pointers are passed alike.
-    .func('long syscall(long number, long directory, const char *path, void *how, long size)');
+  const libc = koffi.load(null);
+  // Variadic in C; whole numbers and pointers are passed alike.
+  const openat2 = libc.func(
+    'long syscall(long number, long directory, const char *path, void *how, long size)',
+  );
+  // Not Node's: in a thread Node warns of every descriptor that it closes and has not opened.
+  const close = libc.func('int close(int descriptor)');
   const how = Buffer.alloc(HOW_BYTES);
   how.writeBigUInt64LE(BigInt(O_PATH | O_CLOEXEC | constants.O_NOFOLLOW), 0);
   how.writeBigUInt64LE(RESOLVE_NO_XDEV, 16);
@@ -37,7 +40,7 @@ export function bindPeek(koffi: typeof import('koffi').default): (path: string) 
     try {
       const opened = Number(openat2(SYS_OPENAT2, above, name, how, HOW_BYTES));
       if (opened >= 0) {
-        closeSync(opened);
+        close(opened);
         return 'plain';
       }
       const errno = koffi.errno();
