@@ -1,4 +1,4 @@
-// When a claim may be tried again. The loop's own backoff is not enough: each attempt writes the claim (the intent
+// When a claim may be tried again. The loop's own backoff is not enough: an attempt may write the claim (the intent
 // comes and goes), and each write wakes the claim. What the user changed meanwhile opens the gate at once.
 
 import { type BackoffPolicy, backoffDelayMs } from '../../../runtime/backoff.ts';

@@ -1,6 +1,6 @@
 // The requests of this process that may have left a volume which nothing records yet, word for word as the driver saw
-// them. The intent on the claim is what survives a crash; this is what helps while there was none: a request can be
-// repeated exactly although its class, its Secret or even its claim is gone meanwhile.
+// them. The intent, in the ledger or on the claim, is what survives a crash; this is what helps while there was none: a
+// request can be repeated exactly although its class, its Secret or even its claim is gone meanwhile.
 
 import type { CsiSecrets } from '../../../csi/credentials.ts';
 import type { SecretlessRequest } from '../planning/create-volume-request.ts';
