@@ -2,11 +2,10 @@
 
 import { Worker } from 'node:worker_threads';
 import { threadEnvironment } from '../runtime/thread-environment.ts';
-import { garbageCollector } from './collect-garbage.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './history.ts';
 import type { DriverShape } from './plan.ts';
-import { type SimulateOptions, simulate } from './simulate.ts';
+import { simulate } from './simulate.ts';
 import type { StartImage } from './start-image.ts';
 
 export interface SeedRange {
@@ -29,17 +28,11 @@ export interface SeedResult {
 export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
   const { from, to, step, faults, driver } = range;
   const options = { start, faults: new Set(faults), ...(driver && { driver }) };
-  const collectGarbage = garbageCollector();
   for (let seed = from; seed <= to; seed += step) {
-    yield await seedResult(seed, options);
-    collectGarbage();
+    const { violations, virtualMs, entries } = await simulate(seed, options);
+    const calls = entries.filter(({ kind }) => kind === 'call').length;
+    yield { seed, violation: violations[0], virtualMs, calls };
   }
-}
-
-async function seedResult(seed: number, options: SimulateOptions): Promise<SeedResult> {
-  const { violations, virtualMs, entries } = await simulate(seed, options);
-  const calls = entries.filter(({ kind }) => kind === 'call').length;
-  return { seed, violation: violations[0], virtualMs, calls };
 }
 
 /** In as many threads as there are jobs; results come in no order. Leaving the loop ends the threads. */
