@@ -219,10 +219,13 @@ describe('the ledger of intents', () => {
         const fates: Fate[] = ['lost before', 'lost after', 'late'];
         server.latencyMs = () => 1 + random.int(30);
         server.fate = () => (random.next() < 0.25 ? (fates[random.int(3)] as Fate) : 'done');
+        const lost: string[] = [];
         /** Those that a driver may be asked for, until somebody knows the end. */
         const standing = new Set<string>();
+        /** Of two that run at once, one can take for left what the other is about to begin. Leader election excludes that. */
+        const ended = new Set<string>();
         server.onStored = () => {
-          for (const uid of standing) assert.ok(server.uids.includes(uid), `${uid} was lost`);
+          for (const uid of standing) if (!server.uids.includes(uid)) lost.push(uid);
         };
         type Term = ReturnType<typeof ledgerOn>;
         const terms: Term[] = [];
@@ -237,14 +240,16 @@ describe('the ledger of intents', () => {
         const over = ({ ledger, signal }: Term, uid: string): void => {
           if (signal.aborted) return;
           standing.delete(uid);
+          ended.add(uid);
           ledger.end(uid);
         };
         const begin = async (term: Term, uid: string): Promise<void> => {
           await term.opened;
           if (!(await term.ledger.begin(intent(uid), term.signal)) || term.signal.aborted) return;
+          if (ended.has(uid)) return;
           begun++;
           standing.add(uid);
-          assert.ok(server.uids.includes(uid), `${uid} was never written`);
+          if (!server.uids.includes(uid)) lost.push(uid);
           clock.setTimeout(() => over(term, uid), random.int(300));
         };
         start();
@@ -263,6 +268,7 @@ describe('the ledger of intents', () => {
         (terms[0] as Term).stop.abort(new Error('and handed over'));
         start();
         await clock.advance(60_000);
+        assert.deepEqual(lost, []);
         assert.deepEqual([[...standing], server.uids], [[], []], 'everything comes to an end');
       }),
       { numRuns: 80 },
