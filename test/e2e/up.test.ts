@@ -113,13 +113,13 @@ describe('two nodes', { skip }, () => {
 
   it('[TOP-8] a claim of a delayed class waits for its pod, and is then made where the pod runs', async () => {
     await up.apply(JSON.stringify(claimOf('late', { class: 'hostpath-delayed' })));
-    for (let reason = ''; reason !== 'WaitForFirstConsumer'; ) {
-      reason = await up.kubectl(
+    for (let reasons = ''; !reasons.includes('WaitForFirstConsumer'); ) {
+      reasons = await up.kubectl(
         'get',
         'events',
         '--field-selector=involvedObject.name=late',
         '-o',
-        'jsonpath={.items[0].reason}',
+        'jsonpath={.items[*].reason}',
       );
     }
     assert.equal((await up.get('pvc', 'late')).status.phase, 'Pending');
