@@ -1,7 +1,8 @@
 // Tells the cluster which drivers this node has: the Node's annotation and labels, CSINode, and CSINodeInfo where its
 // CRD is installed. Writes one driver at a time and again on conflict, so that no entry of another driver is lost.
 
-import { type CSINodeInfo, csiNodeInfos, csiNodes, nodes } from '../../api/kinds.ts';
+import { type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
+import type { OwnerReference } from '../../api/object.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
@@ -53,26 +54,29 @@ export function createNodeInfoWriter(ports: {
     }
   }
 
+  /** Says who owns what else is written of the driver. */
   async function writeNode(
     driver: string,
     facts: DriverFacts | undefined,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<OwnerReference> {
+    let node: Node | undefined;
     await retrying(signal, async () => {
-      const node = await kube.get(nodes, { name: nodeName }, { signal });
+      node = await kube.get(nodes, { name: nodeName }, { signal });
       const patch = nodePatch(node, driver, facts);
       if (patch) await kube.patch(nodes, { name: nodeName }, patch, { type: 'merge', signal });
       return true;
     });
+    return nodeOwner(node as Node);
   }
 
   async function writeCSINode(
     driver: string,
     facts: DriverFacts | undefined,
+    owner: OwnerReference,
     signal: AbortSignal,
   ): Promise<void> {
     await retrying(signal, async () => {
-      const owner = nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }));
       const current = await kube.get(csiNodes, { name: nodeName }, { signal }).catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;
@@ -136,13 +140,14 @@ export function createNodeInfoWriter(ports: {
   return {
     install: (facts, signal) =>
       inTurn(async () => {
-        await writeNode(facts.name, facts, signal);
-        await writeCSINode(facts.name, facts, signal);
+        const owner = await writeNode(facts.name, facts, signal);
+        await writeCSINode(facts.name, facts, owner, signal);
         queueNodeInfo(facts.name, facts);
       }),
     uninstall: (driver, signal) =>
       inTurn(async () => {
-        await writeCSINode(driver, undefined, signal);
+        const owner = nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }));
+        await writeCSINode(driver, undefined, owner, signal);
         await writeNode(driver, undefined, signal);
         queueNodeInfo(driver, undefined);
       }),
