@@ -9,13 +9,13 @@ import type { Kind } from './kind.ts';
 import type { Reader, User } from './pipeline.ts';
 import type { Plan } from './storage/store.ts';
 import type { Version } from './storage/version.ts';
+import { timestamp } from './timestamp.ts';
 import { deleteAuthorized } from './verbs/delete.ts';
 import { isFinished } from './verbs/deletion.ts';
 import { jsonEqual } from './verbs/json-equal.ts';
 import { storageTypeOf } from './verbs/presentation.ts';
 import type { Machine } from './verbs/request.ts';
 import { notFound } from './verbs/status.ts';
-import { timestamp } from './verbs/timestamp.ts';
 
 const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 const TYPE = storageTypeOf(customResourceDefinitions);

@@ -3,7 +3,7 @@
 
 import { apiVersionOf, type KubeObject, type ManagedFieldsEntry } from '../../api/object.ts';
 import type { Kind, Subresource } from '../kind.ts';
-import { timestamp } from '../verbs/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 import { changesBetween } from './changes-between.ts';
 import {
   difference,

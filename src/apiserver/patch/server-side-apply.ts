@@ -4,8 +4,8 @@
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import { timestamp } from '../timestamp.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';
-import { timestamp } from '../verbs/timestamp.ts';
 import { changesBetween, OWNED_METADATA } from './changes-between.ts';
 import {
   difference,

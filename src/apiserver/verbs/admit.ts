@@ -4,11 +4,11 @@
 import type { KubeObject } from '../../api/object.ts';
 import type { FieldError } from '../kind.ts';
 import type { AdmissionRequest } from '../pipeline.ts';
+import { timestamp } from '../timestamp.ts';
 import { validateMetadata } from '../validation/metadata.ts';
 import type { Machine, WriteRequest } from './request.ts';
 import { shareUnchanged } from './share-unchanged.ts';
 import { invalid } from './status.ts';
-import { timestamp } from './timestamp.ts';
 
 export interface Admission {
   operation: AdmissionRequest['operation'];

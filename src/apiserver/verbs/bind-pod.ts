@@ -3,10 +3,10 @@
 import type { KubeObject } from '../../api/object.ts';
 import type { Plan } from '../storage/store.ts';
 import type { Version } from '../storage/version.ts';
+import { timestamp } from '../timestamp.ts';
 import { admissionRequest } from './admit.ts';
 import { authorize, isObject, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
 import { badRequest, conflict, invalid, notFound, successStatus } from './status.ts';
-import { timestamp } from './timestamp.ts';
 import { writeUpdate } from './update.ts';
 
 type Pod = KubeObject & {

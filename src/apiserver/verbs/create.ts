@@ -4,12 +4,12 @@ import type { KubeObject } from '../../api/object.ts';
 import { isAlreadyExists } from '../../runtime/kube-error.ts';
 import { trackManagedFields } from '../patch/managed-fields.ts';
 import { Version } from '../storage/version.ts';
+import { timestamp } from '../timestamp.ts';
 import { admitCreate } from './admit.ts';
 import { decodeObject } from './decode-object.ts';
 import { present, storageTypeOf, toStored } from './presentation.ts';
 import { authorize, copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from './request.ts';
 import { alreadyExists, badRequest, nameCollisions } from './status.ts';
-import { timestamp } from './timestamp.ts';
 
 /** Kubernetes cuts the base so that the whole name still fits a label. */
 const MAX_GENERATED_BASE = 58;

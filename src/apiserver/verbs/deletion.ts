@@ -3,8 +3,8 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
+import { timestamp } from '../timestamp.ts';
 import { jsonEqual } from './json-equal.ts';
-import { timestamp } from './timestamp.ts';
 
 export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
