@@ -17,8 +17,12 @@ export const clusterControllers: readonly ClusterController[] = controllers.map(
 
 export const clusterSidecars: readonly ClusterSidecar[] = [
   {
-    kind: { ...provisionerSidecar, name: 'provisioner' },
-    suits: ({ controller }) => controller.has('CREATE_DELETE_VOLUME'),
+    kind: {
+      ...provisionerSidecar,
+      name: 'provisioner',
+      // On its own it tells the claims why there is no volume; here no class names such a driver.
+      suits: ({ controller }) => controller.has('CREATE_DELETE_VOLUME'),
+    },
   },
   // Also for drivers that do not attach: somebody must mark their attachments as done.
   { kind: { ...attacherSidecar, name: 'attacher' } },

@@ -10,7 +10,7 @@ import { createInformers } from '../runtime/informer/create-informers.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
-import { type Driver, identifyDriver } from '../sidecars/common/identify-driver.ts';
+import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
@@ -22,8 +22,6 @@ export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };
   /** Flags that differ from their defaults. */
   argv?: readonly string[];
-  /** Whether this driver needs it; every driver unless told. */
-  suits?(driver: Driver): boolean;
 }
 
 const NAMESPACE = 'kube-system';
@@ -48,7 +46,7 @@ export function sidecarsPart(
         const onChanged = (error: Error): void => stop.abort(error);
         const synced: Promise<void>[] = [];
         const running: Sidecar[] = sidecars
-          .filter(({ suits }) => suits === undefined || suits(identified))
+          .filter(({ kind }) => kind.suits?.(identified) ?? true)
           .map((sidecar) => {
             const { kind } = sidecar;
             const ports = partPorts(context, { name: kind.name, user: userOf(sidecar), signal: either });

@@ -14,9 +14,11 @@ import {
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
+import { memoryLog } from '../../runtime/log.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
+import { defineSidecar } from '../common/sidecar.ts';
 import { sidecarRig } from '../testing/sidecar-rig.ts';
-import { together } from './all-sidecars.ts';
+import { allSidecars, together } from './all-sidecars.ts';
 
 async function until<T extends KubeObject>(
   kube: KubeClient,
@@ -103,5 +105,30 @@ test('[SIDE-6] sidecars of every node and of the whole cluster are not put into 
   await rig.serve(new ScriptedDriver({ name: DRIVER }));
   const process = rig.spawn('sidecars', ['--leader-election', '--node-deployment']);
   assert.equal((await process.exit).code, 1);
-  assert.match(process.output(), /provisioner would work in every replica, attacher in one only/);
+  assert.match(process.output(), /provisioner.* would work in every replica, attacher.* in one only/);
+});
+
+test('[SIDE-6] a sidecar that does not suit the driver is left out, unless it was asked for by name', async () => {
+  const made: string[] = [];
+  const kind = (name: string, capability: 'CREATE_DELETE_SNAPSHOT' | 'CREATE_DELETE_VOLUME') =>
+    defineSidecar({
+      name,
+      flags: {},
+      leaseName: () => '',
+      eventSource: () => '',
+      suits: ({ controller }) => controller.has(capability),
+      create: () => {
+        made.push(name);
+        return { run: async () => {} };
+      },
+    });
+  const kinds = [kind('suiting', 'CREATE_DELETE_VOLUME'), kind('other', 'CREATE_DELETE_SNAPSHOT')];
+  const log = memoryLog();
+  const driver = { name: DRIVER, controller: new Set(['CREATE_DELETE_VOLUME']) };
+  for (const given of [[], ['controllers']]) {
+    const program = allSidecars({ kinds, values: {}, given: new Set(given) });
+    program.create({ driver, log } as never, () => ({}) as never);
+  }
+  assert.deepEqual(made, ['suiting', 'suiting', 'other']);
+  assert.match(JSON.stringify(log.lines), /left out.*other/);
 });

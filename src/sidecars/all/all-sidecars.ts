@@ -31,7 +31,15 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
     needsLease: leaderElection && needLease(members),
     leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
     create(ports, recorderFor) {
-      const sidecars = members.map(({ kind, flags }) => {
+      // One that was asked for by name refuses the driver itself, and says why.
+      const chosen = members.filter(
+        ({ kind }) => given.has('controllers') || (kind.suits?.(ports.driver) ?? true),
+      );
+      const leftOut = members.filter((member) => !chosen.includes(member)).map(({ kind }) => kind.name);
+      if (leftOut.length > 0) {
+        ports.log.info('The driver does not offer what these are for; left out', { sidecars: leftOut });
+      }
+      const sidecars = chosen.map(({ kind, flags }) => {
         const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
         const kube = hasOwnPace(kind, given) ? ports.kubeWith(paceOf(flags)) : ports.kube;
         return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);

@@ -54,6 +54,11 @@ export interface SidecarKind<T extends FlagTable = FlagTable> {
   leaseName(driver: DriverName): string;
   /** The `source.component` of its Events. */
   eventSource(driver: DriverName, identity: string): string;
+  /**
+   * Whether the driver offers what the sidecar is for; every driver unless told. Where all sidecars of a driver run
+   * together, those that do not suit it are left out.
+   */
+  suits?(driver: Driver): boolean;
   /** Replicas that each do their own part need no leader. */
   needsLease?(flags: SidecarFlags<T>): boolean;
   /** Throws a clear error when the driver cannot be served. */
