@@ -21,6 +21,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   'cluster-registrar': { group: 'Beside a driver', load: () => import('./cluster-registrar.ts') },
   sidecars: { group: 'Beside a driver', load: () => import('./sidecars.ts') },
   livenessprobe: { group: 'Beside a driver', load: () => import('./livenessprobe.ts') },
+  manifests: { group: 'Beside a driver', load: () => import('./manifests.ts') },
   apply: { group: 'Objects', load: () => import('./apply.ts') },
   get: { group: 'Objects', load: () => import('./get.ts') },
   describe: { group: 'Objects', load: () => import('./describe.ts') },

@@ -11,8 +11,12 @@ import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.
 import { defineCommand } from './command.ts';
 import { checkFlags, processContext } from './sidecar-command.ts';
 
-const kinds: readonly AnySidecarKind[] = [provisionerSidecar, attacherSidecar, clusterRegistrarSidecar];
-const names = kinds.map((kind) => kind.name);
+export const sidecarKinds: readonly AnySidecarKind[] = [
+  provisionerSidecar,
+  attacherSidecar,
+  clusterRegistrarSidecar,
+];
+const names = sidecarKinds.map((kind) => kind.name);
 
 const strings = stringsFlag({
   help: `Which sidecars to run, of ${names.join(', ')}`,
@@ -36,13 +40,13 @@ export const command = defineCommand({
         return chosen;
       },
     },
-    ...sharedFlags(kinds),
+    ...sharedFlags(sidecarKinds),
   },
   async run(context) {
     const { given } = context;
     const values = context.flags as unknown as CommonFlagValues & { controllers: readonly string[] };
     checkFlags(values);
-    const chosen = kinds.filter((kind) => values.controllers.includes(kind.name));
+    const chosen = sidecarKinds.filter((kind) => values.controllers.includes(kind.name));
     const program = allSidecars({ kinds: chosen, values: values as never, given });
     // Of the gates of a shared command line only those that were given have a value.
     const featureGates = Object.assign({ ReleaseLeaderElectionOnExit: true }, values.featureGates);

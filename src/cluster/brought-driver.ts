@@ -50,9 +50,7 @@ export async function identifyBroughtDriver(
         `add --nodes ${nodeAddresses.length}, or name fewer`,
     );
   }
-  const abilities = await asking(sockets.controller, options, (connection, call) =>
-    askDriver(connection, call),
-  );
+  const abilities = await askBroughtDriver(sockets.controller, options);
   const keys = await Promise.all(
     nodeAddresses.map(async (address) => {
       const info = await asking(address, options, (connection, call) =>
@@ -69,6 +67,12 @@ export async function identifyBroughtDriver(
     topologyKeys: [...new Set(keys.flat())],
   };
 }
+
+/** Who the driver at this socket is and what it can do. */
+export const askBroughtDriver = (
+  address: string,
+  options: { clock: Clock; signal: AbortSignal },
+): Promise<Driver> => asking(address, options, (connection, call) => askDriver(connection, call));
 
 /** The object a driver gets that brought none; one that is there already is left alone. */
 export function objectOfBroughtDriver({ name, abilities }: BroughtDriver): Draft<CSIDriver> {

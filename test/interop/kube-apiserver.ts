@@ -58,6 +58,8 @@ export async function startKubeApiserver(directory: string): Promise<KubeApiserv
     '--service-account-issuer=https://kubernetes.default.svc',
     `--token-auth-file=${join(directory, 'tokens.csv')}`,
     '--authorization-mode=Node,RBAC',
+    // As in every cluster that runs CSI drivers.
+    '--allow-privileged',
     '--service-cluster-ip-range=10.0.0.0/24',
     // Both count on controllers that are not here: one that makes accounts, one that takes taints off nodes.
     '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',

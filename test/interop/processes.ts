@@ -16,7 +16,8 @@ export interface Processes {
   start(program: Program, argv: readonly string[], env?: Record<string, string>): ChildProcess;
   /** What they all printed last. */
   output(): string;
-  stop(): Promise<void>;
+  /** Ends them, without warning unless told otherwise. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 export function processes(): Processes {
@@ -38,10 +39,10 @@ export function processes(): Processes {
       return child;
     },
     output: () => children.map(({ name, text }) => `--- ${name}\n${text}`).join('\n'),
-    async stop() {
+    async stop(signal = 'SIGKILL') {
       // The last first: nobody is left that misses what it stands on.
       for (const { child, ended } of children.splice(0).reverse()) {
-        child.kill('SIGKILL');
+        child.kill(signal);
         await ended;
       }
     },

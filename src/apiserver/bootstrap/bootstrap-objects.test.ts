@@ -206,6 +206,15 @@ test('published roles: one account for all sidecars, no secrets, names of their 
     'csi-provisioner-role-hostpath',
     'csi-attacher-role-hostpath',
   ]);
+  assert.deepEqual(names('RoleBinding'), [
+    'csi-provisioner-role-cfg-hostpath',
+    'csi-attacher-role-cfg-hostpath',
+  ]);
+  const roles = new Set([...names('ClusterRole'), ...names('Role')]);
+  assert.equal(roles.size, 4);
+  for (const each of objects as { roleRef?: { name: string } }[]) {
+    if (each.roleRef) assert(roles.has(each.roleRef.name), each.roleRef.name);
+  }
   assert.equal(JSON.stringify(objects).includes('secrets'), false);
   assert.equal(JSON.stringify(objects).includes('kube-system'), false);
 });

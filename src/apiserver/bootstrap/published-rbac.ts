@@ -36,13 +36,14 @@ export interface PublishedRbacOptions {
   secrets?: 'none' | 'everywhere' | { namespace: string };
   /** One account for all of them, as when they run in one process. */
   serviceAccount?: string;
-  /** Added to the names of cluster-wide bindings, so that several drivers can be deployed side by side. */
+  /** Added to the names of roles and bindings, so that several drivers can come and go side by side. */
   suffix?: string;
 }
 
 interface RbacObject extends Draft<KubeObject> {
   kind: string;
   subjects?: { kind: string; name: string; namespace?: string }[];
+  roleRef?: { apiGroup: string; kind: string; name: string };
 }
 
 const directory = new URL('../../../deploy/rbac/', import.meta.url);
@@ -77,20 +78,18 @@ export async function publishedRbac(options: PublishedRbacOptions = {}): Promise
     return given === FILE_SECRETS_NAMESPACE && typeof secrets === 'object' ? secrets.namespace : given;
   };
 
+  const own = (name: string) => (suffix ? `${name}-${suffix}` : name);
+
   const made = new Map<string, RbacObject>();
   for (const object of files.flat()) {
-    const { kind, metadata, subjects } = object;
-    const isAccount = kind === 'ServiceAccount';
-    const name = isAccount && serviceAccount ? serviceAccount : (metadata.name ?? '');
+    const { kind, metadata, subjects, roleRef } = object;
+    const given = metadata.name ?? '';
+    const name = kind === 'ServiceAccount' ? (serviceAccount ?? given) : own(given);
     const place = placeOf(metadata.namespace);
-    const isBinding = kind === 'ClusterRoleBinding';
     const placed: RbacObject = {
       ...object,
-      metadata: {
-        ...metadata,
-        name: isBinding && suffix ? `${name}-${suffix}` : name,
-        ...(place === undefined ? {} : { namespace: place }),
-      },
+      metadata: { ...metadata, name, ...(place === undefined ? {} : { namespace: place }) },
+      ...(roleRef && { roleRef: { ...roleRef, name: own(roleRef.name) } }),
     };
     if (subjects) {
       const kept = subjects.filter((subject) => accounts.has(subject.name));
@@ -98,7 +97,7 @@ export async function publishedRbac(options: PublishedRbacOptions = {}): Promise
       const moved = kept.map((subject) => ({ ...subject, name: serviceAccount ?? subject.name, namespace }));
       placed.subjects = serviceAccount ? moved.slice(0, 1) : moved;
     }
-    made.set(`${kind} ${place}/${placed.metadata.name}`, placed);
+    made.set(`${kind} ${place}/${name}`, placed);
   }
   return [...made.values()];
 }

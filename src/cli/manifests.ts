@@ -1,0 +1,231 @@
+// `berth manifests`: prints what a cluster needs to run a CSI driver, for `kubectl apply -f -`.
+
+import { stringify } from 'yaml';
+import { askBroughtDriver } from '../cluster/brought-driver.ts';
+import { socketPath } from '../csi/socket-path.ts';
+import { realClock } from '../runtime/clock.ts';
+import {
+  boolFlag,
+  choiceFlag,
+  flagOf,
+  InvalidValue,
+  intFlag,
+  mapFlag,
+  stringFlag,
+  stringsFlag,
+} from '../runtime/flags/flag.ts';
+import type { FlagValues } from '../runtime/flags/parse-flags.ts';
+import type { Driver } from '../sidecars/common/identify-driver.ts';
+import { defineCommand, UsageError } from './command.ts';
+import { accessObjects, csiDriverObjects } from './manifests/access.ts';
+import { commandLineProblem } from './manifests/check-command-lines.ts';
+import { controllerObjects } from './manifests/controller.ts';
+import { nodeObjects } from './manifests/node.ts';
+import { type Manifest, type Plan, problemOf } from './manifests/plan.ts';
+import { sidecarKinds } from './sidecars.ts';
+import { packageVersion } from './version.ts';
+
+/** In the order in which they are installed: nodes before the controller, which asks where volumes can be. */
+const PARTS = ['access', 'csidriver', 'node', 'controller'] as const;
+type Part = (typeof PARTS)[number];
+
+const BESIDE = ['node-registrar', 'livenessprobe'];
+const clusterLevel = sidecarKinds.map(({ name }) => name);
+const SIDECARS = [...clusterLevel, ...BESIDE];
+const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS];
+
+const sidecarNames = stringsFlag({
+  help: `Which sidecars, of ${SIDECARS.join(', ')}; without it what the driver can do (--from), or all but the cluster-registrar`,
+});
+
+/** `--arg CONTAINER=ARGUMENT`, once for each argument: arguments may have commas. */
+const argumentFlag = flagOf<readonly (readonly [string, string])[]>(
+  {
+    type: 'container=argument',
+    parse(text, previous = []) {
+      const at = text.indexOf('=');
+      const container = text.slice(0, Math.max(at, 0));
+      if (!CONTAINERS.includes(container)) {
+        throw new InvalidValue(
+          `"${text}" is not of the form CONTAINER=ARGUMENT with one of ${CONTAINERS.join(', ')}`,
+        );
+      }
+      return [...previous, [container, text.slice(at + 1)]];
+    },
+    format: (value) => value.map((pair) => pair.join('=')).join(' '),
+  },
+  {
+    help: `One more argument for a container, as in --arg driver=--verbose or --arg provisioner=--strict-topology. The containers: ${CONTAINERS.join(', ')}`,
+    default: [],
+  },
+);
+
+const inController = 'Controller';
+const onNodes = 'Nodes';
+const inObject = 'CSIDriver object';
+
+const flags = {
+  'driver-name': stringFlag({ help: 'Name of the driver; without it the driver is asked (--from)' }),
+  from: stringFlag({
+    help: 'Socket of the running driver, as in unix:///path: its name, and by what it can do which sidecars it needs',
+  }),
+  image: stringFlag({ help: "The driver's image", required: true }),
+  'berth-image': stringFlag({ help: 'An image that has `berth` on its PATH (berth:VERSION unless given)' }),
+  arg: argumentFlag,
+  sidecars: sidecarNames,
+  part: choiceFlag({
+    help: 'Print only what belongs to this part',
+    choices: ['all', ...PARTS],
+    default: 'all',
+  }),
+  namespace: stringFlag({ help: 'Where the pods run', default: 'kube-system' }),
+  'create-namespace': boolFlag({ help: 'Make the namespace too, such that privileged pods may run in it' }),
+  secrets: stringFlag({
+    help: 'Which Secrets the sidecars may read: none, everywhere, or those of one namespace',
+    default: 'none',
+  }),
+  controller: choiceFlag({
+    help: 'What keeps the controller running: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or no controller at all',
+    choices: ['deployment', 'statefulset', 'none'],
+    default: 'deployment',
+    group: inController,
+  }),
+  replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1, group: inController }),
+  separate: boolFlag({ help: 'A container for each sidecar instead of one for all', group: inController }),
+  'controller-node-selector': mapFlag({ help: 'Labels of the nodes it may run on', group: inController }),
+  'kubelet-dir': stringFlag({ help: "The kubelet's directory", default: '/var/lib/kubelet', group: onNodes }),
+  'host-path': stringsFlag({
+    help: 'Directories of the host that the driver also needs, at the same path: /dev, /etc/iscsi, …',
+    group: onNodes,
+  }),
+  'host-network': boolFlag({ help: "In the host's network, as some storage wants it", group: onNodes }),
+  'health-port': intFlag({
+    help: "Port of the driver's health; the registrar has the next one. Change it when two drivers are in the host's network",
+    default: 9808,
+    min: 1,
+    max: 65_534,
+    group: onNodes,
+  }),
+  'pod-info': boolFlag({ help: 'Tell the driver about the pod it mounts for', group: inObject }),
+  'fs-group-policy': choiceFlag({
+    help: 'Whether ownership of files is changed for a pod',
+    choices: ['ReadWriteOnceWithFSType', 'File', 'None'],
+    default: 'ReadWriteOnceWithFSType',
+    group: inObject,
+  }),
+  'lifecycle-modes': stringsFlag({
+    help: 'Persistent, Ephemeral or both',
+    default: ['Persistent'],
+    group: inObject,
+  }),
+  'requires-republish': boolFlag({ help: 'Call NodePublishVolume again and again', group: inObject }),
+  'token-audiences': stringsFlag({
+    help: "Give the driver tokens of the pod's account for these",
+    group: inObject,
+  }),
+  'storage-capacity': boolFlag({
+    help: 'Let the provisioner publish how much room is where, and the scheduler look at it',
+    group: inObject,
+  }),
+  'selinux-mount': boolFlag({ help: 'The driver mounts with SELinux contexts', group: inObject }),
+};
+
+export const command = defineCommand({
+  summary: 'Prints manifests that run a CSI driver in a cluster',
+  description:
+    'Accounts and roles, the CSIDriver object, a DaemonSet for the nodes and a Deployment or StatefulSet for the ' +
+    'controller, in the order in which they are to be applied. The driver finds where to listen in CSI_ENDPOINT and its ' +
+    "node's name in NODE_ID; $(CSI_ENDPOINT) stands for it in an argument. " +
+    'Example: `berth manifests --from unix:///tmp/csi.sock --image registry/driver:1.0 | kubectl apply -f -`.',
+  flags,
+  async run({ flags: values, signal, stdout }) {
+    const driver =
+      values.from === undefined
+        ? undefined
+        : await askBroughtDriver(socketPath(values.from), { clock: realClock, signal });
+    const plan = planOf(values, driver, `berth:${await packageVersion()}`);
+    const problem = problemOf(plan);
+    if (problem !== undefined) throw new UsageError(problem);
+    const manifests: Record<Part, Manifest[]> = {
+      access: await accessObjects(plan),
+      csidriver: csiDriverObjects(plan),
+      node: nodeObjects(plan),
+      controller: controllerObjects(plan),
+    };
+    const wrong = await commandLineProblem(Object.values(manifests).flat());
+    if (wrong !== undefined) throw new UsageError(wrong);
+    const chosen = values.part === 'all' ? PARTS : [values.part];
+    stdout.write(
+      chosen
+        .flatMap((part) => manifests[part])
+        .map(documentOf)
+        .join('---\n'),
+    );
+  },
+});
+
+const documentOf = (manifest: Manifest): string =>
+  stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false });
+
+function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ownImage: string): Plan {
+  const driverName = values.driverName ?? driver?.name;
+  if (driverName === undefined)
+    throw new UsageError('give --driver-name, or --from with the socket of the running driver');
+  if (driver !== undefined && driver.name !== driverName) {
+    throw new UsageError(
+      `--driver-name is ${driverName}, but the driver at --from says that it is ${driver.name}`,
+    );
+  }
+  const strange = values.sidecars.find((name) => !SIDECARS.includes(name));
+  if (strange !== undefined)
+    throw new UsageError(`there is no sidecar "${strange}", only ${SIDECARS.join(', ')}`);
+  const badMode = values.lifecycleModes.find((mode) => mode !== 'Persistent' && mode !== 'Ephemeral');
+  if (badMode !== undefined)
+    throw new UsageError(`--lifecycle-modes has "${badMode}", which is neither Persistent nor Ephemeral`);
+  const wanted = values.sidecars.length > 0 ? values.sidecars : usualSidecars(driver);
+  const { secrets } = values;
+  return {
+    driverName,
+    image: values.image,
+    berthImage: values.berthImage ?? ownImage,
+    namespace: values.namespace,
+    makesNamespace: values.createNamespace,
+    secrets: secrets === 'none' || secrets === 'everywhere' ? secrets : { namespace: secrets },
+    controller: values.controller,
+    replicas: values.replicas,
+    sidecars: values.controller === 'none' ? [] : clusterLevel.filter((name) => wanted.includes(name)),
+    hasRegistrar: wanted.includes('node-registrar'),
+    hasProbe: wanted.includes('livenessprobe'),
+    isSeparate: values.separate,
+    arguments: (container) =>
+      values.arg.filter(([name]) => name === container).map(([, argument]) => argument),
+    controllerNodeSelector: values.controllerNodeSelector,
+    kubeletDir: values.kubeletDir.replace(/(?<=.)\/+$/, ''),
+    hostPaths: values.hostPath,
+    hostNetwork: values.hostNetwork,
+    healthPort: values.healthPort,
+    csiDriver: {
+      podInfo: values.podInfo,
+      fsGroupPolicy: values.fsGroupPolicy,
+      lifecycleModes: values.lifecycleModes,
+      requiresRepublish: values.requiresRepublish,
+      tokenAudiences: values.tokenAudiences,
+      storageCapacity: values.storageCapacity,
+      seLinuxMount: values.selinuxMount,
+    },
+  };
+}
+
+/** Sidecars that run with any driver, and for what ability it is worth it. */
+const WORTH_IT: Readonly<Record<string, (driver: Driver) => boolean>> = {
+  provisioner: ({ controller }) => controller.has('CREATE_DELETE_VOLUME'),
+  attacher: ({ controller }) => controller.has('PUBLISH_UNPUBLISH_VOLUME'),
+};
+
+function usualSidecars(driver: Driver | undefined): string[] {
+  const kinds = sidecarKinds
+    // The CSIDriver object is printed instead.
+    .filter(({ name }) => name !== 'cluster-registrar')
+    .filter((kind) => driver === undefined || (WORTH_IT[kind.name] ?? kind.suits)?.(driver) !== false);
+  return [...kinds.map(({ name }) => name), ...BESIDE];
+}

@@ -1,0 +1,98 @@
+// The containers that Berth brings: each runs one of its commands, finds the driver's socket at one place, serves its
+// health, and may do nothing on the machine but talk. Pure.
+
+import type { Container, EnvVar, VolumeMount } from 'kubernetes-types/core/v1.js';
+import { type Plan, SOCKET, SOCKET_DIR } from './plan.ts';
+
+export const SOCKET_VOLUME = 'socket-dir';
+export const socketMount: VolumeMount = { name: SOCKET_VOLUME, mountPath: SOCKET_DIR };
+
+const fromField = (name: string, fieldPath: string): EnvVar => ({
+  name,
+  valueFrom: { fieldRef: { fieldPath } },
+});
+
+/** By what drivers know where to listen and where they are, unless they are told by arguments. */
+export const driverEnvironment: EnvVar[] = [
+  { name: 'CSI_ENDPOINT', value: `unix://${SOCKET}` },
+  fromField('NODE_ID', 'spec.nodeName'),
+];
+
+/** By what the provisioner knows whom the capacity that it publishes belongs to. */
+export const podEnvironment: EnvVar[] = [
+  fromField('POD_NAME', 'metadata.name'),
+  fromField('NAMESPACE', 'metadata.namespace'),
+];
+
+export interface BerthContainer {
+  name: string;
+  command: string;
+  arguments: readonly string[];
+  port: number;
+  healthPath: string;
+  mounts?: readonly VolumeMount[];
+  environment?: readonly EnvVar[];
+  memory: string;
+}
+
+export function berthContainer(plan: Plan, container: BerthContainer): Container {
+  const { name, port, mounts = [], environment } = container;
+  return {
+    name,
+    image: plan.berthImage,
+    command: ['berth', container.command],
+    args: [`--csi-address=${SOCKET}`, `--http-endpoint=:${port}`, ...container.arguments],
+    ...(environment && { env: [...environment] }),
+    ports: [{ name: portName(port), containerPort: port }],
+    livenessProbe: {
+      httpGet: { path: container.healthPath, port: portName(port) },
+      initialDelaySeconds: 10,
+      periodSeconds: 20,
+      timeoutSeconds: 5,
+    },
+    volumeMounts: [socketMount, ...mounts],
+    resources: { requests: { cpu: '10m', memory: container.memory } },
+    // Root it stays, without root's powers: the driver's socket belongs to root.
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  };
+}
+
+/** Serves what the kubelet asks about the driver's own container. */
+export function probeContainer(plan: Plan): Container {
+  const { livenessProbe, ...container } = berthContainer(plan, {
+    name: 'liveness-probe',
+    command: 'livenessprobe',
+    arguments: plan.arguments('livenessprobe'),
+    port: plan.healthPort,
+    healthPath: '/healthz',
+    memory: '64Mi',
+  });
+  return container;
+}
+
+export function driverContainer(plan: Plan, pod: 'controller' | 'node'): Container {
+  return {
+    name: 'driver',
+    image: plan.image,
+    args: [...plan.arguments('driver'), ...plan.arguments(`${pod}-driver`)],
+    env: driverEnvironment,
+    // A driver that no longer answers is started again; /healthz is the liveness-probe container's.
+    ...(plan.hasProbe && {
+      livenessProbe: {
+        httpGet: { path: '/healthz', port: portName(plan.healthPort) },
+        initialDelaySeconds: 10,
+        periodSeconds: 10,
+        timeoutSeconds: 5,
+        failureThreshold: 5,
+      },
+    }),
+    volumeMounts: [socketMount],
+  };
+}
+
+const portName = (port: number): string => `http-${port}`;

@@ -1,0 +1,117 @@
+// The pod that runs once a cluster: the driver's controller service and the sidecars that speak to the API, sharing a
+// socket in an emptyDir. A StatefulSet, or a Deployment whose sidecars elect a leader. Pure.
+
+import type { StatefulSetSpec } from 'kubernetes-types/apps/v1.js';
+import type { Container, PodTemplateSpec } from 'kubernetes-types/core/v1.js';
+import {
+  type BerthContainer,
+  berthContainer,
+  driverContainer,
+  podEnvironment,
+  probeContainer,
+  SOCKET_VOLUME,
+} from './containers.ts';
+import { controllerName, electsLeader, labelsOf, type Manifest, type Plan } from './plan.ts';
+
+/** The sidecars serve metrics and health from here on, one port each. */
+const FIRST_PORT = 8080;
+
+export function controllerObjects(plan: Plan): Manifest[] {
+  if (plan.controller === 'none') return [];
+  const labels = labelsOf(plan, 'controller');
+  const metadata = { name: controllerName(plan), namespace: plan.namespace, labels };
+  const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template: podTemplate(plan) };
+  if (plan.controller === 'deployment')
+    return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
+  // Nobody has to find its pod by name, so that the Service that it names need not exist.
+  const setSpec: StatefulSetSpec = { ...spec, serviceName: metadata.name };
+  return [{ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
+}
+
+function podTemplate(plan: Plan): PodTemplateSpec {
+  const labels = labelsOf(plan, 'controller');
+  return {
+    metadata: { labels },
+    spec: {
+      serviceAccountName: controllerName(plan),
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { 'kubernetes.io/os': 'linux', ...plan.controllerNodeSelector },
+      tolerations: ['control-plane', 'master'].map((role) => ({
+        key: `node-role.kubernetes.io/${role}`,
+        operator: 'Exists',
+        effect: 'NoSchedule',
+      })),
+      ...(plan.replicas > 1 && {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: labels },
+          },
+        ],
+      }),
+      containers: [
+        driverContainer(plan, 'controller'),
+        ...(plan.isSeparate ? eachSidecar(plan) : allSidecars(plan)),
+        ...(plan.hasProbe ? [probeContainer(plan)] : []),
+      ],
+      volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }],
+    },
+  };
+}
+
+function eachSidecar(plan: Plan): Container[] {
+  return plan.sidecars.map((name, index) =>
+    berthContainer(plan, {
+      ...common(plan, FIRST_PORT + index),
+      name,
+      command: name,
+      arguments: [
+        ...election(plan),
+        ...(name === 'provisioner' ? capacity(plan) : []),
+        ...plan.arguments(name),
+      ],
+      memory: '96Mi',
+    }),
+  );
+}
+
+function allSidecars(plan: Plan): Container[] {
+  if (plan.sidecars.length === 0) return [];
+  return [
+    berthContainer(plan, {
+      ...common(plan, FIRST_PORT),
+      name: 'sidecars',
+      command: 'sidecars',
+      arguments: [
+        `--controllers=${plan.sidecars.join(',')}`,
+        ...election(plan),
+        ...capacity(plan),
+        ...plan.arguments('sidecars'),
+        ...plan.sidecars.flatMap((name) => plan.arguments(name).map((argument) => addressed(name, argument))),
+      ],
+      memory: '128Mi',
+    }),
+  ];
+}
+
+function common(plan: Plan, port: number): Pick<BerthContainer, 'port' | 'healthPath' | 'environment'> {
+  return {
+    port,
+    healthPath: electsLeader(plan) ? '/healthz/leader-election' : '/healthz',
+    environment: podEnvironment,
+  };
+}
+
+const election = (plan: Plan): string[] => (electsLeader(plan) ? ['--leader-election'] : []);
+
+function capacity(plan: Plan): string[] {
+  if (!plan.csiDriver.storageCapacity) return [];
+  // From the pod to what keeps it: a StatefulSet, or a ReplicaSet and then the Deployment.
+  return ['--enable-capacity', `--capacity-ownerref-level=${plan.controller === 'deployment' ? 2 : 1}`];
+}
+
+/** `--strict-topology` for the provisioner alone is `--provisioner-strict-topology` where several share a command line. */
+const addressed = (sidecar: string, argument: string): string =>
+  argument.replace(/^--?(?=[^-])/, `--${sidecar}-`);

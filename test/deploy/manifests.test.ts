@@ -1,0 +1,274 @@
+// What `berth manifests` prints: every shape of it is taken by API servers as it stands, and holds what was asked for.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import type { Container, Volume } from 'kubernetes-types/core/v1.js';
+import { namespaces } from '../../src/api/kinds.ts';
+import { testServer } from '../../src/apiserver/test-server.ts';
+import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
+import { defineDriver } from '../../src/driver/driver.ts';
+import { serveDriver } from '../../src/driver/serve-driver.ts';
+import { realClock } from '../../src/runtime/clock.ts';
+import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
+import type { Discovery, KubeClient } from '../../src/runtime/kube.ts';
+import { silentLog } from '../../src/runtime/log.ts';
+import { realRandom } from '../../src/runtime/random.ts';
+import { lacking, missingPeers } from '../capabilities.ts';
+import { startKubeApiserver } from '../interop/kube-apiserver.ts';
+import { type Printed, printManifests, runManifests } from './print-manifests.ts';
+
+const usual = ['--driver-name=some.csi.test', '--image=driver:1'];
+
+const shapes: [string, string[]][] = [
+  ['as it comes', []],
+  ['three replicas, separate containers', ['--replicas=3', '--separate']],
+  ['a StatefulSet', ['--controller=statefulset', '--storage-capacity']],
+  ['no controller', ['--controller=none', '--lifecycle-modes=Ephemeral', '--pod-info']],
+  ['one sidecar', ['--sidecars=attacher']],
+  ['nothing beside the driver', ['--sidecars=cluster-registrar']],
+  [
+    'everything else',
+    [
+      '--namespace=storage',
+      '--create-namespace',
+      '--secrets=vault',
+      '--storage-capacity',
+      '--requires-republish',
+      '--token-audiences=one,two',
+      '--selinux-mount',
+      '--fs-group-policy=File',
+      '--host-network',
+      '--host-path=/dev,/etc/iscsi',
+      '--controller-node-selector=role=storage',
+      '--arg=driver=--name=a,b',
+      '--arg=provisioner=--strict-topology',
+      '--arg=livenessprobe=--probe-timeout=5s',
+    ],
+  ],
+  ['a name at its longest', [`--driver-name=${'a-driver-with-a-name.'.repeat(2)}${'x'.repeat(21)}`]],
+];
+
+async function accept(kube: KubeClient & Discovery): Promise<void> {
+  const { resources } = await kube.servedResources();
+  for (const name of ['vault', 'storage']) await kube.create(namespaces, { metadata: { name } });
+  for (const [shape, flags] of shapes) {
+    for (const draft of await printManifests([...usual, ...flags])) {
+      const { apiVersion = '', kind } = draft;
+      const resource = resourceOfManifest(resources, { apiVersion, kind });
+      assert(resource, `${apiVersion} ${kind} is not served`);
+      if (kind === 'Namespace') continue;
+      const made = await kube
+        .create(resource, draft, { fieldValidation: 'Strict', dryRun: true })
+        .catch((error: unknown) => assert.fail(`${shape}: ${kind} ${draft.metadata.name}: ${error}`));
+      assert.equal(made.metadata.name, draft.metadata.name);
+    }
+  }
+}
+
+test('[DEP-1] [DEP-2] every shape is taken by the embedded API server as it stands', async (t) => {
+  const server = await testServer(t);
+  await accept(server.client(server.adminUser));
+});
+
+test('[DEP-1] [DEP-2] every shape is taken by a real kube-apiserver as it stands', {
+  skip: missingPeers('etcd', 'kube-apiserver'),
+}, async (t) => {
+  const server = await startKubeApiserver(await temporary(t));
+  t.after(() => server.stop());
+  const config = await loadKubeConfig({ path: server.kubeconfig, env: {} });
+  const kube = createHttpKubeClient({ clock: realClock, random: realRandom, log: silentLog, config });
+  t.after(() => kube.close());
+  await accept(kube);
+});
+
+test('[DEP-1] kubectl applies what is printed, and deletes it again', {
+  skip: lacking('kubectl'),
+}, async (t) => {
+  const directory = await temporary(t);
+  const kubeconfig = join(directory, 'kubeconfig');
+  await testServer(t, { listen: true, kubeconfigPath: kubeconfig });
+  const { stdout: input } = await runManifests([...usual, '--namespace=storage', '--create-namespace']);
+  for (const verb of [
+    ['apply', '--validate=strict'],
+    // No controller is here that would end the namespace.
+    ['delete', '--wait=false'],
+  ]) {
+    const kubectl = spawn('kubectl', [`--kubeconfig=${kubeconfig}`, ...verb, '-f', '-']);
+    kubectl.stdin.end(input);
+    const said = text(kubectl.stderr);
+    const [code] = await once(kubectl, 'close');
+    assert.equal(code, 0, await said);
+  }
+});
+
+async function temporary(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'dm-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const named = (manifests: readonly Printed[], kind: string): string[] =>
+  manifests.filter((each) => each.kind === kind).map((each) => each.metadata.name ?? '');
+const one = (manifests: readonly Printed[], kind: string): Printed => {
+  const found = manifests.filter((each) => each.kind === kind);
+  assert.equal(found.length, 1, kind);
+  return found[0] as Printed;
+};
+const containersOf = (owner: Printed): Container[] => owner.spec.template.spec.containers;
+
+test('[DEP-1] the DaemonSet has the three host paths, mounts that reach the host, and the registrar', async () => {
+  const set = one(await printManifests([...usual, '--kubelet-dir=/k/']), 'DaemonSet');
+  const volumes: Volume[] = set.spec.template.spec.volumes;
+  assert.deepEqual(
+    volumes.map(({ hostPath }) => [hostPath?.path, hostPath?.type]),
+    [
+      ['/k/plugins/some.csi.test', 'DirectoryOrCreate'],
+      ['/k', 'Directory'],
+      ['/k/plugins_registry', 'DirectoryOrCreate'],
+    ],
+  );
+  const [driver, registrar, ...rest] = containersOf(set);
+  assert.deepEqual(driver?.volumeMounts?.[1], {
+    name: volumes[1]?.name,
+    mountPath: '/k',
+    mountPropagation: 'Bidirectional',
+  });
+  assert.equal(driver?.securityContext?.privileged, true);
+  assert(registrar?.args?.includes('--kubelet-registration-path=/k/plugins/some.csi.test/csi.sock'));
+  // Where the kubelet looks for drivers is the registrar's alone.
+  for (const container of [driver, ...rest]) {
+    assert(!container?.volumeMounts?.some(({ name }) => name === volumes[2]?.name), container?.name);
+  }
+});
+
+test('[DEP-1] a Deployment elects a leader, a StatefulSet has one replica and none', async () => {
+  for (const [flags, kind, replicas, elects] of [
+    [['--replicas=3'], 'Deployment', 3, true],
+    [[], 'Deployment', 1, true],
+    [['--controller=statefulset'], 'StatefulSet', 1, false],
+  ] as const) {
+    for (const separate of [[], ['--separate']]) {
+      const owner = one(await printManifests([...usual, ...flags, ...separate]), kind);
+      assert.equal(owner.spec.replicas, replicas);
+      const sidecars = containersOf(owner).filter(
+        ({ name }) => name !== 'driver' && name !== 'liveness-probe',
+      );
+      assert(sidecars.length > 0);
+      for (const { args } of sidecars) assert.equal(args?.includes('--leader-election'), elects);
+    }
+  }
+});
+
+test('[DEP-1] every sidecar is optional, and only those that run get rights', async () => {
+  const roles = async (...flags: string[]) => {
+    const manifests = await printManifests([...usual, ...flags]);
+    return { manifests, roles: named(manifests, 'ClusterRole') };
+  };
+  const attaching = await roles('--sidecars=attacher');
+  assert.deepEqual(attaching.roles, ['external-attacher-runner-some-csi-test']);
+  assert.deepEqual(
+    containersOf(one(attaching.manifests, 'Deployment')).map(({ name }) => name),
+    ['driver', 'sidecars'],
+  );
+  assert.deepEqual(
+    containersOf(one(attaching.manifests, 'DaemonSet')).map(({ name }) => name),
+    ['driver'],
+  );
+  assert.equal(one(attaching.manifests, 'CSIDriver').spec.attachRequired, true);
+  const making = await roles('--sidecars=provisioner,node-registrar,livenessprobe');
+  assert.deepEqual(making.roles, ['external-provisioner-runner-some-csi-test']);
+  assert.equal(one(making.manifests, 'CSIDriver').spec.attachRequired, false);
+  // The registrar makes the object itself.
+  const registering = await roles('--sidecars=provisioner,cluster-registrar');
+  assert.deepEqual(named(registering.manifests, 'CSIDriver'), []);
+  const none = await roles('--controller=none');
+  assert.deepEqual([none.roles, named(none.manifests, 'Deployment')], [[], []]);
+  assert.deepEqual(named(none.manifests, 'ServiceAccount'), ['some-csi-test-node']);
+});
+
+test('[DEP-1] [SEC-4] Secrets may be read in one namespace, everywhere, or nowhere', async () => {
+  const rights = async (...flags: string[]) =>
+    (await printManifests([...usual, ...flags]))
+      .filter(({ rules }) => JSON.stringify(rules ?? []).includes('"secrets"'))
+      .map(({ kind, metadata, rules }) => [
+        kind,
+        metadata.namespace,
+        rules.flatMap(({ verbs }: { verbs: string[] }) => verbs),
+      ]);
+  assert.deepEqual(await rights(), []);
+  assert.deepEqual(await rights('--secrets=vault'), [['Role', 'vault', ['get']]]);
+  assert.deepEqual(await rights('--secrets=everywhere'), [['ClusterRole', undefined, ['get']]]);
+});
+
+test('[DEP-1] a running driver says its name and what it needs', async (t) => {
+  const directory = await temporary(t);
+  const nothing = () => ({});
+  const node = {
+    nodePublishVolume: nothing,
+    nodeUnpublishVolume: nothing,
+    nodeGetInfo: () => ({ nodeId: 'n' }),
+  };
+  const making = {
+    validateVolumeCapabilities: nothing,
+    createVolume: nothing,
+    deleteVolume: nothing,
+  };
+  const attaching = { ...making, controllerPublishVolume: nothing, controllerUnpublishVolume: nothing };
+  for (const [name, controller, sidecars, attachRequired] of [
+    ['made.test', making, 'provisioner', false],
+    ['attached.test', attaching, 'provisioner,attacher', true],
+  ] as const) {
+    const endpoint = join(directory, `${name}.sock`);
+    const driver = defineDriver({ name, version: '1', node, controller });
+    const server = await serveDriver(driver, { endpoint, clock: realClock, log: silentLog });
+    try {
+      const manifests = await printManifests([`--from=unix://${endpoint}`, '--image=driver:1']);
+      const object = one(manifests, 'CSIDriver');
+      assert.equal(object.metadata.name, name);
+      assert.equal(object.spec.attachRequired, attachRequired);
+      const [, together] = containersOf(one(manifests, 'Deployment'));
+      assert(together?.args?.includes(`--controllers=${sidecars}`), together?.args?.join(' '));
+      const { stderr } = await runManifests([`--from=${endpoint}`, '--driver-name=other', '--image=i']);
+      assert.match(
+        stderr,
+        new RegExp(`--driver-name is other, but the driver at --from says that it is ${name}`),
+      );
+    } finally {
+      await server.stop(0);
+    }
+  }
+});
+
+test('what cannot be deployed is refused in one sentence', async () => {
+  const table: [string[], RegExp][] = [
+    [['--image=i'], /give --driver-name, or --from/],
+    [['--driver-name=a'], /--image must be given/],
+    [['--driver-name=-a', '--image=i'], /"-a" cannot be a driver's name: /],
+    [[...usual, '--controller=statefulset', '--replicas=2'], /has one replica, not 2/],
+    [[...usual, '--sidecars=attacher', '--storage-capacity'], /--storage-capacity needs the provisioner/],
+    [[...usual, '--sidecars=nobody'], /there is no sidecar "nobody", only /],
+    [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
+    [[...usual, '--lifecycle-modes=Eternal'], /neither Persistent nor Ephemeral/],
+    [[...usual, '--arg=nobody=--x'], /is not of the form CONTAINER=ARGUMENT/],
+    [
+      [...usual, '--arg=provisioner=--no-such-flag'],
+      /container sidecars of the Deployment would refuse .*no-such-flag/,
+    ],
+    [[...usual, '--separate', '--arg=attacher=--timeout=soon'], /container attacher .*duration/],
+    [['--from=/nowhere/csi.sock', '--image=i'], /there is nothing at \/nowhere\/csi.sock/],
+  ];
+  for (const [argv, expected] of table) {
+    const { code, stdout, stderr } = await runManifests(argv);
+    assert.notEqual(code, 0, argv.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, expected);
+    assert.equal(stderr.trim().split('\n').length, 1, stderr);
+  }
+});
