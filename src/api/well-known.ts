@@ -15,7 +15,12 @@ export const ANN_PROVISIONING_REQUEST = 'csi.berth/provisioning-request';
 /** Legacy spelling of `spec.storageClassName`, on claims and volumes. */
 export const ANN_STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
 
+/** The controller grew the volume, and no node has anything to do. */
+export const ANN_NODE_EXPANSION_NOT_REQUIRED = 'volume.kubernetes.io/node-expansion-not-required';
+
 // On volumes
+/** What the claim's capacity was before the volume grew, while its filesystem has not followed yet. */
+export const ANN_PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const ANN_PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 export const ANN_MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
 export const ANN_DELETION_SECRET_NAME = 'volume.kubernetes.io/provisioner-deletion-secret-name';

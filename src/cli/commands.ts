@@ -17,6 +17,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   driver: { group: 'Run', load: () => import('./driver.ts') },
   provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },
+  resizer: { group: 'Beside a driver', load: () => import('./resizer.ts') },
   'node-registrar': { group: 'Beside a driver', load: () => import('./node-registrar.ts') },
   'cluster-registrar': { group: 'Beside a driver', load: () => import('./cluster-registrar.ts') },
   sidecars: { group: 'Beside a driver', load: () => import('./sidecars.ts') },

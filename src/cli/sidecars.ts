@@ -8,18 +8,20 @@ import { clusterRegistrarSidecar } from '../sidecars/cluster-registrar/cluster-r
 import type { CommonFlagValues } from '../sidecars/common/common-flags.ts';
 import { runProgram } from '../sidecars/common/run-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
+import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
 import { defineCommand } from './command.ts';
 import { checkFlags, processContext } from './sidecar-command.ts';
 
 export const sidecarKinds: readonly AnySidecarKind[] = [
   provisionerSidecar,
   attacherSidecar,
+  resizerSidecar,
   clusterRegistrarSidecar,
 ];
 const names = sidecarKinds.map((kind) => kind.name);
 
 const strings = stringsFlag({
-  help: `Which sidecars to run, of ${names.join(', ')}`,
+  help: `Which sidecars to run, of ${names.join(', ')}; without it, those that the driver has something for`,
   // The CSIDriver object is more often part of a driver's manifests.
   default: names.filter((name) => name !== clusterRegistrarSidecar.name),
 });

@@ -207,7 +207,8 @@ async function installObjects(
       const { name, abilities } = driver;
       const object = installDriverObject(server, objectOfBroughtDriver(driver));
       if (!abilities.controller.has('CREATE_DELETE_VOLUME')) return [object];
-      const canExpand = abilities.controller.has('EXPAND_VOLUME');
+      const canExpand =
+        abilities.controller.has('EXPAND_VOLUME') || abilities.plugin.volumeExpansion.size > 0;
       return [object, installClasses(server, { name, provisioner: name, isDefault: false, canExpand })];
     }),
   ]);

@@ -9,6 +9,7 @@ import {
   Identity,
   Node,
   NodeServiceCapability_RPC_Type as NodeRpc,
+  PluginCapability_VolumeExpansion_Type as PluginExpansion,
   PluginCapability_Service_Type as PluginService,
 } from '../generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../grpc-code.ts';
@@ -40,6 +41,7 @@ export interface ScriptedVolume {
   name: string;
   capacityBytes: bigint;
   parameters: Record<string, string>;
+  mutableParameters?: Record<string, string>;
   topology: Record<string, string>[];
   /** Node ID to whether it is read-only. */
   publishedOn: Map<string, boolean>;
@@ -51,6 +53,9 @@ export interface ScriptedDriverOptions {
   controller?: (keyof typeof ControllerRpc)[];
   node?: (keyof typeof NodeRpc)[];
   plugin?: (keyof typeof PluginService)[];
+  expansion?: (keyof typeof PluginExpansion)[];
+  /** What ControllerExpandVolume answers; true unless told. */
+  nodeExpansionRequired?: boolean;
   /** Of this node; volumes are made in the first preferred or requisite segment. */
   segments?: Record<string, string>;
   maxVolumesPerNode?: number;
@@ -145,14 +150,19 @@ export class ScriptedDriver {
   }
 
   #identity(): ServiceImplementation {
-    const plugin = this.#options.plugin ?? ['CONTROLLER_SERVICE'];
+    const { plugin = ['CONTROLLER_SERVICE'], expansion = [] } = this.#options;
     return implement(Identity, {
       getPluginInfo: () => ({ name: this.name, vendorVersion: '1' }),
       probe: () => ({ ready: this.ready }),
       getPluginCapabilities: () => ({
-        capabilities: plugin.map((type) => ({
-          type: { case: 'service' as const, value: { type: PluginService[type] } },
-        })),
+        capabilities: [
+          ...plugin.map((type) => ({
+            type: { case: 'service' as const, value: { type: PluginService[type] } },
+          })),
+          ...expansion.map((type) => ({
+            type: { case: 'volumeExpansion' as const, value: { type: PluginExpansion[type] } },
+          })),
+        ],
       }),
     });
   }
@@ -208,8 +218,15 @@ export class ScriptedDriver {
       },
       controllerExpandVolume: ({ volumeId, capacityRange }) => {
         const volume = this.#volume(volumeId);
-        volume.capacityBytes = capacityRange?.requiredBytes ?? volume.capacityBytes;
-        return { capacityBytes: volume.capacityBytes, nodeExpansionRequired: true };
+        const wanted = capacityRange?.requiredBytes ?? 0n;
+        if (wanted > volume.capacityBytes) volume.capacityBytes = wanted;
+        const { nodeExpansionRequired = true } = this.#options;
+        return { capacityBytes: volume.capacityBytes, nodeExpansionRequired };
+      },
+      controllerModifyVolume: ({ volumeId, mutableParameters }) => {
+        const volume = this.#volume(volumeId);
+        volume.mutableParameters = { ...volume.mutableParameters, ...mutableParameters };
+        return {};
       },
       listVolumes: () => ({
         entries: [...this.volumes.values()].map((volume) => ({

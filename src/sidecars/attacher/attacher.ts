@@ -14,6 +14,7 @@ import type { Informer } from '../../runtime/informer.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
+import { VolumeTurns } from '../common/volume-turns.ts';
 import { attachmentReconciler } from './attachment-reconciler.ts';
 import { recordedNodeId } from './attachment-record.ts';
 import { runDriftCheck } from './drift-check.ts';
@@ -21,7 +22,6 @@ import { type Candidate, DriftList } from './drift-list.ts';
 import { createPublishCalls } from './publish-calls.ts';
 import { BY_VOLUME, VolumeProtection } from './volume-protection.ts';
 import { volumeSourceOf } from './volume-source.ts';
-import { VolumeTurns } from './volume-turns.ts';
 
 export interface AttacherOptions {
   /** Of ControllerPublishVolume and ControllerUnpublishVolume. */

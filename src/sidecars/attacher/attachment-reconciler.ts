@@ -21,6 +21,7 @@ import { done, type Outcome, type Reconcile } from '../../runtime/loop.ts';
 import { removeFinalizer } from '../common/finalizers.ts';
 import { SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
+import type { VolumeTurns } from '../common/volume-turns.ts';
 import { recordAnnotations, recordedNodeId } from './attachment-record.ts';
 import {
   attachedPatch,
@@ -34,7 +35,6 @@ import { type AttachmentDecision, decideAttachment } from './decide-attachment.t
 import type { DriftList } from './drift-list.ts';
 import type { PublishCalls } from './publish-calls.ts';
 import type { VolumeProtection } from './volume-protection.ts';
-import type { VolumeTurns } from './volume-turns.ts';
 
 type Operation = 'attach' | 'detach';
 type Deciding<K extends AttachmentDecision['do']> = Extract<AttachmentDecision, { do: K }>;

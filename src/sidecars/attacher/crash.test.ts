@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csiNodes, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import { Crash } from '../testing/crash.ts';
 import {
   attacherWorld,
   attachment,
@@ -15,51 +14,6 @@ import {
   pv,
   soon,
 } from './testing/attacher-world.ts';
-
-/** Crashes at the given boundary: the call does not go out, or its answer is not seen, and no other call goes out. */
-class Crash {
-  readonly #at: number;
-  readonly #when: 'before' | 'after';
-  #calls = 0;
-  #crashed = false;
-  readonly happened = Promise.withResolvers<void>();
-
-  constructor(at: number, when: 'before' | 'after') {
-    this.#at = at;
-    this.#when = when;
-  }
-
-  get calls(): number {
-    return this.#calls;
-  }
-
-  async during<T>(call: () => Promise<T>): Promise<T> {
-    const isNow = this.#calls++ === this.#at;
-    if (this.#crashed || (isNow && this.#when === 'before')) return this.#crash();
-    const answer = await call();
-    return isNow || this.#crashed ? this.#crash() : answer;
-  }
-
-  /** A crashed process sees nothing any more. */
-  #crash(): Promise<never> {
-    this.#crashed = true;
-    this.happened.resolve();
-    return new Promise(() => {});
-  }
-
-  kube(kube: KubeClient): KubeClient {
-    return {
-      ...kube,
-      patch: (...args: Parameters<KubeClient['patch']>) => this.during(() => kube.patch(...args)),
-    } as KubeClient;
-  }
-
-  csi(csi: CsiTransport): CsiTransport {
-    return {
-      call: (...args: Parameters<CsiTransport['call']>) => this.during(() => csi.call(...args)),
-    } as CsiTransport;
-  }
-}
 
 /** Attach: record, protect, publish, status. Detach: unpublish, release; then the volume's finalizer. */
 const CALLS = { attach: 4, detach: 3 };

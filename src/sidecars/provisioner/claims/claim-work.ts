@@ -10,11 +10,11 @@ import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.
 import type { KubeClient } from '../../../runtime/kube.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { hasFinalizer } from '../../common/finalizers.ts';
+import type { RetryGate } from '../../common/retry-gate.ts';
 import type { IntentLedger } from '../intents/intent-ledger.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
 import { dropIntent, recordIntent } from './claim-intent.ts';
-import type { RetryGate } from './retry-gate.ts';
 import type { UnrecordedVolumes } from './unrecorded-volumes.ts';
 import type { VolumeCalls } from './volume-calls.ts';
 import type { VolumePlanner } from './volume-planner.ts';

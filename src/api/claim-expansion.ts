@@ -1,0 +1,75 @@
+// How the status of a claim tells of its growth: the states and conditions by which the resizer and the nodes agree
+// whose turn it is. Pure.
+
+import type { PersistentVolumeClaim, PersistentVolumeClaimCondition } from './kinds.ts';
+import { compareQuantities } from './quantity.ts';
+
+/** Of `status.allocatedResourceStatuses.storage`. */
+export type ExpansionState =
+  | 'ControllerResizeInProgress'
+  | 'ControllerResizeInfeasible'
+  | 'NodeResizePending'
+  | 'NodeResizeInProgress'
+  | 'NodeResizeInfeasible';
+
+/** The conditions that are about growth; all others are somebody else's. */
+export type ResizeCondition =
+  | 'Resizing'
+  | 'FileSystemResizePending'
+  | 'ControllerResizeError'
+  | 'NodeResizeError';
+
+const RESIZE_CONDITIONS: ReadonlySet<string> = new Set<ResizeCondition>([
+  'Resizing',
+  'FileSystemResizePending',
+  'ControllerResizeError',
+  'NodeResizeError',
+]);
+
+type Claim = Pick<PersistentVolumeClaim, 'spec' | 'status'>;
+
+export const requestedSize = ({ spec }: Claim): string => spec.resources?.requests?.storage ?? '0';
+
+/** What its pods have. */
+export const currentSize = ({ status }: Claim): string => status?.capacity?.storage ?? '0';
+
+/** What it was last said to grow to; undefined when it never was. */
+export const allocatedSize = ({ status }: Claim): string | undefined => status?.allocatedResources?.storage;
+
+export const expansionState = ({ status }: Claim): ExpansionState | undefined =>
+  status?.allocatedResourceStatuses?.storage as ExpansionState | undefined;
+
+/** Bound, and smaller than its user wants it. */
+export function wantsExpansion(claim: Claim): boolean {
+  return (
+    claim.status?.phase === 'Bound' &&
+    Boolean(claim.spec.volumeName) &&
+    compareQuantities(requestedSize(claim), currentSize(claim)) > 0
+  );
+}
+
+export function hasCondition({ status }: Claim, type: string): boolean {
+  return (status?.conditions ?? []).some((each) => each.type === type && each.status === 'True');
+}
+
+interface ConditionChange {
+  /** Put in, or in place of the one of its type. */
+  set?: PersistentVolumeClaimCondition | undefined;
+  /** These go; `all` are all that are about growth. */
+  drop?: 'all' | readonly ResizeCondition[];
+}
+
+export function changedConditions(
+  { status }: Claim,
+  { set, drop = [] }: ConditionChange,
+): PersistentVolumeClaimCondition[] {
+  const goes = (type: string): boolean =>
+    drop === 'all' ? RESIZE_CONDITIONS.has(type) : drop.includes(type as ResizeCondition);
+  const kept = (status?.conditions ?? []).filter(({ type }) => type === set?.type || !goes(type));
+  if (set === undefined) return kept;
+  const before = kept.find(({ type }) => type === set.type);
+  if (before === undefined) return [...kept, set];
+  // The time is when it became so, not when it was said again.
+  const isSame = before.status === set.status && before.message === set.message;
+  return kept.map((each) => (each === before ? (isSame ? before : set) : each));
+}

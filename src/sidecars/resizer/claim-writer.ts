@@ -1,0 +1,62 @@
+// The claims as the resizer knows them, and its writes to their status, which everything that the resizer does goes
+// through: what was just written is read back at once.
+
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+
+/** The user, the binder and a node write the same object; more of them at the same moment come again later. */
+const MOST_ATTEMPTS = 5;
+
+export class ClaimWriter {
+  readonly #kube: KubeClient;
+  readonly #claims: ReadYourWrites<PersistentVolumeClaim>;
+
+  constructor(kube: KubeClient, claims: Informer<PersistentVolumeClaim>) {
+    this.#kube = kube;
+    this.#claims = new ReadYourWrites(claims);
+  }
+
+  get(key: string): PersistentVolumeClaim | undefined {
+    return this.#claims.get(key);
+  }
+
+  /** What was decided from this version of the claim: throws a conflict when it is no longer the newest. */
+  async write(
+    { metadata: { name, namespace = '' } }: PersistentVolumeClaim,
+    patch: object,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim> {
+    const options = { type: 'merge', subresource: 'status', signal } as const;
+    return this.#claims.wrote(
+      await this.#kube.patch(persistentVolumeClaims, { name, namespace }, patch, options),
+    );
+  }
+
+  /** What is so whatever the claim says meanwhile. Undefined when the claim, or this incarnation of it, is gone. */
+  async report(
+    claim: PersistentVolumeClaim,
+    patchFor: (claim: PersistentVolumeClaim) => object,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim | undefined> {
+    const { name, namespace = '', uid } = claim.metadata;
+    let current = claim;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.write(current, patchFor(current), signal);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isConflict(error) || attempt >= MOST_ATTEMPTS) throw error;
+      }
+      try {
+        current = await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal });
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+      if (current.metadata.uid !== uid) return undefined;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Whether a claim's volume is to grow now, and to what. Pure: the tables in decide-expansion.test.ts are the
+// specification. What makes it more than a comparison of two sizes is a user who changes the request while an earlier
+// expansion is under way: one that may be going on is always finished before another one begins.
+
+import {
+  allocatedSize,
+  expansionState,
+  hasCondition,
+  requestedSize,
+  wantsExpansion,
+} from '../../../api/claim-expansion.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
+
+export interface ExpansionSnapshot {
+  claim: PersistentVolumeClaim;
+  /** The one that the claim names, if it exists. */
+  volume: PersistentVolume | undefined;
+  driver: string;
+  /** Where the driver makes volumes larger: first on the controller, or on the node alone. */
+  place: 'controller' | 'node';
+  /** The last call is known to have ended without having grown the volume. */
+  failedForSure: boolean;
+  /** Follow `status.allocatedResources`, so that a request that cannot be met may be lowered. */
+  recovers: boolean;
+}
+
+export type ExpansionDecision =
+  | { do: 'nothing'; why: string }
+  | { do: 'expand'; volume: PersistentVolume; size: string };
+
+const nothing = (why: string): ExpansionDecision => ({ do: 'nothing', why });
+
+export function decideExpansion(snapshot: ExpansionSnapshot): ExpansionDecision {
+  const { claim, volume, driver } = snapshot;
+  if (!wantsExpansion(claim)) return nothing('it is as large as was asked for');
+  if (volume === undefined) return nothing('its volume is not there (yet)');
+  if (volume.spec.csi?.driver !== driver) return nothing("its volume is another driver's");
+  const { uid, namespace } = volume.spec.claimRef ?? {};
+  if (uid !== claim.metadata.uid || namespace !== claim.metadata.namespace) {
+    return nothing('its volume is not bound to it');
+  }
+  const size = snapshot.recovers ? nextSize(snapshot, volume) : plainSize(snapshot, volume);
+  return size === undefined ? nothing("it is the node's turn") : { do: 'expand', volume, size };
+}
+
+const sizeOf = (volume: PersistentVolume): string => volume.spec.capacity?.storage ?? '0';
+const isSmaller = (a: string, b: string): boolean => compareQuantities(a, b) < 0;
+
+/** Undefined: the node has to act first. */
+function nextSize(snapshot: ExpansionSnapshot, volume: PersistentVolume): string | undefined {
+  const { claim, place, failedForSure } = snapshot;
+  const requested = requestedSize(claim);
+  const allocated = allocatedSize(claim);
+  const state = expansionState(claim);
+  const resumed = allocated ?? requested;
+  if (isSmaller(sizeOf(volume), requested)) {
+    switch (state) {
+      case 'NodeResizePending':
+      case 'NodeResizeInProgress':
+        return isSmaller(sizeOf(volume), resumed) ? resumed : undefined;
+      case 'NodeResizeInfeasible':
+        return resumed;
+      case 'ControllerResizeInProgress':
+        return failedForSure ? requested : resumed;
+      default:
+        return requested;
+    }
+  }
+  // The volume is large enough already, and the claim does not say so yet.
+  switch (state) {
+    case 'NodeResizePending':
+    case 'NodeResizeInProgress':
+      return undefined;
+    case 'NodeResizeInfeasible':
+      // Confirmed by the driver before the node may try again. Where it only grows on the node, the user may have
+      // asked for less, and nothing has grown yet.
+      return place === 'controller' ? resumed : requested;
+    case 'ControllerResizeInProgress':
+    case 'ControllerResizeInfeasible':
+      // It grew and that was not written down, or the request was lowered after it grew.
+      return resumed;
+    default:
+      if (allocated !== undefined) return allocated;
+      return hasCondition(claim, 'FileSystemResizePending') ? undefined : requested;
+  }
+}
+
+function plainSize({ claim }: ExpansionSnapshot, volume: PersistentVolume): string | undefined {
+  const requested = requestedSize(claim);
+  const waits = hasCondition(claim, 'FileSystemResizePending');
+  return waits && !isSmaller(sizeOf(volume), requested) ? undefined : requested;
+}

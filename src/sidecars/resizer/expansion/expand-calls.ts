@@ -1,0 +1,76 @@
+// ControllerExpandVolume with the secrets it needs, or nothing at all for a driver that grows its volumes on the node
+// alone.
+
+import type { PersistentVolume } from '../../../api/kinds.ts';
+import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
+import { csiClient } from '../../../csi/csi-client.ts';
+import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { CsiTransport } from '../../../csi/transport.ts';
+import { volumeCapability } from '../../../csi/volume-capability.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { readSecret } from '../../common/read-secret.ts';
+
+/** What is wrong, in words for the user; nothing is known of what the driver did. */
+export class ExpansionProblem extends Error {
+  override readonly name = 'ExpansionProblem';
+}
+
+export interface GrownVolume {
+  capacity: string;
+  nodeExpansionRequired: boolean;
+}
+
+export interface ExpandCalls {
+  /** Everything but the call itself: what throws here has asked nothing of the driver. */
+  prepare(volume: PersistentVolume, signal: AbortSignal): Promise<(size: string) => Promise<GrownVolume>>;
+}
+
+export interface ExpandCallsOptions {
+  kube: KubeClient;
+  csi: CsiTransport;
+  timeoutMs: number;
+  /** The driver has SINGLE_NODE_MULTI_WRITER. */
+  singleNodeMultiWriter: boolean;
+}
+
+export function controllerExpandCalls(options: ExpandCallsOptions): ExpandCalls {
+  const { kube, csi, timeoutMs, singleNodeMultiWriter } = options;
+  const controller = csiClient(Controller, csi, { timeoutMs });
+  return {
+    async prepare({ spec }, signal) {
+      const { volumeHandle: volumeId = '', fsType, controllerExpandSecretRef } = spec.csi ?? {};
+      const capability = volumeCapability({
+        accessModes: spec.accessModes ?? [],
+        volumeMode: spec.volumeMode,
+        fsType,
+        mountFlags: spec.mountOptions,
+        singleNodeMultiWriter,
+      });
+      const secrets = controllerExpandSecretRef
+        ? (await readSecret(kube, controllerExpandSecretRef, { signal })).reveal()
+        : {};
+      return async (size) => {
+        const requiredBytes = quantityToBytes(size);
+        const answer = await controller.controllerExpandVolume(
+          { volumeId, capacityRange: { requiredBytes }, volumeCapability: capability, secrets },
+          { signal },
+        );
+        if (answer.capacityBytes < requiredBytes) {
+          throw new ExpansionProblem(
+            `the driver says that it expanded volume ${volumeId}, but to ${answer.capacityBytes} bytes where ` +
+              `${requiredBytes} were asked for`,
+          );
+        }
+        return {
+          capacity: formatQuantity(quantityFromBytes(answer.capacityBytes)),
+          nodeExpansionRequired: answer.nodeExpansionRequired,
+        };
+      };
+    },
+  };
+}
+
+/** Nothing to ask: the node does it all. */
+export const nodeOnlyExpandCalls: ExpandCalls = {
+  prepare: async () => async (size) => ({ capacity: size, nodeExpansionRequired: true }),
+};

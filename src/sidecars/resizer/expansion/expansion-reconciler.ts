@@ -1,0 +1,213 @@
+// Grows the volume of one claim: reads claim and volume, lets decideExpansion decide, and does it. Writes the claim's
+// status (conditions, allocatedResources, capacity), the volume's capacity, two annotations, and Events on the claim.
+// Before the driver is asked the claim says for what, so that whoever comes after a crash asks for the same.
+
+import { currentSize } from '../../../api/claim-expansion.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { CsiError } from '../../../csi/csi-error.ts';
+import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
+import { AccessModeError } from '../../../csi/volume-capability.ts';
+import { eventTime } from '../../../runtime/events/event-record.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/loop.ts';
+import { SecretError } from '../../common/read-secret.ts';
+import type { RetryGate } from '../../common/retry-gate.ts';
+import type { SidecarPorts } from '../../common/sidecar.ts';
+import type { VolumeTurns } from '../../common/volume-turns.ts';
+import type { ClaimWriter } from '../claim-writer.ts';
+import type { VolumeWriter } from '../volume-writer.ts';
+import { podThatUses } from './claim-user.ts';
+import { decideExpansion } from './decide-expansion.ts';
+import { type ExpandCalls, ExpansionProblem, type GrownVolume } from './expand-calls.ts';
+import {
+  awaitNodePatch,
+  beginPatch,
+  failurePatch,
+  finishPatch,
+  grownVolumePatch,
+  type PatchContext,
+  settledVolumePatch,
+} from './expansion-patches.ts';
+
+/** The driver is not asked now, and was not: the volume is in use. */
+class InUse extends Error {
+  override readonly name = 'InUse';
+}
+
+export interface ExpansionReconcilerOptions
+  extends Pick<SidecarPorts, 'kube' | 'driver' | 'clock' | 'log' | 'recorder'> {
+  claims: ClaimWriter;
+  volumes: VolumeWriter;
+  calls: ExpandCalls;
+  place: 'controller' | 'node';
+  gate: RetryGate;
+  turns: VolumeTurns;
+  recovers: boolean;
+  /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
+  annotates: boolean;
+  /** Look for pods before asking again a driver that grows only what nobody uses. */
+  minds: boolean;
+}
+
+export interface ExpansionReconciler {
+  reconcile: Reconcile;
+  forget(claim: PersistentVolumeClaim): void;
+}
+
+export function expansionReconciler(options: ExpansionReconcilerOptions): ExpansionReconciler {
+  const { kube, driver, clock, log, recorder, claims, volumes, calls, gate, turns, recovers } = options;
+  const { volumeExpansion } = driver.plugin;
+  const isOfflineOnly = volumeExpansion.has('OFFLINE') && !volumeExpansion.has('ONLINE');
+  /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
+  const failedForSure = new Set<string>();
+  /** By the claim's uid: the driver said that it is in use. */
+  const foundInUse = new Set<string>();
+  const context = (): PatchContext => ({ now: eventTime(clock.now()), recovers });
+
+  const reconcile: Reconcile = async (key, { signal }) => {
+    const claim = claims.get(key);
+    if (claim === undefined) return done;
+    const volume = volumes.get(claim.spec.volumeName);
+    if (volume?.spec.csi?.driver === driver.name && options.annotates) {
+      await volumes.write(volume, settledVolumePatch(claim, volume), signal);
+    }
+    const { uid } = claim.metadata;
+    const decision = decideExpansion({
+      claim,
+      volume,
+      driver: driver.name,
+      place: options.place,
+      failedForSure: failedForSure.has(uid),
+      recovers,
+    });
+    if (decision.do === 'nothing') {
+      log.v(5).info('Nothing to do for a claim', { claim: key, why: decision.why });
+      return done;
+    }
+    const waitMs = gate.waitMs(uid, decision.size);
+    if (waitMs > 0) return requeueAfter(waitMs, 'its last attempt failed');
+    const handle = decision.volume.spec.csi?.volumeHandle ?? '';
+    if (!turns.tryEnter(handle, key)) return done;
+    try {
+      return await expand(claim, decision, signal);
+    } finally {
+      turns.leave(handle);
+    }
+  };
+
+  async function expand(
+    claim: PersistentVolumeClaim,
+    { volume, size }: { volume: PersistentVolume; size: string },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { uid } = claim.metadata;
+    let current = claim;
+    let grown: GrownVolume;
+    try {
+      const call = await calls.prepare(volume, signal);
+      await checkUse(claim, signal);
+      current = await begin(claim, size, signal);
+      recorder.event(current, 'Normal', 'Resizing', `Expanding volume ${volume.metadata.name} to ${size}`);
+      foundInUse.delete(uid);
+      // Until its answer is there, nobody knows.
+      failedForSure.delete(uid);
+      grown = await call(size);
+    } catch (error) {
+      return failed(current, size, error, signal);
+    }
+    signal.throwIfAborted();
+    await finish(current, volume, grown, signal);
+    gate.forget(uid);
+    log.v(2).info('Expanded', { claim: keyOf(claim), volume: volume.metadata.name, ...grown });
+    return done;
+  }
+
+  async function checkUse(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    if (!options.minds || !(isOfflineOnly || foundInUse.has(claim.metadata.uid))) return;
+    const pod = await podThatUses(kube, claim, signal);
+    if (pod === undefined) return;
+    throw new InUse(
+      `driver ${driver.name} expands a volume only while no pod uses it, and pod ${pod} does; ` +
+        'it grows once the pod is gone',
+    );
+  }
+
+  async function begin(
+    claim: PersistentVolumeClaim,
+    size: string,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim> {
+    const patch = beginPatch(claim, size, context());
+    return patch === undefined ? claim : claims.write(claim, patch, signal);
+  }
+
+  /** The volume before the claim: a claim that says it has finished is not looked at again. */
+  async function finish(
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+    { capacity, nodeExpansionRequired }: GrownVolume,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const before = nodeExpansionRequired && options.annotates ? currentSize(claim) : undefined;
+    await volumes.write(volume, grownVolumePatch(volume, { capacity, before }), signal);
+    const written = await claims.report(
+      claim,
+      (now) =>
+        nodeExpansionRequired ? awaitNodePatch(now, context()) : finishPatch(now, capacity, context()),
+      signal,
+    );
+    if (written === undefined) return;
+    if (nodeExpansionRequired) {
+      const text = `The volume has ${capacity}; its filesystem follows on the node`;
+      recorder.event(claim, 'Normal', 'FileSystemResizeRequired', text);
+    } else recorder.event(claim, 'Normal', 'VolumeResizeSuccessful', `The volume has ${capacity}`);
+  }
+
+  async function failed(
+    claim: PersistentVolumeClaim,
+    size: string,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    signal.throwIfAborted();
+    if (!concernsUser(error)) throw error;
+    const { uid } = claim.metadata;
+    const verdict = outcomeOf('ControllerExpandVolume', error);
+    const infeasible = verdict.outcome === 'infeasible';
+    if (error instanceof CsiError && isFinal(verdict)) {
+      failedForSure.add(uid);
+      if (error.code === 'FAILED_PRECONDITION') foundInUse.add(uid);
+    }
+    recorder.event(claim, 'Warning', 'VolumeResizeFailed', error.message);
+    const delayMs = gate.failed(uid, size, infeasible);
+    log.warn('Could not expand a volume', { claim: keyOf(claim), size, err: error, retryInMs: delayMs });
+    if (isFinal(verdict) || error instanceof InUse) {
+      const state = infeasible && recovers;
+      await claims.report(
+        claim,
+        (now) => failurePatch(now, error, { ...context(), infeasible: state }),
+        signal,
+      );
+    }
+    return requeueAfter(delayMs, error.message);
+  }
+
+  return {
+    reconcile,
+    forget({ metadata: { uid } }) {
+      failedForSure.delete(uid);
+      foundInUse.delete(uid);
+      gate.forget(uid);
+    },
+  };
+}
+
+function concernsUser(error: unknown): error is Error {
+  return (
+    error instanceof CsiError ||
+    error instanceof SecretError ||
+    error instanceof AccessModeError ||
+    error instanceof ExpansionProblem ||
+    error instanceof InUse
+  );
+}

@@ -1,0 +1,114 @@
+// What the resizer writes into a claim and a volume while they get another VolumeAttributesClass. Merge patches. Pure.
+
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimCondition,
+} from '../../../api/kinds.ts';
+import { CsiError } from '../../../csi/csi-error.ts';
+
+const LONGEST_MESSAGE = 1024;
+
+type ModifyState = 'Pending' | 'InProgress' | 'Infeasible';
+type Condition = PersistentVolumeClaimCondition & { type: 'ModifyingVolume' | 'ModifyVolumeError' };
+
+function claimPatch({ metadata: { uid, resourceVersion } }: PersistentVolumeClaim, status: object): object {
+  return { metadata: { uid, resourceVersion }, status };
+}
+
+const modifyStatus = (status: ModifyState, target: string): object => ({
+  modifyVolumeStatus: { status, targetVolumeAttributesClassName: target },
+});
+
+/** Others' stay as they are; times tell when a condition became so. */
+function withConditions(
+  { status }: PersistentVolumeClaim,
+  conditions: readonly Omit<Condition, 'lastTransitionTime'>[],
+  now: string,
+): PersistentVolumeClaimCondition[] {
+  const before = status?.conditions ?? [];
+  const next = conditions.map((condition) => {
+    const old = before.find(({ type }) => type === condition.type);
+    const isSame = old?.status === condition.status && old.reason === condition.reason;
+    return {
+      ...condition,
+      lastProbeTime: now,
+      lastTransitionTime: (isSame && old.lastTransitionTime) || now,
+    };
+  });
+  return [...before.filter(({ type }) => !next.some((each) => each.type === type)), ...next];
+}
+
+function withoutConditions(claim: PersistentVolumeClaim, ...types: Condition['type'][]): object {
+  return {
+    conditions: (claim.status?.conditions ?? []).filter(({ type }) => !types.includes(type as never)),
+  };
+}
+
+const modifying = (message: string) => ({ type: 'ModifyingVolume', status: 'True', message }) as const;
+
+/** The class cannot be used (yet): nothing is asked of the driver. Undefined when the claim says so already. */
+export function pendingPatch(claim: PersistentVolumeClaim, target: string): object | undefined {
+  const { status, targetVolumeAttributesClassName } = claim.status?.modifyVolumeStatus ?? {};
+  if (status === 'Pending' && targetVolumeAttributesClassName === target) return undefined;
+  return claimPatch(claim, modifyStatus('Pending', target));
+}
+
+/** Before the driver is asked. */
+export function beginPatch(claim: PersistentVolumeClaim, target: string, now: string): object {
+  const conditions = withConditions(claim, [modifying(`The volume gets the attributes of ${target}`)], now);
+  return claimPatch(claim, { ...modifyStatus('InProgress', target), conditions });
+}
+
+export function failurePatch(
+  claim: PersistentVolumeClaim,
+  target: string,
+  failure: { error: Error; infeasible: boolean; isFinal: boolean; now: string },
+): object {
+  const { error, infeasible, isFinal, now } = failure;
+  const text = error instanceof CsiError ? error.description : error.message;
+  const conditions = withConditions(
+    claim,
+    [
+      modifying(
+        isFinal
+          ? `The attributes of ${target} were refused; they are tried again`
+          : `The volume may be getting the attributes of ${target}; the driver is asked again`,
+      ),
+      {
+        type: 'ModifyVolumeError',
+        status: 'True',
+        reason: error instanceof CsiError ? goName(error.code) : 'Unknown',
+        message: text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)} […]` : text,
+      },
+    ],
+    now,
+  );
+  return claimPatch(claim, { ...modifyStatus(infeasible ? 'Infeasible' : 'InProgress', target), conditions });
+}
+
+/** `InvalidArgument`: how everybody who reads this field knows the codes. */
+function goName(code: string): string {
+  if (code === 'CANCELLED') return 'Canceled';
+  return code
+    .split('_')
+    .map((word) => `${word.charAt(0)}${word.slice(1).toLowerCase()}`)
+    .join('');
+}
+
+export function finishPatch(claim: PersistentVolumeClaim, target: string): object {
+  return claimPatch(claim, {
+    modifyVolumeStatus: null,
+    currentVolumeAttributesClassName: target,
+    ...withoutConditions(claim, 'ModifyingVolume', 'ModifyVolumeError'),
+  });
+}
+
+export function cancelPatch(claim: PersistentVolumeClaim): object {
+  return claimPatch(claim, withoutConditions(claim, 'ModifyingVolume'));
+}
+
+export function modifiedVolumePatch(volume: PersistentVolume, target: string): object | undefined {
+  if (volume.spec.volumeAttributesClassName === target) return undefined;
+  return { metadata: { uid: volume.metadata.uid }, spec: { volumeAttributesClassName: target } };
+}

@@ -1,0 +1,183 @@
+// Gives the volume of one claim the parameters of the VolumeAttributesClass that the claim asks for. Writes the claim's
+// status (modifyVolumeStatus, currentVolumeAttributesClassName, conditions), the volume's class, and Events on the claim.
+
+import type { PersistentVolume, PersistentVolumeClaim, VolumeAttributesClass } from '../../../api/kinds.ts';
+import { keyOf } from '../../../api/object.ts';
+import { CsiError } from '../../../csi/csi-error.ts';
+import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
+import { eventTime } from '../../../runtime/events/event-record.ts';
+import type { Informer } from '../../../runtime/informer.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/loop.ts';
+import { SecretError } from '../../common/read-secret.ts';
+import type { RetryGate } from '../../common/retry-gate.ts';
+import type { SidecarPorts } from '../../common/sidecar.ts';
+import type { VolumeTurns } from '../../common/volume-turns.ts';
+import type { ClaimWriter } from '../claim-writer.ts';
+import type { VolumeWriter } from '../volume-writer.ts';
+import { decideModification } from './decide-modification.ts';
+import {
+  beginPatch,
+  cancelPatch,
+  failurePatch,
+  finishPatch,
+  modifiedVolumePatch,
+  pendingPatch,
+} from './modification-patches.ts';
+import type { ModifyCalls } from './modify-calls.ts';
+
+interface Modification {
+  volume: PersistentVolume;
+  target: string;
+  isContinued: boolean;
+}
+
+export interface ModificationReconcilerOptions
+  extends Pick<SidecarPorts, 'driver' | 'clock' | 'log' | 'recorder'> {
+  claims: ClaimWriter;
+  volumes: VolumeWriter;
+  classes: Informer<VolumeAttributesClass>;
+  calls: ModifyCalls;
+  gate: RetryGate;
+  turns: VolumeTurns;
+}
+
+export interface ModificationReconciler {
+  reconcile: Reconcile;
+  forget(claim: PersistentVolumeClaim): void;
+}
+
+export function modificationReconciler(options: ModificationReconcilerOptions): ModificationReconciler {
+  const { driver, clock, log, recorder, claims, volumes, classes, calls, gate, turns } = options;
+  /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
+  const failedForSure = new Set<string>();
+  const now = (): string => eventTime(clock.now());
+
+  const reconcile: Reconcile = async (key, { signal }) => {
+    const claim = claims.get(key);
+    if (claim === undefined) return done;
+    const decision = decideModification({
+      claim,
+      volume: volumes.get(claim.spec.volumeName),
+      driver: driver.name,
+      failedForSure: failedForSure.has(claim.metadata.uid),
+    });
+    switch (decision.do) {
+      case 'nothing':
+        log.v(5).info('Nothing to do for a claim', { claim: key, why: decision.why });
+        return done;
+      case 'cancel':
+        await claims.write(claim, cancelPatch(claim), signal);
+        recorder.event(claim, 'Normal', 'VolumeModifyCanceled', 'No other attributes are asked for any more');
+        return done;
+      case 'modify':
+        return inTurn(key, claim, decision, signal);
+      default:
+        return decision satisfies never;
+    }
+  };
+
+  async function inTurn(
+    key: string,
+    claim: PersistentVolumeClaim,
+    modification: Modification,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const attributes = classes.get(modification.target);
+    if (attributes?.driverName !== driver.name) return refuse(claim, modification, attributes, signal);
+    // A class of the same name that was made anew has other parameters.
+    const waitMs = gate.waitMs(claim.metadata.uid, attributes.metadata.uid);
+    if (waitMs > 0) return requeueAfter(waitMs, 'its last attempt failed');
+    const handle = modification.volume.spec.csi?.volumeHandle ?? '';
+    if (!turns.tryEnter(handle, key)) return done;
+    try {
+      return await modify(claim, modification, attributes, signal);
+    } finally {
+      turns.leave(handle);
+    }
+  }
+
+  /** It comes again when the class does. */
+  async function refuse(
+    claim: PersistentVolumeClaim,
+    { target, isContinued }: Modification,
+    attributes: VolumeAttributesClass | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const problem =
+      attributes === undefined
+        ? `VolumeAttributesClass ${target} does not exist`
+        : `VolumeAttributesClass ${target} is for driver ${attributes.driverName}, the volume is of ${driver.name}`;
+    recorder.event(claim, 'Warning', 'VolumeModifyFailed', problem);
+    // What may be going on is not made to look as if it were not.
+    const patch = isContinued ? undefined : pendingPatch(claim, target);
+    if (patch !== undefined) await claims.write(claim, patch, signal);
+    return done;
+  }
+
+  async function modify(
+    claim: PersistentVolumeClaim,
+    { volume, target, isContinued }: Modification,
+    attributes: VolumeAttributesClass,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { uid } = claim.metadata;
+    let current = claim;
+    try {
+      const call = await calls.prepare({ claim, volume, attributes }, signal);
+      if (!isContinued) {
+        current = await claims.write(claim, beginPatch(claim, target, now()), signal);
+        recorder.event(claim, 'Normal', 'VolumeModify', `Giving the volume the attributes of ${target}`);
+      }
+      // Until its answer is there, nobody knows.
+      failedForSure.delete(uid);
+      await call();
+    } catch (error) {
+      return failed(current, target, attributes, error, signal);
+    }
+    signal.throwIfAborted();
+    // The volume before the claim: a claim that says it has finished is not looked at again.
+    await volumes.write(volume, modifiedVolumePatch(volume, target), signal);
+    await claims.report(current, (latest) => finishPatch(latest, target), signal);
+    gate.forget(uid);
+    recorder.event(claim, 'Normal', 'VolumeModifySuccessful', `The volume has the attributes of ${target}`);
+    log.v(2).info('Modified', { claim: keyOf(claim), volume: volume.metadata.name, class: target });
+    return done;
+  }
+
+  async function failed(
+    claim: PersistentVolumeClaim,
+    target: string,
+    attributes: VolumeAttributesClass,
+    error: unknown,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    signal.throwIfAborted();
+    if (!(error instanceof CsiError || error instanceof SecretError)) throw error;
+    const { uid } = claim.metadata;
+    const verdict = outcomeOf('ControllerModifyVolume', error);
+    const infeasible = verdict.outcome === 'infeasible';
+    const isOver = error instanceof CsiError && isFinal(verdict);
+    if (isOver) failedForSure.add(uid);
+    recorder.event(claim, 'Warning', 'VolumeModifyFailed', error.message);
+    const delayMs = gate.failed(uid, attributes.metadata.uid, infeasible);
+    log.warn('Could not modify a volume', {
+      claim: keyOf(claim),
+      class: target,
+      err: error,
+      retryInMs: delayMs,
+    });
+    if (error instanceof CsiError) {
+      const failure = { error, infeasible, isFinal: isOver, now: now() };
+      await claims.report(claim, (latest) => failurePatch(latest, target, failure), signal);
+    }
+    return requeueAfter(delayMs, error.message);
+  }
+
+  return {
+    reconcile,
+    forget({ metadata: { uid } }) {
+      failedForSure.delete(uid);
+      gate.forget(uid);
+    },
+  };
+}

@@ -1,0 +1,376 @@
+// The resizer against the API server and a scripted driver: what becomes of the objects.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  namespaces,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  pods,
+  secrets,
+} from '../../api/kinds.ts';
+import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
+import {
+  conditionsOf,
+  DRIVER,
+  isSettledAt,
+  type ResizerWorld,
+  resizerWorld,
+} from './testing/resizer-world.ts';
+
+const GiB = 1n << 30n;
+const sizesAsked = ({ driver }: ResizerWorld): bigint[] =>
+  driver
+    .callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume')
+    .map(({ capacityRange }) => (capacityRange?.requiredBytes ?? 0n) / GiB);
+const alone = { driver: { nodeExpansionRequired: false } };
+const stateIs =
+  (state: string) =>
+  ({ status }: PersistentVolumeClaim): boolean =>
+    status?.allocatedResourceStatuses?.storage === state;
+const PRE_RESIZE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
+const NOT_REQUIRED = 'volume.kubernetes.io/node-expansion-not-required';
+
+describe('a claim that grows', () => {
+  test('[SIDE-1] is expanded on the controller alone where no node is needed', async (t) => {
+    const world = await resizerWorld(t, { driver: { nodeExpansionRequired: false } });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', isSettledAt('2Gi'));
+    assert.equal(claim.status?.allocatedResources?.storage, '2Gi');
+    assert.equal(claim.metadata.annotations?.[NOT_REQUIRED], 'true');
+    const volume = await world.volume('data');
+    assert.equal(volume.spec.capacity?.storage, '2Gi');
+    assert.equal(world.driver.volumes.get('vol-data')?.capacityBytes, 2n * GiB);
+    await world.told('data', 'Resizing');
+    await world.told('data', 'VolumeResizeSuccessful');
+    const [call] = world.driver.callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume');
+    assert.deepEqual(
+      [call?.volumeId, call?.capacityRange?.requiredBytes, call?.volumeCapability?.accessType.case],
+      ['vol-data', 2n * GiB, 'mount'],
+    );
+  });
+
+  test('[SIDE-1] waits for the node where one is needed, and tells nobody that it is done before', async (t) => {
+    const world = await resizerWorld(t);
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    const waiting = await world.claim('data', stateIs('NodeResizePending'));
+    assert.deepEqual(conditionsOf(waiting), ['FileSystemResizePending', 'Resizing']);
+    assert.equal(waiting.status?.capacity?.storage, '1Gi');
+    const volume = await world.volume('data');
+    assert.equal(volume.spec.capacity?.storage, '2Gi');
+    assert.equal(volume.metadata.annotations?.[PRE_RESIZE], '1Gi');
+    await world.told('data', 'FileSystemResizeRequired');
+    await world.writeStatus('data', {
+      capacity: { storage: '2Gi' },
+      conditions: [],
+      allocatedResourceStatuses: { storage: null },
+    });
+    await world.volumes.waitFor('pv-data', (each) => each?.metadata.annotations?.[PRE_RESIZE] === undefined);
+    assert.equal(world.driver.callsOf('ControllerExpandVolume').length, 1);
+  });
+
+  test('[SIDE-1] grows before the resizer starts, and while it is away', async (t) => {
+    const world = await resizerWorld(t, alone);
+    await world.bound('early');
+    await world.request('early', '2Gi');
+    const first = await world.start();
+    await world.claim('early', isSettledAt('2Gi'));
+    await first.stop();
+    await world.request('early', '3Gi');
+    await world.start();
+    await world.claim('early', isSettledAt('3Gi'));
+  });
+
+  test('[SIDE-1] gets what the driver made of it when that is more', async (t) => {
+    const world = await resizerWorld(t, alone);
+    world.driver.script('ControllerExpandVolume', { answer: { capacityBytes: 4n * GiB } });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '3Gi');
+    await world.claim('data', isSettledAt('4Gi'));
+    assert.equal((await world.volume('data')).spec.capacity?.storage, '4Gi');
+  });
+
+  test('[SIDE-1] is not believed to have grown when the driver says less than was asked for', async (t) => {
+    const world = await resizerWorld(t, alone);
+    world.driver.script('ControllerExpandVolume', { answer: { capacityBytes: 0n } });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.told('data', 'VolumeResizeFailed', /0 bytes where 2147483648 were asked for/);
+    await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  test('[SIDE-1] again while it grows: one after the other', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const held = Promise.withResolvers<void>();
+    world.driver.script('ControllerExpandVolume', { until: held.promise });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.driver.until(() => sizesAsked(world).length === 1);
+    await world.request('data', '3Gi');
+    held.resolve();
+    await world.claim('data', isSettledAt('3Gi'));
+    assert.deepEqual(sizesAsked(world), [2n, 3n]);
+    assert.equal(world.driver.mostAtOnce.get('vol-data'), 1);
+  });
+
+  test('[SIDE-1] of another driver is left alone', async (t) => {
+    const world = await resizerWorld(t, alone);
+    await world.bound('ours');
+    await world.bound('theirs', { csi: { driver: 'other.csi.test' } });
+    await world.start();
+    await world.request('theirs', '2Gi');
+    await world.request('ours', '2Gi');
+    await world.claim('ours', isSettledAt('2Gi'));
+    assert.deepEqual(
+      world.driver
+        .callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume')
+        .map(({ volumeId }) => volumeId),
+      ['vol-ours'],
+    );
+  });
+
+  test('[SIDE-1] of a driver that grows volumes on the node alone goes to the node without a call', async (t) => {
+    const world = await resizerWorld(t, { driver: { controller: [], node: ['EXPAND_VOLUME'] } });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.claim('data', stateIs('NodeResizePending'));
+    assert.equal((await world.volume('data')).spec.capacity?.storage, '2Gi');
+    assert.deepEqual(sizesAsked(world), []);
+  });
+
+  test('[SIDE-1] is followed without states where the gate is off', async (t) => {
+    const world = await resizerWorld(t, { resizer: { recovers: false, annotates: false } });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', (each) => conditionsOf(each).includes('FileSystemResizePending'));
+    assert.deepEqual(conditionsOf(claim), ['FileSystemResizePending']);
+    assert.equal(claim.status?.allocatedResources, undefined);
+    assert.equal(claim.status?.allocatedResourceStatuses, undefined);
+    assert.equal((await world.volume('data')).metadata.annotations?.[PRE_RESIZE], undefined);
+  });
+});
+
+describe('what goes wrong', () => {
+  test('[SIDE-1] a driver that fails is asked again, and the claim says why meanwhile', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const held = Promise.withResolvers<void>();
+    world.driver.script(
+      'ControllerExpandVolume',
+      { fail: 'INTERNAL', message: 'array is busy' },
+      { until: held.promise },
+    );
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', (each) => conditionsOf(each).includes('ControllerResizeError'));
+    assert.equal(claim.status?.allocatedResourceStatuses?.storage, 'ControllerResizeInProgress');
+    assert.match(
+      claim.status?.conditions?.find(({ type }) => type === 'ControllerResizeError')?.message ?? '',
+      /array is busy/,
+    );
+    await world.told('data', 'VolumeResizeFailed', /array is busy/);
+    held.resolve();
+    await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  test('[SIDE-1] a call without an answer is repeated with its size, though less is asked for now', async (t) => {
+    const world = await resizerWorld(t, alone);
+    world.driver.always('ControllerExpandVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '9Gi');
+    await world.driver.until(() => sizesAsked(world).length > 2);
+    await world.request('data', '2Gi');
+    const before = sizesAsked(world).length;
+    await world.driver.until(() => sizesAsked(world).length > before + 1);
+    world.driver.always('ControllerExpandVolume', undefined);
+    await world.claim('data', isSettledAt('9Gi'));
+    assert.deepEqual([...new Set(sizesAsked(world))], [9n]);
+  });
+
+  test('[SIDE-1] a size that the driver cannot make is given up by lowering the request', async (t) => {
+    const world = await resizerWorld(t, { ...alone, resizer: { retryMaxMs: 600_000 } });
+    world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE', message: 'too large' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '9Gi');
+    const refused = await world.claim('data', stateIs('ControllerResizeInfeasible'));
+    assert.equal(refused.status?.allocatedResources?.storage, '9Gi');
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', isSettledAt('2Gi'));
+    assert.equal(claim.status?.allocatedResources?.storage, '2Gi');
+    assert.deepEqual(sizesAsked(world), [9n, 2n]);
+  });
+
+  test('[SIDE-1] a size that the driver cannot make is tried again at the longest interval only', async (t) => {
+    const world = await resizerWorld(t, { ...alone, resizer: { retryMaxMs: 600_000 } });
+    world.driver.always('ControllerExpandVolume', { fail: 'INVALID_ARGUMENT' });
+    await world.bound('data');
+    await world.bound('other');
+    await world.start();
+    await world.request('data', '9Gi');
+    await world.claim('data', stateIs('ControllerResizeInfeasible'));
+    world.driver.always('ControllerExpandVolume', undefined);
+    await world.request('other', '2Gi');
+    await world.claim('other', isSettledAt('2Gi'));
+    assert.deepEqual(sizesAsked(world), [9n, 2n]);
+  });
+
+  test('[SIDE-1] a final failure lets the request be lowered', async (t) => {
+    const world = await resizerWorld(t, alone);
+    world.driver.always('ControllerExpandVolume', { fail: 'INTERNAL' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '9Gi');
+    await world.driver.until(() => sizesAsked(world).length > 0);
+    await world.request('data', '2Gi');
+    await world.driver.until(() => sizesAsked(world).includes(2n));
+    world.driver.always('ControllerExpandVolume', undefined);
+    await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  test('[SIDE-1] infeasible on the node: the driver confirms it, then the node may try again', async (t) => {
+    const world = await resizerWorld(t);
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.claim('data', stateIs('NodeResizePending'));
+    await world.writeStatus('data', { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } });
+    await world.driver.until(() => sizesAsked(world).length === 2);
+    await world.claim('data', stateIs('NodeResizePending'));
+  });
+
+  test('[SIDE-1] a conflict with somebody else is no reason to say anything', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const held = Promise.withResolvers<void>();
+    world.driver.script('ControllerExpandVolume', { until: held.promise });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.driver.until(() => sizesAsked(world).length === 1);
+    await world.writeStatus('data', { conditions: [{ type: 'Theirs', status: 'True' }] });
+    held.resolve();
+    const claim = await world.claim('data', ({ status }) => status?.capacity?.storage === '2Gi');
+    assert.deepEqual(conditionsOf(claim), ['Theirs']);
+    assert.deepEqual(sizesAsked(world), [2n]);
+  });
+
+  test('[SIDE-1] a claim that is deleted while it grows is still finished', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const held = Promise.withResolvers<void>();
+    world.driver.script('ControllerExpandVolume', { until: held.promise, fail: 'UNAVAILABLE' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.driver.until(() => sizesAsked(world).length === 1);
+    // Its protection keeps it, as long as a pod uses it.
+    await world.admin.delete(persistentVolumeClaims, { name: 'data', namespace: 'default' });
+    held.resolve();
+    await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  for (const [name, driver] of [
+    ['neither expands nor modifies', { controller: ['CREATE_DELETE_VOLUME'] }],
+    ['has no controller service', { plugin: [] }],
+  ] as const) {
+    test(`[SIDE-1] a driver that ${name} is refused with a message`, async (t) => {
+      const world = await resizerWorld(t, { driver: driver as never });
+      await assert.rejects(
+        async () => (await world.start()).ended,
+        new RegExp(`driver ${DRIVER} .*(EXPAND_VOLUME|no controller service)`),
+      );
+    });
+  }
+});
+
+describe('a driver that expands only what nobody uses', () => {
+  const user = (name: string, claimName: string) => ({
+    metadata: { name, namespace: 'default' },
+    spec: {
+      nodeName: 'node-a',
+      containers: [{ name: 'main', image: 'busybox' }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
+    },
+  });
+  const remove = (world: ResizerWorld, name: string) =>
+    world.admin.delete(pods, { name, namespace: 'default' }, { gracePeriodSeconds: 0 });
+
+  test('[SIDE-1] is not asked again before the pod is gone', async (t) => {
+    const world = await resizerWorld(t, alone);
+    world.driver.script('ControllerExpandVolume', { fail: 'FAILED_PRECONDITION', message: 'in use' });
+    await world.bound('data');
+    await world.admin.create(pods, user('web', 'data') as never);
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.told('data', 'VolumeResizeFailed', /only while no pod uses it, and pod web does/);
+    assert.deepEqual(sizesAsked(world), [2n]);
+    await remove(world, 'web');
+    await world.claim('data', isSettledAt('2Gi'));
+    assert.deepEqual(sizesAsked(world), [2n, 2n]);
+  });
+
+  test('[SIDE-1] is not asked at all while a pod uses the volume, when it says so itself', async (t) => {
+    const world = await resizerWorld(t, { driver: { nodeExpansionRequired: false, expansion: ['OFFLINE'] } });
+    await world.bound('data');
+    await world.admin.create(pods, user('web', 'data') as never);
+    await world.start();
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', (each) => conditionsOf(each).includes('ControllerResizeError'));
+    assert.match(claim.status?.conditions?.[0]?.message ?? '', /pod web does/);
+    assert.deepEqual(sizesAsked(world), []);
+    await remove(world, 'web');
+    await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  test('[SIDE-1] is asked every time with --handle-volume-inuse-error=false', async (t) => {
+    const world = await resizerWorld(t, { ...alone, resizer: { mindsUse: false } });
+    world.driver.script(
+      'ControllerExpandVolume',
+      { fail: 'FAILED_PRECONDITION' },
+      { fail: 'FAILED_PRECONDITION' },
+    );
+    await world.bound('data');
+    await world.admin.create(pods, user('web', 'data') as never);
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.claim('data', isSettledAt('2Gi'));
+    assert.equal(sizesAsked(world).length, 3);
+  });
+});
+
+describe('secrets', () => {
+  const reference = { name: 'grow', namespace: 'vault' };
+
+  test('[SEC-1] [SIDE-1] reach ControllerExpandVolume, and nobody else', async (t) => {
+    const world = await resizerWorld(t, alone);
+    await world.admin.create(namespaces, { metadata: { name: 'vault' } });
+    await world.bound('data', { csi: { controllerExpandSecretRef: reference } });
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.told('data', 'VolumeResizeFailed', /secret vault\/grow does not exist/);
+    assert.deepEqual(sizesAsked(world), []);
+    world.driver.script('ControllerExpandVolume', {
+      fail: 'INTERNAL',
+      message: 'bad password hunter2-not-shown',
+    });
+    await world.admin.create(secrets, {
+      metadata: reference,
+      data: { password: Buffer.from('hunter2-not-shown').toString('base64') },
+    });
+    await world.claim('data', isSettledAt('2Gi'));
+    const [call] = world.driver.callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume');
+    assert.deepEqual(call?.secrets, { password: 'hunter2-not-shown' });
+    await world.told('data', 'VolumeResizeFailed', /bad password/);
+    const shown = JSON.stringify([world.events.list(), world.claims.list(), world.volumes.list()]);
+    assert.doesNotMatch(shown + JSON.stringify(world.log.lines), /hunter2-not-shown/);
+  });
+});

@@ -1,0 +1,242 @@
+// The resizer: watches claims and volumes, and keeps two loops over claims, one for their size and one for their
+// VolumeAttributesClass. Writes only what those loops write.
+
+import { requestedSize, wantsExpansion } from '../../api/claim-expansion.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  volumeAttributesClasses,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { ANN_PRE_RESIZE_CAPACITY } from '../../api/well-known.ts';
+import { nodeCapabilities } from '../../csi/capabilities.ts';
+import { codeOf } from '../../csi/csi-error.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { Loop } from '../../runtime/loop.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { RetryGate } from '../common/retry-gate.ts';
+import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
+import { VolumeTurns } from '../common/volume-turns.ts';
+import { ClaimWriter } from './claim-writer.ts';
+import { controllerExpandCalls, nodeOnlyExpandCalls } from './expansion/expand-calls.ts';
+import { expansionReconciler } from './expansion/expansion-reconciler.ts';
+import { wantedClass, wantsModification } from './modification/decide-modification.ts';
+import { modificationReconciler } from './modification/modification-reconciler.ts';
+import { createModifyCalls } from './modification/modify-calls.ts';
+import { VolumeWriter } from './volume-writer.ts';
+
+export interface ResizerOptions {
+  /** Of ControllerExpandVolume and ControllerModifyVolume. */
+  timeoutMs: number;
+  workers: number;
+  retryStartMs: number;
+  retryMaxMs: number;
+  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  resyncMs: number;
+  /** Look for pods before asking again a driver that grows only what nobody uses. */
+  mindsUse: boolean;
+  /** Follow VolumeAttributesClasses, where the driver can. */
+  modifies: boolean;
+  extraModifyMetadata: boolean;
+  /** Follow `status.allocatedResources`, so that a request that cannot be met may be lowered. */
+  recovers: boolean;
+  /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
+  annotates: boolean;
+}
+
+/** A loop, the claims that are something to it, and what it forgets with a claim. */
+interface Work {
+  loop: Loop;
+  concerns(claim: PersistentVolumeClaim): boolean;
+  /** What of a claim, when it changes, is a reason to look. */
+  inputs(claim: PersistentVolumeClaim): string;
+  forget(claim: PersistentVolumeClaim): void;
+}
+
+const BY_CLASS = 'wanted-attributes-class';
+
+export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sidecar {
+  const { kube, informers, driver, csi, clock, random, log, metrics } = ports;
+  const { timeoutMs, workers } = options;
+  if (!driver.plugin.services.has('CONTROLLER_SERVICE')) {
+    throw new Error(`driver ${driver.name} has no controller service; there is nothing to resize with`);
+  }
+  const modifies = options.modifies && driver.controller.has('MODIFY_VOLUME');
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+  // Older servers do not have the kind.
+  const classes = modifies ? informers.of(volumeAttributesClasses, { optional: true }) : undefined;
+
+  const works: Work[] = [];
+  const policy = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
+  const shared = {
+    claims: new ClaimWriter(kube, claims),
+    volumes: new VolumeWriter(kube, volumes),
+    turns: new VolumeTurns((key) => {
+      for (const { loop } of works) loop.add(key);
+    }),
+  };
+  const newGate = (): RetryGate => new RetryGate({ clock, random, policy });
+  const loopOptions = { workers, backoff: policy, clock, random, log, metrics };
+
+  function expansion(place: 'controller' | 'node'): Work {
+    const { reconcile, forget } = expansionReconciler({
+      ...ports,
+      ...shared,
+      place,
+      gate: newGate(),
+      calls:
+        place === 'node'
+          ? nodeOnlyExpandCalls
+          : controllerExpandCalls({
+              kube,
+              csi,
+              timeoutMs,
+              singleNodeMultiWriter: driver.controller.has('SINGLE_NODE_MULTI_WRITER'),
+            }),
+      recovers: options.recovers,
+      annotates: options.annotates,
+      minds: options.mindsUse,
+    });
+    return {
+      loop: createLoop({ name: `${driver.name}-pvc`, reconcile, ...loopOptions }),
+      concerns: (claim) => wantsExpansion(claim) || isNoted(volumes.get(claim.spec.volumeName ?? '')),
+      inputs: ({ status, ...claim }) =>
+        [
+          requestedSize(claim),
+          status?.phase,
+          status?.capacity?.storage,
+          status?.allocatedResourceStatuses?.storage,
+        ].join(),
+      forget,
+    };
+  }
+
+  function modification(attributes: NonNullable<typeof classes>): Work {
+    claims.addIndex(BY_CLASS, (claim) => (wantsModification(claim) ? namesOf(claim) : []));
+    const calls = createModifyCalls({ kube, csi, timeoutMs, extraMetadata: options.extraModifyMetadata });
+    const { reconcile, forget } = modificationReconciler({
+      ...ports,
+      ...shared,
+      calls,
+      classes: attributes,
+      gate: newGate(),
+    });
+    return {
+      loop: createLoop({ name: `${driver.name}-pvc-modify`, reconcile, ...loopOptions }),
+      concerns: wantsModification,
+      inputs: ({ spec, status }) =>
+        [
+          spec.volumeAttributesClassName,
+          status?.phase,
+          status?.currentVolumeAttributesClassName,
+          status?.modifyVolumeStatus?.status,
+          status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+        ].join(),
+      forget,
+    };
+  }
+
+  function look(claim: PersistentVolumeClaim): void {
+    for (const { loop, concerns } of works) if (concerns(claim)) loop.add(keyOf(claim));
+  }
+
+  function lookAtClaimOf({ spec: { csi, claimRef } }: PersistentVolume): void {
+    if (csi?.driver !== driver.name || !claimRef) return;
+    const claim = claims.get(`${claimRef.namespace}/${claimRef.name}`);
+    if (claim !== undefined) look(claim);
+  }
+
+  function follow(): () => void {
+    const subscriptions = [
+      claims.subscribe({
+        added: look,
+        updated: (before, after) => {
+          // Labels and the like are no reason to break the pause after a failure.
+          for (const { loop, concerns, inputs } of works) {
+            const isNews = before === after || inputs(before) !== inputs(after);
+            if (isNews && concerns(after)) loop.add(keyOf(after));
+          }
+        },
+        deleted: (claim) => {
+          for (const { loop, forget } of works) {
+            forget(claim);
+            loop.forget(keyOf(claim));
+          }
+        },
+      }),
+      // The claim may be known before its volume is.
+      volumes.subscribe({
+        added: lookAtClaimOf,
+        updated: (before, after) => {
+          if (isNoted(after) && !isNoted(before)) lookAtClaimOf(after);
+        },
+      }),
+    ];
+    const work = works.find(({ concerns }) => concerns === wantsModification);
+    if (classes && work) subscriptions.push(followClasses(classes, work.loop));
+    return () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    };
+  }
+
+  /** A claim may wait for its class. */
+  function followClasses(attributes: NonNullable<typeof classes>, loop: Loop): () => void {
+    const wake = (name: string): void => {
+      for (const claim of claims.byIndex(BY_CLASS, name)) loop.add(keyOf(claim));
+    };
+    return attributes.subscribe({ added: ({ metadata }) => wake(metadata.name) });
+  }
+
+  async function resync(signal: AbortSignal): Promise<void> {
+    while (options.resyncMs > 0 && !signal.aborted) {
+      await clock.sleep(options.resyncMs, signal).catch(() => {});
+      if (!signal.aborted) for (const claim of claims.list()) look(claim);
+    }
+  }
+
+  /** Where the driver makes volumes larger; undefined when it does not. */
+  async function placeOfExpansion(signal: AbortSignal): Promise<'controller' | 'node' | undefined> {
+    if (driver.controller.has('EXPAND_VOLUME')) return 'controller';
+    try {
+      const abilities = await nodeCapabilities(csi, { timeoutMs, signal });
+      return abilities.has('EXPAND_VOLUME') ? 'node' : undefined;
+    } catch (error) {
+      // A controller may be served without the node's service beside it.
+      if (codeOf(error) === 'UNIMPLEMENTED') return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async run(signal) {
+      const place = await placeOfExpansion(signal);
+      if (place === undefined && !modifies) {
+        throw new Error(
+          `driver ${driver.name} can neither expand volumes (EXPAND_VOLUME) nor modify them (MODIFY_VOLUME)`,
+        );
+      }
+      if (place !== undefined) works.push(expansion(place));
+      if (classes) works.push(modification(classes));
+      const watched: Informer<never>[] = [claims, volumes, ...(classes ? [classes] : [])] as never;
+      await Promise.all(watched.map((each) => each.synced(signal)));
+      const unfollow = follow();
+      log.info('Resizing volumes', { workers, on: place ?? 'nothing', modifies });
+      try {
+        await Promise.all([...works.map(({ loop }) => loop.run(signal)), resync(signal)]);
+      } finally {
+        unfollow();
+      }
+    },
+  };
+}
+
+const isNoted = (volume: PersistentVolume | undefined): boolean =>
+  volume?.metadata.annotations?.[ANN_PRE_RESIZE_CAPACITY] !== undefined;
+
+function namesOf(claim: PersistentVolumeClaim): string[] {
+  const underWay = claim.status?.modifyVolumeStatus?.targetVolumeAttributesClassName;
+  return [...new Set([wantedClass(claim), underWay ?? ''])].filter((name) => name !== '');
+}

@@ -1,0 +1,253 @@
+// For the tests of the resizer: a whole API server in memory, the resizer under its published role, a scripted driver,
+// and somebody to watch what becomes of the objects.
+
+import type { TestContext } from 'node:test';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  type Event,
+  events,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  roleBindings,
+  roles,
+  serviceAccounts,
+  storageClasses,
+  volumeAttributesClasses,
+} from '../../../api/kinds.ts';
+import type { KubeObject, Resource } from '../../../api/object.ts';
+import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
+import { publishedRbac } from '../../../apiserver/bootstrap/published-rbac.ts';
+import { testServer } from '../../../apiserver/test-server.ts';
+import { loopbackTransport } from '../../../csi/loopback-transport.ts';
+import { ScriptedDriver, type ScriptedDriverOptions } from '../../../csi/testing/scripted-driver.ts';
+import type { CsiTransport } from '../../../csi/transport.ts';
+import { realClock } from '../../../runtime/clock.ts';
+import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
+import { createInformers } from '../../../runtime/informer/create-informers.ts';
+import type { Informer } from '../../../runtime/informer.ts';
+import type { KubeClient } from '../../../runtime/kube.ts';
+import { type MemoryLog, memoryLog } from '../../../runtime/log.ts';
+import { createMetrics, type Metrics } from '../../../runtime/metrics.ts';
+import { seededRandom } from '../../../runtime/random.ts';
+import { askDriver } from '../../common/identify-driver.ts';
+import { createResizer, type ResizerOptions } from '../resizer.ts';
+
+export const DRIVER = 'scripted.csi.test';
+const CLASS = 'growing';
+
+export interface ResizerWorldOptions {
+  driver?: ScriptedDriverOptions;
+  resizer?: Partial<ResizerOptions>;
+}
+
+export interface ResizerWorld {
+  admin: KubeClient;
+  driver: ScriptedDriver;
+  log: MemoryLog;
+  metrics: Metrics;
+  claims: Informer<PersistentVolumeClaim>;
+  volumes: Informer<PersistentVolume>;
+  events: Informer<Event>;
+  /** `through` puts something between the resizer and the outside. `abandoned`: nobody waits for its end. */
+  start(
+    through?: (ports: { kube: KubeClient; csi: CsiTransport }) => object,
+    options?: { abandoned?: boolean },
+  ): Promise<{ stop(): Promise<void>; ended: Promise<void> }>;
+  /** A bound claim of 1Gi with its volume, which the driver has. */
+  bound(
+    name: string,
+    more?: { csi?: object; annotations?: Record<string, string> },
+  ): Promise<PersistentVolumeClaim>;
+  /** What a user does. */
+  request(name: string, storage: string): Promise<PersistentVolumeClaim>;
+  wantClass(name: string, volumeAttributesClassName: string): Promise<PersistentVolumeClaim>;
+  /** What a node does. */
+  writeStatus(name: string, status: object): Promise<PersistentVolumeClaim>;
+  claim(name: string, holds: (claim: PersistentVolumeClaim) => boolean): Promise<PersistentVolumeClaim>;
+  volume(name: string): Promise<PersistentVolume>;
+  /** Resolves once an Event with this reason, and this in its message, stands on the claim. */
+  told(name: string, reason: string, message?: RegExp): Promise<Event>;
+}
+
+const signal = () => AbortSignal.timeout(20_000);
+
+export async function resizerWorld(t: TestContext, options: ResizerWorldOptions = {}): Promise<ResizerWorld> {
+  const clock = realClock;
+  const server = await testServer(t, { clock });
+  const admin = server.client(server.adminUser);
+  for (const object of await publishedRbac({ components: ['resizer'], secrets: 'everywhere' })) {
+    await admin.create(rbacResources[object.kind ?? ''] as Resource, object as never);
+  }
+  const kube = server.client(serviceAccountUser('kube-system', 'csi-resizer'));
+  const driver = new ScriptedDriver({ name: DRIVER, controller: ['EXPAND_VOLUME'], ...options.driver });
+  const log = memoryLog();
+  const metrics = createMetrics();
+  const random = seededRandom('resizer');
+  const watching = new AbortController();
+  t.after(() => watching.abort());
+  const informers = createInformers({ kube: admin, clock, random, log: memoryLog() });
+  const claims = informers.of(persistentVolumeClaims);
+  const seenEvents = informers.of(events);
+  await admin.create(storageClasses, {
+    metadata: { name: CLASS },
+    provisioner: DRIVER,
+    allowVolumeExpansion: true,
+  });
+  const named = (name: string) => ({ name, namespace: 'default' });
+  const merge = { type: 'merge' } as const;
+  const writeStatus: ResizerWorld['writeStatus'] = (name, status) =>
+    admin.patch(persistentVolumeClaims, named(name), { status }, { ...merge, subresource: 'status' });
+  const world: ResizerWorld = {
+    admin,
+    driver,
+    log,
+    metrics,
+    claims,
+    volumes: informers.of(persistentVolumes),
+    events: seenEvents,
+    async start(through = () => ({}), { abandoned = false } = {}) {
+      const stop = new AbortController();
+      const loopback = loopbackTransport(driver.services, { clock, log, interceptors: [driver.interceptor] });
+      const ends = { kube, csi: loopback, ...through({ kube, csi: loopback }) };
+      const own = createInformers({ kube: ends.kube, clock, random, log });
+      const recorder = createEventRecorder({ kube: ends.kube, clock, random, log, component: 'resizer' });
+      const identified = await askDriver(loopback, { timeoutMs: 1000, signal: stop.signal });
+      const resizer = createResizer(
+        { ...ends, recorder, informers: own, driver: identified, clock, random, log, metrics },
+        { ...fast, ...options.resizer },
+      );
+      own.start(stop.signal);
+      const ended = resizer.run(stop.signal);
+      const running = ended.catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
+      });
+      running.catch(() => {});
+      const end = async () => {
+        stop.abort(new Error('the test stops the resizer'));
+        if (abandoned) return;
+        await running.catch(() => {});
+        await recorder.flush();
+      };
+      t.after(end);
+      return { stop: end, ended };
+    },
+    async bound(name, { csi = {}, annotations = {} } = {}) {
+      driver.volumes.set(`vol-${name}`, {
+        id: `vol-${name}`,
+        name,
+        capacityBytes: 1n << 30n,
+        parameters: {},
+        topology: [],
+        publishedOn: new Map(),
+      });
+      const claim = await admin.create(persistentVolumeClaims, {
+        metadata: named(name),
+        spec: {
+          storageClassName: CLASS,
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: '1Gi' } },
+          volumeName: `pv-${name}`,
+        },
+      });
+      await admin.create(persistentVolumes, {
+        metadata: { name: `pv-${name}`, annotations },
+        spec: {
+          storageClassName: CLASS,
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          persistentVolumeReclaimPolicy: 'Retain',
+          csi: { driver: DRIVER, volumeHandle: `vol-${name}`, ...csi },
+          claimRef: {
+            kind: 'PersistentVolumeClaim',
+            apiVersion: 'v1',
+            ...named(name),
+            uid: claim.metadata.uid,
+          },
+        },
+      });
+      return writeStatus(name, {
+        phase: 'Bound',
+        accessModes: ['ReadWriteOnce'],
+        capacity: { storage: '1Gi' },
+      });
+    },
+    request: (name, storage) =>
+      admin.patch(
+        persistentVolumeClaims,
+        named(name),
+        { spec: { resources: { requests: { storage } } } },
+        merge,
+      ),
+    wantClass: (name, volumeAttributesClassName) =>
+      admin.patch(persistentVolumeClaims, named(name), { spec: { volumeAttributesClassName } }, merge),
+    writeStatus,
+    async claim(name, holds) {
+      const found = await claims.waitFor(
+        `default/${name}`,
+        (each) => each !== undefined && holds(each),
+        signal(),
+      );
+      return found as PersistentVolumeClaim;
+    },
+    volume: (name) => admin.get(persistentVolumes, { name: `pv-${name}` }),
+    told(name, reason, message = /./) {
+      const isIt = (event: Event) =>
+        event.involvedObject.name === name && event.reason === reason && message.test(event.message ?? '');
+      return new Promise((resolve, reject) => {
+        const look = (event: Event) => {
+          if (isIt(event)) resolve(event);
+        };
+        seenEvents.subscribe({ added: look, updated: (_before, after) => look(after) });
+        signal().addEventListener('abort', () => reject(new Error(`nobody said ${reason} of ${name}`)));
+      });
+    },
+  };
+  informers.start(watching.signal);
+  await informers.synced(signal());
+  return world;
+}
+
+const rbacResources: Record<string, Resource<KubeObject>> = {
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+  Role: roles,
+  RoleBinding: roleBindings,
+};
+
+/** Retries in milliseconds, no background work unless a test asks for it. */
+const fast: ResizerOptions = {
+  timeoutMs: 10_000,
+  workers: 10,
+  retryStartMs: 5,
+  retryMaxMs: 20,
+  resyncMs: 0,
+  mindsUse: true,
+  modifies: true,
+  extraModifyMetadata: false,
+  recovers: true,
+  annotates: true,
+};
+
+export { signal as soon };
+
+export const conditionsOf = ({ status }: PersistentVolumeClaim): string[] =>
+  (status?.conditions ?? []).map(({ type }) => type).toSorted();
+
+/** Whether nothing of an expansion is left in the claim, and it has this size. */
+export const isSettledAt =
+  (storage: string) =>
+  (claim: PersistentVolumeClaim): boolean =>
+    claim.status?.capacity?.storage === storage &&
+    claim.status.allocatedResourceStatuses?.storage === undefined &&
+    conditionsOf(claim).length === 0;
+
+export const attributesClass = (
+  { admin }: ResizerWorld,
+  name: string,
+  parameters: Record<string, string>,
+  driverName = DRIVER,
+) => admin.create(volumeAttributesClasses, { metadata: { name }, driverName, parameters });
