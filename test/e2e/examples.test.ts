@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { lacking } from '../capabilities.ts';
@@ -71,6 +71,28 @@ const checks: Record<
     async check(_up, [path = '']) {
       assert.equal((await stat(path)).gid, 2000);
       await assert.rejects(writeFile(join(path, 'too-much'), Buffer.alloc(64 << 20)), { code: 'ENOSPC' });
+    },
+  },
+  'expansion.yaml': {
+    pods: ['growing'],
+    skip: lacking('loop', 'mkfs.xfs'),
+    async check(up, [path = '']) {
+      const sizeOf = async () => {
+        const { blocks, bsize } = await statfs(path);
+        return blocks * bsize;
+      };
+      assert.ok((await sizeOf()) < 320 << 20);
+      await writeFile(join(path, 'word'), 'kept');
+      const request = { spec: { resources: { requests: { storage: '512Mi' } } } };
+      await up.kubectl('patch', 'pvc', 'growing', '--patch', JSON.stringify(request));
+      const grown = '--for=jsonpath={.status.capacity.storage}=512Mi';
+      await up.kubectl('wait', 'pvc', 'growing', grown, '--timeout=45s');
+      assert.ok((await sizeOf()) > 400 << 20, 'under the mounted pod');
+      assert.equal(await readFile(join(path, 'word'), 'utf8'), 'kept');
+      const claim = await up.get('pvc', 'growing');
+      assert.deepEqual(claim.status.conditions ?? [], []);
+      const volume = await up.get('pv', claim.spec.volumeName);
+      assert.equal(volume.spec.capacity.storage, '512Mi');
     },
   },
   'block-volume.yaml': {

@@ -4,8 +4,13 @@
 // the volume names the claim, nobody else is kept from it; once it does, only this claim can have it.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import { isQuantity } from '../../api/quantity.ts';
 import { refersToClaim } from '../../api/volumes.ts';
-import { ANN_BIND_COMPLETED, ANN_BOUND_BY_CONTROLLER } from '../../api/well-known.ts';
+import {
+  ANN_BIND_COMPLETED,
+  ANN_BOUND_BY_CONTROLLER,
+  ANN_PRE_RESIZE_CAPACITY,
+} from '../../api/well-known.ts';
 
 /** The volume with a reference to this very claim. */
 export function volumeBoundTo(
@@ -57,7 +62,9 @@ export function claimStatusBoundTo(
 ): PersistentVolumeClaim | undefined {
   const status = claim.status ?? {};
   const accessModes = volume.spec.accessModes ?? [];
-  const storage = volume.spec.capacity?.storage;
+  // A volume that grew without its filesystem has what it had before.
+  const before = volume.metadata.annotations?.[ANN_PRE_RESIZE_CAPACITY];
+  const storage = isQuantity(before) ? before : volume.spec.capacity?.storage;
   // Once bound, the capacity in the status belongs to whoever expands the volume.
   const capacity =
     status.phase === 'Bound' && status.capacity ? status.capacity : { ...(storage && { storage }) };

@@ -307,6 +307,8 @@ test("a bound claim's capacity is its volume's at first, and then whoever expand
     accessModes: ['ReadWriteOnce'],
     capacity: { storage: '2Gi' },
   });
+  const smaller = volume({}, { 'volume.alpha.kubernetes.io/pre-resize-capacity': '1Gi' });
+  assert.deepEqual(claimStatusBoundTo(claim(), smaller)?.status?.capacity, { storage: '1Gi' });
   const bound = claim({}, {}, { ...first?.status, capacity: { storage: '1Gi' } });
   assert.equal(claimStatusBoundTo(bound, volume()), undefined);
   const attributed = volume({ volumeAttributesClassName: 'gold' });

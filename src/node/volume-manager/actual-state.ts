@@ -23,8 +23,10 @@ export interface ActualVolume {
   readonly volume: KnownVolume;
   device: 'unmounted' | MountState;
   readonly mounts: Map<string, ActualMount>;
-  /** Capacity that the filesystem was last made to follow. */
+  /** The size it was last made to grow to, in the words of the claim that asked for it. */
   expandedTo: string | undefined;
+  /** What its filesystem is known to have. */
+  size: string | undefined;
 }
 
 export class ActualState {
@@ -55,7 +57,10 @@ export class ActualState {
   setDevice(volume: KnownVolume, state: ActualVolume['device']): void {
     const entry = this.#entry(volume);
     entry.device = state;
-    if (state === 'unmounted') entry.expandedTo = undefined;
+    if (state === 'unmounted') {
+      entry.expandedTo = undefined;
+      entry.size = undefined;
+    }
     this.#prune(volume);
   }
 
@@ -74,7 +79,13 @@ export class ActualState {
     const key = volumeKeyOf(volume);
     const known = this.#volumes.get(key);
     if (known) return known;
-    const entry: ActualVolume = { volume, device: 'unmounted', mounts: new Map(), expandedTo: undefined };
+    const entry: ActualVolume = {
+      volume,
+      device: 'unmounted',
+      mounts: new Map(),
+      expandedTo: undefined,
+      size: undefined,
+    };
     this.#volumes.set(key, entry);
     return entry;
   }

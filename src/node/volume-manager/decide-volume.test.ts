@@ -38,6 +38,7 @@ const actual = (device: ActualVolume['device'], mounts: [string, ActualMount][] 
   device,
   mounts: new Map(mounts),
   expandedTo: undefined,
+  size: undefined,
 });
 
 interface Case {

@@ -1,63 +1,131 @@
-// The node's end of growing a volume: the filesystem follows, then the claim's status says how large it is now.
+// The node's end of growing a volume: the filesystem follows, then the claim's status says how large it is now. When the
+// driver refuses for good, the claim says that, and it is the resizer's turn again.
 
+import {
+  allocatedSize,
+  changedConditions,
+  expansionState,
+  hasCondition,
+  requestedSize,
+} from '../../api/claim-expansion.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
+import { ANN_NODE_EXPANSION_NOT_REQUIRED } from '../../api/well-known.ts';
+import { isFinal, outcomeOf } from '../../csi/outcome.ts';
+import { eventTime } from '../../runtime/events/event-record.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isConflict } from '../../runtime/kube-error.ts';
 import type { DesiredMount } from './desired-state.ts';
 
-const NODE_STEP = new Set(['NodeResizePending', 'NodeResizeInProgress', 'NodeResizeFailed']);
+const LONGEST_MESSAGE = 1024;
 
-/** The size the claim asks for, when the controller has done its part and waits for the node. */
+/** The size it is to have, when the controller has done its part and waits for a node. */
 export function awaitsNodeExpansion(claim: PersistentVolumeClaim | undefined): string | undefined {
-  const status = claim?.status as ClaimStatus | undefined;
+  if (claim === undefined) return undefined;
+  const state = expansionState(claim);
   const isPending =
-    status?.conditions?.some(({ type, status }) => type === 'FileSystemResizePending' && status === 'True') ||
-    NODE_STEP.has(status?.allocatedResourceStatuses?.storage ?? '');
-  return isPending ? claim?.spec.resources?.requests?.storage : undefined;
+    state === 'NodeResizePending' ||
+    state === 'NodeResizeInProgress' ||
+    // From a resizer that keeps no states.
+    (state === undefined && hasCondition(claim, 'FileSystemResizePending'));
+  return isPending ? (allocatedSize(claim) ?? requestedSize(claim)) : undefined;
 }
 
-type ClaimStatus = NonNullable<PersistentVolumeClaim['status']> & {
-  allocatedResourceStatuses?: Record<string, string>;
-};
+/** The size that a volume of several nodes has since another node, or nobody but the controller, made it grow. */
+export function sizeOnEveryNode(claim: PersistentVolumeClaim | undefined): string | undefined {
+  if (!claim?.spec.accessModes?.includes('ReadWriteMany') || expansionState(claim)) return undefined;
+  if (claim.metadata.annotations?.[ANN_NODE_EXPANSION_NOT_REQUIRED] !== undefined) return undefined;
+  return settledSize(claim);
+}
 
+/** What a claim has for which nothing is under way; a volume that is mounted then has it, too. */
+export function settledSize(claim: PersistentVolumeClaim | undefined): string | undefined {
+  return awaitsNodeExpansion(claim) === undefined ? claim?.status?.capacity?.storage : undefined;
+}
+
+export interface ExpansionPorts {
+  kube: KubeClient;
+  /** Wall time. */
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+export interface Expanded {
+  capacity: string;
+  /** As it was before; undefined when it is gone. */
+  claim: PersistentVolumeClaim;
+}
+
+/** What the volume has then; undefined when there is nothing to follow. */
 export async function finishExpansion(
-  kube: KubeClient,
+  { kube, nowMs, signal }: ExpansionPorts,
   { volume, claimKey }: DesiredMount,
-  signal: AbortSignal,
   expand: (capacity: string) => Promise<void>,
-): Promise<void> {
-  if (!claimKey || !volume.attachedAs || !('pvName' in volume.attachedAs)) return;
+): Promise<Expanded | undefined> {
+  if (!claimKey || !volume.attachedAs || !('pvName' in volume.attachedAs)) return undefined;
   const pv = await kube.get(persistentVolumes, { name: volume.attachedAs.pvName }, { signal });
   const capacity = pv.spec.capacity?.storage;
-  if (capacity === undefined) return;
-  await expand(capacity);
-  for (;;) {
-    signal.throwIfAborted();
-    const claim = await kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
-    if (awaitsNodeExpansion(claim) === undefined) return;
-    try {
-      await kube.patch(persistentVolumeClaims, nameFromKey(claimKey), expandedPatch(claim, capacity), {
-        subresource: 'status',
-        type: 'merge',
-        signal,
-      });
-      return;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
+  if (capacity === undefined) return undefined;
+
+  /** Where the claim still waits for a node; made again when somebody else wrote it meanwhile. */
+  const report = async (statusFor: (claim: PersistentVolumeClaim) => object | undefined) => {
+    for (;;) {
+      signal.throwIfAborted();
+      const claim = await kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
+      const status = awaitsNodeExpansion(claim) === undefined ? undefined : statusFor(claim);
+      if (status === undefined) return claim;
+      const patch = { metadata: { resourceVersion: claim.metadata.resourceVersion }, status };
+      try {
+        await kube.patch(persistentVolumeClaims, nameFromKey(claimKey), patch, {
+          subresource: 'status',
+          type: 'merge',
+          signal,
+        });
+        return claim;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
     }
+  };
+
+  const claim = await report((now) =>
+    expansionState(now) === 'NodeResizePending' ? inState('NodeResizeInProgress') : undefined,
+  );
+  try {
+    await expand(capacity);
+  } catch (error) {
+    signal.throwIfAborted();
+    const verdict = outcomeOf('NodeExpandVolume', error);
+    if (isFinal(verdict)) {
+      const isInfeasible = verdict.outcome === 'infeasible';
+      await report((now) => failedStatus(now, error as Error, { isInfeasible, nowMs }));
+    }
+    throw error;
   }
+  await report((now) => ({
+    capacity: { storage: capacity },
+    conditions: changedConditions(now, { drop: 'all' }),
+    ...(expansionState(now) && { allocatedResourceStatuses: { storage: null } }),
+  }));
+  return { capacity, claim };
 }
 
-function expandedPatch(claim: PersistentVolumeClaim, capacity: string): object {
-  const status = claim.status as ClaimStatus;
-  const isOver = (type: string) => type === 'FileSystemResizePending' || type === 'Resizing';
+const inState = (state: string) => ({ allocatedResourceStatuses: { storage: state } });
+
+function failedStatus(
+  claim: PersistentVolumeClaim,
+  { message }: Error,
+  { isInfeasible, nowMs }: { isInfeasible: boolean; nowMs: number },
+): object {
+  const set = {
+    type: 'NodeResizeError',
+    status: 'True',
+    lastTransitionTime: eventTime(nowMs),
+    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} […]` : message,
+  } as const;
   return {
-    metadata: { resourceVersion: claim.metadata.resourceVersion },
-    status: {
-      capacity: { ...status.capacity, storage: capacity },
-      conditions: (status.conditions ?? []).filter(({ type }) => !isOver(type)),
-      ...(status.allocatedResourceStatuses && { allocatedResourceStatuses: { storage: null } }),
-    },
+    conditions: changedConditions(claim, { set }),
+    // Without states there is nobody to give it back to: it is tried again here.
+    ...(isInfeasible && expansionState(claim) && inState('NodeResizeInfeasible')),
   };
 }

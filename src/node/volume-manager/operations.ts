@@ -10,6 +10,7 @@ import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import { setUp } from '../../csi-plugin/mount/set-up.ts';
 import { removeMount, tearDown } from '../../csi-plugin/mount/tear-down.ts';
 import { removeDevice, unmountDevice } from '../../csi-plugin/mount/unmount-device.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
@@ -37,6 +38,9 @@ export interface OperationPorts {
   desired: DesiredState;
   actual: ActualState;
   inUse: VolumesInUse;
+  recorder: EventRecorder;
+  /** What the claim of a volume has, when nothing is under way. */
+  settledSize(mount: DesiredMount): string | undefined;
   driver(name: string): NodeDriver | undefined;
   driverNames(): readonly string[];
   driverObject(name: string): CSIDriver | undefined;
@@ -148,6 +152,8 @@ export function createOperations(ports: OperationPorts): Perform {
       );
       signal.throwIfAborted();
       actual.setMount({ ...entry, state: 'mounted', publishedAtMs: ports.clock.monotonicMs() });
+      const known = actual.get(volumeKeyOf(volume));
+      if (known) known.size ??= ports.settledSize(mount);
     } catch (error) {
       signal.throwIfAborted();
       const isOver =
@@ -183,13 +189,22 @@ export function createOperations(ports: OperationPorts): Perform {
   async function doExpand(mount: DesiredMount, wanted: string, signal: AbortSignal): Promise<void> {
     const { volume, pod } = mount;
     const driver = requireDriver(volume.driver);
-    await finishExpansion(ports.kube, mount, signal, async (capacity) => {
+    const context = { kube: ports.kube, nowMs: ports.clock.now(), signal };
+    const expanded = await finishExpansion(context, mount, async (capacity) => {
       // A driver without the capability has nothing to do on the node, and the claim is as large as its volume.
       if (!driver.capabilities.has('EXPAND_VOLUME')) return;
       await expandVolume(plugin, { volume, driver, podUid: pod.metadata.uid, capacity }, signal);
     });
     const entry = actual.get(volumeKeyOf(volume));
-    if (entry) entry.expandedTo = wanted;
+    if (entry) {
+      entry.expandedTo = wanted;
+      entry.size = expanded?.capacity ?? wanted;
+    }
+    if (!expanded) return;
+    const text = `Volume ${volume.specName} has ${expanded.capacity} on node ${ports.nodeName}`;
+    for (const subject of [pod, expanded.claim]) {
+      ports.recorder.event(subject, 'Normal', 'FileSystemResizeSuccessful', text);
+    }
   }
 
   return async (step, volumeKey, signal) => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import {
   csiNodes,
   nodes,
+  type PersistentVolumeClaim,
   type Pod,
   persistentVolumeClaims,
   persistentVolumes,
@@ -614,6 +615,53 @@ test('[SEC-1] a claim that waits for its file system to grow is expanded on the 
     assert.equal(call?.volumePath, lastPublish(driver).targetPath);
   }));
 
+test('[SIDE-1] a claim that a driver cannot expand on the node says so, and is left to the resizer until it says otherwise', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
+    driver.script('NodeExpandVolume', { fail: 'OUT_OF_RANGE', message: 'no room here' });
+    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const pending = {
+      allocatedResources: { storage: '2Gi' },
+      allocatedResourceStatuses: { storage: 'NodeResizePending' },
+    };
+    await grow(world, pv.metadata.name, pending);
+    const state = (wanted?: string) => (claim?: PersistentVolumeClaim) =>
+      claim?.status?.allocatedResourceStatuses?.storage === wanted;
+    const refused = await world.until(persistentVolumeClaims, 'default/data', state('NodeResizeInfeasible'));
+    const error = refused?.status?.conditions?.find(({ type }) => type === 'NodeResizeError');
+    assert.match(error?.message ?? '', /no room here/);
+    assert.equal(driver.callsOf('NodeExpandVolume').length, 1);
+    await grow(world, pv.metadata.name, pending);
+    const grown = await world.until(persistentVolumeClaims, 'default/data', state(undefined));
+    assert.equal(grown?.status?.capacity?.storage, '2Gi');
+    assert.deepEqual(grown?.status?.conditions ?? [], []);
+    await world.untilEvent('FileSystemResizeSuccessful', /has 2Gi on node n1/);
+  }));
+
+test('[SIDE-1] a volume of several nodes grows on each of them, whoever was first', (t) =>
+  inWorld(t, {}, async (world) => {
+    const options = { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } as const;
+    const drivers = [];
+    for (const name of ['n1', 'n2']) {
+      const driver = world.scripted({ ...options, node: [...options.node], nodeId: name });
+      await world.startNode(name);
+      drivers.push(driver);
+    }
+    await world.driverObject(DRIVER, { attachRequired: false });
+    for (const [index, driver] of drivers.entries()) await world.register(`n${index + 1}`, driver);
+    const { pv } = await world.volume({
+      name: 'data',
+      driver: DRIVER,
+      spec: { accessModes: ['ReadWriteMany'] },
+    });
+    for (const name of ['n1', 'n2'])
+      await world.untilRunning(await world.pod(`on-${name}`, [claimVolume('data')], { node: name }));
+    // As a third node leaves it that has finished.
+    await grow(world, pv.metadata.name, { capacity: { storage: '2Gi' }, conditions: [] });
+    for (const driver of drivers) await driver.until(() => driver.callsOf('NodeExpandVolume').length > 0);
+  }));
+
 test('where claims may only be read, as with kube-apiserver, a claim that grew is noticed all the same', (t) =>
   inWorld(t, { clock: fastClock(50) }, async (world) => {
     const driver = world.scripted({ node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
@@ -659,7 +707,7 @@ test('a driver that hangs holds up no other', (t) =>
   }));
 
 /** What the resizer leaves to the node. */
-async function grow(world: NodeWorld, pvName: string): Promise<void> {
+async function grow(world: NodeWorld, pvName: string, status: object = {}): Promise<void> {
   await world.admin.patch(
     persistentVolumes,
     { name: pvName },
@@ -669,7 +717,7 @@ async function grow(world: NodeWorld, pvName: string): Promise<void> {
   await world.admin.patch(
     persistentVolumeClaims,
     { name: 'data', namespace: 'default' },
-    { status: { conditions: [{ type: 'FileSystemResizePending', status: 'True' }] } },
+    { status: { conditions: [{ type: 'FileSystemResizePending', status: 'True' }], ...status } },
     { subresource: 'status', type: 'merge' },
   );
 }

@@ -3,6 +3,7 @@
 
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { compareQuantities } from '../../api/quantity.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -16,7 +17,7 @@ import type { DriverRegistry } from '../registration/driver-registry.ts';
 import { ActualState } from './actual-state.ts';
 import { createClaimWatches } from './claim-watches.ts';
 import { type DesiredMount, DesiredState } from './desired-state.ts';
-import { awaitsNodeExpansion } from './finish-expansion.ts';
+import { awaitsNodeExpansion, settledSize, sizeOnEveryNode } from './finish-expansion.ts';
 import { createMountHealth, HEALTH_PERIOD_MS } from './mount-health.ts';
 import { createOperations } from './operations.ts';
 import { PodWaits } from './pod-waits.ts';
@@ -100,6 +101,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     desired,
     actual,
     inUse,
+    settledSize: ({ claimKey }) => settledSize(claimKey ? claims.get(claimKey) : undefined),
     driver: (name) => registry.get(name),
     driverNames: () => registry.names(),
     driverObject,
@@ -144,9 +146,13 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   let running: AbortSignal | undefined;
 
   function growsTo(mount: DesiredMount): string | undefined {
-    const wanted = mount.claimKey && awaitsNodeExpansion(claims.get(mount.claimKey));
-    if (!wanted || actual.get(volumeKeyOf(mount.volume))?.expandedTo === wanted) return undefined;
-    return wanted;
+    if (!mount.claimKey) return undefined;
+    const claim = claims.get(mount.claimKey);
+    const { expandedTo, size } = actual.get(volumeKeyOf(mount.volume)) ?? {};
+    const wanted = awaitsNodeExpansion(claim);
+    if (wanted !== undefined) return expandedTo === wanted ? undefined : wanted;
+    const everywhere = size && sizeOnEveryNode(claim);
+    return everywhere && compareQuantities(everywhere, size) > 0 ? everywhere : undefined;
   }
 
   /** The directory of a pod that is gone, once nothing is mounted below it. */

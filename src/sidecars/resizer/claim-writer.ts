@@ -35,17 +35,22 @@ export class ClaimWriter {
     );
   }
 
-  /** What is so whatever the claim says meanwhile. Undefined when the claim, or this incarnation of it, is gone. */
+  /**
+   * What is so whatever else the claim says meanwhile. Undefined when the claim, or this incarnation of it, is gone, or
+   * when there is nothing to say of it any more.
+   */
   async report(
     claim: PersistentVolumeClaim,
-    patchFor: (claim: PersistentVolumeClaim) => object,
+    patchFor: (claim: PersistentVolumeClaim) => object | undefined,
     signal: AbortSignal,
   ): Promise<PersistentVolumeClaim | undefined> {
     const { name, namespace = '', uid } = claim.metadata;
     let current = claim;
     for (let attempt = 1; ; attempt++) {
+      const patch = patchFor(current);
+      if (patch === undefined) return undefined;
       try {
-        return await this.write(current, patchFor(current), signal);
+        return await this.write(current, patch, signal);
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (!isConflict(error) || attempt >= MOST_ATTEMPTS) throw error;

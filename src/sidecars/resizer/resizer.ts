@@ -87,6 +87,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       ...shared,
       place,
       gate: newGate(),
+      nodeGate: newGate(),
       calls:
         place === 'node'
           ? nodeOnlyExpandCalls

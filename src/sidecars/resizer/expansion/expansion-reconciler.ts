@@ -2,9 +2,10 @@
 // status (conditions, allocatedResources, capacity), the volume's capacity, two annotations, and Events on the claim.
 // Before the driver is asked the claim says for what, so that whoever comes after a crash asks for the same.
 
-import { currentSize } from '../../../api/claim-expansion.ts';
+import { allocatedSize, currentSize, expansionState, wantsExpansion } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
+import { compareQuantities } from '../../../api/quantity.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
 import { AccessModeError } from '../../../csi/volume-capability.ts';
@@ -41,6 +42,8 @@ export interface ExpansionReconcilerOptions
   calls: ExpandCalls;
   place: 'controller' | 'node';
   gate: RetryGate;
+  /** Between two times that a node which gave up is sent to try again. */
+  nodeGate: RetryGate;
   turns: VolumeTurns;
   recovers: boolean;
   /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
@@ -55,7 +58,8 @@ export interface ExpansionReconciler {
 }
 
 export function expansionReconciler(options: ExpansionReconcilerOptions): ExpansionReconciler {
-  const { kube, driver, clock, log, recorder, claims, volumes, calls, gate, turns, recovers } = options;
+  const { kube, driver, clock, log, recorder, claims, volumes, calls, gate, nodeGate, turns, recovers } =
+    options;
   const { volumeExpansion } = driver.plugin;
   const isOfflineOnly = volumeExpansion.has('OFFLINE') && !volumeExpansion.has('ONLINE');
   /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
@@ -84,11 +88,16 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       log.v(5).info('Nothing to do for a claim', { claim: key, why: decision.why });
       return done;
     }
-    const waitMs = gate.waitMs(uid, decision.size);
+    const isSentBack = expansionState(claim) === 'NodeResizeInfeasible';
+    const waitMs = Math.max(
+      gate.waitMs(uid, decision.size),
+      isSentBack ? nodeGate.waitMs(uid, decision.size) : 0,
+    );
     if (waitMs > 0) return requeueAfter(waitMs, 'its last attempt failed');
     const handle = decision.volume.spec.csi?.volumeHandle ?? '';
     if (!turns.tryEnter(handle, key)) return done;
     try {
+      if (isSentBack) nodeGate.failed(uid, decision.size, false);
       return await expand(claim, decision, signal);
     } finally {
       turns.leave(handle);
@@ -116,7 +125,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       return failed(current, size, error, signal);
     }
     signal.throwIfAborted();
-    await finish(current, volume, grown, signal);
+    await finish(current, { volume, size }, grown, signal);
     gate.forget(uid);
     log.v(2).info('Expanded', { claim: keyOf(claim), volume: volume.metadata.name, ...grown });
     return done;
@@ -141,10 +150,17 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     return patch === undefined ? claim : claims.write(claim, patch, signal);
   }
 
+  /** Another resizer may have taken over from one that was held up, and a node finished since. */
+  function isUnderWay(claim: PersistentVolumeClaim, size: string): boolean {
+    if (!recovers) return wantsExpansion(claim);
+    const allocated = allocatedSize(claim) ?? '0';
+    return expansionState(claim) === 'ControllerResizeInProgress' && compareQuantities(allocated, size) === 0;
+  }
+
   /** The volume before the claim: a claim that says it has finished is not looked at again. */
   async function finish(
     claim: PersistentVolumeClaim,
-    volume: PersistentVolume,
+    { volume, size }: { volume: PersistentVolume; size: string },
     { capacity, nodeExpansionRequired }: GrownVolume,
     signal: AbortSignal,
   ): Promise<void> {
@@ -152,8 +168,10 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     await volumes.write(volume, grownVolumePatch(volume, { capacity, before }), signal);
     const written = await claims.report(
       claim,
-      (now) =>
-        nodeExpansionRequired ? awaitNodePatch(now, context()) : finishPatch(now, capacity, context()),
+      (now) => {
+        if (!isUnderWay(now, size)) return undefined;
+        return nodeExpansionRequired ? awaitNodePatch(now, context()) : finishPatch(now, capacity, context());
+      },
       signal,
     );
     if (written === undefined) return;
@@ -183,11 +201,11 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     log.warn('Could not expand a volume', { claim: keyOf(claim), size, err: error, retryInMs: delayMs });
     if (isFinal(verdict) || error instanceof InUse) {
       const state = infeasible && recovers;
-      await claims.report(
-        claim,
-        (now) => failurePatch(now, error, { ...context(), infeasible: state }),
-        signal,
-      );
+      const patchFor = (now: PersistentVolumeClaim) =>
+        error instanceof InUse || isUnderWay(now, size)
+          ? failurePatch(now, error, { ...context(), infeasible: state })
+          : undefined;
+      await claims.report(claim, patchFor, signal);
     }
     return requeueAfter(delayMs, error.message);
   }
@@ -198,6 +216,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       failedForSure.delete(uid);
       foundInUse.delete(uid);
       gate.forget(uid);
+      nodeGate.forget(uid);
     },
   };
 }

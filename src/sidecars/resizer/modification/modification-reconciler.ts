@@ -137,7 +137,11 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     signal.throwIfAborted();
     // The volume before the claim: a claim that says it has finished is not looked at again.
     await volumes.write(volume, modifiedVolumePatch(volume, target), signal);
-    await claims.report(current, (latest) => finishPatch(latest, target), signal);
+    await claims.report(
+      current,
+      (latest) => (isUnderWay(latest, target) ? finishPatch(latest, target) : undefined),
+      signal,
+    );
     gate.forget(uid);
     recorder.event(claim, 'Normal', 'VolumeModifySuccessful', `The volume has the attributes of ${target}`);
     log.v(2).info('Modified', { claim: keyOf(claim), volume: volume.metadata.name, class: target });
@@ -168,7 +172,9 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     });
     if (error instanceof CsiError) {
       const failure = { error, infeasible, isFinal: isOver, now: now() };
-      await claims.report(claim, (latest) => failurePatch(latest, target, failure), signal);
+      const patchFor = (latest: PersistentVolumeClaim) =>
+        isUnderWay(latest, target) ? failurePatch(latest, target, failure) : undefined;
+      await claims.report(claim, patchFor, signal);
     }
     return requeueAfter(delayMs, error.message);
   }
@@ -180,4 +186,10 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
       gate.forget(uid);
     },
   };
+}
+
+/** Another resizer may have taken over from one that was held up, and finished since. */
+function isUnderWay({ status }: PersistentVolumeClaim, target: string): boolean {
+  const { status: state, targetVolumeAttributesClassName } = status?.modifyVolumeStatus ?? {};
+  return state === 'InProgress' && targetVolumeAttributesClassName === target;
 }
