@@ -29,6 +29,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   delete: { group: 'Objects', load: () => import('./delete.ts') },
   logs: { group: 'Objects', load: () => import('./logs.ts') },
   wait: { group: 'Objects', load: () => import('./wait.ts') },
+  why: { group: 'Look', load: () => import('./why.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },
   version: { group: 'About', load: () => import('./version.ts') },

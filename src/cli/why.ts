@@ -1,0 +1,112 @@
+// `berth why`: which step of a volume's life is stuck, who has to act, and what to do. Reads objects, of any cluster, and
+// changes nothing.
+
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { realClock } from '../runtime/clock.ts';
+import { choiceFlag } from '../runtime/flags/flag.ts';
+import { defineCommand, UsageError } from './command.ts';
+import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
+import { openClient } from './objects/open-client.ts';
+import { aligned } from './objects/print-table.ts';
+import { explainClaim } from './why/explain-claim.ts';
+import { explainPod } from './why/explain-pod.ts';
+import { explainVolume } from './why/explain-volume.ts';
+import { type Facts, readFacts } from './why/facts.ts';
+import { isWhole, type Link } from './why/link.ts';
+
+type Subject = 'pod' | 'claim' | 'volume';
+const SUBJECTS: Readonly<Record<Subject, Resource>> = {
+  pod: pods as Resource,
+  claim: persistentVolumeClaims as Resource,
+  volume: persistentVolumes as Resource,
+};
+
+const WORDS: Readonly<Record<string, Subject>> = {
+  pod: 'pod',
+  pods: 'pod',
+  po: 'pod',
+  pvc: 'claim',
+  claim: 'claim',
+  persistentvolumeclaim: 'claim',
+  persistentvolumeclaims: 'claim',
+  pv: 'volume',
+  persistentvolume: 'volume',
+  persistentvolumes: 'volume',
+};
+
+export const command = defineCommand({
+  summary: 'Says why a pod, claim or volume is stuck, who has to act, and what to do',
+  description:
+    'Follows the chain from the pod to its storage by what the objects say, up to the first link that is not well. Works ' +
+    'with any cluster and needs only to read. Examples: `berth why pod web`, `berth why pvc/data`, `berth why pv pvc-1`.',
+  arguments: { usage: 'pod|pvc|pv NAME', min: 1, max: 2 },
+  flags: {
+    ...connectionFlags,
+    ...namespaceFlags,
+    output: choiceFlag({ help: 'Form of the output (also -o)', choices: ['text', 'json'], default: 'text' }),
+    o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
+  },
+  async run({ flags, args, env, log, signal, stdout }) {
+    const { subject, name } = subjectOf(args);
+    await using client = await openClient({ flags, env, log });
+    const resource = SUBJECTS[subject];
+    const namespace = resource.namespaced
+      ? (flags.namespace ?? flags.n ?? client.defaultNamespace)
+      : undefined;
+    const asked = await client.kube.get(resource, { name, ...(namespace && { namespace }) }, { signal });
+    const facts = await readFacts(client.kube, { nowMs: realClock.now(), namespace, signal });
+    const links = explain(facts, subject, asked);
+    const isJson = flags.output === 'json' || flags.o === 'json';
+    const lines = isJson
+      ? [JSON.stringify({ links, unread: facts.unread }, undefined, 2)]
+      : linesOf(`${resource.kind} ${namespace ? `${namespace}/` : ''}${name}`, links, facts.unread);
+    stdout.write(`${lines.join('\n')}\n`);
+  },
+});
+
+/** `pod web`, or `pod/web`. */
+function subjectOf(args: readonly string[]): { subject: Subject; name: string } {
+  const [word = '', name = ''] = args.length === 1 ? (args[0] ?? '').split('/') : args;
+  const subject = WORDS[word.toLowerCase()];
+  if (subject === undefined || name === '') {
+    throw new UsageError(`expected pod NAME, pvc NAME or pv NAME, got ${args.join(' ')}`);
+  }
+  return { subject, name };
+}
+
+export function explain(facts: Facts, subject: Subject, asked: KubeObject): Link[] {
+  if (subject === 'pod') return explainPod(facts, asked as Pod);
+  if (subject === 'volume') return explainVolume(facts, asked as PersistentVolume);
+  const claim = asked as PersistentVolumeClaim;
+  const links = explainClaim(facts, claim);
+  const volume = facts.volumes.find(({ metadata }) => metadata.name === claim.spec.volumeName);
+  return isWhole(links) && volume ? [...links, ...explainVolume(facts, volume)] : links;
+}
+
+const SHOWN = { ok: 'ok', waits: 'WAITS', stuck: 'STUCK' } as const;
+
+export function linesOf(asked: string, links: readonly Link[], unread: readonly string[]): string[] {
+  const culprit = links.find(({ state }) => state !== 'ok');
+  const answer = culprit ? `${culprit.subject}: ${culprit.says}` : `nothing is wrong with ${asked}`;
+  return [
+    answer,
+    '',
+    ...aligned(links.map(({ state, subject, says }) => [`  ${SHOWN[state]}`, subject, says])),
+    ...(culprit?.said ?? []).map((text) => `        ${text}`),
+    ...(culprit?.todo ?? []).map((text) => `        → ${text}`),
+    ...(unread.length === 0
+      ? []
+      : [
+          '',
+          `This account may not list ${unread.join(', ')}, or they are not served: the answer may lack what they say.`,
+        ]),
+  ];
+}

@@ -1,0 +1,81 @@
+// A link of the chain from a pod to its storage: what it is, how it is, and, where it is not well, what somebody can do.
+// Pure.
+
+import type { KubeObject } from '../../api/object.ts';
+import { formatDuration } from '../../runtime/flags/duration.ts';
+import type { Facts } from './facts.ts';
+
+/** `waits`: somebody works on it, or will. `stuck`: nothing happens until a person does something. */
+export type LinkState = 'ok' | 'waits' | 'stuck';
+
+export interface Link {
+  readonly subject: string;
+  readonly state: LinkState;
+  readonly says: string;
+  /** What to do, most likely first. */
+  readonly todo: readonly string[];
+  /** What components said of it lately, newest first. */
+  readonly said: readonly string[];
+}
+
+export interface Details {
+  todo?: readonly string[];
+  /** Whose events belong here. */
+  about?: KubeObject;
+}
+
+export const ok = (subject: string, says: string): Link => ({
+  subject,
+  state: 'ok',
+  says,
+  todo: [],
+  said: [],
+});
+
+/** Whatever comes after it in a volume's life has not begun: the last link of its chain. */
+export function end(
+  facts: Facts,
+  state: 'waits' | 'stuck',
+  subject: string,
+  says: string,
+  { todo = [], about }: Details = {},
+): Link {
+  return { subject, state, says, todo, said: about ? saidOf(facts, about) : [] };
+}
+
+export const isWhole = (links: readonly Link[]): boolean => links.every(({ state }) => state === 'ok');
+
+/** More than these and the newest are lost among the oldest. */
+const SHOWN_EVENTS = 2;
+
+/** The newest warnings about an object; what went well lately is no answer. */
+function saidOf({ events, nowMs }: Facts, { metadata }: KubeObject): string[] {
+  return events
+    .filter(({ involvedObject, type }) => involvedObject.uid === metadata.uid && type === 'Warning')
+    .toSorted((a, b) => lastSeen(b) - lastSeen(a))
+    .slice(0, SHOWN_EVENTS)
+    .map((event) => {
+      const by = event.source?.component ?? event.reportingComponent ?? 'somebody';
+      const times = (event.count ?? 1) > 1 ? `, ${event.count} times` : '';
+      return `${by} said ${ago(lastSeen(event), nowMs)} ago${times}: ${event.reason}: ${event.message}`;
+    });
+}
+
+function lastSeen(event: Facts['events'][number]): number {
+  return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp);
+}
+
+/** To the second. */
+export function ago(ms: number, nowMs: number): string {
+  return formatDuration(Math.max(0, Math.floor((nowMs - ms) / 1000)) * 1000);
+}
+
+export const since = (time: string | undefined, { nowMs }: Facts): string =>
+  time === undefined ? '' : ` for ${ago(Date.parse(time), nowMs)}`;
+
+/** `a`, `a and b`, `a, b and 3 more`. */
+export function enumerated(names: readonly string[]): string {
+  const [first = '', second, ...more] = names;
+  if (second === undefined) return first;
+  return more.length === 0 ? `${first} and ${second}` : `${first}, ${second} and ${more.length} more`;
+}
