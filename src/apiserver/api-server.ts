@@ -84,15 +84,15 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   try {
     return await assemble(options, journal);
   } catch (error) {
-    journal?.close();
+    await journal?.close();
     throw error;
   }
 }
 
 async function openJournal({ dataDir }: ApiServerOptions): Promise<Journal | undefined> {
   if (dataDir === undefined) return undefined;
-  const { openSqliteJournal } = await import('./storage/sqlite-journal.ts');
-  return openSqliteJournal(dataDir);
+  const { openJournalThread } = await import('./storage/journal-thread.ts');
+  return openJournalThread(dataDir);
 }
 
 async function assemble(options: ApiServerOptions, journal: Journal | undefined): Promise<ApiServer> {

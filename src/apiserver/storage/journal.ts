@@ -15,19 +15,20 @@ export interface StoredRow {
   readonly revision: number;
   readonly type: string;
   readonly key: string;
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
 }
 
 export interface Journal {
   /** The highest revision ever committed. */
   readonly revision: number;
+  /** What was there when it was opened. Asked once. */
   load(): Iterable<StoredRow>;
   /**
-   * All of the batch or nothing. Throws when nothing of it was written; resolves when it is on disk; rejects when it is
+   * All of the batch or nothing. Resolves when it is on disk; rejects when nothing of it was written, or when it is
    * written but nobody knows whether it will survive. Not called again before it is settled.
    */
   commit(batch: readonly JournalRecord[]): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** The data directory cannot be used as it is. Says which file, what is wrong with it, what to do. */

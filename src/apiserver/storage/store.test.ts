@@ -9,10 +9,9 @@ import type { KubeObject } from '../../api/object.ts';
 import { realClock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
 import { type Change, defaultHistoryLimits, type HistoryLimits } from './history.ts';
 import { type Journal, RetryableCommitError } from './journal.ts';
-import { openSqliteJournal } from './sqlite-journal.ts';
+import { openJournalThread } from './journal-thread.ts';
 import { CommitError, Store } from './store.ts';
 
 const quiet: Log = {
@@ -182,7 +181,7 @@ describe('the store in memory', () => {
 describe('the store on disk', () => {
   it('judges a write by pending ones, and shows nothing before it is durable', async () => {
     await withDir(async (dir) => {
-      const journal = openSqliteJournal(dir);
+      const journal = await openJournalThread(dir);
       const store = storeWith({ journal });
       const seen: (number | undefined)[] = [];
       const first = put(store, 'a', 1);
@@ -202,13 +201,13 @@ describe('the store on disk', () => {
 
   it('comes back with what was acknowledged, at the same revision', async () => {
     await withDir(async (dir) => {
-      const first = storeWith({ journal: openSqliteJournal(dir) });
+      const first = storeWith({ journal: await openJournalThread(dir) });
       await Promise.all(['a', 'b', 'c'].map((key) => put(first, key, { text: 'ä€' })));
       await put(first, 'b', 2);
       await remove(first, 'c');
       const { revision } = first;
       await first.close();
-      const second = storeWith({ journal: openSqliteJournal(dir) });
+      const second = storeWith({ journal: await openJournalThread(dir) });
       assert.equal(second.revision, revision);
       assert.equal(second.history.compactedRevision, revision);
       assert.deepEqual(keys(second), ['a', 'b']);
@@ -225,7 +224,7 @@ describe('the store on disk', () => {
       async commit() {
         if (failing) throw failing;
       },
-      close() {},
+      async close() {},
     };
     const store = storeWith({ journal });
     const told: Change[] = [];
@@ -264,7 +263,7 @@ describe('the store on disk', () => {
         commits.push(commit);
         return commit.promise;
       },
-      close() {},
+      async close() {},
     };
     const store = storeWith({ journal });
     const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -289,42 +288,15 @@ describe('the store on disk', () => {
     await store.close();
   });
 
-  it('waits for company only after a crowd', async () => {
-    const clock = new VirtualClock();
-    const commits: { atMs: number; writes: number }[] = [];
-    const journal: Journal = {
-      revision: 1,
-      load: () => [],
-      async commit(batch) {
-        commits.push({ atMs: clock.monotonicMs(), writes: batch.length });
-      },
-      close() {},
-    };
-    const options = { clock, log: quiet, history: defaultHistoryLimits, freeze: true, journal };
-    const store = new Store(options);
-    const writes = (...keys: string[]) => Promise.all(keys.map((key) => put(store, key)));
-    await clock.runUntil(writes('a'), 1_000);
-    await clock.runUntil(writes('a', 'b', 'c'), 1_000);
-    await clock.runUntil(writes('a'), 1_000);
-    await clock.runUntil(writes('a'), 1_000);
-    assert.deepEqual(commits, [
-      { atMs: 0, writes: 1 },
-      { atMs: 0, writes: 3 },
-      { atMs: 2, writes: 1 },
-      { atMs: 2, writes: 1 },
-    ]);
-    await store.close();
-  });
-
   it('is refused to a second process, and free again after the first', async () => {
     await withDir(async (dir) => {
-      const journal = openSqliteJournal(dir);
-      assert.throws(() => openSqliteJournal(dir), {
+      const journal = await openJournalThread(dir);
+      await assert.rejects(openJournalThread(dir), {
         name: 'DataDirError',
         message: /in use by another process/,
       });
-      journal.close();
-      openSqliteJournal(dir).close();
+      await journal.close();
+      await (await openJournalThread(dir)).close();
     });
   });
 
@@ -362,13 +334,13 @@ describe('the store on disk', () => {
   for (const { name, damage, message } of damages) {
     it(`refuses ${name} and leaves the file as it is`, async () => {
       await withDir(async (dir) => {
-        const store = storeWith({ journal: openSqliteJournal(dir) });
+        const store = storeWith({ journal: await openJournalThread(dir) });
         await put(store, 'a', 'value');
         await store.close();
         const path = join(dir, 'state.db');
         await damage(path);
         const before = await readFile(path);
-        assert.throws(() => storeWith({ journal: openSqliteJournal(dir) }), {
+        await assert.rejects(openJournalThread(dir), {
           name: 'DataDirError',
           message,
         });

@@ -60,11 +60,6 @@ interface Pending {
   failure: Error | undefined;
 }
 
-/** Under load a batch waits so long for company: what a sync costs does not depend on how much it makes durable. */
-const GATHER_MS = 2;
-/** A batch of so many means load. */
-const CROWD = 3;
-
 export class Store {
   readonly #options: StoreOptions;
   readonly #collections = new Map<string, Collection<Pending>>();
@@ -75,7 +70,6 @@ export class Store {
   #flushing = false;
   readonly #afterFlush: (() => void)[] = [];
   #flushScheduled = false;
-  #crowded = false;
   /** What was told last: followers of the newest changes may still ask for it in writing. */
   #told: readonly Pending[] = [];
   #failure: Error | undefined;
@@ -88,7 +82,8 @@ export class Store {
     for (const [type, versions] of options.image?.versions ?? []) {
       for (const version of versions) this.#collection(type).put(version.key, version);
     }
-    for (const { type, key, revision, bytes } of options.journal?.load() ?? []) {
+    for (const { type, key, revision, bytes: own } of options.journal?.load() ?? []) {
+      const bytes = Buffer.from(own.buffer, own.byteOffset, own.byteLength);
       this.#collection(type).put(key, new Version({ key, revision, bytes, freeze: options.freeze }));
     }
     this.history = new History(options.history, this.#revision);
@@ -204,7 +199,7 @@ export class Store {
     }
     this.#failedForGood = true;
     this.#failure ??= new Error('the server is stopping');
-    this.#options.journal?.close();
+    await this.#options.journal?.close();
   }
 
   #changeFor(
@@ -239,8 +234,7 @@ export class Store {
       this.#flush();
     } else if (!this.#flushScheduled && !this.#flushing) {
       this.#flushScheduled = true;
-      if (this.#crowded) clock.setTimeout(() => this.#flush(), GATHER_MS);
-      else clock.setImmediate(() => this.#flush());
+      clock.setImmediate(() => this.#flush());
     }
   }
 
@@ -257,7 +251,6 @@ export class Store {
         this.#complete(batch);
         continue;
       }
-      this.#crowded = batch.length >= CROWD;
       try {
         journal.commit(batch.map(({ change }) => recordOf(change))).then(
           () => this.#settle(() => this.#complete(batch)),

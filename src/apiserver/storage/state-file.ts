@@ -1,19 +1,13 @@
-// Keeps the store in one SQLite file: a row a live object, whose row id is the revision that wrote it, so that a
+// The SQLite file that holds the store: a row a live object, whose row id is the revision that wrote it, so that a
 // write appends at the end of one tree and removes its predecessor by number. WAL, and a sync of the log after each
-// transaction, as with synchronous=FULL; but the sync is ours and off the event loop, which goes on with the next
-// batch meanwhile. The exclusive lock on the file keeps a second process out, and dies with us.
+// transaction, as with synchronous=FULL; but the sync is ours, since SQLite's own writes the time of the file, too.
+// Everything here blocks until it is done, and belongs in a thread of its own (journal-worker.ts). The exclusive lock on
+// the file keeps a second process out, and dies with us.
 
-import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import {
-  DataDirError,
-  type Journal,
-  type JournalRecord,
-  RetryableCommitError,
-  type StoredRow,
-} from './journal.ts';
+import { DataDirError, type JournalRecord, RetryableCommitError, type StoredRow } from './journal.ts';
 
 const FORMAT_VERSION = 1;
 /** Marks the file as ours: the letters BRTH. */
@@ -21,16 +15,14 @@ const APPLICATION_ID = 0x42525448;
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
-export function openSqliteJournal(dataDir: string): Journal {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const path = join(dataDir, 'state.db');
+export function openStateFile(path: string): StateFile {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path);
     // Locks at the first read and never lets go; a second process then fails here instead of corrupting anything.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     prepareFile(db, path);
-    return new SqliteJournal(db, path);
+    return new StateFile(db, path);
   } catch (error) {
     db?.close();
     throw refusal(error, path);
@@ -91,7 +83,7 @@ function refusal(error: unknown, path: string): unknown {
   );
 }
 
-class SqliteJournal implements Journal {
+export class StateFile {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #insert: StatementSync;
@@ -124,7 +116,7 @@ class SqliteJournal implements Journal {
     return this.#revision;
   }
 
-  *load(): Generator<StoredRow> {
+  *rows(): Generator<StoredRow> {
     const rows = this.#db
       .prepare('SELECT revision, type, key, crc, value FROM objects ORDER BY revision')
       .iterate() as Iterable<{ revision: number; type: string; key: string; crc: number; value: Uint8Array }>;
@@ -136,16 +128,17 @@ class SqliteJournal implements Journal {
               'restore the file from a backup, or use another --data-dir (nothing was changed)',
           );
         }
-        yield { revision, type, key, bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
+        yield { revision, type, key, bytes: value };
       }
     } catch (error) {
       throw refusal(error, this.#path);
     }
   }
 
-  commit(batch: readonly JournalRecord[]): Promise<void> {
+  /** All of the batch or nothing: throws when it is not written, or when nobody knows whether it will survive. */
+  commit(batch: readonly JournalRecord[]): void {
     this.#write(batch);
-    return this.#sync();
+    this.#sync();
   }
 
   #write(batch: readonly JournalRecord[]): void {
@@ -181,15 +174,14 @@ class SqliteJournal implements Journal {
   }
 
   /** The log file stays the same one from the first transaction to the close. */
-  #sync(): Promise<void> {
-    this.#logFile ??= openSync(`${this.#path}-wal`, 'r+');
-    const file = this.#logFile;
-    return new Promise((resolve, reject) => {
-      fdatasync(file, (error) => {
-        if (error) reject(new Error(`syncing ${this.#path}-wal failed: ${error.message}`, { cause: error }));
-        else resolve();
-      });
-    });
+  #sync(): void {
+    const log = `${this.#path}-wal`;
+    try {
+      this.#logFile ??= openSync(log, 'r+');
+      fdatasyncSync(this.#logFile);
+    } catch (error) {
+      throw new Error(`syncing ${log} failed: ${(error as Error).message}`, { cause: error });
+    }
   }
 
   #rollBack(): void {
