@@ -7,6 +7,8 @@ export * from './names.ts';
 export * from './object.ts';
 export * from './quantity.ts';
 export * from './selectors.ts';
+export * from './snapshot-secrets.ts';
+export * from './snapshots.ts';
 export * from './topology.ts';
 export * from './volumes.ts';
 export * from './well-known.ts';

@@ -208,6 +208,7 @@ export type VolumeSnapshot = KubeObject & {
     readyToUse?: boolean;
     restoreSize?: string;
     error?: SnapshotError;
+    volumeGroupSnapshotName?: string;
   };
 };
 export type VolumeSnapshotContent = KubeObject & {
@@ -220,11 +221,13 @@ export type VolumeSnapshotContent = KubeObject & {
     volumeSnapshotRef: core.ObjectReference;
   };
   status?: {
+    /** In nanoseconds since 1970: more than a number holds exactly, so it is never rewritten. */
     creationTime?: number;
     readyToUse?: boolean;
     restoreSize?: number;
     snapshotHandle?: string;
     error?: SnapshotError;
+    volumeGroupSnapshotHandle?: string;
   };
 };
 export type VolumeSnapshotClass = KubeObject & {

@@ -31,6 +31,23 @@ export const ANN_MODIFY_SECRET_NAMESPACE = 'volume.kubernetes.io/controller-modi
 // On classes
 export const ANN_DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
+// On snapshot classes
+export const ANN_DEFAULT_SNAPSHOT_CLASS = 'snapshot.storage.kubernetes.io/is-default-class';
+
+// On snapshot contents
+/** While a snapshot may exist on the storage that no handle records yet. */
+export const ANN_SNAPSHOT_BEING_CREATED = 'snapshot.storage.kubernetes.io/volumesnapshot-being-created';
+/** JSON: the parameters that the driver was asked with, so that it can be asked again without the class. */
+export const ANN_SNAPSHOT_PARAMETERS = 'csi.berth/snapshot-parameters';
+/** The snapshot of this content is being deleted: the content may go too, as its policy says. */
+export const ANN_SNAPSHOT_BEING_DELETED = 'snapshot.storage.kubernetes.io/volumesnapshot-being-deleted';
+export const ANN_SNAPSHOT_SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion-secret-name';
+export const ANN_SNAPSHOT_SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
+/** On contents that a group snapshot made. */
+export const ANN_GROUP_SNAPSHOT_HANDLE = 'groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle';
+/** The node whose snapshotter is to make the snapshot, where there is one on each node. */
+export const LABEL_SNAPSHOT_MANAGED_BY = 'snapshot.storage.kubernetes.io/managed-by';
+
 // On the provisioner's Lease of intents
 /** JSON: the claims for whose volumes the driver is being asked. */
 export const ANN_PROVISIONING_INTENTS = 'csi.berth/provisioning-intents';
@@ -53,6 +70,19 @@ export const FINALIZER_PROVISIONING = 'csi.berth/provisioning';
 export const FINALIZER_CLONE_PROTECTION = 'provisioner.storage.kubernetes.io/cloning-protection';
 export const FINALIZER_SNAPSHOT_SOURCE_PROTECTION =
   'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection';
+/** On a claim: a snapshot of its volume is being made. */
+export const FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE = 'snapshot.storage.kubernetes.io/pvc-as-source-protection';
+/** On a snapshot: it may be the source of a volume. */
+export const FINALIZER_SNAPSHOT_AS_SOURCE =
+  'snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection';
+/** On a snapshot: its content goes first. */
+export const FINALIZER_SNAPSHOT_BOUND = 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection';
+/** On a snapshot that is part of a group. */
+export const FINALIZER_SNAPSHOT_IN_GROUP =
+  'snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection';
+/** On a content: the snapshot on the storage may be there. */
+export const FINALIZER_SNAPSHOT_CONTENT =
+  'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
 
 /** The attacher's finalizer, on VolumeAttachments and on volumes: one per driver. */
 export function attacherFinalizer(driver: string): string {

@@ -47,6 +47,15 @@ export interface ScriptedVolume {
   publishedOn: Map<string, boolean>;
 }
 
+export interface ScriptedSnapshot {
+  id: string;
+  name: string;
+  volumeId: string;
+  sizeBytes: bigint;
+  parameters: Record<string, string>;
+  ready: boolean;
+}
+
 export interface ScriptedDriverOptions {
   name?: string;
   nodeId?: string;
@@ -66,6 +75,9 @@ export class ScriptedDriver {
   nodeId: string;
   readonly calls: RecordedCall[] = [];
   readonly volumes = new Map<string, ScriptedVolume>();
+  readonly snapshots = new Map<string, ScriptedSnapshot>();
+  /** What snapshots are when they are made. */
+  snapshotsAreReady = true;
   /** `volume id -> staging path`, and `target path -> volume id`. */
   readonly staged = new Map<string, string>();
   readonly published = new Map<string, string>();
@@ -234,6 +246,36 @@ export class ScriptedDriver {
           status: { publishedNodeIds: [...volume.publishedOn.keys()] },
         })),
       }),
+      createSnapshot: ({ name, sourceVolumeId, parameters }) => {
+        const known = [...this.snapshots.values()].find((snapshot) => snapshot.name === name);
+        if (known && known.volumeId !== sourceVolumeId) {
+          throw new CsiError({ code: 'ALREADY_EXISTS', message: `${name} is of ${known.volumeId}` });
+        }
+        const snapshot: ScriptedSnapshot = known ?? {
+          id: `snap-${name}`,
+          name,
+          volumeId: sourceVolumeId,
+          sizeBytes: this.#volume(sourceVolumeId).capacityBytes,
+          parameters,
+          ready: this.snapshotsAreReady,
+        };
+        this.snapshots.set(snapshot.id, snapshot);
+        return { snapshot: snapshotMessage(snapshot) };
+      },
+      deleteSnapshot: ({ snapshotId }) => {
+        this.snapshots.delete(snapshotId);
+        return {};
+      },
+      listSnapshots: ({ snapshotId }) => ({
+        entries: [...this.snapshots.values()]
+          .filter(({ id }) => snapshotId === '' || id === snapshotId)
+          .map((snapshot) => ({ snapshot: snapshotMessage(snapshot) })),
+      }),
+      getSnapshot: ({ snapshotId }) => {
+        const snapshot = this.snapshots.get(snapshotId);
+        if (!snapshot) throw new CsiError({ code: 'NOT_FOUND', message: `no snapshot ${snapshotId}` });
+        return { snapshot: snapshotMessage(snapshot) };
+      },
       getCapacity: () => ({ availableCapacity: 1n << 40n }),
     });
   }
@@ -276,4 +318,14 @@ export class ScriptedDriver {
     if (!volume) throw new CsiError({ code: 'NOT_FOUND', message: `no volume ${id}` });
     return volume;
   }
+}
+
+function snapshotMessage({ id, volumeId, sizeBytes, ready }: ScriptedSnapshot) {
+  return {
+    snapshotId: id,
+    sourceVolumeId: volumeId,
+    sizeBytes,
+    readyToUse: ready,
+    creationTime: { seconds: 1_700_000_000n, nanos: 5 },
+  };
 }

@@ -1,6 +1,7 @@
 // Which Secret each CSI call of a volume uses: references in the parameters of a StorageClass, with templates that are
 // filled from the claim. Both spellings of the keys are known; today's wins. Pure: no Secret is read here.
 
+import { fillTemplate } from '../../../api/fill-template.ts';
 import type { SecretReference } from '../../../api/kinds.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../../../api/names.ts';
 import { RESERVED_PARAMETER_PREFIX } from '../../../api/well-known.ts';
@@ -114,13 +115,7 @@ function filled(
   isValid: (text: string) => boolean,
   what: string,
 ): string {
-  const unknown: string[] = [];
-  const text = template.replaceAll(/\$(?:\{([^}]*)\}|([A-Za-z0-9_]+))/g, (_whole, braced, bare) => {
-    const token = String(braced ?? bare);
-    const value = values.get(token);
-    if (value === undefined) unknown.push(token);
-    return value ?? '';
-  });
+  const { text, unknown } = fillTemplate(template, values);
   if (unknown.length > 0) {
     throw new ClaimProblem(
       `the ${what} "${template}" in the storage class uses ${unknown.map((token) => `\${${token}}`).join(', ')}, ` +

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type ConfigMap, configMaps } from '../../api/kinds.ts';
 import { testServer } from '../../apiserver/test-server.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import { isNotFound } from '../kube-error.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
 
 const OURS = 'example.com/ours';

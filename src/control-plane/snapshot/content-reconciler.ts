@@ -1,0 +1,93 @@
+// One VolumeSnapshotContent by itself: has its finalizer once a snapshot owns it, and may go when an administrator deletes
+// it and its snapshot is no more. Writes the finalizer and the being-deleted annotation; what happens on the storage
+// then is the snapshotter's to do, as the content's policy says.
+
+import { type VolumeSnapshotContent, volumeSnapshotContents, volumeSnapshots } from '../../api/kinds.ts';
+import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { addFinalizer, hasFinalizer } from '../../runtime/kube/finalizers.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { Log } from '../../runtime/ports.ts';
+
+export type ContentStep =
+  | { do: 'nothing' }
+  | { do: 'tell'; problem: string }
+  | { do: 'protect' }
+  /** It is being deleted although nobody said that its snapshot is. */
+  | { do: 'mark-if-orphan' };
+
+/** Pure. */
+export function decideContent(content: VolumeSnapshotContent): ContentStep {
+  const { metadata, spec } = content;
+  if ((spec.source.volumeHandle === undefined) === (spec.source.snapshotHandle === undefined)) {
+    return {
+      do: 'tell',
+      problem: 'exactly one of volumeHandle and snapshotHandle must be given as the source',
+    };
+  }
+  // It waits for its snapshot, which then puts on the finalizer.
+  if (!spec.volumeSnapshotRef.uid) return { do: 'nothing' };
+  if (metadata.deletionTimestamp === undefined) {
+    return hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT) ? { do: 'nothing' } : { do: 'protect' };
+  }
+  const isMarked = metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
+  return isMarked ? { do: 'nothing' } : { do: 'mark-if-orphan' };
+}
+
+export function createContentReconciler(ports: {
+  kube: KubeClient;
+  contents: ReadYourWrites<VolumeSnapshotContent>;
+  recorder: EventRecorder;
+  log: Log;
+}): Reconcile {
+  const { kube, contents, recorder, log } = ports;
+
+  /** By the server's word: data is about to be destroyed. */
+  async function isOrphan({ spec }: VolumeSnapshotContent, signal: AbortSignal): Promise<boolean> {
+    const { name = '', namespace = '', uid } = spec.volumeSnapshotRef;
+    try {
+      return (await kube.get(volumeSnapshots, { name, namespace }, { signal })).metadata.uid !== uid;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  return async (key, { signal }) => {
+    const content = contents.get(key);
+    if (content === undefined) return done;
+    const step = decideContent(content);
+    switch (step.do) {
+      case 'nothing':
+        return done;
+      case 'tell':
+        recorder.event(content, 'Warning', 'ContentValidationError', step.problem);
+        return done;
+      case 'protect': {
+        const request = { kube, resource: volumeSnapshotContents, object: content, signal };
+        contents.wrote(await addFinalizer({ ...request, finalizer: FINALIZER_SNAPSHOT_CONTENT }));
+        return done;
+      }
+      case 'mark-if-orphan':
+        if (!(await isOrphan(content, signal))) return done;
+        log.info('A content was deleted whose snapshot is no more; letting it go', { content: key });
+        contents.wrote(await markBeingDeleted(kube, content, signal));
+        return done;
+      default:
+        return step satisfies never;
+    }
+  };
+}
+
+/** Tells the snapshotter that the content may go. */
+export function markBeingDeleted(
+  kube: KubeClient,
+  { metadata: { name, uid } }: VolumeSnapshotContent,
+  signal: AbortSignal,
+): Promise<VolumeSnapshotContent> {
+  const patch = { metadata: { uid, annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } } };
+  return kube.patch(volumeSnapshotContents, { name }, patch, { type: 'merge', signal });
+}

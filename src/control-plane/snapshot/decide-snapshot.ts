@@ -1,0 +1,196 @@
+// The next thing to do for one VolumeSnapshot, from what is known of it, its content and who restores from it. Pure: the
+// reconciler performs it, looks again, and asks for the next.
+
+import type { VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
+import { isReadyToUse, refersToSnapshot } from '../../api/snapshots.ts';
+import {
+  ANN_SNAPSHOT_BEING_DELETED,
+  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
+  FINALIZER_SNAPSHOT_AS_SOURCE,
+  FINALIZER_SNAPSHOT_BOUND,
+  FINALIZER_SNAPSHOT_IN_GROUP,
+  FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
+} from '../../api/well-known.ts';
+import type { ContentPlan, Failure } from './plan-content.ts';
+import { errorChange, isCut, type StatusChange, statusChange } from './snapshot-status.ts';
+
+export type SnapshotStep =
+  | { do: 'nothing'; why: string }
+  /** It is to go, and somebody still needs it. */
+  | { do: 'wait'; why: string }
+  | ({ do: 'fail'; unready: boolean } & Failure)
+  /** Put these on the snapshot, and the class where it was chosen for it. */
+  | { do: 'protect'; finalizers: string[]; className?: string }
+  | { do: 'protect-claim'; plan: ContentPlan }
+  | { do: 'create-content'; plan: ContentPlan }
+  /** Make a content that was there first this snapshot's own. */
+  | { do: 'bind-content'; content: VolumeSnapshotContent }
+  | ({ do: 'write-status' } & StatusChange)
+  | { do: 'mark-content'; content: VolumeSnapshotContent }
+  | { do: 'delete-content'; content: VolumeSnapshotContent }
+  | { do: 'release'; finalizers: string[] };
+
+export interface SnapshotFacts {
+  snapshot: VolumeSnapshot;
+  /** The one that is named by, or made for, the snapshot; it may be bound to another. */
+  content: VolumeSnapshotContent | undefined;
+  /** A claim whose volume is being made from the snapshot. */
+  restoring: string | undefined;
+  /** Asked for only where a content is to be made. */
+  plan(): ContentPlan | Failure;
+}
+
+const fail = (reason: string, message: string, unready = true): SnapshotStep => ({
+  do: 'fail',
+  reason,
+  message,
+  unready,
+});
+const nothing = (why: string): SnapshotStep => ({ do: 'nothing', why });
+
+export function decideSnapshot(facts: SnapshotFacts): SnapshotStep {
+  const { snapshot, content } = facts;
+  if (snapshot.metadata.deletionTimestamp !== undefined) return decideDeletion(facts);
+  const { persistentVolumeClaimName, volumeSnapshotContentName } = snapshot.spec.source;
+  if ((persistentVolumeClaimName === undefined) === (volumeSnapshotContentName === undefined)) {
+    return fail(
+      'SnapshotValidationError',
+      'exactly one of persistentVolumeClaimName and volumeSnapshotContentName must be given as the source',
+    );
+  }
+  if (content === undefined) return decideWithoutContent(facts);
+  return (
+    mismatch(snapshot, content) ??
+    protection(snapshot, content.spec.deletionPolicy) ??
+    (content.spec.volumeSnapshotRef.uid ? undefined : { do: 'bind-content', content }) ??
+    follow(snapshot, content)
+  );
+}
+
+function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
+  const { source } = snapshot.spec;
+  if (source.volumeSnapshotContentName !== undefined) {
+    return fail(
+      'SnapshotContentMissing',
+      `VolumeSnapshotContent "${source.volumeSnapshotContentName}" does not exist`,
+    );
+  }
+  if (isOfGroup(snapshot)) return nothing('its group makes its content');
+  // Another one now would hold other data than the snapshot promises.
+  if (isCut(snapshot) || isReadyToUse(snapshot)) {
+    const name = snapshot.status?.boundVolumeSnapshotContentName ?? '';
+    return fail(
+      'SnapshotContentMissing',
+      `VolumeSnapshotContent "${name}" is gone, and the snapshot with it`,
+    );
+  }
+  const planned = plan();
+  if ('reason' in planned) {
+    // A class may come and go without making a snapshot worse than it is.
+    return fail(planned.reason, planned.message, planned.reason === 'SnapshotContentCreationFailed');
+  }
+  const { claim, snapshotClass } = planned;
+  const protect = protection(
+    snapshot,
+    snapshotClass.deletionPolicy,
+    snapshot.spec.volumeSnapshotClassName ?? snapshotClass.metadata.name,
+  );
+  if (protect !== undefined) return protect;
+  if (!claim.metadata.finalizers?.includes(FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE)) {
+    return { do: 'protect-claim', plan: planned };
+  }
+  return { do: 'create-content', plan: planned };
+}
+
+/** Both must point to each other, and be of one kind: made for the snapshot, or there first. */
+function mismatch(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep | undefined {
+  const { name } = content.metadata;
+  const { source, volumeSnapshotRef: ref } = content.spec;
+  const wasThereFirst = snapshot.spec.source.volumeSnapshotContentName !== undefined;
+  const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined && isReadyToUse(snapshot);
+  if (wasThereFirst && source.snapshotHandle === undefined) {
+    return fail(
+      'SnapshotContentMismatch',
+      `VolumeSnapshotContent "${name}" was made for a snapshot; one that was there first is expected`,
+    );
+  }
+  if (!wasThereFirst && source.volumeHandle === undefined && !isOfGroup(snapshot)) {
+    return fail(
+      'SnapshotContentMismatch',
+      `VolumeSnapshotContent "${name}" was there first; one that was made for the snapshot is expected`,
+    );
+  }
+  const isMeant = ref.name === snapshot.metadata.name && ref.namespace === snapshot.metadata.namespace;
+  if (
+    wasThereFirst ? isMeant && (!ref.uid || refersToSnapshot(ref, snapshot)) : refersToSnapshot(ref, snapshot)
+  ) {
+    return undefined;
+  }
+  return fail(
+    isBound ? 'SnapshotMisbound' : 'SnapshotContentMisbound',
+    `VolumeSnapshotContent "${name}" is bound to another snapshot`,
+  );
+}
+
+function protection(
+  { metadata: { finalizers = [] }, spec }: VolumeSnapshot,
+  deletionPolicy: string,
+  className = spec.volumeSnapshotClassName,
+): SnapshotStep | undefined {
+  const wanted = [
+    FINALIZER_SNAPSHOT_AS_SOURCE,
+    ...(deletionPolicy === 'Delete' ? [FINALIZER_SNAPSHOT_BOUND] : []),
+  ];
+  const missing = wanted.filter((each) => !finalizers.includes(each));
+  if (missing.length === 0 && className === spec.volumeSnapshotClassName) return undefined;
+  const isChosen = className !== undefined && className !== spec.volumeSnapshotClassName;
+  return { do: 'protect', finalizers: missing, ...(isChosen && { className }) };
+}
+
+function follow(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep {
+  // What is ready stays so: nobody looks at it on the storage again.
+  const isSettled = isReadyToUse(snapshot) && snapshot.status?.boundVolumeSnapshotContentName !== undefined;
+  const change = isSettled ? undefined : statusChange(snapshot, content);
+  if (change !== undefined) return { do: 'write-status', ...change };
+  return nothing(isSettled ? 'it is ready' : 'its content is not ready yet');
+}
+
+function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts): SnapshotStep {
+  const { finalizers = [] } = snapshot.metadata;
+  const ours = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND].filter((each) =>
+    finalizers.includes(each),
+  );
+  if (ours.length === 0) return nothing('others keep it');
+  if (finalizers.includes(FINALIZER_SNAPSHOT_IN_GROUP)) {
+    return { do: 'wait', why: 'it is part of a group snapshot; delete that instead' };
+  }
+  // One that points elsewhere is not this snapshot's to touch.
+  const content = found && refersToSnapshot(found.spec.volumeSnapshotRef, snapshot) ? found : undefined;
+  if (content === undefined) return { do: 'release', finalizers: ours };
+  if (restoring !== undefined) {
+    return { do: 'wait', why: `a volume is being made from it for claim "${restoring}"` };
+  }
+  if (finalizers.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION)) {
+    return { do: 'wait', why: 'a volume is being made from it' };
+  }
+  if (content.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] === undefined) {
+    return { do: 'mark-content', content };
+  }
+  if (content.spec.deletionPolicy !== 'Delete') return { do: 'release', finalizers: ours };
+  if (content.metadata.deletionTimestamp === undefined) return { do: 'delete-content', content };
+  if (ours.includes(FINALIZER_SNAPSHOT_AS_SOURCE)) {
+    return { do: 'release', finalizers: [FINALIZER_SNAPSHOT_AS_SOURCE] };
+  }
+  // Why it does not go is told where the user looks.
+  const patch = content.status?.error ? errorChange(snapshot, content.status.error) : {};
+  if (Object.keys(patch).length > 0) return { do: 'write-status', patch, isCut: false, isReady: false };
+  return nothing('its content goes first');
+}
+
+/** Made by a VolumeGroupSnapshot, whoever runs those. */
+function isOfGroup({ metadata }: VolumeSnapshot): boolean {
+  return (metadata.ownerReferences ?? []).some(
+    ({ kind, apiVersion }) =>
+      kind === 'VolumeGroupSnapshot' && apiVersion.startsWith('groupsnapshot.storage.k8s.io/'),
+  );
+}

@@ -1,0 +1,213 @@
+// The snapshot controller: VolumeSnapshots to VolumeSnapshotContents and back. Watches both, their classes and claims;
+// makes, binds and deletes contents, keeps finalizers and the snapshots' statuses. Never speaks to a driver: that is the
+// snapshotter's part, through the contents. Three loops, one a kind.
+
+import {
+  nodes,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
+import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { createContentReconciler, decideContent } from './content-reconciler.ts';
+import { indexRestoringClaims, snapshotSourceOf } from './restoring-claims.ts';
+import { SnapshotMetrics } from './snapshot-metrics.ts';
+import { createSnapshotReconciler } from './snapshot-reconciler.ts';
+import { SourceClaims, sourceClaimOf } from './source-claims.ts';
+
+export interface SnapshotControllerOptions {
+  workers: number;
+  retryStartMs: number;
+  retryMaxMs: number;
+  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  resyncMs: number;
+  /** Contents say which node is to make the snapshot of a volume that only some nodes reach. */
+  distributed: boolean;
+  /** Contents say the mode of the volume, so that nobody restores it in another. */
+  preventVolumeModeConversion: boolean;
+}
+
+export const SNAPSHOT_CONTROLLER_DEFAULTS: SnapshotControllerOptions = {
+  workers: 10,
+  retryStartMs: 1_000,
+  retryMaxMs: 300_000,
+  resyncMs: 900_000,
+  distributed: false,
+  preventVolumeModeConversion: true,
+};
+
+const UNBOUND = 'snapshot-controller/unbound';
+const BY_CONTENT = 'snapshot-controller/snapshots-by-content';
+
+export function createSnapshotController(
+  ports: ControllerPorts,
+  options: SnapshotControllerOptions = SNAPSHOT_CONTROLLER_DEFAULTS,
+): Controller {
+  const { kube, informers, recorder, clock, random } = ports;
+  const log = ports.log.with({ controller: 'snapshot-controller' });
+  const snapshots = informers.of(volumeSnapshots);
+  const contents = informers.of(volumeSnapshotContents);
+  const classes = informers.of(volumeSnapshotClasses);
+  const claims = informers.of(persistentVolumeClaims);
+  const nodeCache = options.distributed ? informers.of(nodes) : undefined;
+  snapshots.addIndex(UNBOUND, ({ status }) => (status?.boundVolumeSnapshotContentName ? [] : ['']));
+  snapshots.addIndex(BY_CONTENT, ({ spec: { source } }) =>
+    source.volumeSnapshotContentName === undefined ? [] : [source.volumeSnapshotContentName],
+  );
+  const latestContents = new ReadYourWrites(contents);
+  const sourceClaims = new SourceClaims(kube, { claims, snapshots });
+  const restoring = indexRestoringClaims(claims);
+  const metrics = new SnapshotMetrics(ports.metrics, clock);
+
+  const common = {
+    workers: options.workers,
+    backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
+    clock,
+    random,
+    log,
+    ...(ports.metrics && { metrics: ports.metrics }),
+  };
+  const snapshotLoop = createLoop({
+    ...common,
+    name: 'snapshot-controller-snapshot',
+    reconcile: createSnapshotReconciler({
+      kube,
+      clock,
+      log,
+      recorder,
+      metrics,
+      snapshots: new ReadYourWrites(snapshots),
+      contents: latestContents,
+      classes,
+      claims: sourceClaims,
+      restoring,
+      recordsVolumeMode: options.preventVolumeModeConversion,
+      ...(nodeCache && { nodes: nodeCache }),
+    }),
+  });
+  const contentLoop = createLoop({
+    ...common,
+    name: 'snapshot-controller-content',
+    reconcile: createContentReconciler({ kube, contents: latestContents, recorder, log }),
+  });
+  const claimLoop = createLoop({
+    ...common,
+    name: 'snapshot-controller-claim',
+    reconcile: sourceClaims.reconcile,
+  });
+
+  const lookAtClaimOf = (snapshot: VolumeSnapshot): void => {
+    const key = sourceClaimOf(snapshot);
+    if (key !== undefined) claimLoop.add(key);
+  };
+  const contentChanged = (content: VolumeSnapshotContent): void => {
+    if (decideContent(content).do !== 'nothing') contentLoop.add(keyOf(content));
+    const owner = snapshotKeyOf(content);
+    if (snapshots.get(owner) !== undefined) snapshotLoop.add(owner);
+    for (const snapshot of snapshots.byIndex(BY_CONTENT, keyOf(content))) {
+      if (keyOf(snapshot) !== owner) snapshotLoop.add(keyOf(snapshot));
+    }
+  };
+  const claimChanged = (claim: PersistentVolumeClaim): void => {
+    for (const snapshot of sourceClaims.unreadyOf(keyOf(claim))) {
+      if (snapshot.status?.boundVolumeSnapshotContentName === undefined) snapshotLoop.add(keyOf(snapshot));
+    }
+    const source = snapshotSourceOf(claim);
+    if (source !== undefined && snapshots.get(source)?.metadata.deletionTimestamp) snapshotLoop.add(source);
+  };
+
+  function follow(): (() => void)[] {
+    return [
+      snapshots.subscribe({
+        added: (snapshot) => {
+          snapshotLoop.add(keyOf(snapshot));
+        },
+        updated: (before, after) => {
+          const replaced = before.metadata.uid !== after.metadata.uid;
+          if (replaced) metrics.gone(before.metadata.uid);
+          const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
+          // How often making it failed says nothing about deleting it.
+          if (replaced || turned) snapshotLoop.forget(keyOf(after));
+          if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
+          if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
+        },
+        deleted: (snapshot) => {
+          metrics.gone(snapshot.metadata.uid);
+          lookAtClaimOf(snapshot);
+          const owned = contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? '');
+          if (owned !== undefined) contentChanged(owned);
+        },
+      }),
+      contents.subscribe({
+        added: contentChanged,
+        updated: (_before, content) => contentChanged(content),
+        deleted: contentChanged,
+      }),
+      classes.subscribe({
+        added: () => lookAtUnbound(),
+        updated: () => lookAtUnbound(),
+      }),
+      claims.subscribe({
+        added: (claim) => {
+          if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+          claimChanged(claim);
+        },
+        updated: (before, claim) => {
+          if (before.status?.phase !== claim.status?.phase) claimChanged(claim);
+        },
+        deleted: claimChanged,
+      }),
+    ];
+  }
+
+  function lookAtUnbound(): void {
+    for (const snapshot of snapshots.byIndex(UNBOUND, '')) snapshotLoop.add(keyOf(snapshot));
+  }
+
+  async function resync(signal: AbortSignal): Promise<void> {
+    while (options.resyncMs > 0 && !signal.aborted) {
+      await clock.sleep(options.resyncMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
+      for (const content of contents.list()) contentLoop.add(keyOf(content));
+      for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+    }
+  }
+
+  return {
+    name: 'snapshot-controller',
+    async run(signal) {
+      // A claim is let go when no snapshot needs it: first all snapshots must be known.
+      const caches = [snapshots, contents, classes, claims, ...(nodeCache ? [nodeCache] : [])];
+      if (!(await cachesSynced(caches, signal))) return;
+      const unsubscribes = follow();
+      try {
+        await Promise.all([
+          snapshotLoop.run(signal),
+          contentLoop.run(signal),
+          claimLoop.run(signal),
+          resync(signal),
+        ]);
+      } finally {
+        for (const unsubscribe of unsubscribes) unsubscribe();
+      }
+    },
+  };
+}
+
+/** Not on every change: the controller's own writes would break the backoff of a snapshot that fails. */
+function asksForMore(before: VolumeSnapshot, after: VolumeSnapshot): boolean {
+  const has = after.metadata.finalizers ?? [];
+  const lostOne = (before.metadata.finalizers ?? []).some((each) => !has.includes(each));
+  return lostOne || !sameJson(before.spec, after.spec);
+}

@@ -1,0 +1,70 @@
+// What a VolumeSnapshot's status says, from its content's. Pure.
+
+import type { SnapshotError, VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
+import { formatQuantity, quantityFromBytes } from '../../api/quantity.ts';
+import { sameJson } from '../../api/same-json.ts';
+import { isReadyToUse } from '../../api/snapshots.ts';
+
+/** A merge patch of the status; null takes a field away. */
+export type StatusPatch = { [K in keyof NonNullable<VolumeSnapshot['status']>]?: unknown };
+
+export interface StatusChange {
+  patch: StatusPatch;
+  /** With this the snapshot is known to be cut, and to be ready to use. */
+  isCut: boolean;
+  isReady: boolean;
+}
+
+export const isCut = ({ status }: VolumeSnapshot): boolean => status?.creationTime !== undefined;
+
+/** Undefined when the status says so already. */
+export function statusChange(
+  snapshot: VolumeSnapshot,
+  { metadata, status: from = {} }: VolumeSnapshotContent,
+): StatusChange | undefined {
+  const { status = {} } = snapshot;
+  const ready = from.readyToUse ?? false;
+  const hasNoSize = status.restoreSize === undefined || status.restoreSize === '0';
+  const patch: StatusPatch = {
+    ...(status.boundVolumeSnapshotContentName === undefined && {
+      boundVolumeSnapshotContentName: metadata.name,
+    }),
+    ...(status.creationTime === undefined &&
+      from.creationTime !== undefined && { creationTime: timeText(from.creationTime / 1e6) }),
+    ...(status.readyToUse !== ready && { readyToUse: ready }),
+    ...(hasNoSize &&
+      from.restoreSize !== undefined &&
+      (status.restoreSize === undefined || from.restoreSize > 0) && {
+        restoreSize: formatQuantity(quantityFromBytes(from.restoreSize)),
+      }),
+    ...errorChange(snapshot, from.error),
+  };
+  if (Object.keys(patch).length === 0) return undefined;
+  return {
+    patch,
+    isCut: !isCut(snapshot) && patch.creationTime !== undefined,
+    isReady: !isReadyToUse(snapshot) && ready,
+  };
+}
+
+/** The part of a status patch that is about the error. */
+export function errorChange({ status }: VolumeSnapshot, error: SnapshotError | undefined): StatusPatch {
+  if (sameJson(status?.error, error)) return {};
+  return { error: error ?? null };
+}
+
+/** Undefined when the status says so already. `unready`: it cannot be used. */
+export function failureChange(
+  { status = {} }: VolumeSnapshot,
+  failure: { message: string; unready: boolean },
+  nowMs: number,
+): StatusPatch | undefined {
+  const { message, unready } = failure;
+  const becomesUnready = unready && status.readyToUse !== false;
+  if (status.error?.message === message && !becomesUnready) return undefined;
+  return { ...(becomesUnready && { readyToUse: false }), error: { time: timeText(nowMs), message } };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,78 @@
+// Keeps claims from going while snapshots of their volumes are made: a finalizer, there before the content is made and
+// taken off once no snapshot of the claim is unready. Owns that finalizer and nothing else of the claim.
+
+import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
+import { isReadyToUse } from '../../api/snapshots.ts';
+import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { done, type Reconcile } from '../../runtime/loop.ts';
+
+const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
+
+/** `namespace/name` of the claim that a snapshot is made of; undefined for one that takes a content as it is. */
+export function sourceClaimOf({ metadata, spec }: VolumeSnapshot): string | undefined {
+  const name = spec.source.persistentVolumeClaimName;
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
+}
+
+export class SourceClaims {
+  readonly #kube: KubeClient;
+  readonly #claims: ReadYourWrites<PersistentVolumeClaim>;
+  readonly #snapshots: Informer<VolumeSnapshot>;
+  /** Removals under way. A snapshot that appears meanwhile waits, and puts the finalizer back. */
+  readonly #removals = new Map<string, Promise<unknown>>();
+
+  constructor(
+    kube: KubeClient,
+    { claims, snapshots }: { claims: Informer<PersistentVolumeClaim>; snapshots: Informer<VolumeSnapshot> },
+  ) {
+    this.#kube = kube;
+    this.#claims = new ReadYourWrites(claims);
+    this.#snapshots = snapshots;
+    snapshots.addIndex(UNREADY_BY_CLAIM, (snapshot) => {
+      const key = isReadyToUse(snapshot) ? undefined : sourceClaimOf(snapshot);
+      return key === undefined ? [] : [key];
+    });
+  }
+
+  /** Snapshots of the claim that are still to be made. */
+  unreadyOf(claimKey: string): readonly VolumeSnapshot[] {
+    return this.#snapshots.byIndex(UNREADY_BY_CLAIM, claimKey);
+  }
+
+  /** The claim as last seen or written, once nobody here is changing it. */
+  async read(claimKey: string): Promise<PersistentVolumeClaim | undefined> {
+    await this.#removals.get(claimKey)?.catch(() => {});
+    return this.#claims.get(claimKey);
+  }
+
+  async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
+    const resource = persistentVolumeClaims;
+    this.#claims.wrote(await addFinalizer({ kube: this.#kube, resource, object, finalizer, signal }));
+  }
+
+  isProtected(claim: PersistentVolumeClaim): boolean {
+    return hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
+  }
+
+  /** Of one claim: lets it go when no snapshot needs it. */
+  readonly reconcile: Reconcile = async (key, { signal }) => {
+    const object = this.#claims.get(key);
+    if (object === undefined || !this.isProtected(object) || this.unreadyOf(key).length > 0) return done;
+    const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
+    const resource = persistentVolumeClaims;
+    const removal = removeFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
+    this.#removals.set(key, removal);
+    try {
+      const written = await removal;
+      if (written !== undefined) this.#claims.wrote(written);
+    } finally {
+      this.#removals.delete(key);
+    }
+    return done;
+  };
+}

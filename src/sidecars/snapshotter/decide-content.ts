@@ -1,0 +1,96 @@
+// What to do for one VolumeSnapshotContent, from what is known of it. Pure: the reconciler performs it.
+
+import type { VolumeSnapshotContent } from '../../api/kinds.ts';
+import { isOfGroup, isReadyToUse } from '../../api/snapshots.ts';
+import {
+  ANN_SNAPSHOT_BEING_CREATED,
+  ANN_SNAPSHOT_BEING_DELETED,
+  ANN_SNAPSHOT_PARAMETERS,
+  FINALIZER_SNAPSHOT_CONTENT,
+} from '../../api/well-known.ts';
+import { hasFinalizer } from '../common/finalizers.ts';
+
+export type ContentDecision =
+  | { do: 'nothing'; why: string }
+  /** Ask the driver for the snapshot; also again, until it is certain that there is one and that it is ready. */
+  | { do: 'create'; volumeHandle: string }
+  /** See whether a snapshot that others made is ready. */
+  | { do: 'look'; handle: string }
+  /** All is recorded: the record of the attempt is no longer needed. */
+  | { do: 'tidy' }
+  | { do: 'delete'; handle: string }
+  /** Let the object go; nothing is to be done on the storage. */
+  | { do: 'release' };
+
+export interface ContentFacts {
+  content: VolumeSnapshotContent;
+  driver: string;
+  /** Of the content's class, where there is one. */
+  classDriver: string | undefined;
+}
+
+const nothing = (why: string): ContentDecision => ({ do: 'nothing', why });
+
+/** The driver was asked, and may have made a snapshot whose handle nobody knows. */
+export function isUncertain({ metadata, status }: VolumeSnapshotContent): boolean {
+  return metadata.annotations?.[ANN_SNAPSHOT_BEING_CREATED] !== undefined && !status?.snapshotHandle;
+}
+
+export function decideContent({ content, driver, classDriver }: ContentFacts): ContentDecision {
+  const { source, driver: wanted } = content.spec;
+  if (wanted !== driver) return nothing(`it is of driver ${wanted}`);
+  if (classDriver !== undefined && classDriver !== driver) {
+    return nothing(`its class is of driver ${classDriver}`);
+  }
+  if ((source.volumeHandle === undefined) === (source.snapshotHandle === undefined)) {
+    return nothing('its source must be either a volume or a snapshot');
+  }
+  if (mayGo(content)) return decideDeletion(content);
+  return source.volumeHandle !== undefined && !isOfGroup(content)
+    ? decideCreation(content, source.volumeHandle)
+    : decideLook(content);
+}
+
+/**
+ * A content goes with its snapshot, or on its own where none was bound to it. One whose snapshot may be there without a
+ * handle stays: the driver is asked again until it has said yes or no, or there would be nothing to delete it by.
+ */
+function mayGo(content: VolumeSnapshotContent): boolean {
+  const { deletionTimestamp, annotations = {} } = content.metadata;
+  if (deletionTimestamp === undefined) return false;
+  const { source, volumeSnapshotRef } = content.spec;
+  if (source.snapshotHandle !== undefined && !volumeSnapshotRef.uid) return true;
+  return annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined && !isUncertain(content);
+}
+
+function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
+  const { source, deletionPolicy } = content.spec;
+  const isProtected = hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
+  const recorded = content.status?.snapshotHandle;
+  const handle = recorded ?? source.snapshotHandle;
+  // Without finalizer and recorded handle it was deleted already; others keep the object.
+  const isThere = isProtected || recorded !== undefined;
+  if (deletionPolicy === 'Delete' && handle && isThere && !isOfGroup(content))
+    return { do: 'delete', handle };
+  return isProtected ? { do: 'release' } : nothing('it is let go');
+}
+
+function decideCreation(content: VolumeSnapshotContent, volumeHandle: string): ContentDecision {
+  const { metadata, spec } = content;
+  if (isReadyToUse(content)) {
+    const { annotations = {} } = metadata;
+    const isTidy = !(ANN_SNAPSHOT_BEING_CREATED in annotations || ANN_SNAPSHOT_PARAMETERS in annotations);
+    return isTidy ? nothing('it is ready') : { do: 'tidy' };
+  }
+  if (!spec.volumeSnapshotRef.uid) return nothing('it is bound to no snapshot');
+  if (metadata.deletionTimestamp !== undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT)) {
+    return nothing('it is being deleted, and nothing would keep it until the snapshot is deleted');
+  }
+  return { do: 'create', volumeHandle };
+}
+
+function decideLook(content: VolumeSnapshotContent): ContentDecision {
+  if (isReadyToUse(content)) return nothing('it is ready');
+  const handle = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
+  return handle ? { do: 'look', handle } : nothing('its group has not said its handle yet');
+}

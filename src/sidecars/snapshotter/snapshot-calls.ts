@@ -1,0 +1,95 @@
+// The snapshotter's calls, with the secrets they need. Answers that make no sense become errors here; of errors the
+// transport has taken every secret that was sent out of the driver's words.
+
+import type { SecretReference } from '../../api/kinds.ts';
+import type { ControllerCapability } from '../../csi/capabilities.ts';
+import { csiClient } from '../../csi/csi-client.ts';
+import { Controller, type Snapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { CsiTransport } from '../../csi/transport.ts';
+import type { KubeClient } from '../../runtime/kube.ts';
+import { type CsiSecrets, readSecret } from '../common/read-secret.ts';
+import type { SnapshotFacts } from './content-status.ts';
+import { SnapshotProblem } from './snapshot-problem.ts';
+
+export interface CreateRequest {
+  name: string;
+  volumeHandle: string;
+  parameters: Record<string, string>;
+  secrets: CsiSecrets | undefined;
+}
+
+export interface SnapshotCalls {
+  readSecret(secret: SecretReference | undefined, signal: AbortSignal): Promise<CsiSecrets | undefined>;
+  create(request: CreateRequest, signal: AbortSignal): Promise<SnapshotFacts>;
+  look(handle: string, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<SnapshotFacts>;
+  delete(handle: string, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
+}
+
+export function createSnapshotCalls(options: {
+  kube: KubeClient;
+  csi: CsiTransport;
+  timeoutMs: number;
+  capabilities: ReadonlySet<ControllerCapability>;
+}): SnapshotCalls {
+  const { kube, csi, timeoutMs, capabilities } = options;
+  const controller = csiClient(Controller, csi, { timeoutMs });
+
+  async function find(
+    handle: string,
+    secrets: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Snapshot | undefined> {
+    if (capabilities.has('LIST_SNAPSHOTS')) {
+      const { entries } = await controller.listSnapshots({ snapshotId: handle, secrets }, { signal });
+      return entries.find((entry) => entry.snapshot?.snapshotId === handle)?.snapshot;
+    }
+    return (await controller.getSnapshot({ snapshotId: handle, secrets }, { signal })).snapshot;
+  }
+
+  return {
+    readSecret: async (secret, signal) => secret && readSecret(kube, secret, { signal }),
+
+    async create({ name, volumeHandle, parameters, secrets }, signal) {
+      const { snapshot } = await controller.createSnapshot(
+        { name, sourceVolumeId: volumeHandle, parameters, secrets: secrets?.reveal() ?? {} },
+        { signal },
+      );
+      if (!snapshot?.snapshotId) {
+        throw new SnapshotProblem(
+          'CreateSnapshot was answered without a snapshot ID; it will be asked again',
+        );
+      }
+      return factsOf(snapshot);
+    },
+
+    async look(handle, secrets, signal) {
+      // A driver that cannot be asked is believed.
+      if (!capabilities.has('LIST_SNAPSHOTS') && !capabilities.has('GET_SNAPSHOT')) {
+        return { handle, ready: true, createdNs: undefined, sizeBytes: 0n };
+      }
+      const snapshot = await find(handle, secrets?.reveal() ?? {}, signal);
+      if (snapshot === undefined) throw new SnapshotProblem(`the driver does not know snapshot ${handle}`);
+      return factsOf(snapshot);
+    },
+
+    async delete(handle, secrets, signal) {
+      await controller.deleteSnapshot({ snapshotId: handle, secrets: secrets?.reveal() ?? {} }, { signal });
+    },
+  };
+}
+
+function factsOf({
+  snapshotId,
+  readyToUse,
+  creationTime,
+  sizeBytes,
+  groupSnapshotId,
+}: Snapshot): SnapshotFacts {
+  return {
+    handle: snapshotId,
+    ready: readyToUse,
+    createdNs: creationTime && creationTime.seconds * 1_000_000_000n + BigInt(creationTime.nanos),
+    sizeBytes,
+    ...(groupSnapshotId && { groupHandle: groupSnapshotId }),
+  };
+}
