@@ -11,6 +11,7 @@ import { serveHttpEndpoint } from '../runtime/http-endpoint.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../runtime/kube/http-kube-client.ts';
 import { loadKubeConfig } from '../runtime/kube/load-kube-config.ts';
+import type { KubeClient } from '../runtime/kube.ts';
 import { createLeaderHealth } from '../runtime/leases/leader-health.ts';
 import { runWithLease } from '../runtime/leases/run-with-lease.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -65,6 +66,9 @@ export interface ControlPlaneProgram {
   readonly name: string;
   readonly leaseName: string;
   create(ports: DiscoveringPorts): Controller;
+  /** What must be so before it asks for the lease; throws when it cannot go on. */
+  prepare?(kube: KubeClient, signal: AbortSignal): Promise<void>;
+  releaseOnExit?: boolean;
 }
 
 /** Resolves when told to stop; rejects when it cannot go on, with a message that says why. */
@@ -118,8 +122,15 @@ export async function runControlPlaneProcess(
       await controller.run(leading);
     };
     try {
+      await program.prepare?.(kube, signal);
       if (flags.leaderElect) {
-        const lease = { namespace: flags.leaderElectResourceNamespace, name: program.leaseName, identity };
+        const namespace = flags.leaderElectResourceNamespace || config.namespace || 'default';
+        const lease = {
+          namespace,
+          name: program.leaseName,
+          identity,
+          ...(program.releaseOnExit === undefined ? {} : { releaseOnExit: program.releaseOnExit }),
+        };
         const times = {
           leaseDurationMs: flags.leaderElectLeaseDurationMs,
           renewDeadlineMs: flags.leaderElectRenewDeadlineMs,

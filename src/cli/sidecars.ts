@@ -9,6 +9,7 @@ import type { CommonFlagValues } from '../sidecars/common/common-flags.ts';
 import { runProgram } from '../sidecars/common/run-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
+import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
 import { defineCommand } from './command.ts';
 import { checkFlags, processContext } from './sidecar-command.ts';
 
@@ -16,6 +17,7 @@ export const sidecarKinds: readonly AnySidecarKind[] = [
   provisionerSidecar,
   attacherSidecar,
   resizerSidecar,
+  snapshotterSidecar,
   clusterRegistrarSidecar,
 ];
 const names = sidecarKinds.map((kind) => kind.name);

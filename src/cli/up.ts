@@ -29,6 +29,7 @@ const parts = [
   'nodes',
   'node-registrar',
   'scheduler',
+  'snapshot-controller',
   ...clusterSidecars.map(({ kind }) => kind.name),
   ...clusterControllers.map(({ name }) => name),
 ];

@@ -1,10 +1,13 @@
 // The control plane in one part: each controller writes under its own account, and all read through one set of
-// informers under the controller manager's identity, as in Kubernetes. The scheduler has an identity of its own.
+// informers under the controller manager's identity, as in Kubernetes. The scheduler and the snapshot controller have
+// identities of their own.
 
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { COMPONENT_ACCOUNTS } from '../apiserver/bootstrap/published-rbac.ts';
 import type { User } from '../apiserver/index.ts';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
+import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import { type PartContext, partPorts } from './part-context.ts';
@@ -52,6 +55,24 @@ export function schedulerPart(context: PartContext): Part {
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await scheduler.run(signal);
+    },
+  };
+}
+
+export function snapshotControllerPart(context: PartContext): Part {
+  const { clock, random } = context;
+  const name = 'snapshot-controller';
+  const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[name]);
+  return {
+    name,
+    async run(signal, serving) {
+      const ports = partPorts(context, { name, user, signal });
+      const informers = createInformers({ ...ports, clock, random });
+      const recorder = ports.recorderFor(name);
+      const controller = createSnapshotController({ ...ports, informers, recorder, clock, random });
+      informers.start(signal);
+      informers.synced(signal).then(serving, () => {});
+      await controller.run(signal);
     },
   };
 }

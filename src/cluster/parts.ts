@@ -4,6 +4,7 @@ import { controllers } from '../control-plane/index.ts';
 import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
+import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
 import type { ClusterController } from './control-plane-part.ts';
 import type { ClusterSidecar } from './sidecars-part.ts';
 
@@ -28,4 +29,5 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
   // Also for drivers that do not attach: somebody must mark their attachments as done.
   { kind: { ...attacherSidecar, name: 'attacher' } },
   { kind: { ...resizerSidecar, name: 'resizer' } },
+  { kind: { ...snapshotterSidecar, name: 'snapshotter' } },
 ];

@@ -10,7 +10,7 @@ import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
-import { controlPlanePart, schedulerPart } from './control-plane-part.ts';
+import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { drain } from './drain.ts';
 import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
@@ -29,6 +29,7 @@ import {
   installDefinitions,
   installDriverObject,
   installRoles,
+  installSnapshotClasses,
 } from './start-objects.ts';
 import { type Part, supervise } from './supervise.ts';
 import { traceApiChanges } from './trace/api-changes.ts';
@@ -186,12 +187,15 @@ async function installObjects(
   { brought }: ClusterOptions,
   hostpath: RunningHostpath | undefined,
 ): Promise<void> {
+  const snapshotting = [
+    ...(hostpath ? [{ name: 'hostpath', driver: HOSTPATH }] : []),
+    ...brought
+      .filter(({ abilities }) => abilities.controller.has('CREATE_DELETE_SNAPSHOT'))
+      .map(({ name }) => ({ name, driver: name })),
+  ];
   await Promise.all([
-    installRoles(
-      server,
-      clusterSidecars.map(({ kind }) => kind.name),
-    ),
-    installDefinitions(server),
+    installRoles(server, [...clusterSidecars.map(({ kind }) => kind.name), 'snapshot-controller']),
+    installDefinitions(server).then(() => installSnapshotClasses(server, snapshotting)),
     ...(hostpath
       ? [
           installDriverObject(server, hostpathObject(HOSTPATH)),
@@ -236,6 +240,7 @@ function partsOf(
   return [
     controlPlanePart(context, clusterControllers.filter(isIn)),
     ...(without.has('scheduler') ? [] : [schedulerPart(context)]),
+    ...(without.has('snapshot-controller') ? [] : [snapshotControllerPart(context)]),
     ...(sidecars.length === 0 ? [] : drivers.map((driver) => sidecarsPart(context, driver, sidecars))),
     ...ofNodes,
   ];

@@ -11,11 +11,14 @@ import {
   customResourceDefinitions,
   type StorageClass,
   storageClasses,
+  type VolumeSnapshotClass,
+  volumeSnapshotClasses,
 } from '../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../api/object.ts';
-import { ANN_DEFAULT_CLASS } from '../api/well-known.ts';
+import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS } from '../api/well-known.ts';
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
 import { publishedRbac, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
+import { isEstablished } from '../apiserver/crd/definition-status.ts';
 import type { ApiServer } from '../apiserver/index.ts';
 
 /** Of the file a definition came from. */
@@ -87,9 +90,25 @@ export async function installMissing<T extends KubeObject>(
 export const installClasses = (server: Server, classes: ClassesOfDriver): Promise<void> =>
   installMissing(server, storageClasses, classesOfDriver(classes));
 
+/** One class a driver, which is the driver's default; of the definitions there must be one for it. */
+export function installSnapshotClasses(
+  server: Server,
+  drivers: readonly { name: string; driver: string }[],
+): Promise<void> {
+  const classes = drivers.map(
+    ({ name, driver }): Draft<VolumeSnapshotClass> => ({
+      metadata: { name, annotations: { [ANN_DEFAULT_SNAPSHOT_CLASS]: 'true' } },
+      driver,
+      deletionPolicy: 'Delete',
+    }),
+  );
+  return installMissing(server, volumeSnapshotClasses, classes);
+}
+
 export const installDriverObject = (server: Server, object: Draft<CSIDriver>): Promise<void> =>
   installMissing(server, csiDrivers, [object]);
 
+/** Resolves once what they define is served. */
 export async function installDefinitions(server: Server): Promise<void> {
   const admin = server.client(server.adminUser);
   const files = (await readdir(definitions)).filter((name) => name.endsWith('.yaml'));
@@ -116,4 +135,16 @@ export async function installDefinitions(server: Server): Promise<void> {
       });
     }),
   );
+  await established(server);
+}
+
+async function established({ reader }: Server): Promise<void> {
+  const isMissing = (): boolean =>
+    [...reader.list(customResourceDefinitions)].some((each) => !isEstablished(each));
+  if (!isMissing()) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = reader.subscribe(customResourceDefinitions, () => {
+    if (!isMissing()) resolve();
+  });
+  await promise.finally(unsubscribe);
 }

@@ -11,6 +11,7 @@ import type { KubeClient } from '../../runtime/kube.ts';
 import { isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Reconcile } from '../../runtime/loop.ts';
 import type { Log } from '../../runtime/ports.ts';
+import type { SnapshotWrites } from './snapshot-writes.ts';
 
 export type ContentStep =
   | { do: 'nothing' }
@@ -40,10 +41,11 @@ export function decideContent(content: VolumeSnapshotContent): ContentStep {
 export function createContentReconciler(ports: {
   kube: KubeClient;
   contents: ReadYourWrites<VolumeSnapshotContent>;
+  writes: SnapshotWrites;
   recorder: EventRecorder;
   log: Log;
 }): Reconcile {
-  const { kube, contents, recorder, log } = ports;
+  const { kube, contents, writes, recorder, log } = ports;
 
   /** By the server's word: data is about to be destroyed. */
   async function isOrphan({ spec }: VolumeSnapshotContent, signal: AbortSignal): Promise<boolean> {
@@ -74,20 +76,10 @@ export function createContentReconciler(ports: {
       case 'mark-if-orphan':
         if (!(await isOrphan(content, signal))) return done;
         log.info('A content was deleted whose snapshot is no more; letting it go', { content: key });
-        contents.wrote(await markBeingDeleted(kube, content, signal));
+        await writes.markContent(content, signal);
         return done;
       default:
         return step satisfies never;
     }
   };
-}
-
-/** Tells the snapshotter that the content may go. */
-export function markBeingDeleted(
-  kube: KubeClient,
-  { metadata: { name, uid } }: VolumeSnapshotContent,
-  signal: AbortSignal,
-): Promise<VolumeSnapshotContent> {
-  const patch = { metadata: { uid, annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } } };
-  return kube.patch(volumeSnapshotContents, { name }, patch, { type: 'merge', signal });
 }

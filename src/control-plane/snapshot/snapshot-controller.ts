@@ -23,6 +23,7 @@ import { createContentReconciler, decideContent } from './content-reconciler.ts'
 import { indexRestoringClaims, snapshotSourceOf } from './restoring-claims.ts';
 import { SnapshotMetrics } from './snapshot-metrics.ts';
 import { createSnapshotReconciler } from './snapshot-reconciler.ts';
+import { SnapshotWrites } from './snapshot-writes.ts';
 import { SourceClaims, sourceClaimOf } from './source-claims.ts';
 
 export interface SnapshotControllerOptions {
@@ -64,14 +65,17 @@ export function createSnapshotController(
   snapshots.addIndex(BY_CONTENT, ({ spec: { source } }) =>
     source.volumeSnapshotContentName === undefined ? [] : [source.volumeSnapshotContentName],
   );
+  const latestSnapshots = new ReadYourWrites(snapshots);
   const latestContents = new ReadYourWrites(contents);
+  const writes = new SnapshotWrites(kube, { snapshots: latestSnapshots, contents: latestContents });
   const sourceClaims = new SourceClaims(kube, { claims, snapshots });
   const restoring = indexRestoringClaims(claims);
   const metrics = new SnapshotMetrics(ports.metrics, clock);
 
+  const backoff = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
   const common = {
     workers: options.workers,
-    backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
+    backoff,
     clock,
     random,
     log,
@@ -83,10 +87,13 @@ export function createSnapshotController(
     reconcile: createSnapshotReconciler({
       kube,
       clock,
+      random,
       log,
       recorder,
       metrics,
-      snapshots: new ReadYourWrites(snapshots),
+      pace: backoff,
+      snapshots: latestSnapshots,
+      writes,
       contents: latestContents,
       classes,
       claims: sourceClaims,
@@ -98,7 +105,7 @@ export function createSnapshotController(
   const contentLoop = createLoop({
     ...common,
     name: 'snapshot-controller-content',
-    reconcile: createContentReconciler({ kube, contents: latestContents, recorder, log }),
+    reconcile: createContentReconciler({ kube, contents: latestContents, writes, recorder, log }),
   });
   const claimLoop = createLoop({
     ...common,

@@ -10,30 +10,28 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
   volumeSnapshotContents,
-  volumeSnapshots,
 } from '../../api/kinds.ts';
-import { keyOf, nameFromKey } from '../../api/object.ts';
+import { keyOf } from '../../api/object.ts';
 import { dynamicContentName, isReadyToUse } from '../../api/snapshots.ts';
-import { FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import { ExpectedError } from '../../runtime/expected-error.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { addFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, type Reconcile } from '../../runtime/loop.ts';
-import type { Clock, Log } from '../../runtime/ports.ts';
-import { markBeingDeleted } from './content-reconciler.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/loop.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { decideSnapshot, type SnapshotFacts, type SnapshotStep } from './decide-snapshot.ts';
 import { type ContentPlan, planContent } from './plan-content.ts';
 import type { SnapshotMetrics } from './snapshot-metrics.ts';
-import { failureChange, isCut, type StatusPatch } from './snapshot-status.ts';
+import { failureChange, isCut } from './snapshot-status.ts';
+import type { SnapshotWrites } from './snapshot-writes.ts';
 import { type SourceClaims, sourceClaimOf } from './source-claims.ts';
 
 export interface SnapshotReconcilerPorts {
   kube: KubeClient;
   clock: Clock;
+  random: Random;
   log: Log;
   recorder: EventRecorder;
   metrics: SnapshotMetrics;
@@ -41,15 +39,13 @@ export interface SnapshotReconcilerPorts {
   contents: ReadYourWrites<VolumeSnapshotContent>;
   classes: Informer<VolumeSnapshotClass>;
   claims: SourceClaims;
+  writes: SnapshotWrites;
   restoring(snapshotKey: string): readonly PersistentVolumeClaim[];
   recordsVolumeMode: boolean;
+  /** How often to look again at a snapshot that somebody must do something for; most such changes wake it anyway. */
+  pace: BackoffPolicy;
   /** With distributed snapshotting. */
   nodes?: Informer<Node>;
-}
-
-/** What the user must change; the status says it, and it is tried again. */
-class SnapshotProblem extends ExpectedError {
-  override readonly name = 'SnapshotProblem';
 }
 
 type Doing<K extends SnapshotStep['do']> = Extract<SnapshotStep, { do: K }>;
@@ -58,7 +54,10 @@ type Doing<K extends SnapshotStep['do']> = Extract<SnapshotStep, { do: K }>;
 const MOST_STEPS = 16;
 
 export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconcile {
-  const { kube, clock, log, recorder, metrics, snapshots, contents, claims } = ports;
+  const { kube, clock, log, recorder, metrics, snapshots, contents, claims, writes } = ports;
+
+  /** How often in a row each was found to fail. */
+  const failures = new Map<string, number>();
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     /** Made in this run, and not in the cache yet. */
@@ -66,11 +65,16 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
       const snapshot = snapshots.get(key);
-      if (snapshot === undefined) return done;
+      if (snapshot === undefined) {
+        failures.delete(key);
+        return done;
+      }
       const content = (await contentOf(snapshot, signal)) ?? made;
       const facts = await factsOf(snapshot, content, signal);
       beginMetrics(snapshot, content);
       const step = decideSnapshot(facts);
+      if (step.do === 'fail') return fail(step, snapshot, signal);
+      failures.delete(key);
       if (step.do === 'nothing') {
         log.v(4).info('Nothing to do', { snapshot: key, why: step.why });
         return done;
@@ -145,112 +149,39 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     { draft }: ContentPlan,
     signal: AbortSignal,
   ): Promise<VolumeSnapshotContent> {
-    const { name = '' } = draft.metadata;
-    try {
-      const content = await kube.create(volumeSnapshotContents, draft, { signal });
+    const { content, isNew } = await writes.createContent(draft, signal);
+    if (isNew) {
       const key = keyOf(snapshot);
-      log.v(2).info('Made a content', { snapshot: key, content: name });
-      recorder.event(
-        snapshot,
-        'Normal',
-        'CreatingSnapshot',
-        `Waiting for the CSI driver to make snapshot ${key}`,
-      );
-      return content;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      return kube.get(volumeSnapshotContents, { name }, { signal });
+      log.v(2).info('Made a content', { snapshot: key, content: content.metadata.name });
+      const message = `Waiting for the CSI driver to make snapshot ${key}`;
+      recorder.event(snapshot, 'Normal', 'CreatingSnapshot', message);
     }
+    return content;
   }
 
   async function perform(
-    step: Exclude<SnapshotStep, { do: 'nothing' | 'wait' | 'create-content' }>,
+    step: Exclude<SnapshotStep, { do: 'nothing' | 'wait' | 'fail' | 'create-content' }>,
     snapshot: VolumeSnapshot,
     signal: AbortSignal,
   ): Promise<void> {
-    const request = { kube, resource: volumeSnapshots, object: snapshot, signal };
     switch (step.do) {
-      case 'fail':
-        return fail(step, snapshot, signal);
       case 'protect':
-        return protect(step, snapshot, signal);
+        return writes.protect(snapshot, step, signal);
       case 'protect-claim':
         return claims.protect(step.plan.claim, signal);
       case 'bind-content':
-        return bind(step.content, snapshot, signal);
+        return writes.bindContent(step.content, snapshot, signal);
       case 'write-status':
         return writeChange(step, snapshot, signal);
       case 'mark-content':
-        contents.wrote(await markBeingDeleted(kube, step.content, signal));
-        return;
+        return writes.markContent(step.content, signal);
       case 'delete-content':
-        return deleteContent(step.content, signal);
-      case 'release': {
-        const left = await removeFinalizer({ ...request, finalizer: step.finalizers });
-        if (left !== undefined) snapshots.wrote(left);
-        return;
-      }
+        return writes.deleteContent(step.content, signal);
+      case 'release':
+        return writes.release(snapshot, step.finalizers, signal);
       default:
         step satisfies never;
     }
-  }
-
-  async function protect(
-    { finalizers, className }: Doing<'protect'>,
-    snapshot: VolumeSnapshot,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let object = snapshot;
-    if (className !== undefined) {
-      const { uid } = snapshot.metadata;
-      const patch = { metadata: { uid }, spec: { volumeSnapshotClassName: className } };
-      const named = nameFromKey(keyOf(snapshot));
-      object = snapshots.wrote(await kube.patch(volumeSnapshots, named, patch, { type: 'merge', signal }));
-    }
-    if (finalizers.length === 0) return;
-    snapshots.wrote(
-      await addFinalizer({ kube, resource: volumeSnapshots, object, finalizer: finalizers, signal }),
-    );
-  }
-
-  /** The test inside keeps it to a content that nobody else has bound meanwhile. */
-  async function bind(
-    content: VolumeSnapshotContent,
-    { metadata, spec }: VolumeSnapshot,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { volumeSnapshotRef, volumeSnapshotClassName } = content.spec;
-    const { finalizers } = content.metadata;
-    const path = '/spec/volumeSnapshotRef';
-    const className = spec.volumeSnapshotClassName;
-    const isProtected = finalizers?.includes(FINALIZER_SNAPSHOT_CONTENT);
-    const isGoing = content.metadata.deletionTimestamp !== undefined;
-    const patch = [
-      { op: 'test', path, value: volumeSnapshotRef },
-      { op: 'replace', path, value: { ...volumeSnapshotRef, uid: metadata.uid } },
-      ...(className !== undefined && volumeSnapshotClassName === undefined
-        ? [{ op: 'add', path: '/spec/volumeSnapshotClassName', value: className }]
-        : []),
-      ...(isProtected || isGoing
-        ? []
-        : [
-            { op: 'test', path: '/metadata/finalizers', value: finalizers ?? null },
-            {
-              op: 'add',
-              path: '/metadata/finalizers',
-              value: [...(finalizers ?? []), FINALIZER_SNAPSHOT_CONTENT],
-            },
-          ]),
-    ];
-    const { name } = content.metadata;
-    contents.wrote(await kube.patch(volumeSnapshotContents, { name }, patch, { type: 'json', signal }));
-  }
-
-  async function deleteContent(content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
-    const { name, uid } = content.metadata;
-    await kube.delete(volumeSnapshotContents, { name }, { preconditions: { uid }, signal });
-    // Its finalizer keeps it: what it is now is read back instead of guessed.
-    contents.wrote(await kube.get(volumeSnapshotContents, { name }, { signal }));
   }
 
   async function writeChange(
@@ -258,7 +189,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     snapshot: VolumeSnapshot,
     signal: AbortSignal,
   ): Promise<void> {
-    await writeStatus(snapshot, patch, signal);
+    await writes.status(snapshot, patch, signal);
     const { uid } = snapshot.metadata;
     const key = keyOf(snapshot);
     if (cut) {
@@ -271,29 +202,22 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  async function writeStatus(
-    snapshot: VolumeSnapshot,
-    status: StatusPatch,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const body = { metadata: { uid: snapshot.metadata.uid }, status };
-    const how = { type: 'merge', subresource: 'status', signal } as const;
-    const named = nameFromKey(keyOf(snapshot));
-    snapshots.wrote(await kube.patch(volumeSnapshots, named, body, how));
-  }
-
-  /** Always throws, so that the loop tries again with backoff. */
+  /** What somebody must do is told where they look, once. */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,
     signal: AbortSignal,
-  ): Promise<never> {
+  ): Promise<Outcome> {
+    const key = keyOf(snapshot);
     const status = failureChange(snapshot, { message, unready }, clock.now());
     if (status !== undefined) {
+      log.info('A snapshot cannot be made or used yet', { snapshot: key, reason, why: message });
       recorder.event(snapshot, 'Warning', reason, message);
-      await writeStatus(snapshot, status, signal);
+      await writes.status(snapshot, status, signal);
     }
-    throw new SnapshotProblem(message, undefined);
+    const times = failures.get(key) ?? 0;
+    failures.set(key, times + 1);
+    return requeueAfter(backoffDelayMs(ports.pace, times, ports.random), message);
   }
 
   function beginMetrics(snapshot: VolumeSnapshot, content: VolumeSnapshotContent | undefined): void {

@@ -1,24 +1,10 @@
 // Brings one VolumeSnapshotContent to where it should be: reads it and its class, lets decideContent decide, and does
-// it. Writes the content's annotations, finalizer and status, and Events about it; never creates or deletes contents.
+// it. Writes what content-writes.ts writes, and Events about the content; never creates or deletes contents.
 //
 // Nothing leaks: before the driver is first asked, the content says so and has its finalizer, in one write; that stays
 // until a handle is in its status or the driver has said a final no.
 
-import {
-  type SecretReference,
-  type VolumeSnapshotClass,
-  type VolumeSnapshotContent,
-  volumeSnapshotContents,
-} from '../../api/kinds.ts';
-import { snapshotSecret } from '../../api/snapshot-secrets.ts';
-import { isOfGroup } from '../../api/snapshots.ts';
-import {
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_PARAMETERS,
-  ANN_SNAPSHOT_SECRET_NAME,
-  ANN_SNAPSHOT_SECRET_NAMESPACE,
-  FINALIZER_SNAPSHOT_CONTENT,
-} from '../../api/well-known.ts';
+import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
 import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
@@ -26,17 +12,12 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import { isInvalid, isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/loop.ts';
-import { hasFinalizer, removeFinalizer } from '../common/finalizers.ts';
 import { type CsiSecrets, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
-import {
-  DELETED_PATCH,
-  errorPatch,
-  type SnapshotFacts,
-  type StatusPatch,
-  statusPatch,
-} from './content-status.ts';
-import { decideContent } from './decide-content.ts';
+import { annotatedSecret, secretToLook } from './content-secrets.ts';
+import { errorPatch, type SnapshotFacts, statusPatch } from './content-status.ts';
+import { ContentWrites, hasHandle } from './content-writes.ts';
+import { decideContent, mayGo } from './decide-content.ts';
 import type { SnapshotCalls } from './snapshot-calls.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 import { parametersFor, type SnapshotNaming, snapshotNameFor } from './snapshot-request.ts';
@@ -54,11 +35,13 @@ export interface ContentReconcilerOptions
 
 type FailureReason = 'SnapshotCreationFailed' | 'SnapshotContentCheckandUpdateFailed' | 'SnapshotDeleteError';
 
-const NOT_RECORDED = { [ANN_SNAPSHOT_BEING_CREATED]: null, [ANN_SNAPSHOT_PARAMETERS]: null };
+/** It was wanted gone while its state was uncertain: what is certain now is acted on without waiting. */
+const goesNow = requeueAfter(0, 'it is certain now, and to be deleted');
 
 export function contentReconciler(options: ContentReconcilerOptions): Reconcile {
   const { kube, driver, clock, random, log, recorder, calls } = options;
   const contents = new ReadYourWrites(options.contents);
+  const writes = new ContentWrites(kube, contents);
   /** How often in a row a snapshot was found not ready. */
   const looks = new Map<string, number>();
   options.contents.subscribe({ deleted: ({ metadata }) => looks.delete(metadata.name) });
@@ -82,12 +65,12 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       case 'look':
         return look(content, decision.handle, signal);
       case 'tidy':
-        await annotate(content, NOT_RECORDED, signal);
+        await writes.forget(content, 'all', signal);
         return done;
       case 'delete':
         return deleteSnapshot(content, decision.handle, signal);
       case 'release':
-        await release(content, signal);
+        await writes.release(content, signal);
         return done;
       default:
         return decision satisfies never;
@@ -104,30 +87,31 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     try {
       const parameters = parametersFor(content, classOf(content), options);
       const secrets = await calls.readSecret(annotatedSecret(content), signal);
-      current = await record(content, parameters, signal);
+      current = await writes.record(content, parameters, signal);
       const name = snapshotNameFor(content.spec.volumeSnapshotRef.uid ?? '', options.naming);
       snapshot = await calls.create({ name, volumeHandle, parameters, secrets }, signal);
       signal.throwIfAborted();
-      current = await writeStatus(current, statusPatch(current, snapshot, clock.now()), signal);
+      current = await writes.status(current, statusPatch(current, snapshot, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof CsiError && isFinal(outcomeOf('CreateSnapshot', error)) && !hasHandle(current)) {
-        current = await annotate(current, NOT_RECORDED, signal);
+        current = await writes.forget(current, 'all', signal);
+        if (mayGo(current)) return goesNow;
       }
       return failed(current, 'SnapshotCreationFailed', error, signal);
     }
     log.v(2).info('Made a snapshot', { content: content.metadata.name, snapshot: snapshot.handle });
     // Until it is ready the driver is asked again, with the same parameters, whatever becomes of the class.
-    await annotate(current, snapshot.ready ? NOT_RECORDED : { [ANN_SNAPSHOT_BEING_CREATED]: null }, signal);
+    await writes.forget(current, snapshot.ready ? 'all' : 'attempt', signal);
     return readyOrLater(content, snapshot);
   }
 
   async function look(content: VolumeSnapshotContent, handle: string, signal: AbortSignal): Promise<Outcome> {
     let snapshot: SnapshotFacts;
     try {
-      const secrets = await calls.readSecret(secretToLook(content), signal);
+      const secrets = await calls.readSecret(secretToLook(content, classOf(content)), signal);
       snapshot = await calls.look(handle, secrets, signal);
-      await writeStatus(content, statusPatch(content, snapshot, clock.now()), signal);
+      await writes.status(content, statusPatch(content, snapshot, clock.now()), signal);
     } catch (error) {
       return failed(content, 'SnapshotContentCheckandUpdateFailed', error, signal);
     }
@@ -135,6 +119,8 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   }
 
   function readyOrLater({ metadata: { name } }: VolumeSnapshotContent, { ready }: SnapshotFacts): Outcome {
+    const latest = contents.get(name);
+    if (latest !== undefined && mayGo(latest)) return goesNow;
     if (ready) {
       looks.delete(name);
       return done;
@@ -156,84 +142,8 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     }
     signal.throwIfAborted();
     log.v(2).info('Deleted a snapshot', { content: content.metadata.name, snapshot: handle });
-    await release(content, signal);
+    await writes.release(content, signal);
     return done;
-  }
-
-  /**
-   * The finalizer first, since with it the object mostly goes. Where others keep it, its status must not speak of a
-   * snapshot that is gone. A crash in between is harmless: DeleteSnapshot is asked again and says yes again.
-   */
-  async function release(content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
-    const finalizer = FINALIZER_SNAPSHOT_CONTENT;
-    const resource = volumeSnapshotContents;
-    const left = await removeFinalizer({ kube, resource, object: content, finalizer, signal });
-    if (left === undefined || (left.metadata.finalizers ?? []).length === 0) return;
-    contents.wrote(left);
-    const isGone = content.spec.deletionPolicy === 'Delete' && hasHandle(left) && !isOfGroup(left);
-    if (isGone) await writeStatus(left, DELETED_PATCH, signal);
-  }
-
-  /** That the driver is about to be asked, and for what; and that the content stays until the answer is known. */
-  async function record(
-    content: VolumeSnapshotContent,
-    parameters: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
-    const { annotations = {}, finalizers = [], deletionTimestamp, uid, resourceVersion } = content.metadata;
-    const wanted = {
-      // Where a handle is known nothing can be lost any more.
-      ...(!hasHandle(content) && { [ANN_SNAPSHOT_BEING_CREATED]: 'yes' }),
-      [ANN_SNAPSHOT_PARAMETERS]: JSON.stringify(parameters),
-    };
-    const lacksFinalizer =
-      deletionTimestamp === undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
-    const isRecorded = Object.entries(wanted).every(([key, value]) => annotations[key] === value);
-    if (isRecorded && !lacksFinalizer) return content;
-    const protection = { resourceVersion, finalizers: [...finalizers, FINALIZER_SNAPSHOT_CONTENT] };
-    const metadata = { uid, annotations: wanted, ...(lacksFinalizer && protection) };
-    return patch(content, { metadata }, signal);
-  }
-
-  async function annotate(
-    content: VolumeSnapshotContent,
-    annotations: Readonly<Record<string, null>>,
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
-    const known = content.metadata.annotations ?? {};
-    if (!Object.keys(annotations).some((key) => key in known)) return content;
-    return patch(content, { metadata: { uid: content.metadata.uid, annotations } }, signal);
-  }
-
-  async function writeStatus(
-    content: VolumeSnapshotContent,
-    status: StatusPatch | undefined,
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
-    if (status === undefined) return content;
-    return patch(content, { metadata: { uid: content.metadata.uid }, status }, signal, 'status');
-  }
-
-  async function patch(
-    { metadata: { name } }: VolumeSnapshotContent,
-    body: object,
-    signal: AbortSignal,
-    subresource?: 'status',
-  ): Promise<VolumeSnapshotContent> {
-    const how = { type: 'merge', signal, ...(subresource && { subresource }) } as const;
-    return contents.wrote(await kube.patch(volumeSnapshotContents, { name }, body, how));
-  }
-
-  function secretToLook(content: VolumeSnapshotContent): SecretReference | undefined {
-    if (isOfGroup(content)) return annotatedSecret(content);
-    const { volumeSnapshotClassName } = content.spec;
-    if (volumeSnapshotClassName === undefined) return undefined;
-    const found = classOf(content);
-    if (!found) throw new SnapshotProblem(`VolumeSnapshotClass "${volumeSnapshotClassName}" does not exist`);
-    const values = { contentName: content.metadata.name };
-    const reference = snapshotSecret('snapshotter-list', found.parameters ?? {}, values);
-    if ('problem' in reference) throw new SnapshotProblem(reference.problem);
-    return reference.secret;
   }
 
   async function secretToDelete(
@@ -263,7 +173,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     const status = errorPatch(content, message, clock.now());
     if (status !== undefined) recorder.event(content, 'Warning', reason, message);
     try {
-      await writeStatus(content, status, signal);
+      await writes.status(content, status, signal);
     } catch (problem) {
       if (!isNotFound(problem)) {
         log.v(2).info('Could not write the error into the content', {
@@ -284,18 +194,6 @@ const BEGINNINGS: Readonly<Record<FailureReason, string>> = {
   SnapshotContentCheckandUpdateFailed: 'Failed to check and update snapshot content',
   SnapshotDeleteError: 'Failed to delete snapshot',
 };
-
-const hasHandle = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
-
-/** Resolved by the snapshot controller when it made the content. */
-function annotatedSecret({ metadata }: VolumeSnapshotContent): SecretReference | undefined {
-  const name = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAME];
-  const namespace = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAMESPACE];
-  // Half a reference is kept as it is: reading it says what is missing.
-  return name === undefined && namespace === undefined
-    ? undefined
-    : { name: name ?? '', namespace: namespace ?? '' };
-}
 
 function concernsUser(error: unknown): error is Error {
   return (

@@ -55,7 +55,7 @@ export function decideContent({ content, driver, classDriver }: ContentFacts): C
  * A content goes with its snapshot, or on its own where none was bound to it. One whose snapshot may be there without a
  * handle stays: the driver is asked again until it has said yes or no, or there would be nothing to delete it by.
  */
-function mayGo(content: VolumeSnapshotContent): boolean {
+export function mayGo(content: VolumeSnapshotContent): boolean {
   const { deletionTimestamp, annotations = {} } = content.metadata;
   if (deletionTimestamp === undefined) return false;
   const { source, volumeSnapshotRef } = content.spec;

@@ -1,0 +1,129 @@
+// `berth snapshot-controller`: a drop-in for the official snapshot-controller.
+
+import { volumeSnapshotClasses, volumeSnapshotContents, volumeSnapshots } from '../api/kinds.ts';
+import type { Resource } from '../api/object.ts';
+import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
+import { realClock } from '../runtime/clock.ts';
+import { featureGatesFlag } from '../runtime/flags/feature-gates.ts';
+import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import { isNotFound } from '../runtime/kube-error.ts';
+import {
+  endpointFlags,
+  kubeconfigFlag,
+  leaseFlags,
+  paceFlags,
+  releaseOnExitGate,
+} from '../sidecars/common/common-flags.ts';
+import { defineCommand } from './command.ts';
+import { runControlPlaneProcess } from './control-plane-process.ts';
+
+const { 'leader-election-labels': _ofSidecars, ...electionFlags } = leaseFlags;
+const LOOK_MS = 250;
+const NO_GROUPS = 'group snapshots are not made by this controller';
+
+export const command = defineCommand({
+  summary: 'Binds VolumeSnapshots to their contents, for all CSI drivers of a cluster',
+  description:
+    'One for the whole cluster, whatever the number of drivers; each driver has a snapshotter beside it that does the ' +
+    'work on the storage. Takes the flags of the official snapshot-controller.',
+  flags: {
+    kubeconfig: kubeconfigFlag,
+    ...paceFlags,
+    ...endpointFlags,
+    ...electionFlags,
+    'worker-threads': intFlag({
+      help: 'Snapshots, contents and claims worked on at once',
+      default: 10,
+      min: 1,
+    }),
+    'resync-period': durationFlag({ help: 'Look at everything again at this interval', default: 900_000 }),
+    'retry-interval-start': durationFlag({
+      help: 'Pause after the first failure; it doubles with each',
+      default: 1_000,
+      min: 1,
+    }),
+    'retry-interval-max': durationFlag({ help: 'Longest pause after a failure', default: 300_000, min: 1 }),
+    'retry-crd-interval-max': durationFlag({
+      help: 'How long to wait for the CustomResourceDefinitions of snapshots to be installed',
+      default: 30_000,
+    }),
+    'enable-distributed-snapshotting': boolFlag({
+      help: 'Say on each content which node is to make the snapshot, for snapshotters with --node-deployment',
+    }),
+    'prevent-volume-mode-conversion': boolFlag({
+      help: 'Record the mode of the volume on each content, so that it is not restored in another',
+      default: true,
+    }),
+    automaxprocs: boolFlag({
+      help: 'Fit the number of threads to the CPU limit',
+      ignored: 'the work runs in one thread',
+    }),
+    'feature-gates': featureGatesFlag({
+      ...releaseOnExitGate,
+      CSIVolumeGroupSnapshot: {
+        default: false,
+        stage: 'stable',
+        help: 'Make snapshots of several volumes at one moment; taken, and without effect',
+      },
+    }),
+  },
+  async run(context) {
+    const { flags, log } = context;
+    if (flags.featureGates.CSIVolumeGroupSnapshot) log.warn(`CSIVolumeGroupSnapshot: ${NO_GROUPS}`);
+    await runControlPlaneProcess(
+      {
+        name: 'snapshot-controller',
+        leaseName: 'snapshot-controller-leader',
+        releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
+        prepare: (kube, signal) => awaitDefinitions(kube, { withinMs: flags.retryCrdIntervalMaxMs, signal }),
+        create: (ports) =>
+          createSnapshotController(ports, {
+            workers: flags.workerThreads,
+            retryStartMs: flags.retryIntervalStartMs,
+            retryMaxMs: flags.retryIntervalMaxMs,
+            resyncMs: flags.resyncPeriodMs,
+            distributed: flags.enableDistributedSnapshotting,
+            preventVolumeModeConversion: flags.preventVolumeModeConversion,
+          }),
+      },
+      {
+        ...flags,
+        leaderElect: flags.leaderElection,
+        leaderElectLeaseDurationMs: flags.leaderElectionLeaseDurationMs,
+        leaderElectRenewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
+        leaderElectRetryPeriodMs: flags.leaderElectionRetryPeriodMs,
+        leaderElectResourceNamespace: flags.leaderElectionNamespace,
+      },
+      context,
+    );
+  },
+});
+
+/** Rejects with a sentence that says what to install when they do not come in time. */
+async function awaitDefinitions(
+  kube: KubeClient,
+  { withinMs, signal }: { withinMs: number; signal: AbortSignal },
+): Promise<void> {
+  const untilMs = realClock.monotonicMs() + withinMs;
+  const kinds: Resource[] = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses];
+  for (const resource of kinds) {
+    for (;;) {
+      try {
+        await kube.list(resource, { limit: 1, signal });
+        break;
+      } catch (error) {
+        signal.throwIfAborted();
+        // Not there, not allowed, not now: that is the informers' to tell, and to wait for.
+        if (!isNotFound(error)) return;
+        if (realClock.monotonicMs() >= untilMs) {
+          throw new Error(
+            `${resource.plural}.${resource.group} is not installed: apply deploy/crds/snapshot.storage.k8s.io_*.yaml`,
+            { cause: error },
+          );
+        }
+      }
+      await realClock.sleep(LOOK_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// Calls whose end is not known: they may have been done. Nothing may be lost, and nothing made twice.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { volumeSnapshotClasses, volumeSnapshotContents, volumeSnapshots } from '../../src/api/kinds.ts';
+import {
+  ANN_SNAPSHOT_BEING_CREATED,
+  ANN_SNAPSHOT_PARAMETERS,
+  FINALIZER_SNAPSHOT_CONTENT,
+} from '../../src/api/well-known.ts';
+import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import type { GrpcCode } from '../../src/csi/grpc-code.ts';
+import { DRIVER, snapshotWorld, type World, within } from './world.ts';
+
+const SNAP = { name: 'snap', namespace: 'default' };
+const theContent = (world: World) => world.contents.list()[0]?.metadata.name ?? '';
+
+const uncertain: GrpcCode[] = [
+  'DEADLINE_EXCEEDED',
+  'CANCELLED',
+  'UNAVAILABLE',
+  'ABORTED',
+  'RESOURCE_EXHAUSTED',
+];
+
+for (const code of uncertain) {
+  test(`[SIDE-2] a snapshot that was made and answered with ${code} is deleted with its VolumeSnapshot`, async (t) => {
+    const world = await snapshotWorld(t);
+    await world.makeBoundClaim('data');
+    await world.makeClass({ parameters: { color: 'blue' } });
+    world.driver.always('CreateSnapshot', { failAfter: code });
+    await world.start();
+    await world.makeSnapshot('snap');
+    await world.event('SnapshotCreationFailed', code);
+    const name = theContent(world);
+    const before = await world.content(
+      name,
+      (each) => each?.metadata.annotations?.[ANN_SNAPSHOT_BEING_CREATED] === 'yes' && !!each.status?.error,
+    );
+    assert.equal(before?.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS], '{"color":"blue"}');
+    // The user gives up, and even the class goes: it is asked again until it is certain, and then deleted.
+    await world.admin.delete(volumeSnapshots, SNAP);
+    await world.admin.delete(volumeSnapshotClasses, { name: 'fast' });
+    await world.content(name, (each) => each?.metadata.deletionTimestamp !== undefined);
+    assert.equal(world.driver.snapshots.size, 1);
+    const asked = world.driver.callsOf('CreateSnapshot').length;
+    await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length > asked);
+    assert.equal(world.driver.callsOf('DeleteSnapshot').length, 0);
+    world.driver.always('CreateSnapshot', undefined);
+    await world.snapshotGone('snap');
+    assert.equal(world.driver.snapshots.size, 0);
+    const requests = world.driver.callsOf<CreateSnapshotRequest>('CreateSnapshot');
+    assert.equal(new Set(requests.map((each) => JSON.stringify([each.name, each.parameters]))).size, 1);
+  });
+}
+
+const final: GrpcCode[] = [
+  'INVALID_ARGUMENT',
+  'NOT_FOUND',
+  'INTERNAL',
+  'ALREADY_EXISTS',
+  'FAILED_PRECONDITION',
+];
+
+for (const code of final) {
+  test(`[SIDE-2] after ${code} there is no snapshot, and the VolumeSnapshot goes at once`, async (t) => {
+    const world = await snapshotWorld(t);
+    await world.makeBoundClaim('data');
+    await world.makeClass();
+    world.driver.always('CreateSnapshot', { fail: code });
+    await world.start();
+    await world.makeSnapshot('snap');
+    await world.event('SnapshotCreationFailed', code);
+    const told = await world.snapshot(
+      'snap',
+      ({ status }) => status?.error?.message?.includes(code) ?? false,
+    );
+    assert.equal(told.status?.readyToUse, false);
+    await world.admin.delete(volumeSnapshots, SNAP);
+    await world.snapshotGone('snap');
+    assert.equal(world.driver.callsOf('DeleteSnapshot').length, 0);
+    assert.deepEqual(world.contents.list(), []);
+  });
+}
+
+test('[SIDE-2] a deletion that fails is tried until it succeeds, and the snapshot says why it is still there', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  await world.start();
+  await world.makeSnapshot('snap');
+  await world.ready('snap');
+  world.driver.always('DeleteSnapshot', { failAfter: 'DEADLINE_EXCEEDED' });
+  await world.admin.delete(volumeSnapshots, SNAP);
+  await world.event('SnapshotDeleteError', 'DEADLINE_EXCEEDED');
+  await world.snapshot(
+    'snap',
+    ({ status }) => status?.error?.message?.includes('DEADLINE_EXCEEDED') ?? false,
+  );
+  world.driver.always('DeleteSnapshot', undefined);
+  await world.snapshotGone('snap');
+  assert.equal(world.driver.snapshots.size, 0);
+});
+
+test('[SIDE-2] a content made by another controller has its finalizer before the driver is asked', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  const held = Promise.withResolvers<void>();
+  world.driver.script('CreateSnapshot', { until: held.promise });
+  await world.startSnapshotter();
+  const made = await world.makeSnapshot('snap');
+  const name = `snapcontent-${made.metadata.uid}`;
+  await world.make(volumeSnapshotContents, {
+    metadata: { name },
+    spec: {
+      driver: DRIVER,
+      deletionPolicy: 'Delete',
+      volumeSnapshotClassName: 'fast',
+      source: { volumeHandle: 'vol-data' },
+      volumeSnapshotRef: { ...SNAP, uid: made.metadata.uid },
+    },
+  });
+  await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length === 1);
+  await world.admin.delete(volumeSnapshotContents, { name });
+  const { metadata } = await world.admin.get(volumeSnapshotContents, { name });
+  assert.deepEqual(metadata.finalizers, [FINALIZER_SNAPSHOT_CONTENT]);
+  held.resolve();
+  await world.content(name, (each) => each?.status?.readyToUse === true);
+  await world.admin.delete(volumeSnapshots, SNAP);
+  world.startController();
+  await world.content(name, (each) => each === undefined);
+  assert.equal(world.driver.snapshots.size, 0);
+});
+
+test('[SIDE-2] a driver that answers without an ID, or with another, is not believed', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  world.driver.snapshotsAreReady = false;
+  world.driver.script('CreateSnapshot', { answer: { snapshot: undefined } });
+  await world.start();
+  await world.makeSnapshot('snap');
+  await world.event('SnapshotCreationFailed', 'without a snapshot ID');
+  await world.snapshot('snap', ({ status }) => status?.creationTime !== undefined);
+  const [first] = [...world.driver.snapshots.values()];
+  assert.ok(first);
+  const strange = {
+    $typeName: 'csi.v1.Snapshot',
+    snapshotId: 'another',
+    sourceVolumeId: 'vol-data',
+    sizeBytes: 0n,
+    readyToUse: true,
+    groupSnapshotId: '',
+  };
+  world.driver.script('CreateSnapshot', { answer: { snapshot: strange } });
+  await world.event('SnapshotCreationFailed', `it was ${first.id}`);
+  first.ready = true;
+  const { content } = await world.ready('snap');
+  assert.equal(content.status?.snapshotHandle, first.id);
+  assert.equal(content.status?.error, undefined);
+});
+
+test('[SIDE-2] a snapshot replaced by another of the same name is not taken for it', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  await world.start();
+  await world.makeSnapshot('snap');
+  const first = await world.ready('snap');
+  await world.admin.delete(volumeSnapshots, SNAP);
+  await world.snapshotGone('snap');
+  await world.makeSnapshot('snap');
+  const second = await world.ready('snap');
+  assert.notEqual(first.content.metadata.name, second.content.metadata.name);
+  assert.equal(world.driver.snapshots.size, 1);
+  await world.contents.waitFor(first.content.metadata.name, (each) => each === undefined, within());
+});
