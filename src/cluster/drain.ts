@@ -1,7 +1,14 @@
-// Lets go of everything through the cluster itself, while it still runs: pods, then claims, then their volumes. For the
-// end of a cluster that keeps nothing, so that drivers that live on keep nothing of it either.
+// Lets go of everything through the cluster itself, while it still runs: pods and snapshots, then claims, then their
+// volumes. For the end of a cluster that keeps nothing, so that drivers that live on keep nothing of it either.
 
-import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../api/kinds.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { keyOf } from '../api/object.ts';
 import type { ApiServer } from '../apiserver/index.ts';
@@ -32,8 +39,12 @@ export async function drain(
     ...[...reader.list(persistentVolumes)]
       .filter(({ spec }) => spec.persistentVolumeReclaimPolicy === 'Delete')
       .map(({ metadata, spec }) => `volume ${metadata.name} (${spec.csi?.volumeHandle ?? 'no handle'})`),
+    ...[...reader.list(volumeSnapshotContents)]
+      .filter(({ spec }) => spec.deletionPolicy === 'Delete')
+      .map(({ status, spec }) => `snapshot ${status?.snapshotHandle ?? `of ${spec.source.volumeHandle}`}`),
   ];
   await deleteAll(pods);
+  await deleteAll(volumeSnapshots);
   await deleteAll(persistentVolumeClaims);
   const untilMs = clock.monotonicMs() + WITHIN_MS;
   while (left().length > 0 && clock.monotonicMs() < untilMs) await clock.sleep(LOOK_MS);

@@ -59,7 +59,7 @@ test('a driver with a socket for its controller and one for each node', { skip }
   assert.equal(await up.stop(), 0);
 });
 
-test('without anything kept, nothing of it stays with the driver either', { skip }, async (t) => {
+test('[SIDE-2] without anything kept, nothing of it stays with the driver either', { skip }, async (t) => {
   const directory = await temporaryDirectory(t);
   const socket = join(directory, 's.sock');
   const state = join(directory, 's');
@@ -97,9 +97,17 @@ test('without anything kept, nothing of it stays with the driver either', { skip
   const waited = await kubectl(['wait', 'pod/left', '--for=condition=Ready', '--timeout=45s']);
   assert.equal(waited.code, 0, waited.stderr);
   assert.equal(readdirSync(join(state, 'volumes')).length, 1);
+  const spec = { source: { persistentVolumeClaimName: 'left' } };
+  const snapshot = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshot', spec };
+  await kubectl(['apply', '-f', '-'], JSON.stringify({ ...snapshot, metadata: { name: 'left' } }));
+  const isReady = '--for=jsonpath={.status.readyToUse}=true';
+  const cut = await kubectl(['wait', 'volumesnapshot/left', isReady, '--timeout=45s']);
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.equal(readdirSync(join(state, 'snapshots')).length, 1);
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [0, null]);
   assert.deepEqual(readdirSync(join(state, 'volumes')), []);
+  assert.deepEqual(readdirSync(join(state, 'snapshots')), []);
   assert.deepEqual(mountsBelow(directory), []);
 });
 

@@ -11,7 +11,12 @@ import { EXAMPLES, mountsBelow, startUp, temporaryDirectory, type UpProcess } fr
 /** What each one must lead to, given the paths of its pods' volumes. */
 const checks: Record<
   string,
-  { pods: string[]; skip?: string | false; check?: (up: UpProcess, paths: string[]) => Promise<void> }
+  {
+    pods: string[];
+    skip?: string | false;
+    prepare?: (up: UpProcess) => Promise<void>;
+    check?: (up: UpProcess, paths: string[]) => Promise<void>;
+  }
 > = {
   'claim-and-pod.yaml': { pods: ['web'] },
   'shared-volume.yaml': {
@@ -95,6 +100,18 @@ const checks: Record<
       assert.equal(volume.spec.capacity.storage, '512Mi');
     },
   },
+  'snapshot.yaml': {
+    pods: ['from-snapshot'],
+    async prepare(up) {
+      await up.kubectl('apply', '-f', join(EXAMPLES, 'claim-and-pod.yaml'));
+      const { data = '' } = await up.published('web');
+      await writeFile(join(data, 'word'), 'as it was');
+    },
+    async check(up, [restored = '']) {
+      assert.equal(await readFile(join(restored, 'word'), 'utf8'), 'as it was');
+      await up.kubectl('delete', '-f', join(EXAMPLES, 'claim-and-pod.yaml'), '--timeout=45s');
+    },
+  },
   'block-volume.yaml': {
     pods: ['raw'],
     skip: lacking('loop'),
@@ -128,9 +145,10 @@ describe('examples', { skip: lacking('root', 'kubectl') }, () => {
     assert.deepEqual(files.toSorted(), Object.keys(checks).toSorted());
   });
 
-  for (const [file, { pods, skip = false, check }] of Object.entries(checks)) {
+  for (const [file, { pods, skip = false, prepare, check }] of Object.entries(checks)) {
     it(file, { skip }, async () => {
       const path = join(EXAMPLES, file);
+      await prepare?.(up);
       await up.kubectl('apply', '-f', path);
       const paths: string[] = [];
       for (const pod of pods) {
@@ -144,7 +162,7 @@ describe('examples', { skip: lacking('root', 'kubectl') }, () => {
       assert.equal(paths.length, pods.length);
       await check?.(up, paths);
       await up.kubectl('delete', '-f', path, '--ignore-not-found', '--timeout=45s');
-      for (const kind of ['pods', 'pvc', 'pv', 'volumeattachments']) {
+      for (const kind of ['pods', 'volumesnapshots', 'pvc', 'pv', 'volumeattachments']) {
         await up.kubectl('wait', kind, '--all', '--for=delete', '--timeout=45s');
       }
       assert.deepEqual(mountsBelow(up.dataDir), []);

@@ -5,60 +5,19 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { volumeSnapshots } from '../../src/api/kinds.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
-import type { CsiTransport } from '../../src/csi/transport.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
+import { Crash } from '../../src/sidecars/testing/crash.ts';
 import { type Ends, snapshotWorld, type World, within } from './world.ts';
 
 const SNAP = { name: 'snap', namespace: 'default' };
-
-/** Crashes at the given boundary: the call does not go out, or its answer is not seen, and no other call goes out. */
-class Crash {
-  readonly #at: number;
-  readonly #when: 'before' | 'after';
-  #crashed = false;
-  calls = 0;
-  readonly happened = Promise.withResolvers<void>();
-
-  constructor(at: number, when: 'before' | 'after') {
-    this.#at = at;
-    this.#when = when;
-  }
-
-  async during<T>(call: () => Promise<T>): Promise<T> {
-    const isNow = this.calls++ === this.#at;
-    if (this.#crashed || (isNow && this.#when === 'before')) return this.#crash();
-    const answer = await call();
-    return isNow || this.#crashed ? this.#crash() : answer;
-  }
-
-  /** A crashed process sees nothing any more. */
-  #crash(): Promise<never> {
-    this.#crashed = true;
-    this.happened.resolve();
-    return new Promise(() => {});
-  }
-
-  readonly through = ({ kube, csi }: Ends): Ends => ({
-    kube: {
-      ...kube,
-      // Events are told beside the work, and may be lost.
-      create: (...args: Parameters<KubeClient['create']>) =>
-        args[0].plural === 'events' ? kube.create(...args) : this.during(() => kube.create(...args)),
-      patch: (...args: Parameters<KubeClient['patch']>) =>
-        args[0].plural === 'events' ? kube.patch(...args) : this.during(() => kube.patch(...args)),
-      delete: (...args: Parameters<KubeClient['delete']>) => this.during(() => kube.delete(...args)),
-    } as KubeClient,
-    csi: {
-      call: (...args: Parameters<CsiTransport['call']>) => this.during(() => csi.call(...args)),
-    } as CsiTransport,
-  });
-}
 
 const components = ['controller', 'snapshotter'] as const;
 type Component = (typeof components)[number];
 
 async function start(world: World, component: Component, crash?: Crash): Promise<{ stop(): Promise<void> }> {
-  const how = crash && { through: crash.through, abandoned: true };
+  const how = crash && {
+    through: ({ kube, csi }: Ends) => ({ kube: crash.kube(kube), csi: crash.csi(csi) }),
+    abandoned: true,
+  };
   return component === 'controller' ? world.startController(how) : world.startSnapshotter(how);
 }
 

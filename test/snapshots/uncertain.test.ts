@@ -2,7 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { volumeSnapshotClasses, volumeSnapshotContents, volumeSnapshots } from '../../src/api/kinds.ts';
+import {
+  secrets,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../src/api/kinds.ts';
 import {
   ANN_SNAPSHOT_BEING_CREATED,
   ANN_SNAPSHOT_PARAMETERS,
@@ -10,7 +15,7 @@ import {
 } from '../../src/api/well-known.ts';
 import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../../src/csi/grpc-code.ts';
-import { DRIVER, snapshotWorld, type World, within } from './world.ts';
+import { DRIVER, makeSecret, snapshotWorld, type World, within } from './world.ts';
 
 const SNAP = { name: 'snap', namespace: 'default' };
 const theContent = (world: World) => world.contents.list()[0]?.metadata.name ?? '';
@@ -53,6 +58,53 @@ for (const code of uncertain) {
     assert.equal(new Set(requests.map((each) => JSON.stringify([each.name, each.parameters]))).size, 1);
   });
 }
+
+test('[SIDE-2] a mishap after a call of unknown end proves nothing; a refusal of the same request does', async (t) => {
+  for (const [code, isProof] of [
+    ['INTERNAL', false],
+    ['NOT_FOUND', true],
+  ] as const) {
+    const world = await snapshotWorld(t);
+    await world.makeBoundClaim('data');
+    await world.makeClass();
+    world.driver.script('CreateSnapshot', { failAfter: 'DEADLINE_EXCEEDED' });
+    world.driver.always('CreateSnapshot', { fail: code });
+    await world.start();
+    await world.makeSnapshot('snap');
+    await world.event('SnapshotCreationFailed', code);
+    await world.admin.delete(volumeSnapshots, SNAP);
+    if (isProof) {
+      await world.snapshotGone('snap');
+      continue;
+    }
+    const asked = world.driver.callsOf('CreateSnapshot').length;
+    await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length > asked + 1);
+    assert.ok(await world.admin.get(volumeSnapshots, SNAP));
+    world.driver.always('CreateSnapshot', undefined);
+    await world.snapshotGone('snap');
+    assert.equal(world.driver.snapshots.size, 0);
+  }
+});
+
+test('[SIDE-2] an uncertain snapshot is found and deleted also when its secret is gone', async (t) => {
+  const world = await snapshotWorld(t);
+  await makeSecret(world.admin, ['default', 's'], { a: 'b' });
+  await world.makeBoundClaim('data');
+  const prefix = 'csi.storage.k8s.io/snapshotter-secret';
+  await world.makeClass({ parameters: { [`${prefix}-name`]: 's', [`${prefix}-namespace`]: 'default' } });
+  world.driver.script('CreateSnapshot', { failAfter: 'DEADLINE_EXCEEDED' });
+  const snapshotter = await world.startSnapshotter();
+  world.startController();
+  await world.makeSnapshot('snap');
+  await world.driver.until(() => world.driver.snapshots.size === 1);
+  await snapshotter.stop();
+  await world.admin.delete(secrets, { name: 's', namespace: 'default' });
+  await world.admin.delete(volumeSnapshots, SNAP);
+  await world.content(theContent(world), (each) => each?.metadata.deletionTimestamp !== undefined);
+  await world.startSnapshotter();
+  await world.snapshotGone('snap');
+  assert.equal(world.driver.snapshots.size, 0);
+});
 
 const final: GrpcCode[] = [
   'INVALID_ARGUMENT',

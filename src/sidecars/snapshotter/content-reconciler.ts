@@ -5,8 +5,8 @@
 // until a handle is in its status or the driver has said a final no.
 
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
+import { ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import { isFinal, outcomeOf } from '../../csi/outcome.ts';
 import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -17,7 +17,8 @@ import type { SidecarPorts } from '../common/sidecar.ts';
 import { annotatedSecret, secretToLook } from './content-secrets.ts';
 import { errorPatch, type SnapshotFacts, statusPatch } from './content-status.ts';
 import { ContentWrites, hasHandle } from './content-writes.ts';
-import { decideContent, mayGo } from './decide-content.ts';
+import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
+import { decideContent, isUncertain, mayGo } from './decide-content.ts';
 import type { SnapshotCalls } from './snapshot-calls.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 import { parametersFor, type SnapshotNaming, snapshotNameFor } from './snapshot-request.ts';
@@ -84,9 +85,15 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   ): Promise<Outcome> {
     let current = content;
     let snapshot: SnapshotFacts;
+    let earlier: EarlierCall = earlierCall(content);
     try {
       const parameters = parametersFor(content, classOf(content), options);
-      const secrets = await calls.readSecret(annotatedSecret(content), signal);
+      const isGoing = content.metadata.deletionTimestamp !== undefined;
+      const secrets = await (isGoing
+        ? secretIfThere(content, signal)
+        : calls.readSecret(annotatedSecret(content), signal));
+      if (secrets === undefined && annotatedSecret(content) && earlier === 'the same')
+        earlier = 'something else';
       current = await writes.record(content, parameters, signal);
       const name = snapshotNameFor(content.spec.volumeSnapshotRef.uid ?? '', options.naming);
       snapshot = await calls.create({ name, volumeHandle, parameters, secrets }, signal);
@@ -94,7 +101,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       current = await writes.status(current, statusPatch(current, snapshot, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof CsiError && isFinal(outcomeOf('CreateSnapshot', error)) && !hasHandle(current)) {
+      if (provesNoSnapshot(error, earlier) && !hasHandle(current)) {
         current = await writes.forget(current, 'all', signal);
         if (mayGo(current)) return goesNow;
       }
@@ -136,7 +143,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     signal: AbortSignal,
   ): Promise<Outcome> {
     try {
-      await calls.delete(handle, await secretToDelete(content, signal), signal);
+      await calls.delete(handle, await secretIfThere(content, signal), signal);
     } catch (error) {
       return failed(content, 'SnapshotDeleteError', error, signal);
     }
@@ -146,7 +153,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     return done;
   }
 
-  async function secretToDelete(
+  async function secretIfThere(
     content: VolumeSnapshotContent,
     signal: AbortSignal,
   ): Promise<CsiSecrets | undefined> {
@@ -155,7 +162,10 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     } catch (error) {
       if (!(error instanceof SecretError && error.missing)) throw error;
       // It may have gone with its namespace; the driver says whether it can do without.
-      log.warn('Deleting a snapshot without its secret', { content: content.metadata.name, err: error });
+      log.warn('Asking for a snapshot to be deleted without its secret', {
+        content: content.metadata.name,
+        err: error,
+      });
       return undefined;
     }
   }
@@ -203,4 +213,13 @@ function concernsUser(error: unknown): error is Error {
     // The API server does not take what the driver answered, say a handle that is too long.
     isInvalid(error)
   );
+}
+
+/** That a call may be under way, or be done, is recorded before it is sent. */
+function earlierCall(content: VolumeSnapshotContent): EarlierCall {
+  if (!isUncertain(content)) return 'none';
+  // The official snapshotter records no parameters: its class may be another by now.
+  return content.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS] === undefined
+    ? 'something else'
+    : 'the same';
 }

@@ -1,6 +1,8 @@
 // For tests: a sidecar that crashes at one boundary. The call does not go out, or its answer is not seen, and no other
-// call goes out. Patches and CSI calls count; a sidecar that writes by other verbs needs them here.
+// call goes out. Writes and CSI calls count; Events are told beside the work, and may be lost.
 
+import { events } from '../../api/kinds.ts';
+import type { Resource } from '../../api/object.ts';
 import type { CsiTransport } from '../../csi/transport.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 
@@ -37,7 +39,11 @@ export class Crash {
   kube(kube: KubeClient): KubeClient {
     return {
       ...kube,
-      patch: (...args: Parameters<KubeClient['patch']>) => this.during(() => kube.patch(...args)),
+      create: (...args: Parameters<KubeClient['create']>) =>
+        isEvent(args[0]) ? kube.create(...args) : this.during(() => kube.create(...args)),
+      patch: (...args: Parameters<KubeClient['patch']>) =>
+        isEvent(args[0]) ? kube.patch(...args) : this.during(() => kube.patch(...args)),
+      delete: (...args: Parameters<KubeClient['delete']>) => this.during(() => kube.delete(...args)),
     } as KubeClient;
   }
 
@@ -47,3 +53,5 @@ export class Crash {
     } as CsiTransport;
   }
 }
+
+const isEvent = ({ plural }: Resource): boolean => plural === events.plural;
