@@ -33,6 +33,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   wait: { group: 'Objects', load: () => import('./wait.ts') },
   why: { group: 'Look', load: () => import('./why.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
+  check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

@@ -1,0 +1,217 @@
+// Attaching to a node, staging, publishing, and back.
+
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Check } from './check.ts';
+import { type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
+import { MountedVolume } from './mounted-volume.ts';
+import { NOWHERE } from './volume-checks.ts';
+
+const ATTACHES = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'] as const;
+const MAKES = ['CREATE_DELETE_VOLUME'] as const;
+const STAGES = ['STAGE_UNSTAGE_VOLUME'] as const;
+const LONGEST_NODE_ID_BYTES = 256;
+
+const attaching: readonly Check[] = [
+  {
+    group: 'ControllerPublishVolume',
+    title: 'refuses requests that lack something, an unknown volume and an unknown node',
+    needs: ATTACHES,
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const { nodeId } = await driver.node.nodeGetInfo({});
+      const whole = { volumeId, nodeId, volumeCapability: driver.options.capability };
+      const secrets = driver.options.secrets('ControllerPublishVolumeSecret');
+      const ask = (request: object) => driver.controller.controllerPublishVolume({ secrets, ...request });
+      await refuses('without a volume', ask({ ...whole, volumeId: '' }), 'INVALID_ARGUMENT');
+      await refuses('without a node', ask({ ...whole, nodeId: '' }), 'INVALID_ARGUMENT');
+      const { volumeCapability, ...incapable } = whole;
+      await refuses('without a capability', ask(incapable), 'INVALID_ARGUMENT');
+      await refuses('unknown volume', ask({ ...whole, volumeId: NOWHERE }), 'NOT_FOUND');
+      await refuses('unknown node', ask({ ...whole, nodeId: 'berth-check-no-such-node' }), 'NOT_FOUND');
+    },
+  },
+  {
+    group: 'ControllerPublishVolume',
+    title: 'attaches, again when asked again, and detaches in the same way',
+    needs: ATTACHES,
+    mounts: true,
+    async run(driver) {
+      const mounted = await MountedVolume.create(driver);
+      for (const step of ['attach', 'attach', 'detach', 'detach'] as const) await mounted[step]();
+    },
+  },
+  {
+    group: 'ControllerUnpublishVolume',
+    title: 'refuses a request without a volume',
+    needs: ATTACHES,
+    run: ({ controller }) =>
+      refuses('without a volume', controller.controllerUnpublishVolume({ volumeId: '' }), 'INVALID_ARGUMENT'),
+  },
+];
+
+const onNode: readonly Check[] = [
+  {
+    group: 'NodeGetInfo',
+    title: 'gives a node ID that fits',
+    async run({ node }) {
+      const { nodeId } = await node.nodeGetInfo({});
+      const bytes = Buffer.byteLength(nodeId);
+      expect(bytes > 0 && bytes <= LONGEST_NODE_ID_BYTES, `node_id has ${bytes} bytes, 1 to 256 are allowed`);
+    },
+  },
+  {
+    group: 'NodeStageVolume',
+    title: 'refuses requests that lack something',
+    needsOfNode: STAGES,
+    async run({ node, options }) {
+      const whole = { volumeId: 'v', stagingTargetPath: '/nowhere', volumeCapability: options.capability };
+      const secrets = options.secrets('NodeStageVolumeSecret');
+      const ask = (request: object) => node.nodeStageVolume({ secrets, ...request });
+      await refuses('without a volume', ask({ ...whole, volumeId: '' }), 'INVALID_ARGUMENT');
+      await refuses('without a path', ask({ ...whole, stagingTargetPath: '' }), 'INVALID_ARGUMENT');
+      const { volumeCapability, ...incapable } = whole;
+      await refuses('without a capability', ask(incapable), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'NodeUnstageVolume',
+    title: 'refuses requests without a volume or a path',
+    needsOfNode: STAGES,
+    async run({ node }) {
+      const ask = (volumeId: string, stagingTargetPath: string) =>
+        node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+      await refuses('without a volume', ask('', '/nowhere'), 'INVALID_ARGUMENT');
+      await refuses('without a path', ask('v', ''), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'NodePublishVolume',
+    title: 'refuses requests that lack something',
+    async run({ node, options }) {
+      const whole = { volumeId: 'v', targetPath: '/nowhere/v', volumeCapability: options.capability };
+      const secrets = options.secrets('NodePublishVolumeSecret');
+      const ask = (request: object) => node.nodePublishVolume({ secrets, ...request });
+      await refuses('without a volume', ask({ ...whole, volumeId: '' }), 'INVALID_ARGUMENT');
+      await refuses('without a path', ask({ ...whole, targetPath: '' }), 'INVALID_ARGUMENT');
+      const { volumeCapability, ...incapable } = whole;
+      await refuses('without a capability', ask(incapable), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'NodeUnpublishVolume',
+    title: 'refuses requests without a volume or a path',
+    async run({ node }) {
+      const ask = (volumeId: string, targetPath: string) =>
+        node.nodeUnpublishVolume({ volumeId, targetPath });
+      await refuses('without a volume', ask('', '/nowhere'), 'INVALID_ARGUMENT');
+      await refuses('without a path', ask('v', ''), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'Whole life',
+    title: 'a volume comes to its path and goes again, each step taken twice',
+    needs: MAKES,
+    mounts: true,
+    async run(driver) {
+      const mounted = await MountedVolume.create(driver);
+      const there = ['attach', 'stage', 'publish'] as const;
+      const back = ['unpublish', 'unstage', 'detach'] as const;
+      for (const step of [...there, ...back].flatMap((each) => [each, each])) await mounted[step]();
+    },
+  },
+  {
+    group: 'Whole life',
+    title: 'what is written stays, over a second publication',
+    needs: MAKES,
+    mounts: true,
+    async run(driver) {
+      if (driver.options.capability.accessType.case === 'block') return;
+      const mounted = await MountedVolume.create(driver);
+      const file = join(mounted.targetPath, 'berth-check');
+      for (const step of ['attach', 'stage', 'publish'] as const) await mounted[step]();
+      await writeFile(file, mounted.volumeId);
+      await mounted.unpublish();
+      const still = await stat(file).catch(() => undefined);
+      expect(still === undefined, 'what was written is there without the volume: nothing was mounted');
+      await mounted.publish();
+      const text = await readFile(file, 'utf8').catch((error: Error) => error.message);
+      expect(text === mounted.volumeId, `${mounted.volumeId} was written, and read: ${text}`);
+    },
+  },
+  {
+    group: 'NodeGetVolumeStats',
+    title: 'tells the use of a volume, and refuses one that is not there',
+    needs: MAKES,
+    needsOfNode: ['GET_VOLUME_STATS'],
+    mounts: true,
+    async run(driver) {
+      const { node } = driver;
+      const mounted = await published(driver);
+      const { usage } = await node.nodeGetVolumeStats({
+        volumeId: mounted.volumeId,
+        volumePath: mounted.targetPath,
+      });
+      expect(usage.length > 0, 'no usage is told');
+      const volumePath = mounted.targetPath;
+      await refuses(
+        'without a volume',
+        node.nodeGetVolumeStats({ volumeId: '', volumePath }),
+        'INVALID_ARGUMENT',
+      );
+      await refuses(
+        'without a path',
+        node.nodeGetVolumeStats({ volumeId: mounted.volumeId }),
+        'INVALID_ARGUMENT',
+      );
+      await refuses(
+        'unknown',
+        node.nodeGetVolumeStats({ volumeId: NOWHERE, volumePath: '/nowhere' }),
+        'NOT_FOUND',
+      );
+    },
+  },
+  {
+    group: 'NodeExpandVolume',
+    title: 'lets the node follow a volume that grew',
+    needs: [...MAKES, 'EXPAND_VOLUME'],
+    needsOfNode: ['EXPAND_VOLUME'],
+    mounts: true,
+    async run(driver) {
+      if (!driver.can.plugin.volumeExpansion.has('ONLINE')) return;
+      const mounted = await published(driver);
+      const { capability, secrets, sizeBytes } = driver.options;
+      const capacityRange = { requiredBytes: sizeBytes * 2n, limitBytes: 0n };
+      const { volumeId } = mounted;
+      await driver.controller.controllerExpandVolume({
+        volumeId,
+        capacityRange,
+        volumeCapability: capability,
+        secrets: secrets('ControllerExpandVolumeSecret'),
+      });
+      const grow = () =>
+        driver.node.nodeExpandVolume({
+          volumeId,
+          capacityRange,
+          volumePath: mounted.targetPath,
+          ...(mounted.isStaged && { stagingTargetPath: mounted.stagingPath }),
+          volumeCapability: capability,
+        });
+      await grow();
+      await grow();
+      await refuses(
+        'without a volume',
+        driver.node.nodeExpandVolume({ volumePath: '/nowhere' }),
+        'INVALID_ARGUMENT',
+      );
+    },
+  },
+];
+
+export const nodeChecks: readonly Check[] = [...attaching, ...onNode];
+
+async function published(driver: DriverUnderTest): Promise<MountedVolume> {
+  const mounted = await MountedVolume.create(driver);
+  for (const step of ['attach', 'stage', 'publish'] as const) await mounted[step]();
+  return mounted;
+}

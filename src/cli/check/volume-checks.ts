@@ -1,0 +1,259 @@
+// Making, finding, growing and deleting volumes.
+
+import type { Check } from './check.ts';
+import { type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
+
+const MAKES = ['CREATE_DELETE_VOLUME'] as const;
+export const NOWHERE = 'berth-check-no-such-volume';
+/** More pages than any driver needs. */
+const MOST_PAGES = 10_000;
+
+const making: readonly Check[] = [
+  {
+    group: 'CreateVolume',
+    title: 'refuses a request without a name, or without a capability',
+    needs: MAKES,
+    async run(driver) {
+      const { controller } = driver;
+      await refuses('without a name', controller.createVolume(driver.createRequest('')), 'INVALID_ARGUMENT');
+      const incapable = { ...driver.createRequest(driver.name('volume')), volumeCapabilities: [] };
+      await refuses('without a capability', controller.createVolume(incapable), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'makes a volume that is as large as was asked for',
+    needs: MAKES,
+    async run(driver) {
+      const { capacityBytes } = await driver.createVolume();
+      const { sizeBytes } = driver.options;
+      // 0 is how a driver says that it does not know.
+      expect(
+        capacityBytes === 0n || capacityBytes >= sizeBytes,
+        `${sizeBytes} bytes were asked for and ${capacityBytes} made`,
+      );
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'answers with the same volume when it is asked again',
+    needs: MAKES,
+    async run(driver) {
+      const name = driver.name('volume');
+      const first = await driver.createVolume(name);
+      const again = await driver.createVolume(name);
+      expect(
+        first.volumeId === again.volumeId,
+        `one name, two volumes: ${first.volumeId}, then ${again.volumeId}`,
+      );
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'refuses a name that is taken by a volume of another size',
+    needs: MAKES,
+    async run(driver) {
+      const name = driver.name('volume');
+      await driver.createVolume(name);
+      const size = driver.options.sizeBytes * 2n;
+      const larger = {
+        ...driver.createRequest(name),
+        capacityRange: { requiredBytes: size, limitBytes: size },
+      };
+      await refuses('twice the size', driver.controller.createVolume(larger), 'ALREADY_EXISTS');
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'takes a name of 128 bytes',
+    needs: MAKES,
+    async run(driver) {
+      await driver.createVolume(driver.name('volume').padEnd(128, 'x'));
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'refuses a source that does not exist',
+    needs: [...MAKES, 'CLONE_VOLUME'],
+    async run(driver) {
+      const volumeContentSource = { type: { case: 'volume' as const, value: { volumeId: NOWHERE } } };
+      const request = { ...driver.createRequest(driver.name('volume')), volumeContentSource };
+      await refuses('a clone of nothing', driver.controller.createVolume(request), 'NOT_FOUND');
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'clones a volume',
+    needs: [...MAKES, 'CLONE_VOLUME'],
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const volumeContentSource = { type: { case: 'volume' as const, value: { volumeId } } };
+      const clone = await driver.createVolume(driver.name('clone'), { volumeContentSource });
+      expect(clone.volumeId !== volumeId, 'the clone has the ID of its source');
+    },
+  },
+  {
+    group: 'DeleteVolume',
+    title: 'refuses a request without an ID',
+    needs: MAKES,
+    run: (driver) => refuses('without an ID', driver.deleteVolume(''), 'INVALID_ARGUMENT'),
+  },
+  {
+    group: 'DeleteVolume',
+    title: 'succeeds for a volume that does not exist, and when it is asked again',
+    needs: MAKES,
+    async run(driver) {
+      await driver.deleteVolume(NOWHERE);
+      const { volumeId } = await driver.createVolume();
+      await driver.deleteVolume(volumeId);
+      await driver.deleteVolume(volumeId);
+    },
+  },
+];
+
+const looking: readonly Check[] = [
+  {
+    group: 'ValidateVolumeCapabilities',
+    title: 'refuses requests without an ID or a capability, and a volume that does not exist',
+    needs: MAKES,
+    async run(driver) {
+      const { controller, options } = driver;
+      const volumeCapabilities = [options.capability];
+      const secrets = options.secrets('ControllerValidateVolumeCapabilitiesSecret');
+      const ask = (request: object) => controller.validateVolumeCapabilities({ secrets, ...request });
+      await refuses('without an ID', ask({ volumeId: '', volumeCapabilities }), 'INVALID_ARGUMENT');
+      await refuses('unknown volume', ask({ volumeId: NOWHERE, volumeCapabilities }), 'NOT_FOUND');
+      const { volumeId } = await driver.createVolume();
+      await refuses('without a capability', ask({ volumeId, volumeCapabilities: [] }), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'ValidateVolumeCapabilities',
+    title: 'confirms what the volume was made with',
+    needs: MAKES,
+    async run(driver) {
+      const { volumeId, volumeContext } = await driver.createVolume();
+      const { confirmed, message } = await driver.controller.validateVolumeCapabilities({
+        volumeId,
+        volumeContext,
+        volumeCapabilities: [driver.options.capability],
+        parameters: { ...driver.options.parameters },
+        secrets: driver.options.secrets('ControllerValidateVolumeCapabilitiesSecret'),
+      });
+      expect(confirmed !== undefined, `it is not confirmed: ${message || 'no reason given'}`);
+    },
+  },
+  {
+    group: 'ListVolumes',
+    title: 'has a volume once it is made and no more once it is deleted',
+    needs: [...MAKES, 'LIST_VOLUMES'],
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      expect((await listed(driver, 0)).includes(volumeId), `${volumeId} was made and is not listed`);
+      await driver.deleteVolume(volumeId);
+      expect(!(await listed(driver, 0)).includes(volumeId), `${volumeId} was deleted and is still listed`);
+    },
+  },
+  {
+    group: 'ListVolumes',
+    title: 'lists each volume once, one to a page',
+    needs: [...MAKES, 'LIST_VOLUMES'],
+    async run(driver) {
+      const made = [];
+      for (let i = 0; i < 3; i++) made.push((await driver.createVolume()).volumeId);
+      const found = await listed(driver, 1);
+      for (const id of made) {
+        const times = found.filter((each) => each === id).length;
+        expect(times === 1, `${id} is listed ${times} times`);
+      }
+    },
+  },
+  {
+    group: 'ListVolumes',
+    title: 'refuses a token that it did not give',
+    needs: ['LIST_VOLUMES'],
+    run: ({ controller }) =>
+      refuses('unknown token', controller.listVolumes({ startingToken: 'berth-check' }), 'ABORTED'),
+  },
+  {
+    group: 'GetCapacity',
+    title: 'answers with no negative number',
+    needs: ['GET_CAPACITY'],
+    async run({ controller, options }) {
+      const { availableCapacity } = await controller.getCapacity({ parameters: { ...options.parameters } });
+      expect(availableCapacity >= 0n, `${availableCapacity} bytes are available`);
+    },
+  },
+  {
+    group: 'ControllerGetVolume',
+    title: 'finds a volume, and refuses one that does not exist',
+    needs: [...MAKES, 'GET_VOLUME'],
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const { volume } = await driver.controller.controllerGetVolume({ volumeId });
+      expect(volume?.volumeId === volumeId, `asked for ${volumeId}, got ${volume?.volumeId}`);
+      await refuses('unknown', driver.controller.controllerGetVolume({ volumeId: NOWHERE }), 'NOT_FOUND');
+      await refuses('without an ID', driver.controller.controllerGetVolume({}), 'INVALID_ARGUMENT');
+    },
+  },
+];
+
+const growing: readonly Check[] = [
+  {
+    group: 'ControllerExpandVolume',
+    title: 'refuses requests without an ID or a size, and a volume that does not exist',
+    needs: [...MAKES, 'EXPAND_VOLUME'],
+    async run(driver) {
+      const capacityRange = { requiredBytes: driver.options.sizeBytes, limitBytes: 0n };
+      await refuses('without an ID', grow(driver, { volumeId: '', capacityRange }), 'INVALID_ARGUMENT');
+      await refuses('unknown volume', grow(driver, { volumeId: NOWHERE, capacityRange }), 'NOT_FOUND');
+      const { volumeId } = await driver.createVolume();
+      await refuses('without a size', grow(driver, { volumeId }), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'ControllerExpandVolume',
+    title: 'grows a volume, and says the same when it is asked again',
+    needs: [...MAKES, 'EXPAND_VOLUME'],
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const requiredBytes = driver.options.sizeBytes * 2n;
+      const request = { volumeId, capacityRange: { requiredBytes, limitBytes: 0n } };
+      const first = await grow(driver, request);
+      expect(
+        first.capacityBytes >= requiredBytes,
+        `${requiredBytes} bytes were asked for and ${first.capacityBytes} given`,
+      );
+      const again = await grow(driver, request);
+      expect(
+        again.capacityBytes === first.capacityBytes,
+        `it has ${first.capacityBytes} bytes, then ${again.capacityBytes}`,
+      );
+    },
+  },
+];
+
+export const volumeChecks: readonly Check[] = [...making, ...looking, ...growing];
+
+function grow(driver: DriverUnderTest, request: object) {
+  const { capability, secrets } = driver.options;
+  return driver.controller.controllerExpandVolume({
+    volumeCapability: capability,
+    secrets: secrets('ControllerExpandVolumeSecret'),
+    ...request,
+  });
+}
+
+/** The IDs of all volumes, `maxEntries` to a page. */
+export async function listed({ controller }: DriverUnderTest, maxEntries: number): Promise<string[]> {
+  const ids: string[] = [];
+  let startingToken = '';
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { entries, nextToken } = await controller.listVolumes({ maxEntries, startingToken });
+    expect(maxEntries === 0 || entries.length <= maxEntries, `a page of ${maxEntries} has ${entries.length}`);
+    ids.push(...entries.map(({ volume }) => volume?.volumeId ?? ''));
+    if (nextToken === '') return ids;
+    startingToken = nextToken;
+  }
+  return expect(false, `the list does not end after ${MOST_PAGES} pages`) as never;
+}

@@ -1,0 +1,241 @@
+// `berth check`, held against drivers: the one that is right passes, and each that is wrong in one way is told so.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { commands } from '../../src/cli/commands.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
+import { CsiError } from '../../src/csi/csi-error.ts';
+import { defineDriver } from '../../src/driver/driver.ts';
+import { serveDriver } from '../../src/driver/serve-driver.ts';
+import { realClock } from '../../src/runtime/clock.ts';
+import { silentLog } from '../../src/runtime/log.ts';
+import { lacking } from '../capabilities.ts';
+import { berth, processes } from '../interop/processes.ts';
+
+async function temporary(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'ck-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+interface Line {
+  group: string;
+  title: string;
+  state: 'passed' | 'failed' | 'skipped';
+  why?: string;
+  left?: string[];
+}
+
+async function check(...argv: string[]) {
+  let [stdout, stderr] = ['', ''];
+  const code = await runCommand({
+    argv: ['check', ...argv],
+    commands,
+    signal: new AbortController().signal,
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    createLog: async () => silentLog,
+  });
+  const lines = () =>
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  return { code, stdout, stderr, lines };
+}
+
+type Flaw =
+  | 'forgets names'
+  | 'ignores sizes'
+  | 'makes them small'
+  | 'misses the deleted'
+  | 'lists the deleted'
+  | 'loses pages'
+  | 'mounts nothing'
+  | 'stays busy';
+
+interface Stored {
+  volumeId: string;
+  capacityBytes: bigint;
+}
+
+/** Volumes in memory, right but for one flaw. */
+function memoryDriver(flaw?: Flaw) {
+  const volumes = new Map<string, Stored>();
+  const deleted: Stored[] = [];
+  let made = 0;
+  const busy = new Set<string>();
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  return defineDriver({
+    name: 'memory.check.test',
+    version: '1',
+    controller: {
+      validateVolumeCapabilities: ({ volumeId, volumeCapabilities }) => {
+        if (![...volumes.values()].some((volume) => volume.volumeId === volumeId)) {
+          throw new CsiError({ code: 'NOT_FOUND', message: 'no such volume' });
+        }
+        return { confirmed: { volumeCapabilities } };
+      },
+      async createVolume({ name, capacityRange }, { signal }) {
+        const size = capacityRange?.requiredBytes ?? 0n;
+        if (busy.has(name)) throw new CsiError({ code: 'ABORTED', message: 'busy' });
+        const there = flaw === 'forgets names' ? undefined : volumes.get(name);
+        if (flaw === 'stays busy') {
+          busy.add(name);
+          await pause(30);
+          if (signal.aborted) throw new CsiError({ code: 'CANCELLED', message: 'given up' });
+          busy.delete(name);
+        }
+        if (there && flaw !== 'ignores sizes' && there.capacityBytes < size) {
+          throw new CsiError({ code: 'ALREADY_EXISTS', message: 'smaller' });
+        }
+        const capacityBytes = flaw === 'makes them small' ? size / 2n : size;
+        const volume = there ?? { volumeId: `v${++made}`, capacityBytes };
+        volumes.set(flaw === 'forgets names' ? `${name}${made}` : name, volume);
+        return { volume };
+      },
+      deleteVolume({ volumeId }) {
+        for (const [name, volume] of volumes) {
+          if (volume.volumeId !== volumeId) continue;
+          volumes.delete(name);
+          deleted.push(volume);
+          return {};
+        }
+        if (flaw === 'misses the deleted')
+          throw new CsiError({ code: 'NOT_FOUND', message: 'no such volume' });
+        return {};
+      },
+      listVolumes({ maxEntries, startingToken }) {
+        const all = [...volumes.values(), ...(flaw === 'lists the deleted' ? deleted : [])];
+        const from = startingToken === '' ? 0 : Number(startingToken);
+        if (Number.isNaN(from)) throw new CsiError({ code: 'ABORTED', message: 'unknown token' });
+        const to = maxEntries === 0 ? all.length : from + maxEntries;
+        const next = flaw === 'loses pages' ? to + 1 : to;
+        return {
+          entries: all.slice(from, to).map((volume) => ({ volume })),
+          nextToken: next < all.length ? String(next) : '',
+        };
+      },
+    },
+    node: {
+      nodeGetInfo: () => ({ nodeId: 'n1' }),
+      async nodePublishVolume({ targetPath }) {
+        await mkdir(targetPath, { recursive: true });
+        return {};
+      },
+      nodeUnpublishVolume: () => ({}),
+    },
+  });
+}
+
+async function serve(t: TestContext, flaw?: Flaw): Promise<{ endpoint: string; directory: string }> {
+  const directory = await temporary(t);
+  const endpoint = `unix://${join(directory, 'csi.sock')}`;
+  const server = await serveDriver(memoryDriver(flaw), { endpoint, clock: realClock, log: silentLog });
+  t.after(() => server.stop(0));
+  return { endpoint, directory };
+}
+
+test('a driver that is right passes, and what it cannot do is skipped with the reason', async (t) => {
+  const { endpoint } = await serve(t);
+  const { code, stdout } = await check(endpoint);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /✔ makes a volume that is as large as was asked for/);
+  assert.match(stdout, /– clones a volume \(the driver does not have CLONE_VOLUME\)/);
+  assert.match(stdout, /– a volume comes to its path .* \(mounts need --mount-dir\)/);
+  assert.match(stdout, /\n\d+ passed, 0 failed, \d+ skipped\n$/);
+});
+
+const flaws: Record<Flaw, string[]> = {
+  'forgets names': [
+    'CreateVolume: answers with the same volume when it is asked again',
+    'Many at once: the same CreateVolume makes one volume',
+  ],
+  'ignores sizes': ['CreateVolume: refuses a name that is taken by a volume of another size'],
+  'makes them small': ['CreateVolume: makes a volume that is as large as was asked for'],
+  'misses the deleted': [
+    'DeleteVolume: succeeds for a volume that does not exist, and when it is asked again',
+  ],
+  'lists the deleted': ['ListVolumes: has a volume once it is made and no more once it is deleted'],
+  'loses pages': ['ListVolumes: lists each volume once, one to a page'],
+  'mounts nothing': ['Whole life: what is written stays, over a second publication'],
+  'stays busy': ['Lost answers: CreateVolume that was given up and asked for again makes one volume'],
+};
+for (const [flaw, expected] of Object.entries(flaws)) {
+  test(`a driver that ${flaw} is told so`, async (t) => {
+    const { endpoint, directory } = await serve(t, flaw as Flaw);
+    const { code, lines } = await check(endpoint, '--mount-dir', directory, '--timeout=300ms', '-o', 'json');
+    assert.equal(code, 1);
+    const failed = lines()
+      .filter(({ state }) => state === 'failed')
+      .map(({ group, title }) => `${group}: ${title}`);
+    for (const each of expected) assert(failed.includes(each), `${each} is not among: ${failed.join('; ')}`);
+  });
+}
+
+test('hostpath passes whole, with real mounts and credentials, and nothing is left', {
+  skip: lacking('root'),
+}, async (t) => {
+  const directory = await temporary(t);
+  const stateDir = join(directory, 'state');
+  const mountDir = join(directory, 'mounts');
+  for (const each of [stateDir, mountDir]) await mkdir(each);
+  const running = processes();
+  t.after(() => running.stop('SIGTERM'));
+  const child = running.start(berth('driver hostpath'), [
+    `--endpoint=unix://${directory}/csi.sock`,
+    '--node-id=n1',
+    `--state-dir=${stateDir}`,
+    '--require-secrets=password=swordfish',
+  ]);
+  await once(child.stdout as NodeJS.ReadableStream, 'data');
+  const secrets = join(directory, 'secrets.yaml');
+  const operations = [
+    'CreateVolume',
+    'DeleteVolume',
+    'ControllerPublishVolume',
+    'ControllerUnpublishVolume',
+    'ControllerValidateVolumeCapabilities',
+    'ControllerExpandVolume',
+    'NodeStageVolume',
+    'NodePublishVolume',
+    'CreateSnapshot',
+    'DeleteSnapshot',
+    'ListSnapshots',
+  ];
+  await writeFile(secrets, operations.map((each) => `${each}Secret: {password: swordfish}\n`).join(''));
+  const flags = ['--mount-dir', mountDir, '--size=1Mi', '--secrets', secrets, '-o', 'json'];
+  const { code, lines, stderr } = await check(`${directory}/csi.sock`, ...flags);
+  const bad = lines().filter(({ state, left = [] }) => state !== 'passed' || left.length > 0);
+  assert.deepEqual(bad, []);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(await readdir(mountDir), []);
+  assert.deepEqual(await readdir(join(stateDir, 'volumes')), []);
+});
+
+test('what cannot be checked is refused in one sentence', async (t) => {
+  const directory = await temporary(t);
+  const file = join(directory, 'secrets.yaml');
+  await writeFile(file, 'CreateVolumeSecret: swordfish\n');
+  const table: [string[], RegExp][] = [
+    [[], /which driver\? Give its socket/],
+    [['/nowhere.sock', '--timeout=1s'], /connect ENOENT \/nowhere\.sock/],
+    [['/s', '--only=no such check'], /no check matches --only=no such check/],
+    [['/s', '--only=('], /--only is no regular expression/],
+    [['/s', '--size=large'], /--size.*must be a size, such as 1Gi/],
+    [['/s', '--secrets=/nowhere'], /--secrets cannot be read/],
+    [['/s', `--secrets=${file}`], /must have a map of texts for each operation/],
+  ];
+  for (const [argv, expected] of table) {
+    const { code, stdout, stderr } = await check(...argv);
+    assert.notEqual(code, 0, argv.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, expected);
+    assert.doesNotMatch(stderr, /swordfish/);
+  }
+});
