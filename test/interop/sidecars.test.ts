@@ -13,9 +13,17 @@ import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
 import { berth, type Program } from './processes.ts';
 import { type Life, type LifeOptions, volumeLife } from './volume-life.ts';
 
-const ours = { provisioner: berth('provisioner'), attacher: berth('attacher') };
+const ours = {
+  provisioner: berth('provisioner'),
+  attacher: berth('attacher'),
+  resizer: berth('resizer'),
+};
 const peer = (name: string): Program => [peerPath(name) ?? name];
-const official = { provisioner: peer('csi-provisioner'), attacher: peer('csi-attacher') };
+const official = {
+  provisioner: peer('csi-provisioner'),
+  attacher: peer('csi-attacher'),
+  resizer: peerPath('csi-resizer') ? peer('csi-resizer') : ours.resizer,
+};
 const realServer = ['etcd', 'kube-apiserver'];
 
 async function temporary(t: TestContext): Promise<string> {
@@ -24,7 +32,7 @@ async function temporary(t: TestContext): Promise<string> {
   return directory;
 }
 
-type Sidecars = Pick<LifeOptions, 'provisioner' | 'attacher'>;
+type Sidecars = Pick<LifeOptions, 'provisioner' | 'attacher' | 'resizer'>;
 
 async function onOurServer(t: TestContext, sidecars: Sidecars): Promise<Life> {
   const directory = await temporary(t);
@@ -62,7 +70,7 @@ async function forbidden(server: KubeApiserver): Promise<string[]> {
   }
 }
 
-test('[DEP-2] [SEC-4] our sidecars, with their published roles only, do the same on a real kube-apiserver as on ours', {
+test('[DEP-2] [SEC-4] [SIDE-1] our sidecars, with their published roles only, do the same on a real kube-apiserver as on ours', {
   skip: missingPeers(...realServer),
 }, async (t) => {
   const { wasForbidden, ...real } = await onTheRealServer(t, ours);

@@ -1,5 +1,5 @@
 // One volume through its whole life, by processes alone: `berth controller-manager` and `berth scheduler`, a
-// provisioner, an attacher and a driver, ours or the official ones, on any API server. The sidecars have what
+// provisioner, an attacher, a resizer and a driver, ours or the official ones, on any API server. The sidecars have what
 // deploy/rbac publishes and no more. Answers what the objects looked like on the way, without what differs from run to
 // run, so that two servers or two sidecars can be compared.
 
@@ -40,6 +40,9 @@ const TOPOLOGY_KEY = 'topology.interop.test/node';
 const STEP_LIMIT_MS = 40_000;
 const NAMESPACE = 'kube-system';
 
+const COMPONENTS = ['provisioner', 'attacher', 'resizer'] as const;
+type Component = (typeof COMPONENTS)[number];
+
 export interface LifeOptions {
   /** The admin's. */
   kubeconfig: string;
@@ -47,11 +50,14 @@ export interface LifeOptions {
   directory: string;
   provisioner: Program;
   attacher: Program;
+  resizer: Program;
 }
 
 export interface Life {
   /** Once the pod's volume is attached. */
   attached: PlainState;
+  /** Sizes and conditions once the claim has what it then asked for. States are not kept by every version of the server. */
+  grown: { claim: unknown; volume: unknown; conditions: unknown };
   /** Once pod and claim are deleted: should hold no volume. */
   after: PlainState;
 }
@@ -83,7 +89,7 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     const address = join(directory, 'csi.sock');
     await startDriver(options, running, address);
     const election = ['--leader-election', `--leader-election-namespace=${NAMESPACE}`];
-    const sidecar = async (component: 'provisioner' | 'attacher', argv: string[]) => {
+    const sidecar = async (component: Component, argv: string[]) => {
       const path = join(directory, `${component}.kubeconfig`);
       await writeFile(path, await withToken(kubeconfig, await accounts.token(component)), { mode: 0o600 });
       const common = [`--csi-address=${address}`, `--kubeconfig=${path}`, ...election, '-v=4'];
@@ -92,6 +98,7 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     const capacity = ['--enable-capacity', '--capacity-ownerref-level=-1'];
     await sidecar('provisioner', ['--extra-create-metadata', '--feature-gates=Topology=true', ...capacity]);
     await sidecar('attacher', []);
+    await sidecar('resizer', []);
     for (const command of ['controller-manager', 'scheduler']) {
       running.start(berth(command), [`--kubeconfig=${kubeconfig}`, '--leader-elect=false']);
     }
@@ -137,6 +144,19 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     );
     const attached = await read();
 
+    const more = { spec: { resources: { requests: { storage: '3Mi' } } } };
+    await kube.patch(persistentVolumeClaims, { name: 'data', namespace: 'default' }, more, { type: 'merge' });
+    const grownClaim = await settled(
+      persistentVolumeClaims,
+      'default/data',
+      (object) => object?.status?.capacity?.storage === '3Mi',
+    );
+    const grown = {
+      claim: grownClaim?.status?.capacity,
+      conditions: grownClaim?.status?.conditions ?? [],
+      volume: (await kube.get(persistentVolumes, { name: volumeName })).spec.capacity,
+    };
+
     await kube.delete(pods, { name: 'p', namespace: 'default' }, { gracePeriodSeconds: 0 });
     await settled(volumeAttachments, attachment, (object) => object === undefined);
     await kube.delete(persistentVolumeClaims, { name: 'data', namespace: 'default' });
@@ -144,7 +164,7 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     await settled(persistentVolumes, volumeName, (object) => object === undefined);
     const text = running.output();
     assert(!text.includes('hush-hush'), 'a secret was printed');
-    return { attached: renamed(attached, { attachment, handle }), after: await read() };
+    return { attached: renamed(attached, { attachment, handle }), grown, after: await read() };
   } finally {
     stop.abort();
     await running.stop();
@@ -199,12 +219,13 @@ async function makeWorld(kube: KubeClient): Promise<void> {
     provisioner: DRIVER,
     volumeBindingMode: 'WaitForFirstConsumer',
     reclaimPolicy: 'Delete',
-    parameters: { ...secret('provisioner'), ...secret('controller-publish') },
+    allowVolumeExpansion: true,
+    parameters: { ...secret('provisioner'), ...secret('controller-publish'), ...secret('controller-expand') },
   });
 }
 
 async function applyRbac(kube: KubeClient, served: Parameters<typeof resourceOfManifest>[0]) {
-  for (const object of await publishedRbac({ components: ['provisioner', 'attacher'] })) {
+  for (const object of await publishedRbac({ components: COMPONENTS })) {
     const { apiVersion = '', kind = '' } = object;
     const resource = resourceOfManifest(served, { apiVersion, kind });
     assert(resource, `${apiVersion} ${kind} is not served`);
@@ -213,7 +234,7 @@ async function applyRbac(kube: KubeClient, served: Parameters<typeof resourceOfM
     });
   }
   return {
-    async token(component: 'provisioner' | 'attacher'): Promise<string> {
+    async token(component: Component): Promise<string> {
       const account = { name: COMPONENT_ACCOUNTS[component], namespace: NAMESPACE };
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
       const answer = await kube.createSubresource<{ status: { token: string } }>(

@@ -17,6 +17,7 @@ import type { KubeClient } from '../../runtime/kube.ts';
 import { memoryLog } from '../../runtime/log.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { defineSidecar } from '../common/sidecar.ts';
+import { boundClaim, growingClass, isSettledAt } from '../resizer/testing/resizer-world.ts';
 import { sidecarRig } from '../testing/sidecar-rig.ts';
 import { allSidecars, together } from './all-sidecars.ts';
 
@@ -75,6 +76,27 @@ test('[SIDE-6] one process, one connection, one lease: provisioner, attacher and
   process.child.kill('SIGTERM');
   assert.deepEqual(await process.exit, { code: 0, signal: null });
   assert.equal((await elections())[0]?.spec?.holderIdentity, '');
+});
+
+test('[SIDE-6] [SIDE-1] the default set has the resizer beside a driver that expands, and leaves it out beside others', async (t) => {
+  for (const expands of [true, false]) {
+    const rig = await sidecarRig(t);
+    const controller = ['CREATE_DELETE_VOLUME', ...(expands ? ['EXPAND_VOLUME'] : [])] as never;
+    const driver = new ScriptedDriver({ name: DRIVER, controller, nodeExpansionRequired: false });
+    await rig.serve(driver);
+    await growingClass(rig.admin);
+    await boundClaim({ admin: rig.admin, driver }, 'data');
+    const process = rig.spawn('sidecars', ['--resizer-workers=2']);
+    if (!expands) {
+      await process.said('resizer');
+      assert.match(process.output(), /left out.*resizer/);
+      continue;
+    }
+    const more = { spec: { resources: { requests: { storage: '2Gi' } } } };
+    const name = { name: 'data', namespace: 'default' };
+    await rig.admin.patch(persistentVolumeClaims, name, more, { type: 'merge' });
+    await until(rig.admin, persistentVolumeClaims, isSettledAt('2Gi'));
+  }
 });
 
 test('[SIDE-6] a sidecar that is not there is refused by name', async (t) => {

@@ -264,6 +264,32 @@ describe('what goes wrong', () => {
     assert.deepEqual(sizesAsked(world), [2n]);
   });
 
+  for (const nodeExpansionRequired of [false, true]) {
+    const how = nodeExpansionRequired ? 'up to the node' : 'on the controller';
+    test(`[SIDE-1] an API server that keeps no states is no hindrance to growing ${how}`, async (t) => {
+      const world = await resizerWorld(t, { driver: { nodeExpansionRequired } });
+      await world.bound('data');
+      await world.start(({ kube }) => ({
+        kube: {
+          ...kube,
+          patch: (resource: never, name: never, patch: { status?: object }, options: never) => {
+            const { allocatedResources, allocatedResourceStatuses, ...status } = (patch.status ?? {}) as {
+              allocatedResources?: object;
+              allocatedResourceStatuses?: object;
+            };
+            return kube.patch(resource, name, patch.status ? { ...patch, status } : patch, options);
+          },
+        },
+      }));
+      await world.request('data', '2Gi');
+      if (nodeExpansionRequired) {
+        await world.claim('data', (each) => conditionsOf(each).includes('FileSystemResizePending'));
+      } else await world.claim('data', isSettledAt('2Gi'));
+      assert.deepEqual(sizesAsked(world), [2n]);
+      assert.equal((await world.volume('data')).spec.capacity?.storage, '2Gi');
+    });
+  }
+
   test('[SIDE-1] a claim that is deleted while it grows is still finished', async (t) => {
     const world = await resizerWorld(t, alone);
     const held = Promise.withResolvers<void>();

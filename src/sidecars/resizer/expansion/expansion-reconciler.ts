@@ -125,7 +125,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       return failed(current, size, error, signal);
     }
     signal.throwIfAborted();
-    await finish(current, { volume, size }, grown, signal);
+    await finish(current, volume, grown, signal);
     gate.forget(uid);
     log.v(2).info('Expanded', { claim: keyOf(claim), volume: volume.metadata.name, ...grown });
     return done;
@@ -150,17 +150,22 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     return patch === undefined ? claim : claims.write(claim, patch, signal);
   }
 
-  /** Another resizer may have taken over from one that was held up, and a node finished since. */
-  function isUnderWay(claim: PersistentVolumeClaim, size: string): boolean {
-    if (!recovers) return wantsExpansion(claim);
-    const allocated = allocatedSize(claim) ?? '0';
-    return expansionState(claim) === 'ControllerResizeInProgress' && compareQuantities(allocated, size) === 0;
+  /**
+   * Another resizer may have taken over from one that was held up, and a node finished since. `begun` is the claim as it was
+   * when the driver was asked: an API server before 1.28 does not keep the states.
+   */
+  function isUnderWay(begun: PersistentVolumeClaim, now: PersistentVolumeClaim): boolean {
+    if (expansionState(begun) === undefined) return wantsExpansion(now);
+    return (
+      expansionState(now) === expansionState(begun) &&
+      compareQuantities(allocatedSize(now) ?? '0', allocatedSize(begun) ?? '0') === 0
+    );
   }
 
   /** The volume before the claim: a claim that says it has finished is not looked at again. */
   async function finish(
     claim: PersistentVolumeClaim,
-    { volume, size }: { volume: PersistentVolume; size: string },
+    volume: PersistentVolume,
     { capacity, nodeExpansionRequired }: GrownVolume,
     signal: AbortSignal,
   ): Promise<void> {
@@ -169,7 +174,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     const written = await claims.report(
       claim,
       (now) => {
-        if (!isUnderWay(now, size)) return undefined;
+        if (!isUnderWay(claim, now)) return undefined;
         return nodeExpansionRequired ? awaitNodePatch(now, context()) : finishPatch(now, capacity, context());
       },
       signal,
@@ -202,9 +207,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     if (isFinal(verdict) || error instanceof InUse) {
       const state = infeasible && recovers;
       const patchFor = (now: PersistentVolumeClaim) =>
-        error instanceof InUse || isUnderWay(now, size)
-          ? failurePatch(now, error, { ...context(), infeasible: state })
-          : undefined;
+        isUnderWay(claim, now) ? failurePatch(now, error, { ...context(), infeasible: state }) : undefined;
       await claims.report(claim, patchFor, signal);
     }
     return requeueAfter(delayMs, error.message);

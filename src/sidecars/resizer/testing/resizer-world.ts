@@ -73,6 +73,59 @@ export interface ResizerWorld {
 }
 
 const signal = () => AbortSignal.timeout(20_000);
+const named = (name: string) => ({ name, namespace: 'default' });
+
+export const growingClass = (admin: KubeClient) =>
+  admin.create(storageClasses, {
+    metadata: { name: CLASS },
+    provisioner: DRIVER,
+    allowVolumeExpansion: true,
+  });
+
+/** A bound claim of 1Gi with its volume, which the driver has. */
+export async function boundClaim(
+  { admin, driver }: Pick<ResizerWorld, 'admin' | 'driver'>,
+  name: string,
+  { csi = {}, annotations = {} }: { csi?: object; annotations?: Record<string, string> } = {},
+): Promise<PersistentVolumeClaim> {
+  driver.volumes.set(`vol-${name}`, {
+    id: `vol-${name}`,
+    name,
+    capacityBytes: 1n << 30n,
+    parameters: {},
+    topology: [],
+    publishedOn: new Map(),
+  });
+  const claim = await admin.create(persistentVolumeClaims, {
+    metadata: named(name),
+    spec: {
+      storageClassName: CLASS,
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      volumeName: `pv-${name}`,
+    },
+  });
+  const claimRef = {
+    kind: 'PersistentVolumeClaim',
+    apiVersion: 'v1',
+    ...named(name),
+    uid: claim.metadata.uid,
+  };
+  await admin.create(persistentVolumes, {
+    metadata: { name: `pv-${name}`, annotations },
+    spec: {
+      storageClassName: CLASS,
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      csi: { driver: DRIVER, volumeHandle: `vol-${name}`, ...csi },
+      claimRef,
+    },
+  });
+  const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  const options = { type: 'merge', subresource: 'status' } as const;
+  return admin.patch(persistentVolumeClaims, named(name), { status }, options);
+}
 
 export async function resizerWorld(t: TestContext, options: ResizerWorldOptions = {}): Promise<ResizerWorld> {
   const clock = realClock;
@@ -91,12 +144,7 @@ export async function resizerWorld(t: TestContext, options: ResizerWorldOptions 
   const informers = createInformers({ kube: admin, clock, random, log: memoryLog() });
   const claims = informers.of(persistentVolumeClaims);
   const seenEvents = informers.of(events);
-  await admin.create(storageClasses, {
-    metadata: { name: CLASS },
-    provisioner: DRIVER,
-    allowVolumeExpansion: true,
-  });
-  const named = (name: string) => ({ name, namespace: 'default' });
+  await growingClass(admin);
   const merge = { type: 'merge' } as const;
   const writeStatus: ResizerWorld['writeStatus'] = (name, status) =>
     admin.patch(persistentVolumeClaims, named(name), { status }, { ...merge, subresource: 'status' });
@@ -134,46 +182,7 @@ export async function resizerWorld(t: TestContext, options: ResizerWorldOptions 
       t.after(end);
       return { stop: end, ended };
     },
-    async bound(name, { csi = {}, annotations = {} } = {}) {
-      driver.volumes.set(`vol-${name}`, {
-        id: `vol-${name}`,
-        name,
-        capacityBytes: 1n << 30n,
-        parameters: {},
-        topology: [],
-        publishedOn: new Map(),
-      });
-      const claim = await admin.create(persistentVolumeClaims, {
-        metadata: named(name),
-        spec: {
-          storageClassName: CLASS,
-          accessModes: ['ReadWriteOnce'],
-          resources: { requests: { storage: '1Gi' } },
-          volumeName: `pv-${name}`,
-        },
-      });
-      await admin.create(persistentVolumes, {
-        metadata: { name: `pv-${name}`, annotations },
-        spec: {
-          storageClassName: CLASS,
-          capacity: { storage: '1Gi' },
-          accessModes: ['ReadWriteOnce'],
-          persistentVolumeReclaimPolicy: 'Retain',
-          csi: { driver: DRIVER, volumeHandle: `vol-${name}`, ...csi },
-          claimRef: {
-            kind: 'PersistentVolumeClaim',
-            apiVersion: 'v1',
-            ...named(name),
-            uid: claim.metadata.uid,
-          },
-        },
-      });
-      return writeStatus(name, {
-        phase: 'Bound',
-        accessModes: ['ReadWriteOnce'],
-        capacity: { storage: '1Gi' },
-      });
-    },
+    bound: (name, more) => boundClaim({ admin, driver }, name, more),
     request: (name, storage) =>
       admin.patch(
         persistentVolumeClaims,
