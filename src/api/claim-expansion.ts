@@ -73,3 +73,15 @@ export function changedConditions(
   const isSame = before.status === set.status && before.message === set.message;
   return kept.map((each) => (each === before ? (isSame ? before : set) : each));
 }
+
+/** The part of a merge patch of the status that says: it has this size, and nothing is under way. */
+export function grownStatus(claim: Claim, capacity: string): object {
+  const conditions = changedConditions(claim, { drop: 'all' });
+  const states = claim.status?.allocatedResourceStatuses;
+  const others = Object.keys(states ?? {}).filter((resource) => resource !== 'storage');
+  return {
+    capacity: { storage: capacity },
+    conditions: conditions.length > 0 ? conditions : null,
+    ...(states && { allocatedResourceStatuses: others.length > 0 ? { storage: null } : null }),
+  };
+}

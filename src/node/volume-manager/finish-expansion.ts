@@ -5,6 +5,7 @@ import {
   allocatedSize,
   changedConditions,
   expansionState,
+  grownStatus,
   hasCondition,
   requestedSize,
 } from '../../api/claim-expansion.ts';
@@ -102,11 +103,7 @@ export async function finishExpansion(
     }
     throw error;
   }
-  await report((now) => ({
-    capacity: { storage: capacity },
-    conditions: changedConditions(now, { drop: 'all' }),
-    ...(expansionState(now) && { allocatedResourceStatuses: { storage: null } }),
-  }));
+  await report((now) => grownStatus(now, capacity));
   return { capacity, claim };
 }
 

@@ -5,6 +5,7 @@ import {
   allocatedSize,
   changedConditions,
   expansionState,
+  grownStatus,
   hasCondition,
 } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
@@ -103,11 +104,7 @@ export function finishPatch(
 ): ClaimPatch {
   return claimPatch(
     claim,
-    {
-      capacity: { storage: capacity },
-      conditions: changedConditions(claim, { drop: 'all' }),
-      ...(expansionState(claim) && { allocatedResourceStatuses: { storage: null } }),
-    },
+    grownStatus(claim, capacity),
     recovers ? { [ANN_NODE_EXPANSION_NOT_REQUIRED]: 'true' } : {},
   );
 }

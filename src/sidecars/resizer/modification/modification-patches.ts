@@ -40,9 +40,8 @@ function withConditions(
 }
 
 function withoutConditions(claim: PersistentVolumeClaim, ...types: Condition['type'][]): object {
-  return {
-    conditions: (claim.status?.conditions ?? []).filter(({ type }) => !types.includes(type as never)),
-  };
+  const kept = (claim.status?.conditions ?? []).filter(({ type }) => !types.includes(type as never));
+  return { conditions: kept.length > 0 ? kept : null };
 }
 
 const modifying = (message: string) => ({ type: 'ModifyingVolume', status: 'True', message }) as const;
