@@ -94,18 +94,22 @@ export function traceApiChanges(options: {
     reader.subscribe(resource, (before, after) => {
       const object = after ?? before;
       if (object === undefined) return;
-      const changes = describeChange(before, after);
-      if (before !== undefined && after !== undefined && changes.length === 0) return;
-      const { name, namespace } = object.metadata;
-      book.add({
-        kind: 'api',
-        atMs: book.nowMs(),
-        by: writes.writerOf(resource, object.metadata) ?? 'a client',
-        verb: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
-        object: { kind: resource.kind, name, ...(namespace !== undefined && { namespace }) },
-        changes,
-        self: self(object),
-        links: links(object),
+      const atMs = book.nowMs();
+      const by = writes.writerOf(resource, object.metadata) ?? 'a client';
+      book.note(() => {
+        const changes = describeChange(before, after);
+        if (before !== undefined && after !== undefined && changes.length === 0) return undefined;
+        const { name, namespace } = object.metadata;
+        return {
+          kind: 'api',
+          atMs,
+          by,
+          verb: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
+          object: { kind: resource.kind, name, ...(namespace !== undefined && { namespace }) },
+          changes,
+          self: self(object),
+          links: links(object),
+        };
       });
     }),
   );

@@ -23,11 +23,14 @@ export interface ApiEntry extends Common {
   links: Token[];
 }
 
+/** Field to text: names, handles and paths, never a secret. */
+export type CallRequest = Readonly<Record<string, string>>;
+
 export interface CsiEntry extends Common {
   kind: 'csi';
   method: string;
-  /** What it was asked for: names, paths, never a secret. */
-  request: Readonly<Record<string, string>>;
+  /** What it was asked for. */
+  request: CallRequest;
   /** Undefined while it is under way. */
   durationMs?: number;
   code?: string;

@@ -5,12 +5,12 @@ import { describe, test } from 'node:test';
 import type { KubeObject } from '../../api/object.ts';
 import { memoryLog } from '../../runtime/log.ts';
 import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { linksOf, shownOf } from './about-call.ts';
 import { describeChange } from './describe-change.ts';
 import { Relations, relatedEntries } from './related-entries.ts';
 import { Timeline } from './timeline.ts';
 import { TraceBook } from './trace-book.ts';
 import type { ApiEntry, CsiEntry, TraceEntry } from './trace-entry.ts';
-import { about } from './traced-connection.ts';
 import { tracedLog } from './traced-log.ts';
 
 const object = (kind: string, fields: object): KubeObject =>
@@ -85,7 +85,8 @@ const csi = (method: string, request: Record<string, string>): CsiEntry => ({
   method,
   durationMs: 3,
   code: 'OK',
-  ...about(request),
+  request: shownOf(request),
+  ...linksOf(request),
 });
 
 const uid1 = '11111111-1111-1111-1111-111111111111';
@@ -142,7 +143,7 @@ describe('which entries belong', () => {
 
 test('[SEC-3] of a request only names, handles and paths are kept', () => {
   const request = { volumeId: 'h', targetPath: '/t', secrets: { password: 'x' }, volumeContext: { a: 'b' } };
-  assert.deepEqual(about(request).request, { volumeId: 'h', targetPath: '/t' });
+  assert.deepEqual(shownOf(request), { volumeId: 'h', targetPath: '/t' });
 });
 
 test('a timeline tells time, who and what', () => {
@@ -166,15 +167,14 @@ describe('the book', () => {
   const book = () => new TraceBook({ clock: new VirtualClock(), limit: 10 });
   test('keeps the last entries', () => {
     const kept = book();
-    for (let i = 0; i < 5_000; i++) kept.add({ ...api('Pod', `pod ${i}`, []) });
+    for (let i = 0; i < 5_000; i++) kept.note(() => api('Pod', `pod ${i}`, []));
     const entries = kept.entries() as ApiEntry[];
     assert.ok(entries.length <= 1_010, `${entries.length}`);
     assert.equal(entries.at(-1)?.self, 'pod 4999');
   });
   test('shows calls under way, and each call once it has ended', () => {
     const kept = book();
-    const { seq: _seq, atMs: _atMs, kind: _kind, ...call } = csi('NodeStageVolume', { volumeId: 'h' });
-    const end = kept.begin(call);
+    const end = kept.begin({ by: 'node-1', method: 'NodeStageVolume', request: { volumeId: 'h' } });
     assert.equal(kept.entries().length, 1);
     end({ code: 'OK' });
     end({ code: 'OK' });

@@ -2,20 +2,8 @@
 
 import type { CsiConnection } from '../../csi/connect-csi.ts';
 import { CsiError } from '../../csi/csi-error.ts';
+import { isAboutVolume, shownOf } from './about-call.ts';
 import type { TraceBook } from './trace-book.ts';
-import { handleToken, podUidToken, type Token, volumeToken } from './trace-entry.ts';
-
-/** Fields of requests that say what a call is about. All others, secrets first of all, are left out. */
-const SHOWN = [
-  'name',
-  'volumeId',
-  'snapshotId',
-  'sourceVolumeId',
-  'nodeId',
-  'stagingTargetPath',
-  'targetPath',
-  'volumePath',
-] as const;
 
 /** A question that nodes repeat without end. */
 const UNTOLD = 'NodeGetVolumeStats';
@@ -31,10 +19,9 @@ export function tracedConnection(connection: CsiConnection, by: string, book: Tr
     stream: connection.stream,
     close: connection.close,
     async call(method, request, options) {
-      const asked = about(request as Record<string, unknown>);
-      const isAboutVolume = asked.links.length > 0 && method.name !== UNTOLD;
-      if (!isAboutVolume) return connection.call(method, request, options);
-      const end = book.begin({ by, method: method.name, ...asked });
+      const shown = shownOf(request as Record<string, unknown>);
+      if (method.name === UNTOLD || !isAboutVolume(shown)) return connection.call(method, request, options);
+      const end = book.begin({ by, method: method.name, request: shown });
       try {
         const response = await connection.call(method, request, options);
         end({ code: 'OK' });
@@ -46,24 +33,4 @@ export function tracedConnection(connection: CsiConnection, by: string, book: Tr
       }
     },
   };
-}
-
-/** Pure. What the call is about, in fields for people and in tokens for finding it. */
-export function about(request: Readonly<Record<string, unknown>>): {
-  request: Record<string, string>;
-  links: Token[];
-  podUid?: string;
-} {
-  const shown: Record<string, string> = {};
-  for (const field of SHOWN) {
-    const value = request[field];
-    if (typeof value === 'string' && value !== '') shown[field] = value;
-  }
-  const links: Token[] = [];
-  if (shown.name) links.push(volumeToken(shown.name));
-  if (shown.volumeId) links.push(handleToken(shown.volumeId));
-  if (shown.sourceVolumeId) links.push(handleToken(shown.sourceVolumeId));
-  const podUid = /\/pods\/([0-9a-f-]{36})\//.exec(shown.targetPath ?? shown.volumePath ?? '')?.[1];
-  if (podUid !== undefined) links.push(podUidToken(podUid));
-  return { request: shown, links, ...(podUid !== undefined && { podUid }) };
 }

@@ -10,9 +10,10 @@ export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields
   const note = (error: unknown, fields: LogFields): void => {
     const { loop, key, attempt, retryInMs } = { ...base, ...fields };
     if (typeof key !== 'string' || typeof retryInMs !== 'number') return;
-    book.add({
+    const atMs = book.nowMs();
+    book.note(() => ({
       kind: 'retry',
-      atMs: book.nowMs(),
+      atMs,
       by,
       loop: String(loop ?? ''),
       key,
@@ -20,7 +21,7 @@ export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields
       retryInMs,
       error: error instanceof Error ? error.message : String(error),
       links: tokensOf(key),
-    });
+    }));
   };
   return {
     info: log.info,

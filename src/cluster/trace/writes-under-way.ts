@@ -6,15 +6,27 @@ import type { Discovery, KubeClient } from '../../runtime/kube.ts';
 
 type Client = KubeClient & Discovery;
 
-const keyFor = ({ group, plural }: Resource, { namespace = '', name }: Partial<ObjectName>): string =>
-  `${group}/${plural} ${namespace}/${name}`;
+interface Write {
+  readonly component: string;
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string | undefined;
+}
 
 export class WritesUnderWay {
-  readonly #writers = new Map<string, string[]>();
+  /** By the object's name, oldest first: few share one, and a key of more than that would have to be made each time. */
+  readonly #byName = new Map<string | undefined, Write[]>();
 
   /** The component whose write of this object is under way. */
-  writerOf(resource: Resource, name: ObjectName): string | undefined {
-    return this.#writers.get(keyFor(resource, name))?.[0];
+  writerOf(resource: Resource, { name, namespace = '' }: ObjectName): string | undefined {
+    return this.#byName
+      .get(name)
+      ?.find(
+        (write) =>
+          write.namespace === namespace &&
+          write.resource.plural === resource.plural &&
+          write.resource.group === resource.group,
+      )?.component;
   }
 
   /** A client whose writes are known as `component`'s. */
@@ -22,14 +34,14 @@ export class WritesUnderWay {
     /** Each write of every component comes through here: no promise is added to what the caller waits for. */
     const during = <T>(
       resource: Resource,
-      name: Partial<ObjectName>,
+      { name, namespace = '' }: Partial<ObjectName>,
       write: () => Promise<T>,
     ): Promise<T> => {
-      const key = keyFor(resource, name);
-      const writers = this.#writers.get(key);
-      if (writers === undefined) this.#writers.set(key, [component]);
-      else writers.push(component);
-      const end = (): void => this.#end(key, component);
+      const own: Write = { component, resource, namespace, name };
+      const writes = this.#byName.get(name);
+      if (writes === undefined) this.#byName.set(name, [own]);
+      else writes.push(own);
+      const end = (): void => this.#end(own);
       try {
         const writing = write();
         writing.then(end, end);
@@ -54,9 +66,9 @@ export class WritesUnderWay {
     };
   }
 
-  #end(key: string, component: string): void {
-    const writers = this.#writers.get(key);
-    writers?.splice(writers.indexOf(component), 1);
-    if (writers?.length === 0) this.#writers.delete(key);
+  #end(write: Write): void {
+    const writes = this.#byName.get(write.name);
+    writes?.splice(writes.indexOf(write), 1);
+    if (writes?.length === 0) this.#byName.delete(write.name);
   }
 }

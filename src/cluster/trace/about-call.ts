@@ -1,0 +1,46 @@
+// What a call to a driver is about: the fields of its request that people may see, and the tokens by which it is found.
+// Pure.
+
+import type { CallRequest, CsiEntry, Token } from './trace-entry.ts';
+import { handleToken, podUidToken, volumeToken } from './trace-entry.ts';
+
+/** Fields of requests that say what a call is about. All others, secrets first of all, are left out. */
+const SHOWN = [
+  'name',
+  'volumeId',
+  'snapshotId',
+  'sourceVolumeId',
+  'nodeId',
+  'stagingTargetPath',
+  'targetPath',
+  'volumePath',
+] as const;
+
+export function shownOf(request: Readonly<Record<string, unknown>>): CallRequest {
+  const shown: Record<string, string> = {};
+  for (const field of SHOWN) {
+    const value = request[field];
+    if (typeof value === 'string' && value !== '') shown[field] = value;
+  }
+  return shown;
+}
+
+/** Found by these: of a call that has none, nobody asks. */
+export function linksOf(shown: CallRequest): Pick<CsiEntry, 'links' | 'podUid'> {
+  const links: Token[] = [];
+  if (shown.name) links.push(volumeToken(shown.name));
+  if (shown.volumeId) links.push(handleToken(shown.volumeId));
+  if (shown.sourceVolumeId) links.push(handleToken(shown.sourceVolumeId));
+  const podUid = podUidOf(shown);
+  if (podUid !== undefined) links.push(podUidToken(podUid));
+  return { links, ...(podUid !== undefined && { podUid }) };
+}
+
+/** Whether there are links, for less than it takes to make them. */
+export function isAboutVolume(shown: CallRequest): boolean {
+  return Boolean(shown.name || shown.volumeId || shown.sourceVolumeId) || podUidOf(shown) !== undefined;
+}
+
+function podUidOf(shown: CallRequest): string | undefined {
+  return /\/pods\/([0-9a-f-]{36})\//.exec(shown.targetPath ?? shown.volumePath ?? '')?.[1];
+}
