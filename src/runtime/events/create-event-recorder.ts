@@ -68,7 +68,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   });
   const inFlight = new Set<Promise<void>>();
   let stopWrites = new AbortController();
-  let timer: Timer | undefined;
+  let timer: { readonly dueMs: number; readonly handle: Timer } | undefined;
   let pumping = false;
   let flushing = false;
   let stopped = false;
@@ -76,7 +76,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   if (signal) {
     onAbort(signal, () => {
       stopped = true;
-      timer?.cancel();
+      timer?.handle.cancel();
       stopWrites.abort(signal.reason);
     });
   }
@@ -88,9 +88,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       while (!flushing && !stopped) {
         const dueMs = book.nextDueMs;
         if (dueMs === undefined) return;
-        const waitMs = Math.max(dueMs - clock.monotonicMs(), budget.waitMs());
+        const nowMs = clock.monotonicMs();
+        const waitMs = Math.max(dueMs - nowMs, budget.waitMs());
         if (waitMs > 0) {
-          timer = clock.setTimeout(pump, waitMs);
+          arm(nowMs + waitMs, waitMs);
           return;
         }
         const entry = book.take();
@@ -101,6 +102,20 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     } finally {
       pumping = false;
     }
+  }
+
+  function arm(dueMs: number, waitMs: number): void {
+    timer?.handle.cancel();
+    const handle = clock.setTimeout(() => {
+      timer = undefined;
+      void pump();
+    }, waitMs);
+    timer = { dueMs, handle };
+  }
+
+  /** While the budget is spent, what is said meanwhile changes nothing about when the next can go. */
+  function isTimerSoonEnough(): boolean {
+    return timer !== undefined && timer.dueMs <= clock.monotonicMs() + budget.waitMs() + 1;
   }
 
   function start(entry: Entry): Promise<void> {
@@ -173,7 +188,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   return {
     event(subject, type, reason, message) {
-      log.v(3).info('Event', { about: `${subject.kind} ${subject.metadata.name}`, type, reason, message });
+      const verbose = log.v(3);
+      if (verbose.enabled) {
+        verbose.info('Event', { about: `${subject.kind} ${subject.metadata.name}`, type, reason, message });
+      }
       if (stopped) {
         count.dropped('shutdown');
         return;
@@ -184,14 +202,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         count.dropped(recorded);
         return;
       }
-      timer?.cancel();
-      timer = undefined;
-      if (!pumping) queueMicrotask(pump);
+      if (!pumping && !isTimerSoonEnough()) queueMicrotask(pump);
     },
 
     async flush(withinMs = FLUSH_WITHIN_MS) {
       flushing = true;
-      timer?.cancel();
+      timer?.handle.cancel();
+      timer = undefined;
       const deadline = startDeadline({ clock, delayMs: withinMs, reason: () => new Error('time is up') });
       const timeIsUp = new Promise<void>((resolve) => {
         deadline.signal.addEventListener('abort', () => resolve(), { once: true });
