@@ -19,8 +19,8 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
   /** One question to the kernel says of all directories above whether a link is among them. */
   async function makeBelow(realRoot: string, below: string): Promise<void> {
     const above = dirname(below);
-    if (above !== '.' && !isRealDirectory(join(realRoot, above))) await makeBelow(realRoot, above);
-    await makeOne(join(root, below));
+    if (above !== '.' && !isRealDirectory(`${realRoot}/${above}`)) await makeBelow(realRoot, above);
+    await makeOne(`${root}/${below}`);
   }
 
   async function makeOne(path: string): Promise<void> {
@@ -107,7 +107,8 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
       await change.rename(temporary, path);
     },
     async removeRecord(path) {
-      for (const file of [`${path}.new`, path]) if (existsSync(file)) await change.unlink(file);
+      if (existsSync(`${path}.new`)) await change.unlink(`${path}.new`);
+      if (existsSync(path)) await change.unlink(path);
     },
     async list(path) {
       try {
@@ -143,6 +144,8 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
 
 /** Only of directories of the node's own, above every mount point: handing that to a thread costs more than the call. */
 function isRealDirectory(path: string): boolean {
+  // Asked of many that are yet to be made: an error thrown for each would cost several times the question.
+  if (!existsSync(path)) return false;
   try {
     return realpathSync.native(path) === path;
   } catch (error) {

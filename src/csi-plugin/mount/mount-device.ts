@@ -1,7 +1,6 @@
 // NodeStageVolume: makes a volume usable on this node, once for all pods. The record is on disk before the driver is
 // called, so that whatever happens afterwards can be undone.
 
-import { join } from 'node:path';
 import { volumeCapability } from '../../csi/volume-capability.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
@@ -38,7 +37,7 @@ export async function mountDevice(
     singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
   });
   await files.makeDirectory(recordDir);
-  await files.writeRecord(join(recordDir, RECORD_FILE), recordText(recordOf(volume, ports.nodeName)));
+  await files.writeRecord(`${recordDir}/${RECORD_FILE}`, recordText(recordOf(volume, ports.nodeName)));
   if ((await ports.mounter.inspect(staging)) !== 'mounted') await files.makeDirectory(staging);
   signal.throwIfAborted();
   request.begins();

@@ -1,7 +1,6 @@
 // NodePublishVolume: makes a volume visible at a path that belongs to one pod and one volume. The record is on disk
 // before the driver is called; afterwards it is checked that something is mounted there, for drivers that only say so.
 
-import { join } from 'node:path';
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
 import { volumeCapability } from '../../csi/volume-capability.ts';
@@ -106,7 +105,7 @@ async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, tar
     }
   }
   await files.writeRecord(
-    join(recordDir, RECORD_FILE),
+    `${recordDir}/${RECORD_FILE}`,
     recordText(recordOf(volume, ports.nodeName, pod.metadata.uid)),
   );
 }

@@ -1,7 +1,6 @@
 // NodeUnpublishVolume, and after it the directories and the record, once it is certain that nothing is mounted. Data is
 // never deleted: directories are removed empty or not at all.
 
-import { join } from 'node:path';
 import { MountMissingError, type MountPorts, type NodeDriver, nodeClient } from './mount-plugin.ts';
 import { RECORD_FILE } from './volume-paths.ts';
 import type { KnownVolume } from './volume-record.ts';
@@ -29,7 +28,7 @@ export async function removeMount(ports: MountPorts, podUid: string, volume: Kno
   const { files, paths } = ports;
   const { target, parent, recordDir } = paths.mount(podUid, volume);
   await removeMountPoint(ports, target, volume.block);
-  await files.removeRecord(join(recordDir, RECORD_FILE));
+  await files.removeRecord(`${recordDir}/${RECORD_FILE}`);
   await files.removeDirectory(recordDir);
   // Other pods on this node may have the same block device.
   if (parent !== recordDir && (await files.list(parent)).length === 0) await files.removeDirectory(parent);

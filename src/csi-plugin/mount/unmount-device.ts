@@ -1,6 +1,6 @@
 // NodeUnstageVolume, and after it the staging directory and the record, once it is certain that nothing is mounted.
 
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type MountPorts, type NodeDriver, nodeClient } from './mount-plugin.ts';
 import { removeMountPoint } from './tear-down.ts';
 import { RECORD_FILE } from './volume-paths.ts';
@@ -27,7 +27,7 @@ export async function removeDevice(ports: MountPorts, volume: KnownVolume): Prom
   const { files, paths } = ports;
   const { staging, recordDir } = paths.device(volume);
   await removeMountPoint(ports, staging);
-  await files.removeRecord(join(recordDir, RECORD_FILE));
+  await files.removeRecord(`${recordDir}/${RECORD_FILE}`);
   await files.removeDirectory(recordDir);
   if (volume.block) await files.removeDirectory(dirname(recordDir));
 }

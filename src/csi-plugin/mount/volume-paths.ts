@@ -7,6 +7,7 @@ import { escapeQualifiedName } from '../../csi/driver-name.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 
 const PLUGIN = 'kubernetes.io/csi';
+const PLUGIN_SEGMENT = escapeQualifiedName(PLUGIN);
 export const RECORD_FILE = 'vol_data.json';
 
 /** Of one volume for one pod. */
@@ -41,15 +42,15 @@ export interface VolumePaths {
   device(volume: Pick<MountableVolume, 'driver' | 'handle' | 'specName' | 'block'>): DevicePaths;
 }
 
+/** Joined by hand below what is joined once: segments are clean by themselves, and a volume's life asks for many paths. */
 export function volumePaths(root: string): VolumePaths {
   const pods = join(root, 'pods');
   const plugins = join(root, 'plugins');
   const pluginDir = join(plugins, PLUGIN);
   const blockDir = join(pluginDir, 'volumeDevices');
-  const podVolumes = (podUid: string) => ({
-    filesystem: join(pods, segment(podUid), 'volumes', escapeQualifiedName(PLUGIN)),
-    block: join(pods, segment(podUid), 'volumeDevices', escapeQualifiedName(PLUGIN)),
-  });
+  const podDir = (podUid: string) => `${pods}/${segment(podUid)}`;
+  const filesystemDir = (podUid: string) => `${podDir(podUid)}/volumes/${PLUGIN_SEGMENT}`;
+  const podBlockDir = (podUid: string) => `${podDir(podUid)}/volumeDevices/${PLUGIN_SEGMENT}`;
   return {
     root,
     pods,
@@ -57,30 +58,29 @@ export function volumePaths(root: string): VolumePaths {
     pluginDir,
     blockDir,
     pluginsRegistry: join(root, 'plugins_registry'),
-    podDir: (podUid) => join(pods, segment(podUid)),
-    podVolumes,
+    podDir,
+    podVolumes: (podUid) => ({ filesystem: filesystemDir(podUid), block: podBlockDir(podUid) }),
     mount(podUid, { specName, block }) {
-      const directories = podVolumes(podUid);
       if (block) {
-        const parent = join(blockDir, 'publish', segment(specName));
+        const parent = `${blockDir}/publish/${segment(specName)}`;
         return {
-          target: join(parent, segment(podUid)),
+          target: `${parent}/${segment(podUid)}`,
           parent,
-          recordDir: join(directories.block, segment(specName)),
+          recordDir: `${podBlockDir(podUid)}/${segment(specName)}`,
         };
       }
-      const recordDir = join(directories.filesystem, segment(specName));
-      return { target: join(recordDir, 'mount'), parent: recordDir, recordDir };
+      const recordDir = `${filesystemDir(podUid)}/${segment(specName)}`;
+      return { target: `${recordDir}/mount`, parent: recordDir, recordDir };
     },
     device({ driver, handle, specName, block }) {
       if (block) {
         return {
-          staging: join(blockDir, 'staging', segment(specName)),
-          recordDir: join(blockDir, segment(specName), 'data'),
+          staging: `${blockDir}/staging/${segment(specName)}`,
+          recordDir: `${blockDir}/${segment(specName)}/data`,
         };
       }
-      const directory = join(pluginDir, segment(driver), hash('sha256', handle));
-      return { staging: join(directory, 'globalmount'), recordDir: directory };
+      const directory = `${pluginDir}/${segment(driver)}/${hash('sha256', handle)}`;
+      return { staging: `${directory}/globalmount`, recordDir: directory };
     },
   };
 }

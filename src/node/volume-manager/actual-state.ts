@@ -49,9 +49,11 @@ export class ActualState {
   }
 
   mountsOfPod(podUid: string): ActualMount[] {
-    return [...this.#volumes.values()].flatMap(({ mounts }) =>
-      [...mounts.values()].filter((mount) => mount.podUid === podUid),
-    );
+    const found: ActualMount[] = [];
+    for (const { mounts } of this.#volumes.values()) {
+      for (const mount of mounts.values()) if (mount.podUid === podUid) found.push(mount);
+    }
+    return found;
   }
 
   setDevice(volume: KnownVolume, state: ActualVolume['device']): void {

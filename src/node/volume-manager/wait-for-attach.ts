@@ -7,17 +7,18 @@ import { nodes, type VolumeAttachment, volumeAttachments } from '../../api/kinds
 import { attachmentName, inlineAttachmentName, inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
+import { ExpectedError } from '../../runtime/expected-error.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { isForbidden, isNotFound } from '../../runtime/kube-error.ts';
 
-/** Not attached (yet). */
-export class NotAttachedError extends Error {
+/** Not attached (yet): what nearly every volume is when it is first looked at. */
+export class NotAttachedError extends ExpectedError {
   override readonly name = 'NotAttachedError';
   /** The attacher tried and failed. */
   readonly failed: boolean;
 
   constructor(message: string, failed: boolean) {
-    super(message);
+    super(message, undefined);
     this.failed = failed;
   }
 }
