@@ -8,7 +8,6 @@ import type { User } from '../apiserver/index.ts';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import { type PartContext, partPorts } from './part-context.ts';
 import type { Part } from './supervise.ts';
@@ -29,7 +28,7 @@ export function controlPlanePart(context: PartContext, controllers: readonly Clu
     name: 'control plane',
     async run(signal, serving) {
       const shared = partPorts(context, { name: 'controller-manager', user: MANAGER, signal });
-      const informers = createInformers({ ...shared, clock, random });
+      const { informers } = shared;
       const running = controllers.map(({ name, account, create }) => {
         const user = serviceAccountUser('kube-system', account);
         const ports = partPorts(context, { name, user, signal });
@@ -49,9 +48,9 @@ export function schedulerPart(context: PartContext): Part {
     name: 'scheduler',
     async run(signal, serving) {
       const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal });
-      const informers = createInformers({ ...ports, clock, random });
+      const { informers } = ports;
       const recorder = ports.recorderFor('default-scheduler');
-      const scheduler = createScheduler({ ...ports, informers, recorder, clock, random });
+      const scheduler = createScheduler({ ...ports, recorder, clock, random });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await scheduler.run(signal);
@@ -67,9 +66,9 @@ export function snapshotControllerPart(context: PartContext): Part {
     name,
     async run(signal, serving) {
       const ports = partPorts(context, { name, user, signal });
-      const informers = createInformers({ ...ports, clock, random });
+      const { informers } = ports;
       const recorder = ports.recorderFor(name);
-      const controller = createSnapshotController({ ...ports, informers, recorder, clock, random });
+      const controller = createSnapshotController({ ...ports, recorder, clock, random });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await controller.run(signal);

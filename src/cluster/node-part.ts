@@ -3,7 +3,6 @@
 import { nodeUser } from '../apiserver/auth/users.ts';
 import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import { hostFacts } from './host-facts.ts';
 import { type PartContext, partPorts } from './part-context.ts';
@@ -20,10 +19,9 @@ export function nodePart(
     name: node.name,
     async run(signal, serving) {
       const ports = partPorts(context, { name: node.name, user: nodeUser(node.name), signal });
-      const informers = createInformers({ ...ports, clock, random });
+      const { informers } = ports;
       const agent = createNodeAgent({
         ...ports,
-        informers,
         recorder: ports.recorderFor('kubelet'),
         mounter,
         files: diskFiles(node.root, clock),

@@ -4,10 +4,12 @@
 import type { ApiServer, User } from '../apiserver/index.ts';
 import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
+import type { Informers } from '../runtime/informer.ts';
 import type { Discovery, KubeClient } from '../runtime/kube.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { unreadMetrics } from '../runtime/unread-metrics.ts';
+import type { ClusterCaches } from './cluster-caches.ts';
 import type { TraceBook } from './trace/trace-book.ts';
 import { tracedConnection } from './trace/traced-connection.ts';
 import { tracedLog } from './trace/traced-log.ts';
@@ -20,6 +22,7 @@ export interface PartContext {
   server: ApiServer;
   book: TraceBook;
   writes: WritesUnderWay;
+  caches: ClusterCaches;
   clock: Clock;
   random: Random;
   log: Log;
@@ -29,6 +32,8 @@ export interface PartPorts {
   kube: KubeClient & Discovery;
   log: Log;
   metrics: Metrics;
+  /** To be started by the part. */
+  informers: Informers;
   recorderFor(component: string): EventRecorder;
   connect(address: string): CsiConnection;
 }
@@ -38,7 +43,7 @@ export function partPorts(
   context: PartContext,
   part: { name: string; user: User; signal: AbortSignal },
 ): PartPorts {
-  const { server, book, writes, clock, random } = context;
+  const { server, book, writes, caches, clock, random } = context;
   const { name, user, signal } = part;
   const log = tracedLog(context.log.with({ part: name }), name, book);
   const kube = writes.clientOf(name, server.client(user));
@@ -47,6 +52,7 @@ export function partPorts(
     kube,
     log,
     metrics,
+    informers: caches.informersFor({ kube, log, clock, random }),
     recorderFor: (component) =>
       createEventRecorder({ kube, clock, random, log, metrics, component, signal, remembered: REMEMBERED }),
     connect: (address) => tracedConnection(connectCsi({ address, clock, log }), name, book),

@@ -6,7 +6,6 @@ import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/p
 import { connectCsi } from '../csi/connect-csi.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
@@ -56,14 +55,13 @@ export function sidecarsPart(
               driver: identified,
               onChanged,
             });
-            const informers = createInformers({ ...ports, clock, random });
+            const { informers } = ports;
             const identity = `berth-up-${kind.name}`;
             const created = kind.create(
               {
                 ...ports,
                 clock,
                 random,
-                informers,
                 csi,
                 driver: identified,
                 recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),

@@ -9,6 +9,7 @@ import type { Interceptor } from '../csi/call-pipeline.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
+import { createClusterCaches } from './cluster-caches.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -97,7 +98,14 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     const hostpath = without.has('hostpath') ? undefined : await startHostpath(options);
     if (hostpath) undo.push(() => hostpath.stop());
     await installObjects(server, options, hostpath);
-    const context: PartContext = { server, book, writes, clock, random, log };
+    const reader = {
+      kube: server.client(server.adminUser),
+      log: log.with({ part: 'caches' }),
+      clock,
+      random,
+    };
+    const caches = createClusterCaches(reader, ending.signal);
+    const context: PartContext = { server, book, writes, caches, clock, random, log };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     const running = supervise(partsOf(context, options, drivers), {
       clock,

@@ -19,6 +19,8 @@ export interface Informer<T extends KubeObject> {
   list(): T[];
   /** Adding an index after start re-indexes what is cached. The same name and function may be added again. */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
+  /** Nobody asks by it any more. Harmless when there is none of that name. */
+  dropIndex(name: string): void;
   byIndex(name: string, value: string): readonly T[];
   /** Distinct values that an index holds now. */
   indexValues(name: string): Iterable<string>;

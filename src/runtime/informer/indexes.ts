@@ -32,6 +32,10 @@ export class Indexes<T extends KubeObject> {
     for (const [key, object] of cached) insert(index, key, this.#values(name, index, object), object);
   }
 
+  drop(name: string): void {
+    this.#indexes.delete(name);
+  }
+
   put(key: string, before: T | undefined, after: T): void {
     for (const [name, index] of this.#indexes) {
       const values = this.#values(name, index, after);

@@ -87,6 +87,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#store.indexes.add(name, valuesOf, this.#store.entries());
   }
 
+  dropIndex(name: string): void {
+    this.#store.indexes.drop(name);
+  }
+
   byIndex(name: string, value: string): readonly T[] {
     return this.#store.indexes.get(name, value);
   }

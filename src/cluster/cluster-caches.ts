@@ -1,0 +1,99 @@
+// One cache of each kind for all parts of a cluster, as they run in one process: each object is taken in once, whoever
+// follows it. A part has what its own account may list and watch. What it may not, it asks for itself, through an informer
+// of its own, and hears the server's refusal as it would in a process of its own.
+
+import type { KubeObject, Resource } from '../api/object.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import type { InformerPorts } from '../runtime/informer/shared-informer.ts';
+import type { Informer, InformerOptions, Informers } from '../runtime/informer.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import { mayFollow } from './may-follow.ts';
+import { PartInformer } from './part-informer.ts';
+
+export interface ClusterCaches {
+  /** Informers of one part; `ports.kube` is the part's own client. */
+  informersFor(ports: InformerPorts & { kube: KubeClient }): Informers;
+}
+
+/** Of any kind: `of` gives the type back, from the descriptor that the view was made for. */
+interface View {
+  readonly resource: unknown;
+  readonly options: Comparable;
+  readonly informer: Pick<PartInformer<never>, 'synced' | 'release'>;
+  review(): Promise<boolean>;
+  connect(source: Informers): void;
+}
+
+/** What tells two questions for the same kind apart. */
+interface Comparable extends Omit<InformerOptions<never>, 'trim'> {
+  trim?: unknown;
+}
+
+/** `ports.kube` may read everything. The caches are kept until `signal` aborts. */
+export function createClusterCaches(ports: InformerPorts, signal: AbortSignal): ClusterCaches {
+  const shared = createInformers(ports);
+  shared.start(signal);
+  let parts = 0;
+  return { informersFor: (part) => partInformers(shared, part, `${++parts} `) };
+}
+
+function partInformers(
+  shared: Informers,
+  ports: InformerPorts & { kube: KubeClient },
+  prefix: string,
+): Informers {
+  const own = createInformers(ports);
+  const views: View[] = [];
+  let running: AbortSignal | undefined;
+
+  function of<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
+    // A selection is one part's alone.
+    if (options.fieldSelector !== undefined || options.labelSelector !== undefined)
+      return own.of(resource, options);
+    const known = views.find((view) => view.resource === resource && isSame(view.options, options));
+    if (known !== undefined) return known.informer as unknown as Informer<T>;
+    const informer = new PartInformer(resource, prefix);
+    const view: View = {
+      resource,
+      options,
+      informer,
+      review: () => mayFollow(ports.kube, resource, options.namespace).catch(() => false),
+      connect: (source) => informer.connect(source.of(resource, options)),
+    };
+    views.push(view);
+    if (running !== undefined) void connect([view], running);
+    return informer;
+  }
+
+  /** In the order in which they were asked for: who would do with less gets the whole that is there already. */
+  async function connect(asked: readonly View[], signal: AbortSignal): Promise<void> {
+    const allowed = await Promise.all(asked.map((view) => view.review()));
+    if (signal.aborted) return;
+    for (const [i, view] of asked.entries()) view.connect(allowed[i] ? shared : own);
+  }
+
+  return {
+    of,
+    start(signal) {
+      running = signal;
+      own.start(signal);
+      void connect([...views], signal);
+      onAbort(signal, () => {
+        for (const { informer } of views) informer.release();
+      });
+    },
+    async synced(signal) {
+      await Promise.all([own.synced(signal), ...views.map(({ informer }) => informer.synced(signal))]);
+    },
+  };
+}
+
+function isSame(left: Comparable, right: Comparable): boolean {
+  return (
+    left.namespace === right.namespace &&
+    left.trim === right.trim &&
+    left.resyncMs === right.resyncMs &&
+    left.optional === right.optional
+  );
+}
