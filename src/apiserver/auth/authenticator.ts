@@ -53,6 +53,8 @@ export function createAuthenticator(ports: {
   );
   let caKey: KeyObject | undefined;
   const knownCertificates = new Map<string, KnownCertificate>();
+  /** A connection shows the same bytes with each request. */
+  const ofConnections = new WeakMap<Uint8Array, KnownCertificate>();
 
   function readCertificate(raw: Uint8Array): KnownCertificate | undefined {
     const certificate = new X509Certificate(raw);
@@ -69,19 +71,25 @@ export function createAuthenticator(ports: {
     };
   }
 
-  function byCertificate(raw: Uint8Array): Authentication {
+  function knownCertificate(raw: Uint8Array): KnownCertificate | undefined {
     const digest = digestOf(raw);
     let known = knownCertificates.get(digest);
-    if (!known) {
-      try {
-        known = readCertificate(raw);
-      } catch {
-        known = undefined;
-      }
-      if (!known) return unauthorized("the client certificate is not one of this server's");
-      if (knownCertificates.size >= MAX_REMEMBERED) knownCertificates.clear();
-      knownCertificates.set(digest, known);
+    if (known) return known;
+    try {
+      known = readCertificate(raw);
+    } catch {
+      return undefined;
     }
+    if (!known) return undefined;
+    if (knownCertificates.size >= MAX_REMEMBERED) knownCertificates.clear();
+    knownCertificates.set(digest, known);
+    return known;
+  }
+
+  function byCertificate(raw: Uint8Array): Authentication {
+    const known = ofConnections.get(raw) ?? knownCertificate(raw);
+    if (!known) return unauthorized("the client certificate is not one of this server's");
+    ofConnections.set(raw, known);
     const now = clock.now();
     if (now < known.fromMs) return unauthorized('the client certificate is not valid yet');
     if (now > known.toMs) return unauthorized('the client certificate has expired');

@@ -1,4 +1,4 @@
-// Writes answers: bytes that are already JSON, objects, lists put together from the bytes of their items, tables,
+// Writes answers: what is already JSON, objects, lists put together from the bytes of their items, tables,
 // and errors as Status bodies.
 
 import type { ServerResponse } from 'node:http';
@@ -19,24 +19,24 @@ export interface AnswerOptions {
   contentType?: string;
 }
 
-export async function answerBytes(
+export async function answerJson(
   response: ServerResponse,
-  json: Buffer,
+  json: Buffer | string,
   options: AnswerOptions,
 ): Promise<void> {
-  let body: Buffer = json;
+  let body = json;
   let contentType = options.contentType ?? 'application/json';
   if (options.media.format === 'yaml') {
     const { stringify } = await import('yaml');
-    body = Buffer.from(stringify(JSON.parse(json.toString('utf8'))));
+    body = stringify(JSON.parse(String(json)));
     contentType = 'application/yaml';
   } else if (options.pretty) {
-    body = Buffer.from(`${JSON.stringify(JSON.parse(json.toString('utf8')), undefined, 2)}\n`);
+    body = `${JSON.stringify(JSON.parse(String(json)), undefined, 2)}\n`;
   }
   if (response.headersSent || response.destroyed) return;
   const headers: Record<string, string | number | string[]> = {
     'Content-Type': contentType,
-    'Content-Length': body.length,
+    'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-cache, private',
   };
   if (options.warnings.length > 0) headers.Warning = options.warnings.map(warningHeader);
@@ -45,7 +45,7 @@ export async function answerBytes(
 }
 
 export function answerObject(response: ServerResponse, body: object, options: AnswerOptions): Promise<void> {
-  return answerBytes(response, Buffer.from(JSON.stringify(body)), options);
+  return answerJson(response, JSON.stringify(body), options);
 }
 
 /** Never fails: what is no KubeError is a bug in the server, and the client is told so without its details. */

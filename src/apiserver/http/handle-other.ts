@@ -5,7 +5,7 @@ import { forbidden } from '../authorization/forbidden.ts';
 import type { User } from '../pipeline.ts';
 import type { Machine } from '../verbs/request.ts';
 import { methodNotAllowed, noSuchPath } from '../verbs/status.ts';
-import { answerBytes, answerObject } from './answer.ts';
+import { answerJson, answerObject } from './answer.ts';
 import { findDocument } from './api-documents.ts';
 import type { OpenDocuments } from './documents.ts';
 import type { RequestMetrics } from './metrics.ts';
@@ -61,7 +61,7 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
     response.end();
     return;
   }
-  return answerBytes(response, document.bytes, { ...json, contentType: document.contentType });
+  return answerJson(response, document.bytes, { ...json, contentType: document.contentType });
 }
 
 const ROOT_PATHS = [

@@ -19,7 +19,7 @@ import { getScale, patchScale, updateScale } from '../verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath } from '../verbs/status.ts';
 import { update } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
-import { answerBytes, answerObject, listBytes, partialMetadata, partialMetadataList } from './answer.ts';
+import { answerJson, answerObject, listBytes, partialMetadata, partialMetadataList } from './answer.ts';
 import { type MediaChoice, negotiate } from './negotiation.ts';
 import {
   readBoolean,
@@ -278,7 +278,7 @@ async function answerVersion(
   if (media.as !== undefined) {
     return answerObject(response, partialMetadata(version, media.asVersion ?? 'v1'), options);
   }
-  return answerBytes(response, version.bytes, options);
+  return answerJson(response, version.json, options);
 }
 
 async function answerList(
@@ -301,5 +301,5 @@ async function answerList(
   if (media.as !== undefined) {
     return answerObject(response, partialMetadataList(answer, media.asVersion ?? 'v1'), options);
   }
-  return answerBytes(response, listBytes(kind, answer), options);
+  return answerJson(response, listBytes(kind, answer), options);
 }

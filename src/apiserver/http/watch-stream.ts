@@ -22,7 +22,7 @@ const STALL_MS = 30_000;
 /** A client that is written to more often than this gets several changes at once. Nobody who watches can tell. */
 const PACE_MS = 5;
 /** How much is put together for one write. */
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_LENGTH = 64 * 1024;
 
 export interface WatchStreamOptions {
   machine: Machine;
@@ -83,19 +83,16 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
       // Closed, not told: the client starts again from the last version it has.
       if (queue.overflowed) finish(() => response.destroy());
     };
-    const nextChunk = (): Buffer | undefined => {
-      const parts: Buffer[] = [];
-      let size = 0;
-      while (size < CHUNK_BYTES) {
+    const nextChunk = (): string | undefined => {
+      let chunk = '';
+      while (chunk.length < CHUNK_LENGTH) {
         const event = queue.take();
         if (event === undefined) break;
-        const part = encode(event);
-        parts.push(part);
-        size += part.length;
+        chunk += encode(event);
       }
-      return parts.length > 1 ? Buffer.concat(parts) : parts[0];
+      return chunk === '' ? undefined : chunk;
     };
-    const encode = (event: QueuedEvent): Buffer => {
+    const encode = (event: QueuedEvent): string => {
       if (options.media.as === 'Table') {
         const table = tableFrame(event, options, firstTable);
         firstTable = false;
@@ -150,36 +147,32 @@ function openStream(response: ServerResponse): void {
   response.flushHeaders();
 }
 
-function errorFrame(error: KubeError): Buffer {
-  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: statusOf(error) })}\n`);
+function errorFrame(error: KubeError): string {
+  return `${JSON.stringify({ type: 'ERROR', object: statusOf(error) })}\n`;
 }
 
-function frame(event: QueuedEvent, kind: Kind, media: MediaChoice): Buffer {
+function frame(event: QueuedEvent, kind: Kind, media: MediaChoice): string {
   if (event.kind === 'bookmark') {
-    return Buffer.from(
-      `${JSON.stringify({ type: 'BOOKMARK', object: bookmarkObject(event, kind, media) })}\n`,
-    );
+    return `${JSON.stringify({ type: 'BOOKMARK', object: bookmarkObject(event, kind, media) })}\n`;
   }
   const { type, version, change } = event;
   if (media.as !== undefined) {
-    return Buffer.from(
-      `${JSON.stringify({ type, object: partialMetadata(version, media.asVersion ?? 'v1') })}\n`,
-    );
+    return `${JSON.stringify({ type, object: partialMetadata(version, media.asVersion ?? 'v1') })}\n`;
   }
   if (change === undefined || change.last.isSettled) return objectFrame(type, version);
   // The same change looks the same to all who watch this API version: made once.
   const cacheKey = `${type} ${apiVersionOf(kind)}`;
   change.encoded ??= new Map();
-  let bytes = change.encoded.get(cacheKey);
-  if (bytes === undefined) {
-    bytes = objectFrame(type, version);
-    change.encoded.set(cacheKey, bytes);
+  let text = change.encoded.get(cacheKey);
+  if (text === undefined) {
+    text = objectFrame(type, version);
+    change.encoded.set(cacheKey, text);
   }
-  return bytes;
+  return text;
 }
 
-function objectFrame(type: string, version: Version): Buffer {
-  return Buffer.from(`{"type":"${type}","object":${version.text}}\n`);
+function objectFrame(type: string, version: Version): string {
+  return `{"type":"${type}","object":${version.text}}\n`;
 }
 
 function bookmarkObject(event: QueuedEvent & { kind: 'bookmark' }, kind: Kind, media: MediaChoice): object {
@@ -195,7 +188,7 @@ function bookmarkObject(event: QueuedEvent & { kind: 'bookmark' }, kind: Kind, m
 }
 
 /** kubectl wants the column names once, with the first event. */
-function tableFrame(event: QueuedEvent, options: WatchStreamOptions, first: boolean): Buffer {
+function tableFrame(event: QueuedEvent, options: WatchStreamOptions, first: boolean): string {
   const { kind, machine, includeObject, media } = options;
   const nowMs = machine.clock.now();
   const revision = event.kind === 'object' ? event.version.revision : event.revision;
@@ -210,5 +203,5 @@ function tableFrame(event: QueuedEvent, options: WatchStreamOptions, first: bool
     ...(first ? {} : { columnDefinitions: null }),
   };
   const type = event.kind === 'object' ? event.type : 'BOOKMARK';
-  return Buffer.from(`${JSON.stringify({ type, object: shown })}\n`);
+  return `${JSON.stringify({ type, object: shown })}\n`;
 }

@@ -15,6 +15,8 @@ export class FieldSet {
   json: string | undefined = undefined;
   /** The last record of it: what is written in the same second by the same hand shares it. */
   entry: ManagedFieldsEntry | undefined = undefined;
+  /** That entry as JSON. */
+  entryJson: string | undefined = undefined;
 
   constructor(member: boolean, children: ReadonlyMap<string, FieldSet>) {
     this.member = member;

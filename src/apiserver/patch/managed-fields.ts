@@ -156,6 +156,7 @@ function entryOf(each: Manager): ManagedFieldsEntry {
   if (subresource) entry.subresource = subresource;
   if (time) entry.time = time;
   fields.entry = entry;
+  fields.entryJson = undefined;
   return entry;
 }
 
@@ -169,10 +170,16 @@ function isOf(entry: ManagedFieldsEntry, each: Manager): boolean {
   );
 }
 
-/** An entry as JSON. Many objects have the same fields, whose text is made only once. */
+/** An entry as JSON. Many objects have the same fields, or even the same entry, whose text is made only once. */
 export function entryText(entry: ManagedFieldsEntry): string {
   const fields = known.get(entry.fieldsV1 ?? entry);
   if (fields === undefined || fields.text !== entry.fieldsV1) return JSON.stringify(entry);
+  if (fields.entry !== entry) return textWith(fields, entry);
+  fields.entryJson ??= textWith(fields, entry);
+  return fields.entryJson;
+}
+
+function textWith(fields: FieldSet, entry: ManagedFieldsEntry): string {
   fields.json ??= JSON.stringify(fields.text);
   const { fieldsV1: _fields, ...rest } = entry;
   return `${JSON.stringify(rest).slice(0, -1)},"fieldsV1":${fields.json}}`;

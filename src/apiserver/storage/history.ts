@@ -16,7 +16,7 @@ export interface Change {
   readonly last: Version;
   readonly atMs: number;
   /** Wire forms of this change, made once and shared by all watchers; not kept once `last` is settled. */
-  encoded: Map<string, Buffer> | undefined;
+  encoded: Map<string, string> | undefined;
 }
 
 export interface HistoryLimits {

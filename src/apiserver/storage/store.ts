@@ -50,13 +50,16 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Followers over HTTP are written to every few milliseconds: so many of the newest changes they may still ask for. */
+const KEPT_IN_WRITING = 128;
+
 interface Pending {
   readonly change: Change;
   readonly collection: Collection<Pending>;
   /** Undefined without a journal: nobody has to wait. */
   readonly waiting: Waiting | undefined;
   /** Writes that changed nothing, on top of this one. */
-  readonly followers: (() => void)[];
+  followers: (() => void)[] | undefined;
   failure: Error | undefined;
 }
 
@@ -70,8 +73,8 @@ export class Store {
   #flushing = false;
   readonly #afterFlush: (() => void)[] = [];
   #flushScheduled = false;
-  /** What was told last: followers of the newest changes may still ask for it in writing. */
-  #told: readonly Pending[] = [];
+  /** The changes that are kept in writing, by revision modulo their number. */
+  readonly #told: Change[] = [];
   #failure: Error | undefined;
   #failedForGood = false;
 
@@ -168,16 +171,16 @@ export class Store {
       return head === undefined ? Promise.resolve(plan.version) : settled(head, plan.version);
     }
     const change = this.#changeFor(type, key, current, plan);
-    const pending = { change, collection, followers: [], failure: undefined };
     if (this.#options.journal === undefined) {
-      this.#enqueue({ ...pending, waiting: undefined });
+      this.#enqueue(change, collection, undefined);
       return Promise.resolve(change.last);
     }
-    return new Promise((resolve, reject) => this.#enqueue({ ...pending, waiting: { resolve, reject } }));
+    return new Promise((resolve, reject) => this.#enqueue(change, collection, { resolve, reject }));
   }
 
-  #enqueue(pending: Pending): void {
-    pending.collection.heads.set(pending.change.key, pending);
+  #enqueue(change: Change, collection: Collection<Pending>, waiting: Waiting | undefined): void {
+    const pending: Pending = { change, collection, waiting, followers: undefined, failure: undefined };
+    collection.heads.set(change.key, pending);
     this.#queue.push(pending);
     this.#schedule();
   }
@@ -274,15 +277,10 @@ export class Store {
 
   #complete(batch: readonly Pending[]): void {
     this.#failure = undefined;
-    for (const { change } of this.#told) {
-      change.last.settle();
-      change.encoded = undefined;
-    }
-    this.#told = batch;
     for (const pending of batch) this.#publish(pending);
     for (const { change, waiting, followers } of batch) {
       waiting?.resolve(change.last);
-      for (const follower of followers) follower();
+      if (followers) for (const follower of followers) follower();
     }
   }
 
@@ -294,6 +292,7 @@ export class Store {
     change.before?.supersede();
     this.#revision = change.revision;
     this.history.push(change);
+    this.#keepInWriting(change);
     for (const listener of collection.listenersTo(key)) {
       try {
         listener(change);
@@ -301,6 +300,15 @@ export class Store {
         this.#options.log.error('a listener to changes failed', error, { type: change.type, key });
       }
     }
+  }
+
+  #keepInWriting(change: Change): void {
+    const place = change.revision % KEPT_IN_WRITING;
+    const oldest = this.#told[place];
+    this.#told[place] = change;
+    if (oldest === undefined) return;
+    oldest.last.settle();
+    oldest.encoded = undefined;
   }
 
   #rollBack(batch: readonly Pending[], cause: unknown): void {
@@ -317,7 +325,7 @@ export class Store {
         `${change.type} ${change.key} was not written: ${this.#failure.message}`,
       );
       waiting?.reject(pending.failure);
-      for (const follower of followers) follower();
+      if (followers) for (const follower of followers) follower();
     }
   }
 
@@ -333,7 +341,10 @@ export class Store {
 
 /** Follows a pending write without being one. */
 async function settled(pending: Pending, version: Version): Promise<Version> {
-  await new Promise<void>((resolve) => pending.followers.push(resolve));
+  await new Promise<void>((resolve) => {
+    pending.followers ??= [];
+    pending.followers.push(resolve);
+  });
   if (pending.failure !== undefined) throw pending.failure;
   return version;
 }

@@ -51,6 +51,11 @@ export class Version {
     return this.#bytes;
   }
 
+  /** Whichever of the two is at hand, for who needs it once. */
+  get json(): string | Buffer {
+    return this.#text ?? this.bytes;
+  }
+
   /** Whoever follows the newest changes has seen it. */
   settle(): void {
     this.#settled = true;
