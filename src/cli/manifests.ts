@@ -16,23 +16,26 @@ import {
 } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
 import type { Driver } from '../sidecars/common/identify-driver.ts';
-import { defineCommand, UsageError } from './command.ts';
+import { defineCommand, type Output, UsageError } from './command.ts';
 import { accessObjects, csiDriverObjects } from './manifests/access.ts';
 import { commandLineProblem } from './manifests/check-command-lines.ts';
 import { controllerObjects } from './manifests/controller.ts';
 import { nodeObjects } from './manifests/node.ts';
 import { type Manifest, type Plan, problemOf } from './manifests/plan.ts';
+import { snapshotControllerObjects } from './manifests/snapshot-controller.ts';
 import { sidecarKinds } from './sidecars.ts';
 import { packageVersion } from './version.ts';
 
 /** In the order in which they are installed: nodes before the controller, which asks where volumes can be. */
 const PARTS = ['access', 'csidriver', 'node', 'controller'] as const;
 type Part = (typeof PARTS)[number];
+/** Installed once, whatever the number of drivers: never among all parts of one. */
+const ONCE = 'snapshot-controller';
 
 const BESIDE = ['node-registrar', 'livenessprobe'];
 const clusterLevel = sidecarKinds.map(({ name }) => name);
 const SIDECARS = [...clusterLevel, ...BESIDE];
-const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS];
+const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS, ONCE];
 
 const sidecarNames = stringsFlag({
   help: `Which sidecars, of ${SIDECARS.join(', ')}; without it what the driver can do (--from), or all but the cluster-registrar`,
@@ -69,13 +72,13 @@ const flags = {
   from: stringFlag({
     help: 'Socket of the running driver, as in unix:///path: its name, and by what it can do which sidecars it needs',
   }),
-  image: stringFlag({ help: "The driver's image", required: true }),
+  image: stringFlag({ help: "The driver's image" }),
   'berth-image': stringFlag({ help: 'An image that has `berth` on its PATH (berth:VERSION unless given)' }),
   arg: argumentFlag,
   sidecars: sidecarNames,
   part: choiceFlag({
-    help: 'Print only what belongs to this part',
-    choices: ['all', ...PARTS],
+    help: `Print only what belongs to this part. ${ONCE} is no part of a driver: a cluster needs it once, for snapshots, with its definitions`,
+    choices: ['all', ...PARTS, ONCE],
     default: 'all',
   }),
   namespace: stringFlag({ help: 'Where the pods run', default: 'kube-system' }),
@@ -139,11 +142,22 @@ export const command = defineCommand({
     'Example: `berth manifests --from unix:///tmp/csi.sock --image registry/driver:1.0 | kubectl apply -f -`.',
   flags,
   async run({ flags: values, signal, stdout }) {
+    const ownImage = `berth:${await packageVersion()}`;
+    if (values.part === ONCE) {
+      const once = await snapshotControllerObjects({
+        berthImage: values.berthImage ?? ownImage,
+        namespace: values.namespace,
+        replicas: values.replicas,
+        arguments: argumentsOf(values, ONCE),
+      });
+      await print(once, once, stdout);
+      return;
+    }
     const driver =
       values.from === undefined
         ? undefined
         : await askBroughtDriver(socketPath(values.from), { clock: realClock, signal });
-    const plan = planOf(values, driver, `berth:${await packageVersion()}`);
+    const plan = planOf(values, driver, ownImage);
     const problem = problemOf(plan);
     if (problem !== undefined) throw new UsageError(problem);
     const manifests: Record<Part, Manifest[]> = {
@@ -152,17 +166,25 @@ export const command = defineCommand({
       node: nodeObjects(plan),
       controller: controllerObjects(plan),
     };
-    const wrong = await commandLineProblem(Object.values(manifests).flat());
-    if (wrong !== undefined) throw new UsageError(wrong);
     const chosen = values.part === 'all' ? PARTS : [values.part];
-    stdout.write(
-      chosen
-        .flatMap((part) => manifests[part])
-        .map(documentOf)
-        .join('---\n'),
+    const all = Object.values(manifests).flat();
+    await print(
+      all,
+      chosen.flatMap((part) => manifests[part]),
+      stdout,
     );
   },
 });
+
+/** Nothing where a container of any of them would refuse its command line. */
+async function print(all: readonly Manifest[], chosen: readonly Manifest[], stdout: Output): Promise<void> {
+  const wrong = await commandLineProblem(all);
+  if (wrong !== undefined) throw new UsageError(wrong);
+  stdout.write(chosen.map(documentOf).join('---\n'));
+}
+
+const argumentsOf = (values: Pick<FlagValues<typeof flags>, 'arg'>, container: string): string[] =>
+  values.arg.filter(([name]) => name === container).map(([, argument]) => argument);
 
 const documentOf = (manifest: Manifest): string =>
   stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false });
@@ -176,6 +198,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
       `--driver-name is ${driverName}, but the driver at --from says that it is ${driver.name}`,
     );
   }
+  if (values.image === undefined) throw new UsageError("--image must be given: the driver's image");
   const strange = values.sidecars.find((name) => !SIDECARS.includes(name));
   if (strange !== undefined)
     throw new UsageError(`there is no sidecar "${strange}", only ${SIDECARS.join(', ')}`);
@@ -197,8 +220,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
     hasRegistrar: wanted.includes('node-registrar'),
     hasProbe: wanted.includes('livenessprobe'),
     isSeparate: values.separate,
-    arguments: (container) =>
-      values.arg.filter(([name]) => name === container).map(([, argument]) => argument),
+    arguments: (container) => argumentsOf(values, container),
     controllerNodeSelector: values.controllerNodeSelector,
     kubeletDir: values.kubeletDir.replace(/(?<=.)\/+$/, ''),
     hostPaths: values.hostPath,

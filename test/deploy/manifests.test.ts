@@ -52,6 +52,7 @@ const shapes: [string, string[]][] = [
       '--arg=livenessprobe=--probe-timeout=5s',
     ],
   ],
+  ['once for all drivers', ['--part=snapshot-controller', '--replicas=2', '--namespace=storage']],
   ['a name at its longest', [`--driver-name=${'a-driver-with-a-name.'.repeat(2)}${'x'.repeat(21)}`]],
 ];
 
@@ -271,4 +272,26 @@ test('what cannot be deployed is refused in one sentence', async () => {
     assert.match(stderr, expected);
     assert.equal(stderr.trim().split('\n').length, 1, stderr);
   }
+});
+
+test('[DEP-1] [SIDE-2] what snapshots need once: definitions, the controller and its rights, and no driver', async () => {
+  const flags = ['--part=snapshot-controller', '--arg=snapshot-controller=--worker-threads=3'];
+  const manifests = await printManifests(flags);
+  assert.deepEqual(named(manifests, 'CustomResourceDefinition').toSorted(), [
+    'volumesnapshotclasses.snapshot.storage.k8s.io',
+    'volumesnapshotcontents.snapshot.storage.k8s.io',
+    'volumesnapshots.snapshot.storage.k8s.io',
+  ]);
+  assert.deepEqual(named(manifests, 'ClusterRole'), ['snapshot-controller-runner']);
+  const { spec } = one(manifests, 'Deployment');
+  assert.equal(spec.template.spec.serviceAccountName, one(manifests, 'ServiceAccount').metadata.name);
+  const [container] = spec.template.spec.containers as Container[];
+  assert.deepEqual(container?.command, ['berth', 'snapshot-controller']);
+  assert.deepEqual(container?.args, ['--http-endpoint=:8080', '--leader-election', '--worker-threads=3']);
+  // Not among the parts of a driver, which may be installed many times.
+  const driver = await printManifests(usual);
+  assert.deepEqual(named(driver, 'CustomResourceDefinition'), []);
+  assert.ok(JSON.stringify(one(driver, 'Deployment')).includes('snapshotter'));
+  const refused = await runManifests(['--part=snapshot-controller', '--arg=snapshot-controller=--threads=3']);
+  assert.equal(refused.code, 2);
 });

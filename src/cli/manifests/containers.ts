@@ -35,7 +35,7 @@ export interface BerthContainer {
   memory: string;
 }
 
-export function berthContainer(plan: Plan, container: BerthContainer): Container {
+export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthContainer): Container {
   const { name, port, mounts = [], environment } = container;
   return {
     name,
