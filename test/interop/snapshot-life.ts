@@ -1,0 +1,258 @@
+// One snapshot through its whole life, by processes alone: `berth controller-manager` and `berth provisioner`, a snapshot
+// controller and a snapshotter, ours or the official ones, and a driver, on any API server. Everybody has what deploy/rbac
+// publishes and no more. Answers what the objects looked like on the way, so that two servers or two programs can be
+// compared.
+
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import {
+  customResourceDefinitions,
+  persistentVolumeClaims,
+  persistentVolumes,
+  secrets,
+  serviceAccounts,
+  storageClasses,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../src/api/kinds.ts';
+import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
+import {
+  COMPONENT_ACCOUNTS,
+  publishedRbac,
+  type RbacComponent,
+} from '../../src/apiserver/bootstrap/published-rbac.ts';
+import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
+import { realClock } from '../../src/runtime/clock.ts';
+import { createInformers } from '../../src/runtime/informer/create-informers.ts';
+import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
+import type { Discovery, KubeClient } from '../../src/runtime/kube.ts';
+import { isNotFound } from '../../src/runtime/kube-error.ts';
+import { silentLog } from '../../src/runtime/log.ts';
+import { realRandom } from '../../src/runtime/random.ts';
+import { type PlainState, plainState } from './plain-state.ts';
+import { berth, type Program, processes } from './processes.ts';
+
+const DRIVER = 'hostpath.interop.test';
+const NAMESPACE = 'kube-system';
+const STEP_LIMIT_MS = 40_000;
+const COMPONENTS = ['provisioner', 'snapshotter', 'snapshot-controller'] as const;
+const named = (name: string) => ({ name, namespace: 'default' });
+
+export interface SnapshotPrograms {
+  controller: Program;
+  snapshotter: Program;
+}
+
+export interface SnapshotLife {
+  /** Once the snapshot is ready. */
+  ready: PlainState;
+  /** Once everything is deleted: should hold nothing. */
+  after: PlainState;
+  /** What is left on the storage then. */
+  stored: string[];
+}
+
+export async function snapshotLife(
+  options: SnapshotPrograms & { kubeconfig: string; directory: string },
+): Promise<SnapshotLife> {
+  const { kubeconfig, directory } = options;
+  const running = processes();
+  const ports = { clock: realClock, random: realRandom, log: silentLog };
+  const config = await loadKubeConfig({ path: kubeconfig, env: {} });
+  const kube = createHttpKubeClient({ ...ports, config });
+  const stop = new AbortController();
+  const informers = createInformers({ ...ports, kube });
+  const settled = async <T extends KubeObject>(
+    resource: Resource<T>,
+    key: string,
+    wanted: (object: T | undefined) => boolean,
+  ): Promise<T | undefined> => {
+    const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
+    try {
+      return await informers.of(resource).waitFor(key, wanted, limit);
+    } catch {
+      const now = JSON.stringify(informers.of(resource).get(key));
+      throw new Error(`${resource.kind} ${key} is not as wanted but ${now}\n${running.output()}`);
+    }
+  };
+  const read = async (): Promise<PlainState> => {
+    const kinds = [volumeSnapshots, volumeSnapshotContents, persistentVolumes, persistentVolumeClaims];
+    const lists = await Promise.all((kinds as Resource[]).map((kind) => kube.list(kind)));
+    return plainState(lists.flatMap(({ items }) => items));
+  };
+  try {
+    await installDefinitions(kube);
+    await installRoles(kube);
+    informers.start(stop.signal);
+    const address = join(directory, 'csi.sock');
+    const state = join(directory, 'state');
+    await mkdir(state, { recursive: true });
+    running.start(berth('driver hostpath'), [
+      `--endpoint=unix://${address}`,
+      `--driver-name=${DRIVER}`,
+      '--node-id=node-a',
+      `--state-dir=${state}`,
+      '--require-secrets=password=hush-hush',
+    ]);
+    const programs = {
+      provisioner: { program: berth('provisioner'), argv: [`--csi-address=${address}`] },
+      snapshotter: {
+        program: options.snapshotter,
+        argv: [`--csi-address=${address}`, '--extra-create-metadata'],
+      },
+      'snapshot-controller': { program: options.controller, argv: [] },
+    };
+    for (const component of COMPONENTS) {
+      const path = join(directory, `${component}.kubeconfig`);
+      await writeFile(path, await withToken(kube, kubeconfig, component), { mode: 0o600 });
+      const { program, argv } = programs[component];
+      const election = ['--leader-election', `--leader-election-namespace=${NAMESPACE}`];
+      running.start(program, [`--kubeconfig=${path}`, ...election, '-v=4', ...argv], { NAMESPACE });
+    }
+    running.start(berth('controller-manager'), [`--kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+    await makeClasses(kube);
+
+    await kube.create(persistentVolumeClaims, claim('data'));
+    await settled(persistentVolumeClaims, 'default/data', (each) => each?.status?.phase === 'Bound');
+    const source = { persistentVolumeClaimName: 'data' };
+    await kube.create(volumeSnapshots, { metadata: named('snap'), spec: { source } });
+    const snapshot = await settled(
+      volumeSnapshots,
+      'default/snap',
+      (each) => each?.status?.readyToUse === true,
+    );
+    const contentName = snapshot?.status?.boundVolumeSnapshotContentName ?? '';
+    const content = await settled(volumeSnapshotContents, contentName, isAtRest);
+    await settled(
+      persistentVolumeClaims,
+      'default/data',
+      (each) => !each?.metadata.finalizers?.some((finalizer) => finalizer.includes('as-source')),
+    );
+    await settled(
+      volumeSnapshots,
+      'default/snap',
+      (each) => each?.metadata.finalizers?.length === 2 && each.status?.creationTime !== undefined,
+    );
+    const handle = content?.status?.snapshotHandle ?? '';
+    const ready = renamed(await read(), handle);
+
+    const dataSource = { apiGroup: volumeSnapshots.group, kind: volumeSnapshots.kind, name: 'snap' };
+    await kube.create(persistentVolumeClaims, claim('restored', { dataSource }));
+    await settled(persistentVolumeClaims, 'default/restored', (each) => each?.status?.phase === 'Bound');
+    await kube.delete(volumeSnapshots, named('snap'));
+    await settled(volumeSnapshots, 'default/snap', (each) => each === undefined);
+    await settled(volumeSnapshotContents, contentName, (each) => each === undefined);
+    for (const name of ['data', 'restored']) {
+      await kube.delete(persistentVolumeClaims, named(name));
+      const gone = await settled(persistentVolumeClaims, `default/${name}`, (each) => each === undefined);
+      assert.equal(gone, undefined);
+    }
+    for (const { metadata } of (await kube.list(persistentVolumes)).items) {
+      await settled(persistentVolumes, metadata.name, (each) => each === undefined);
+    }
+    assert(!running.output().includes('hush-hush'), 'a secret was printed');
+    const stored = ['volumes', 'snapshots'].flatMap((name) => readdirSync(join(state, name)));
+    return { ready, after: await read(), stored };
+  } finally {
+    stop.abort();
+    await running.stop();
+    await kube.close();
+  }
+}
+
+/** Whichever snapshotter it is, what it put on the content for a while is gone. */
+const isAtRest = (content: KubeObject | undefined): boolean =>
+  !Object.keys(content?.metadata.annotations ?? {}).some(
+    (key) => key.includes('being-created') || key.startsWith('csi.berth/'),
+  );
+
+const claim = (name: string, more: object = {}) => ({
+  metadata: named(name),
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: 'now',
+    resources: { requests: { storage: '1Mi' } },
+    ...more,
+  },
+});
+
+/** The handle is the driver's, and the time too. */
+function renamed(state: PlainState, handle: string): PlainState {
+  const text = JSON.stringify(state, (key, value) =>
+    key === 'creationTime' && typeof value === 'number' ? '<nanoseconds>' : value,
+  );
+  return JSON.parse(text.replaceAll(handle, '<handle>'));
+}
+
+async function makeClasses(kube: KubeClient): Promise<void> {
+  const data = { password: Buffer.from('hush-hush').toString('base64') };
+  await kube.create(secrets, { metadata: named('credentials'), data });
+  const secret = (role: string) => ({
+    [`csi.storage.k8s.io/${role}-secret-name`]: 'credentials',
+    [`csi.storage.k8s.io/${role}-secret-namespace`]: 'default',
+  });
+  await kube.create(storageClasses, {
+    metadata: { name: 'now' },
+    provisioner: DRIVER,
+    reclaimPolicy: 'Delete',
+    parameters: secret('provisioner'),
+  });
+  await kube.create(volumeSnapshotClasses, {
+    metadata: {
+      name: 'usual',
+      annotations: { 'snapshot.storage.kubernetes.io/is-default-class': 'true' },
+    },
+    driver: DRIVER,
+    deletionPolicy: 'Delete',
+    parameters: { ...secret('snapshotter'), ...secret('snapshotter-list') },
+  });
+}
+
+async function installDefinitions(kube: KubeClient): Promise<void> {
+  const kinds: Resource[] = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses];
+  for (const { group, plural } of kinds) {
+    const url = new URL(`../../deploy/crds/${group}_${plural}.yaml`, import.meta.url);
+    await kube.create(customResourceDefinitions, parse(await readFile(url, 'utf8')));
+  }
+  for (const kind of kinds) {
+    for (;;) {
+      try {
+        await kube.list(kind);
+        break;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+}
+
+async function installRoles(kube: KubeClient & Discovery): Promise<void> {
+  const { resources } = await kube.servedResources();
+  for (const object of await publishedRbac({ components: COMPONENTS })) {
+    const { apiVersion = '', kind = '' } = object;
+    const resource = resourceOfManifest(resources, { apiVersion, kind });
+    assert(resource, `${apiVersion} ${kind} is not served`);
+    await kube.create(resource, object as Draft<KubeObject>);
+  }
+}
+
+/** The same cluster, for the bearer of this component's token. */
+async function withToken(kube: KubeClient, kubeconfig: string, component: RbacComponent): Promise<string> {
+  const account = { name: COMPONENT_ACCOUNTS[component], namespace: NAMESPACE };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const answer = await kube.createSubresource<{ status: { token: string } }>(
+    serviceAccounts,
+    account,
+    'token',
+    body,
+  );
+  const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
+  config.users[0].user = { token: answer.status.token };
+  return JSON.stringify(config);
+}
