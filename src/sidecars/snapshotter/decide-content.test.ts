@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { VolumeSnapshotContent } from '../../api/kinds.ts';
+import {
+  ANN_GROUP_SNAPSHOT_HANDLE,
+  ANN_SNAPSHOT_BEING_CREATED,
+  ANN_SNAPSHOT_BEING_DELETED,
+  ANN_SNAPSHOT_PARAMETERS,
+  FINALIZER_SNAPSHOT_CONTENT,
+} from '../../api/well-known.ts';
+import { CsiError } from '../../csi/csi-error.ts';
+import type { GrpcCode } from '../../csi/grpc-code.ts';
+import { statusPatch } from './content-status.ts';
+import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
+import { decideContent } from './decide-content.ts';
+import { parametersFor, snapshotNameFor } from './snapshot-request.ts';
+
+interface Change {
+  metadata?: object;
+  annotations?: Record<string, string>;
+  spec?: object;
+  status?: VolumeSnapshotContent['status'];
+}
+
+const content = ({ metadata, annotations, spec, status }: Change = {}): VolumeSnapshotContent =>
+  ({
+    metadata: { name: 'c', uid: 'u', finalizers: [FINALIZER_SNAPSHOT_CONTENT], annotations, ...metadata },
+    spec: {
+      driver: 'd',
+      deletionPolicy: 'Delete',
+      source: { volumeHandle: 'vol' },
+      volumeSnapshotRef: { name: 's', namespace: 'n', uid: 'su' },
+      ...spec,
+    },
+    ...(status && { status }),
+  }) as unknown as VolumeSnapshotContent;
+
+const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const marked = { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' };
+const asked = { [ANN_SNAPSHOT_BEING_CREATED]: 'yes' };
+const prepared = { source: { snapshotHandle: 'old' } };
+const unbound = { volumeSnapshotRef: { name: 's', namespace: 'n' } };
+const made = { snapshotHandle: 'snap', readyToUse: false };
+const ready = { snapshotHandle: 'snap', readyToUse: true };
+
+const table: [string, Change, object][] = [
+  ['a new one', {}, { do: 'create', volumeHandle: 'vol' }],
+  ['one that failed', { status: { readyToUse: false } }, { do: 'create', volumeHandle: 'vol' }],
+  ['one that is not ready', { status: made }, { do: 'create', volumeHandle: 'vol' }],
+  ['one that is ready', { status: ready }, { do: 'nothing' }],
+  ['one that is ready and still recorded', { status: ready, annotations: asked }, { do: 'tidy' }],
+  [
+    'one that is ready and has its parameters',
+    { status: ready, annotations: { [ANN_SNAPSHOT_PARAMETERS]: '{}' } },
+    { do: 'tidy' },
+  ],
+  ['of another driver', { spec: { driver: 'other' } }, { do: 'nothing' }],
+  ['bound to nothing', { spec: unbound }, { do: 'nothing' }],
+  ['with two sources', { spec: { source: { volumeHandle: 'a', snapshotHandle: 'b' } } }, { do: 'nothing' }],
+  ['there first', { spec: prepared }, { do: 'look', handle: 'old' }],
+  ['there first, and ready', { spec: prepared, status: ready }, { do: 'nothing' }],
+  [
+    'deleted by an administrator, its snapshot lives',
+    { metadata: deleting, status: ready },
+    { do: 'nothing' },
+  ],
+  [
+    'deleted by an administrator before it was made',
+    { metadata: deleting },
+    { do: 'create', volumeHandle: 'vol' },
+  ],
+  [
+    'deleted and without finalizer: nothing would keep it',
+    { metadata: { ...deleting, finalizers: [] } },
+    { do: 'nothing' },
+  ],
+  ['to go, never asked for', { metadata: deleting, annotations: marked }, { do: 'release' }],
+  [
+    'to go, and uncertain',
+    { metadata: deleting, annotations: { ...marked, ...asked } },
+    { do: 'create', volumeHandle: 'vol' },
+  ],
+  [
+    'to go, recorded, its handle known',
+    { metadata: deleting, annotations: { ...marked, ...asked }, status: made },
+    { do: 'delete', handle: 'snap' },
+  ],
+  ['to go', { metadata: deleting, annotations: marked, status: ready }, { do: 'delete', handle: 'snap' }],
+  [
+    'to go and to be kept',
+    { metadata: deleting, annotations: marked, status: ready, spec: { deletionPolicy: 'Retain' } },
+    { do: 'release' },
+  ],
+  [
+    'to go, there first, never looked at',
+    { metadata: deleting, annotations: marked, spec: prepared },
+    { do: 'delete', handle: 'old' },
+  ],
+  [
+    'to go, deleted already, kept by others',
+    { metadata: { ...deleting, finalizers: ['theirs'] }, annotations: marked, spec: prepared },
+    { do: 'nothing' },
+  ],
+  [
+    'there first, never bound, deleted',
+    { metadata: deleting, spec: { ...prepared, ...unbound } },
+    { do: 'delete', handle: 'old' },
+  ],
+  ['of a group, without handle', { annotations: { [ANN_GROUP_SNAPSHOT_HANDLE]: 'g' } }, { do: 'nothing' }],
+  [
+    'of a group',
+    { annotations: { [ANN_GROUP_SNAPSHOT_HANDLE]: 'g' }, status: made },
+    { do: 'look', handle: 'snap' },
+  ],
+  [
+    'of a group, to go',
+    { metadata: deleting, annotations: { ...marked, [ANN_GROUP_SNAPSHOT_HANDLE]: 'g' }, status: ready },
+    { do: 'release' },
+  ],
+];
+
+for (const [name, change, wanted] of table) {
+  test(`a content ${name}`, () => {
+    const { why: _why, ...decision } = decideContent({
+      content: content(change),
+      driver: 'd',
+      classDriver: undefined,
+    }) as { why?: string; do: string };
+    assert.deepEqual(decision, wanted);
+  });
+}
+
+test('a content whose class is of another driver is left alone', () => {
+  assert.equal(decideContent({ content: content(), driver: 'd', classDriver: 'e' }).do, 'nothing');
+});
+
+const failures: [GrpcCode, EarlierCall, boolean][] = [
+  ['INTERNAL', 'none', true],
+  ['INTERNAL', 'the same', false],
+  ['NOT_FOUND', 'the same', true],
+  ['NOT_FOUND', 'something else', false],
+  ['DEADLINE_EXCEEDED', 'none', false],
+  ['RESOURCE_EXHAUSTED', 'none', false],
+  ['ABORTED', 'the same', false],
+];
+for (const [code, earlier, proves] of failures) {
+  test(`${code} after ${earlier} ${proves ? 'proves' : 'does not prove'} that there is no snapshot`, () => {
+    assert.equal(provesNoSnapshot(new CsiError({ code, message: '' }), earlier), proves);
+  });
+}
+
+test('an error that is not the driver’s proves nothing', () => {
+  assert.equal(provesNoSnapshot(new Error('cut off'), 'none'), false);
+});
+
+test('names hold as much of the UID as asked for', () => {
+  const uid = '12345678-9abc-4def-8123-456789abcdef';
+  assert.equal(snapshotNameFor(uid, { prefix: 'p', uuidLength: -1 }), `p-${uid}`);
+  assert.equal(snapshotNameFor(uid, { prefix: 'p', uuidLength: 10 }), 'p-123456789a');
+});
+
+test('recorded parameters win over the class, and only where they can be read', () => {
+  const spec = { volumeSnapshotClassName: 'k' };
+  const now = { driver: 'd', deletionPolicy: 'Delete', parameters: { a: 'now' } } as never;
+  const of = (text?: string) =>
+    parametersFor(
+      content({ spec, ...(text !== undefined && { annotations: { [ANN_SNAPSHOT_PARAMETERS]: text } }) }),
+      now,
+      { extraCreateMetadata: false },
+    );
+  assert.deepEqual(of('{"a":"then"}'), { a: 'then' });
+  for (const text of [undefined, 'not json', '[]', '{"a":1}']) assert.deepEqual(of(text), { a: 'now' });
+});
+
+test('what is in the status stays, and an error goes with success', () => {
+  const snapshot = { handle: 'snap', ready: true, createdNs: undefined, sizeBytes: 5n };
+  assert.deepEqual(statusPatch(content(), snapshot, 7), {
+    snapshotHandle: 'snap',
+    readyToUse: true,
+    creationTime: 7_000_000,
+    restoreSize: 5,
+  });
+  const status = { ...made, creationTime: 1, restoreSize: 4, error: { message: 'x' } };
+  assert.deepEqual(statusPatch(content({ status }), snapshot, 7), { readyToUse: true, error: null });
+  assert.equal(
+    statusPatch(content({ status: { ...ready, creationTime: 1, restoreSize: 4 } }), snapshot, 7),
+    undefined,
+  );
+});
