@@ -42,7 +42,8 @@ for (const code of uncertain) {
       name,
       (each) => each?.metadata.annotations?.[ANN_SNAPSHOT_BEING_CREATED] === 'yes' && !!each.status?.error,
     );
-    assert.equal(before?.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS], '{"color":"blue"}');
+    const recorded = JSON.parse(before?.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS] ?? '');
+    assert.deepEqual(recorded.parameters, { color: 'blue' });
     // The user gives up, and even the class goes: it is asked again until it is certain, and then deleted.
     await world.admin.delete(volumeSnapshots, SNAP);
     await world.admin.delete(volumeSnapshotClasses, { name: 'fast' });

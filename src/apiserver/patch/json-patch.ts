@@ -49,7 +49,6 @@ function applyOperation(document: Json, { op, path, from = '', value = null }: O
     case 'remove':
       return remove(document, path, own).document;
     case 'replace':
-      read(document, path, 'replace');
       return replace(document, path, copyJson(value), own);
     case 'move': {
       if (path.startsWith(`${from}/`))
@@ -133,11 +132,13 @@ function owned(value: Json, own: Own): Json {
   return copy;
 }
 
-/** `path` is there. */
+/** A member that is not there is added: Kubernetes' library takes it so, and the official snapshot controller counts on it. */
 function replace(before: Json, path: string, value: Json, own: Own): Json {
   if (path === '') return value;
   const { document, parent, key } = opened(before, path, { op: 'replace', own });
-  (parent as Record<string, Json>)[key] = value;
+  if (Array.isArray(parent)) parent[index(key, parent.length - 1, path)] = value;
+  else if (isObject(parent)) parent[key] = value;
+  else throw missing('replace', path);
   return document;
 }
 

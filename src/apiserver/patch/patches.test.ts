@@ -12,6 +12,7 @@ const jsonCases: [string, Json, unknown, Json][] = [
   ['inserts into a list', { l: [1, 3] }, [{ op: 'add', path: '/l/1', value: 2 }], { l: [1, 2, 3] }],
   ['appends', { l: [1] }, [{ op: 'add', path: '/l/-', value: 2 }], { l: [1, 2] }],
   ['removes', { a: 1, b: 2 }, [{ op: 'remove', path: '/a' }], { b: 2 }],
+  ['replaces what is not there', { o: {} }, [{ op: 'replace', path: '/o/x', value: 9 }], { o: { x: 9 } }],
   ['replaces in place', { l: [1, 2, 3] }, [{ op: 'replace', path: '/l/1', value: 9 }], { l: [1, 9, 3] }],
   ['moves', { a: { x: 1 }, b: {} }, [{ op: 'move', from: '/a/x', path: '/b/y' }], { a: {}, b: { y: 1 } }],
   ['copies', { a: [1] }, [{ op: 'copy', from: '/a', path: '/b' }], { a: [1], b: [1] }],

@@ -118,7 +118,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
   ): Promise<SnapshotFacts> {
     const claimKey = sourceClaimOf(snapshot);
     const isPlanned = content === undefined && !snapshot.metadata.deletionTimestamp && !isCut(snapshot);
-    const claim = isPlanned && claimKey !== undefined ? await claims.read(claimKey) : undefined;
+    const claim = isPlanned && claimKey !== undefined ? await claims.read(claimKey, signal) : undefined;
     const volume = claim && (await volumeOf(claim, signal));
     return {
       snapshot,

@@ -2,12 +2,14 @@
 // taken off once no snapshot of the claim is unready. Owns that finalizer and nothing else of the claim.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
+import { nameFromKey } from '../../api/object.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
+import { isNotFound } from '../../runtime/kube-error.ts';
 import { done, type Reconcile } from '../../runtime/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
@@ -24,6 +26,8 @@ export class SourceClaims {
   readonly #snapshots: Informer<VolumeSnapshot>;
   /** Removals under way. A snapshot that appears meanwhile waits, and puts the finalizer back. */
   readonly #removals = new Map<string, Promise<unknown>>();
+  /** Of whose removal no answer came: the cache may show a finalizer that is gone. */
+  readonly #doubtful = new Set<string>();
 
   constructor(
     kube: KubeClient,
@@ -44,9 +48,15 @@ export class SourceClaims {
   }
 
   /** The claim as last seen or written, once nobody here is changing it. */
-  async read(claimKey: string): Promise<PersistentVolumeClaim | undefined> {
+  async read(claimKey: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     await this.#removals.get(claimKey)?.catch(() => {});
-    return this.#claims.get(claimKey);
+    if (!this.#doubtful.has(claimKey)) return this.#claims.get(claimKey);
+    try {
+      return await this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
@@ -70,6 +80,10 @@ export class SourceClaims {
     try {
       const written = await removal;
       if (written !== undefined) this.#claims.wrote(written);
+      this.#doubtful.delete(key);
+    } catch (error) {
+      this.#doubtful.add(key);
+      throw error;
     } finally {
       this.#removals.delete(key);
     }

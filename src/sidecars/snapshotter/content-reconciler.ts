@@ -42,10 +42,15 @@ const goesNow = requeueAfter(0, 'it is certain now, and to be deleted');
 export function contentReconciler(options: ContentReconcilerOptions): Reconcile {
   const { kube, driver, clock, random, log, recorder, calls } = options;
   const contents = new ReadYourWrites(options.contents);
-  const writes = new ContentWrites(kube, contents);
+  const writes = new ContentWrites({ kube, random, contents });
   /** How often in a row a snapshot was found not ready. */
   const looks = new Map<string, number>();
-  options.contents.subscribe({ deleted: ({ metadata }) => looks.delete(metadata.name) });
+  options.contents.subscribe({
+    deleted: ({ metadata }) => {
+      looks.delete(metadata.name);
+      writes.gone(metadata.uid);
+    },
+  });
 
   const classOf = ({ spec }: VolumeSnapshotContent) =>
     spec.volumeSnapshotClassName === undefined

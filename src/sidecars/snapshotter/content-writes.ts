@@ -10,53 +10,88 @@ import {
 } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
+import type { Random } from '../../runtime/ports.ts';
 import { hasFinalizer, removeFinalizer } from '../common/finalizers.ts';
 import { DELETED_PATCH, type StatusPatch } from './content-status.ts';
+import { parametersRecord } from './snapshot-request.ts';
 
 export const hasHandle = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
 
 export class ContentWrites {
   readonly #kube: KubeClient;
   readonly #contents: ReadYourWrites<VolumeSnapshotContent>;
+  readonly #random: Random;
+  /** By content's UID: records of this process that surely stand. */
+  readonly #own = new Map<string, string>();
 
-  constructor(kube: KubeClient, contents: ReadYourWrites<VolumeSnapshotContent>) {
-    this.#kube = kube;
-    this.#contents = contents;
+  constructor(options: {
+    kube: KubeClient;
+    random: Random;
+    contents: ReadYourWrites<VolumeSnapshotContent>;
+  }) {
+    this.#kube = options.kube;
+    this.#random = options.random;
+    this.#contents = options.contents;
   }
 
-  /** That the driver is about to be asked, and for what; and that the content stays until the answer is known. */
+  /** The object is gone. */
+  gone(uid: string): void {
+    this.#own.delete(uid);
+  }
+
+  /**
+   * That the driver is about to be asked, and for what; and that the content stays until the answer is known. Each record
+   * differs from every other, and each process makes its own: one that a process before this one is still taking back, or
+   * that this one has tried to, may be gone by the time the driver is asked.
+   */
   async record(
     content: VolumeSnapshotContent,
     parameters: Record<string, string>,
     signal: AbortSignal,
   ): Promise<VolumeSnapshotContent> {
     const { annotations = {}, finalizers = [], deletionTimestamp, uid, resourceVersion } = content.metadata;
-    const wanted = {
-      // Where a handle is known nothing can be lost any more.
-      ...(!hasHandle(content) && { [ANN_SNAPSHOT_BEING_CREATED]: 'yes' }),
-      [ANN_SNAPSHOT_PARAMETERS]: JSON.stringify(parameters),
-    };
-    const lacksFinalizer =
-      deletionTimestamp === undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
-    const isRecorded = Object.entries(wanted).every(([key, value]) => annotations[key] === value);
-    if (isRecorded && !lacksFinalizer) return content;
+    const known = annotations[ANN_SNAPSHOT_PARAMETERS];
+    const isProtected = deletionTimestamp !== undefined || hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
+    // Where a handle is known nothing can be lost any more.
+    const isRecorded = hasHandle(content)
+      ? known !== undefined
+      : known !== undefined && known === this.#own.get(uid);
+    if (isRecorded && isProtected) return content;
+    const value = parametersRecord(parameters, this.#random.suffix(8));
     const protection = { resourceVersion, finalizers: [...finalizers, FINALIZER_SNAPSHOT_CONTENT] };
-    const metadata = { uid, annotations: wanted, ...(lacksFinalizer && protection) };
-    return this.#patch(content, { metadata }, signal);
+    const metadata = {
+      uid,
+      annotations: {
+        ...(!hasHandle(content) && { [ANN_SNAPSHOT_BEING_CREATED]: 'yes' }),
+        [ANN_SNAPSHOT_PARAMETERS]: value,
+      },
+      ...(!isProtected && protection),
+    };
+    const written = await this.#merge(content, { metadata }, signal);
+    this.#own.set(uid, value);
+    return written;
   }
 
-  /** `attempt`: no call is under way. `all`: nor will there be another. */
+  /** `attempt`: no call is under way. `all`: nor will there be another. Takes back this very record and no later one. */
   async forget(
     content: VolumeSnapshotContent,
     what: 'attempt' | 'all',
     signal: AbortSignal,
   ): Promise<VolumeSnapshotContent> {
-    const known = content.metadata.annotations ?? {};
-    const keys = [ANN_SNAPSHOT_BEING_CREATED, ...(what === 'all' ? [ANN_SNAPSHOT_PARAMETERS] : [])];
-    const gone = keys.filter((key) => key in known).map((key) => [key, null]);
+    const { uid, name, annotations = {} } = content.metadata;
+    const path = (key: string): string => `/metadata/annotations/${key.replaceAll('/', '~1')}`;
+    const both = [ANN_SNAPSHOT_BEING_CREATED, ANN_SNAPSHOT_PARAMETERS].filter((key) => key in annotations);
+    const gone = what === 'all' ? both : both.filter((key) => key === ANN_SNAPSHOT_BEING_CREATED);
     if (gone.length === 0) return content;
-    const metadata = { uid: content.metadata.uid, annotations: Object.fromEntries(gone) };
-    return this.#patch(content, { metadata }, signal);
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      ...both.map((key) => ({ op: 'test', path: path(key), value: annotations[key] })),
+      ...gone.map((key) => ({ op: 'remove', path: path(key) })),
+    ];
+    // From here on nobody knows whether it stands, until the answer is seen.
+    this.#own.delete(uid);
+    const how = { type: 'json', signal } as const;
+    return this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
   }
 
   async status(
@@ -65,7 +100,7 @@ export class ContentWrites {
     signal: AbortSignal,
   ): Promise<VolumeSnapshotContent> {
     if (status === undefined) return content;
-    return this.#patch(content, { metadata: { uid: content.metadata.uid }, status }, signal, 'status');
+    return this.#merge(content, { metadata: { uid: content.metadata.uid }, status }, signal, 'status');
   }
 
   /**
@@ -86,7 +121,7 @@ export class ContentWrites {
     if (isDeleted) await this.status(left, DELETED_PATCH, signal);
   }
 
-  async #patch(
+  async #merge(
     { metadata: { name } }: VolumeSnapshotContent,
     body: object,
     signal: AbortSignal,

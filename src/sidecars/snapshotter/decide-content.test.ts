@@ -13,7 +13,7 @@ import type { GrpcCode } from '../../csi/grpc-code.ts';
 import { statusPatch } from './content-status.ts';
 import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
 import { decideContent } from './decide-content.ts';
-import { parametersFor, snapshotNameFor } from './snapshot-request.ts';
+import { parametersFor, parametersRecord, snapshotNameFor } from './snapshot-request.ts';
 
 interface Change {
   metadata?: object;
@@ -53,6 +53,12 @@ const table: [string, Change, object][] = [
     'one that is ready and has its parameters',
     { status: ready, annotations: { [ANN_SNAPSHOT_PARAMETERS]: '{}' } },
     { do: 'tidy' },
+  ],
+  ['about to be deleted, never asked for', { annotations: marked }, { do: 'nothing' }],
+  [
+    'about to be let go of and to be kept',
+    { annotations: marked, spec: { deletionPolicy: 'Retain' } },
+    { do: 'create', volumeHandle: 'vol' },
   ],
   ['of another driver', { spec: { driver: 'other' } }, { do: 'nothing' }],
   ['bound to nothing', { spec: unbound }, { do: 'nothing' }],
@@ -168,8 +174,9 @@ test('recorded parameters win over the class, and only where they can be read', 
       now,
       { extraCreateMetadata: false },
     );
-  assert.deepEqual(of('{"a":"then"}'), { a: 'then' });
-  for (const text of [undefined, 'not json', '[]', '{"a":1}']) assert.deepEqual(of(text), { a: 'now' });
+  assert.deepEqual(of(parametersRecord({ a: 'then' }, 'x')), { a: 'then' });
+  for (const text of [undefined, 'not json', 'null', '[]', '{"parameters":{"a":1}}'])
+    assert.deepEqual(of(text), { a: 'now' });
 });
 
 test('what is in the status stays, and an error goes with success', () => {

@@ -86,6 +86,15 @@ function decideCreation(content: VolumeSnapshotContent, volumeHandle: string): C
   if (metadata.deletionTimestamp !== undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT)) {
     return nothing('it is being deleted, and nothing would keep it until the snapshot is deleted');
   }
+  const isUnwanted = metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
+  if (
+    isUnwanted &&
+    spec.deletionPolicy === 'Delete' &&
+    !isUncertain(content) &&
+    !content.status?.snapshotHandle
+  ) {
+    return nothing('it is about to be deleted, and was not asked for yet');
+  }
   return { do: 'create', volumeHandle };
 }
 

@@ -55,12 +55,17 @@ function driverParameters(parameters: Readonly<Record<string, string>>): Record<
   return forDriver;
 }
 
+/** As it stands on the content. `attempt` makes it differ from every other record. */
+export function parametersRecord(parameters: Record<string, string>, attempt: string): string {
+  return JSON.stringify({ parameters, attempt });
+}
+
 /** Undefined when nothing, or nothing readable, was recorded: the official snapshotter records none. */
 function recordedParameters({ metadata }: VolumeSnapshotContent): Record<string, string> | undefined {
   const text = metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS];
   if (text === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = (JSON.parse(text) as { parameters?: unknown } | null)?.parameters;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
     if (!Object.values(value).every((each) => typeof each === 'string')) return undefined;
     return value as Record<string, string>;
