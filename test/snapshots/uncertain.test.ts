@@ -13,8 +13,11 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../src/api/well-known.ts';
+import { lagging } from '../../src/control-plane/testing/lagging.ts';
 import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { GrpcCode } from '../../src/csi/grpc-code.ts';
+import type { KubeClient } from '../../src/runtime/kube.ts';
+import { KubeError } from '../../src/runtime/kube-error.ts';
 import { DRIVER, makeSecret, snapshotWorld, type World, within } from './world.ts';
 
 const SNAP = { name: 'snap', namespace: 'default' };
@@ -228,4 +231,44 @@ test('[SIDE-2] a snapshot replaced by another of the same name is not taken for 
   assert.notEqual(first.content.metadata.name, second.content.metadata.name);
   assert.equal(world.driver.snapshots.size, 1);
   await world.contents.waitFor(first.content.metadata.name, (each) => each === undefined, within());
+});
+
+test('[SIDE-2] a record whose removal may have arrived is made anew before the driver is asked again', async (t) => {
+  const world = await snapshotWorld(t);
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  const lag = lagging(volumeSnapshotContents);
+  let lost = 0;
+  const losing = (kube: KubeClient): KubeClient => ({
+    ...kube,
+    async patch(...args: Parameters<KubeClient['patch']>) {
+      const answer = await kube.patch(...args);
+      if (!Array.isArray(args[2]) || lost++ > 0) return answer as never;
+      throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+    },
+  });
+  const held = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<void>();
+  world.driver.script('CreateSnapshot', { until: held.promise, fail: 'INTERNAL' });
+  world.driver.script('CreateSnapshot', { until: again.promise, failAfter: 'DEADLINE_EXCEEDED' });
+  world.startController();
+  const snapshotter = await world.startSnapshotter({
+    through: ({ kube }) => ({ kube: lag.faults(losing(kube)) }),
+  });
+  await world.makeSnapshot('snap');
+  await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length === 1);
+  lag.hold();
+  held.resolve();
+  await world.driver.until(() => world.driver.callsOf('CreateSnapshot').length === 2);
+  assert.equal(lost, 1);
+  const { metadata } = await world.admin.get(volumeSnapshotContents, { name: theContent(world) });
+  assert.equal(metadata.annotations?.[ANN_SNAPSHOT_BEING_CREATED], 'yes');
+  again.resolve();
+  lag.release();
+  await snapshotter.stop();
+  assert.equal(world.driver.snapshots.size, 1);
+  await world.admin.delete(volumeSnapshots, SNAP);
+  await world.startSnapshotter();
+  await world.snapshotGone('snap');
+  assert.equal(world.driver.snapshots.size, 0);
 });
