@@ -2,12 +2,13 @@
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { ALL_FAULTS, type Fault } from '../src/simulation/faults.ts';
 import { seedResults } from '../src/simulation/seed-results.ts';
+import { settleIn } from '../src/simulation/settle-in.ts';
 import { makeStartImage } from '../src/simulation/start-image.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
 async function seeds(faults: readonly Fault[], count: number): Promise<Candidate> {
   const start = await makeStartImage();
-  Error.stackTraceLimit = 0;
+  settleIn();
   let from = 1;
   return {
     round: async () => {

@@ -8,6 +8,7 @@ import { DRIVER_SHAPES, type DriverShape } from '../simulation/plan.ts';
 import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts';
 import { reportOf } from '../simulation/report.ts';
 import { seedResults, seedResultsInThreads } from '../simulation/seed-results.ts';
+import { settleIn } from '../simulation/settle-in.ts';
 import { shrink } from '../simulation/shrink.ts';
 import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
@@ -44,8 +45,7 @@ export const command = defineCommand({
       : flags.random > 0
         ? randomRange(flags.random)
         : parseRange(flags.seeds);
-    // Errors are made by the thousand and their stacks read by nobody.
-    Error.stackTraceLimit = 0;
+    settleIn();
     const faults = parseFaults(flags.faults);
     const options: SimulateOptions & { faults: ReadonlySet<Fault> } = {
       start: await makeStartImage(),

@@ -89,9 +89,9 @@ function normalizeMetadata(metadata: Metadata, kind: Kind): void {
   leaveOut(fields, 'selfLink');
 }
 
+/** A for-in over maps of ever new shapes is optimized and given up by V8 again and again. */
 function allStrings(map: Record<string, unknown>): boolean {
-  for (const key in map) if (typeof map[key] !== 'string') return false;
-  return true;
+  return Object.values(map).every((value) => typeof value === 'string');
 }
 
 /** Deleting what is not there costs as much as if it were. */
