@@ -178,8 +178,15 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
+/** What most of them are. */
+const ONE_FIELD = /^([\w.]+)=([\w.:-]*)$/;
+
 /** `metadata.name=x,status.phase!=y`; a backslash escapes comma, equals sign and itself. Throws a SelectorError. */
 export function parseFieldSelector(text: string): FieldRequirement[] {
+  const [, onlyField, onlyValue] = ONE_FIELD.exec(text) ?? [];
+  if (onlyField !== undefined && onlyValue !== undefined) {
+    return [{ field: onlyField, equals: true, value: onlyValue }];
+  }
   return splitEscaped(text)
     .filter((term) => term !== '')
     .map((term) => {

@@ -4,8 +4,8 @@
 export abstract class ExpectedError extends Error {
   constructor(message: string, cause: unknown) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
+    if (stackTraceLimit !== 0) Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
-    Error.stackTraceLimit = stackTraceLimit;
+    if (stackTraceLimit !== 0) Error.stackTraceLimit = stackTraceLimit;
   }
 }

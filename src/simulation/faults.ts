@@ -78,14 +78,20 @@ type CallFault = keyof typeof RATES;
 /** Kinds of one port that a draw decides between. */
 class Dice<F extends CallFault> {
   readonly kinds: readonly F[];
+  /** Of all kinds together. */
+  readonly rate: number;
   /** However bad it gets, every kind keeps its share. */
   readonly mostIntense: number;
 
   constructor(kinds: readonly F[]) {
     this.kinds = kinds;
-    this.mostIntense = 1000 / kinds.reduce((sum, kind) => sum + RATES[kind], 0);
+    this.rate = kinds.reduce((sum, kind) => sum + RATES[kind], 0);
+    this.mostIntense = 1000 / this.rate;
   }
 }
+
+/** Says what strikes a call through one port, if anything does. `call` is given as its two halves. */
+export type Strikes<F extends CallFault> = (verb: string, plural?: string) => F | undefined;
 
 const KUBE_DICE = new Dice(KUBE_FAULTS);
 const WATCH_DICE = new Dice(WATCH_FAULTS);
@@ -124,17 +130,19 @@ export class Faults {
     this.#options = options;
   }
 
-  kube(process: string, call: string): KubeFault | undefined {
-    return this.#scripted(process, call) ?? this.#draw(KUBE_DICE, `kube/${process}`, process);
+  /** For all requests of one process. */
+  kube(process: string): Strikes<KubeFault> {
+    return this.#strikes(KUBE_DICE, process, `kube/${process}`, process);
   }
 
-  watch(process: string, plural: string): WatchFault | undefined {
-    const scripted = this.#scripted<WatchFault>(process, `watch ${plural}`);
-    return scripted ?? this.#draw(WATCH_DICE, `watch/${process}/${plural}`, `${process} ${plural}`);
+  /** For all watches of one process over one kind. */
+  watch(process: string, plural: string): Strikes<WatchFault> {
+    return this.#strikes(WATCH_DICE, process, `watch/${process}/${plural}`, `${process} ${plural}`);
   }
 
-  csi(process: string, method: string): CsiFault | undefined {
-    return this.#scripted(process, method) ?? this.#draw(CSI_DICE, `csi/${process}`, process);
+  /** For all calls of one process. */
+  csi(process: string): Strikes<CsiFault> {
+    return this.#strikes(CSI_DICE, process, `csi/${process}`, process);
   }
 
   /** Whether an event that was planned takes place. */
@@ -152,22 +160,37 @@ export class Faults {
     return stream;
   }
 
-  #scripted<F extends Strike['fault']>(process: string, call: string): F | undefined {
-    const { script, history } = this.#options;
-    if (!this.active || script.length === 0) return undefined;
+  #strikes<F extends CallFault>(
+    dice: Dice<F>,
+    process: string,
+    streamName: string,
+    where: string,
+  ): Strikes<F> {
+    const stream = this.stream(streamName);
+    const scripted = this.#options.script.filter((strike) => strike.process === process);
+    return (verb, plural) => {
+      if (!this.active) return undefined;
+      const planned = scripted.length > 0 && this.#scripted(scripted, plural ? `${verb} ${plural}` : verb);
+      return (planned as F) || this.#draw(dice, stream, where);
+    };
+  }
+
+  #scripted(script: readonly Strike[], call: string): CallFault | undefined {
+    const process = script[0]?.process;
     const key = `script ${process} ${call}`;
     const nth = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, nth);
-    const strike = script.find((each) => each.process === process && each.call === call && each.nth === nth);
+    const strike = script.find((each) => each.call === call && each.nth === nth);
     if (strike === undefined) return undefined;
-    history.add({ kind: 'fault', fault: strike.fault, where: `${strike.fault} ${process} ${call} #${nth}` });
-    return strike.fault as F;
+    const where = `${strike.fault} ${process} ${call} #${nth}`;
+    this.#options.history.add({ kind: 'fault', fault: strike.fault, where });
+    return strike.fault;
   }
 
-  #draw<F extends CallFault>(dice: Dice<F>, streamName: string, where: string): F | undefined {
-    if (!this.active) return undefined;
+  #draw<F extends CallFault>(dice: Dice<F>, stream: Random, where: string): F | undefined {
     const { enabled, intensity, skipped, history } = this.#options;
-    let left = (this.stream(streamName).next() * 1000) / Math.min(intensity, dice.mostIntense);
+    let left = (stream.next() * 1000) / Math.min(intensity, dice.mostIntense);
+    if (left >= dice.rate) return undefined;
     for (const kind of dice.kinds) {
       left -= RATES[kind];
       if (left >= 0) continue;

@@ -6,7 +6,7 @@ import type { Discovery, KubeClient, KubeList } from '../runtime/kube.ts';
 import { KubeError } from '../runtime/kube-error.ts';
 import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
-import type { Faults } from './faults.ts';
+import type { Faults, KubeFault } from './faults.ts';
 import { FaultyWatch } from './faulty-watch.ts';
 import type { History } from './history.ts';
 import { never, type SimProcess } from './sim-process.ts';
@@ -30,10 +30,7 @@ const ALLOWED_AT_THE_END = new Set(['leases', 'events']);
 export function faultyKube(link: KubeLink): KubeClient & Discovery {
   const { inner, process, clock, random, faults, history } = link;
   const detail = faults.stream(`kube-detail/${process.name}`);
-
-  function unreachable(what: string): KubeError {
-    return new KubeError({ reason: 'Unreachable', code: 0, message: `${what}: the connection was lost` });
-  }
+  const strikes = faults.kube(process.name);
 
   async function carry<T>(
     verb: string,
@@ -44,89 +41,91 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
   ): Promise<T> {
     if (!process.alive) return never();
     signal?.throwIfAborted();
+    const { plural } = resource;
     const writes = verb !== 'get' && verb !== 'list';
-    const key = name ? keyOf({ metadata: name }) : '';
-    const what = `${verb} ${resource.plural} ${key}`;
-    if (process.stopping && writes && !ALLOWED_AT_THE_END.has(resource.plural)) {
+    if (process.stopping && writes && !ALLOWED_AT_THE_END.has(plural)) {
+      const what = textOf(verb, plural, name);
       history.violate('acts-after-stop', `${process.name} was told to stop and began: ${what}`);
     }
-    const note = (outcome: string): void => {
-      if (writes && resource.plural !== 'leases' && resource.plural !== 'events') {
-        history.add({ kind: 'write', actor: process.name, verb, plural: resource.plural, key, outcome });
-      }
-    };
-    const fault = faults.kube(process.name, `${verb} ${resource.plural}`);
-    if (resource.plural === 'leases' && link.isStalled()) {
+    const fault = strikes(verb, plural);
+    if (plural === 'leases' && link.isStalled()) {
       await clock.sleep(4000, signal);
-      throw unreachable(what);
+      throw unreachable(textOf(verb, plural, name));
     }
     const delayMs = fault === 'kube-slow' ? 1000 + random.int(9000) : 1 + random.int(12);
     const isSent = random.next() < 0.5;
-    await onTheWay(delayMs, signal, async () => {
+    const isNoted = writes && plural !== 'leases' && plural !== 'events';
+    await onTheWay(delayMs, signal, () => {
       // Given up by its sender when it was on the way already.
       if (!isSent || !writes) return;
-      note('given up, took effect');
-      await effect().catch(() => {});
+      if (isNoted) note(verb, plural, name, 'given up, took effect');
+      effect().catch(() => {});
     });
-    if (fault === 'kube-crash-before') {
-      link.crash();
-      return never();
-    }
-    if (fault === 'kube-lost-before') {
-      note('lost before');
-      throw unreachable(what);
-    }
-    if (fault === 'kube-429') {
-      const details = { retryAfterSeconds: 1 };
-      throw new KubeError({
-        reason: 'TooManyRequests',
-        code: 429,
-        message: `${what}: too many requests`,
-        details,
-      });
-    }
-    if (fault === 'kube-conflict' && (verb === 'update' || verb === 'patch')) {
-      note('conflict');
-      throw new KubeError({
-        reason: 'Conflict',
-        code: 409,
-        message: `Operation cannot be fulfilled on ${what}: the object has been modified`,
-      });
-    }
+    if (fault !== undefined) failBefore(fault, verb, plural, name, isNoted);
+    if (fault === 'kube-crash-before') return never();
     let result: T;
     try {
       result = await effect();
     } catch (error) {
-      note(error instanceof KubeError ? error.reason : String(error));
+      if (isNoted) note(verb, plural, name, error instanceof KubeError ? error.reason : String(error));
       if (!process.alive) return never();
       throw error;
     }
     if (fault === 'kube-crash-after') {
-      note('done, then crashed');
+      if (isNoted) note(verb, plural, name, 'done, then crashed');
       link.crash();
       return never();
     }
     if (fault === 'kube-lost-after') {
-      note('done, answer lost');
-      throw unreachable(what);
+      if (isNoted) note(verb, plural, name, 'done, answer lost');
+      throw unreachable(textOf(verb, plural, name));
     }
-    note('done');
+    if (isNoted) note(verb, plural, name, 'done');
     return process.alive ? result : never();
   }
 
+  function note(verb: string, plural: string, name: ObjectName | undefined, outcome: string): void {
+    const key = name ? keyOf({ metadata: name }) : '';
+    history.add({ kind: 'write', actor: process.name, verb, plural, key, outcome });
+  }
+
+  /** Throws what the process hears instead of an answer, where the request never arrived. */
+  function failBefore(
+    fault: KubeFault,
+    verb: string,
+    plural: string,
+    name: ObjectName | undefined,
+    isNoted: boolean,
+  ): void {
+    const what = textOf(verb, plural, name);
+    if (fault === 'kube-crash-before') link.crash();
+    else if (fault === 'kube-lost-before') {
+      if (isNoted) note(verb, plural, name, 'lost before');
+      throw unreachable(what);
+    } else if (fault === 'kube-429') {
+      const message = `${what}: too many requests`;
+      throw new KubeError({
+        reason: 'TooManyRequests',
+        code: 429,
+        message,
+        details: { retryAfterSeconds: 1 },
+      });
+    } else if (fault === 'kube-conflict' && (verb === 'update' || verb === 'patch')) {
+      if (isNoted) note(verb, plural, name, 'conflict');
+      const message = `Operation cannot be fulfilled on ${what}: the object has been modified`;
+      throw new KubeError({ reason: 'Conflict', code: 409, message });
+    }
+  }
+
   /** Rejects at once when `signal` aborts; `abandoned` then says what becomes of the request. */
-  function onTheWay(
-    delayMs: number,
-    signal: AbortSignal | undefined,
-    abandoned: () => Promise<void>,
-  ): Promise<void> {
+  function onTheWay(delayMs: number, signal: AbortSignal | undefined, abandoned: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const stopListening =
         signal &&
         onAbort(signal, () => {
           timer.cancel();
           if (!process.alive) return;
-          clock.setTimeout(() => void abandoned(), delayMs);
+          clock.setTimeout(abandoned, delayMs);
           reject(signal.reason);
         });
       const timer = clock.setTimeout(() => {
@@ -180,4 +179,12 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
     },
     servedResources: () => inner.servedResources(),
   };
+}
+
+function textOf(verb: string, plural: string, name: ObjectName | undefined): string {
+  return `${verb} ${plural} ${name ? keyOf({ metadata: name }) : ''}`;
+}
+
+function unreachable(what: string): KubeError {
+  return new KubeError({ reason: 'Unreachable', code: 0, message: `${what}: the connection was lost` });
 }

@@ -45,6 +45,7 @@ const READS = /^(Get|List|Probe|Validate|NodeGet|ControllerGet)/;
 
 export function faultyLink(link: CsiLink): CsiTransport {
   const { process, clock, random, faults, history } = link;
+  const strikes = faults.csi(process.name);
 
   function failure(facts: CallFacts, code: GrpcCode, message: string): CsiError {
     return new CsiError({ code, message, method: facts.method, address: link.driver.name });
@@ -72,7 +73,7 @@ export function faultyLink(link: CsiLink): CsiTransport {
       if (!reads) history.add({ ...entry, id, actor, call: facts } as never);
     };
     note({ kind: 'call' });
-    const fault = reads && method.name !== 'ListVolumes' ? undefined : faults.csi(process.name, method.name);
+    const fault = reads && method.name !== 'ListVolumes' ? undefined : strikes(method.name);
 
     const paceMs = (): number => {
       if (fault === 'csi-past-deadline') return options.timeoutMs + 500 + random.int(20_000);

@@ -64,7 +64,7 @@ export class FaultyWatch<T extends KubeObject> implements AsyncIterableIterator<
     const { plural } = this.#resource;
     const { signal } = this.#options;
     signal?.throwIfAborted();
-    const fault = faults.watch(process.name, plural);
+    const fault = faults.watch(process.name, plural)('watch', plural);
     if (fault === 'watch-expired') {
       const message = `watch ${plural}: too old resource version`;
       throw new KubeError({ reason: 'Expired', code: 410, message });

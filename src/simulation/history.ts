@@ -102,10 +102,12 @@ export class History {
     this.#observers.push(observer);
   }
 
+  /** What is given is kept, not copied. */
   add(news: News): void {
-    const entry = { atMs: this.#nowMs(), ...news } as Entry;
-    this.entries.push(entry);
-    for (const observer of this.#observers) observer(entry);
+    const entry = news as News & { atMs: number };
+    entry.atMs = this.#nowMs();
+    this.entries.push(entry as Entry);
+    for (const observer of this.#observers) observer(entry as Entry);
   }
 
   violate(rule: string, text: string): void {

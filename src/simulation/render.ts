@@ -17,7 +17,8 @@ export function lineOf(entry: Entry): string {
 }
 
 export function exactLineOf(entry: Entry): string {
-  return JSON.stringify(entry);
+  const { atMs, ...rest } = entry;
+  return JSON.stringify({ atMs, ...rest });
 }
 
 /** One number for a whole history: equal when every byte of it is. */

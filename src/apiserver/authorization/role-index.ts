@@ -14,6 +14,18 @@ export interface RoleRef {
 
 const NO_RULES = new CompiledRules([]);
 
+/** By the rules of the stored role: servers that start from one image have the very same ones. */
+const compiled = new WeakMap<readonly PolicyRule[], CompiledRules>();
+
+function compile(rules: readonly PolicyRule[]): CompiledRules {
+  let known = compiled.get(rules);
+  if (known === undefined) {
+    known = new CompiledRules(rules);
+    compiled.set(rules, known);
+  }
+  return known;
+}
+
 function selectorsOf(role: ClusterRole): ParsedSelector[] {
   const parsed: ParsedSelector[] = [];
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
@@ -71,17 +83,17 @@ export function createRoleIndex(reader: Reader): RoleIndex {
     const role = reader.get(clusterRoles, { name });
     if (!role) return NO_RULES;
     if (role.aggregationRule) aggregated.add(name);
-    const compiled = new CompiledRules(effectiveRules(role, reader.list(clusterRoles)));
-    compiledCluster.set(name, compiled);
-    return compiled;
+    const rules = compile(effectiveRules(role, reader.list(clusterRoles)));
+    compiledCluster.set(name, rules);
+    return rules;
   }
 
   function compileLocal(namespace: string, name: string): CompiledRules {
     const role = reader.get(roles, { namespace, name });
     if (!role) return NO_RULES;
-    const compiled = new CompiledRules(role.rules ?? []);
-    compiledLocal.set(`${namespace}/${name}`, compiled);
-    return compiled;
+    const rules = compile(role.rules ?? []);
+    compiledLocal.set(`${namespace}/${name}`, rules);
+    return rules;
   }
 
   return {

@@ -182,16 +182,12 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
   throw undecodable(value, GO_TYPES[expected], path, walk);
 }
 
-/** The same few times are on all objects of the moment. */
-const goodTimes = new Set<string>();
-const MAX_GOOD_TIMES = 100;
+/** As components write them; the last days of a month need a calendar. */
+const USUAL_TIME =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 
 function isTime(text: string): boolean {
-  if (goodTimes.has(text)) return true;
-  if (Number.isNaN(Date.parse(text))) return false;
-  if (goodTimes.size >= MAX_GOOD_TIMES) goodTimes.clear();
-  goodTimes.add(text);
-  return true;
+  return USUAL_TIME.test(text) || !Number.isNaN(Date.parse(text));
 }
 
 const GO_TYPES = {

@@ -6,41 +6,37 @@ import type { Informer, InformerOptions, Informers } from '../informer.ts';
 import { type InformerPorts, SharedInformer } from './shared-informer.ts';
 
 interface Entry {
-  readonly trim: unknown;
-  // One map holds informers of every kind; `of` gives the type back, from the descriptor it was made for.
+  readonly options: InformerOptions<never>;
+  // One list holds informers of every kind; `of` gives the type back, from the descriptor it was made for.
   readonly informer: SharedInformer<never>;
 }
 
 export function createInformers(ports: InformerPorts): Informers {
-  const entries = new Map<string, Entry[]>();
+  const entries: Entry[] = [];
   let running: AbortSignal | undefined;
 
   function all(): SharedInformer<never>[] {
-    return [...entries.values()].flat().map((entry) => entry.informer);
+    return entries.map((entry) => entry.informer);
   }
 
   function of<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
-    const identity = identityOf(resource, options);
-    const same = entries.get(identity) ?? [];
-    const known = same.find((entry) => entry.trim === options.trim) ?? fuller(resource, options);
+    const alike = entries.filter(
+      (entry) => isSameKind(entry.informer.resource, resource) && isSameSelection(entry.options, options),
+    );
+    const known =
+      alike.find(
+        (entry) => entry.options.trim === options.trim && isOptional(entry.options) === isOptional(options),
+      ) ??
+      // Who would do with less, or without, is well served by a cache of whole objects that is there anyway.
+      alike.find((entry) => entry.options.trim === undefined && !isOptional(entry.options));
     if (known !== undefined) return known.informer as unknown as Informer<T>;
     const informer = new SharedInformer(resource, options, ports);
-    entries.set(identity, [
-      ...same,
-      { trim: options.trim, informer: informer as unknown as SharedInformer<never> },
-    ]);
+    entries.push({
+      options: options as unknown as InformerOptions<never>,
+      informer: informer as unknown as SharedInformer<never>,
+    });
     if (running !== undefined) void informer.run(running);
     return informer;
-  }
-
-  /** Who would do with less, or without, is well served by a cache of whole objects that is there anyway. */
-  function fuller<T extends KubeObject>(
-    resource: Resource<T>,
-    options: InformerOptions<T>,
-  ): Entry | undefined {
-    const { trim: _trim, optional: _optional, ...rest } = options;
-    const whole = entries.get(identityOf(resource, rest))?.find((entry) => entry.trim === undefined);
-    return whole ?? undefined;
   }
 
   return {
@@ -56,9 +52,19 @@ export function createInformers(ports: InformerPorts): Informers {
   };
 }
 
-/** Functions have no text that identifies them: `trim` is compared on its own, by identity. */
-function identityOf<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T>): string {
-  const { group, version, plural } = resource;
-  const { namespace = '', labelSelector = '', fieldSelector = '', resyncMs = 0, optional = false } = options;
-  return `${group}\n${version}\n${plural}\n${namespace}\n${labelSelector}\n${fieldSelector}\n${resyncMs}\n${optional}`;
+function isSameKind(a: Resource, b: Resource): boolean {
+  return a === b || (a.plural === b.plural && a.group === b.group && a.version === b.version);
+}
+
+function isSameSelection<T extends KubeObject>(a: InformerOptions<never>, b: InformerOptions<T>): boolean {
+  return (
+    (a.namespace ?? '') === (b.namespace ?? '') &&
+    (a.labelSelector ?? '') === (b.labelSelector ?? '') &&
+    (a.fieldSelector ?? '') === (b.fieldSelector ?? '') &&
+    (a.resyncMs ?? 0) === (b.resyncMs ?? 0)
+  );
+}
+
+function isOptional<T extends KubeObject>({ optional = false }: InformerOptions<T>): boolean {
+  return optional;
 }

@@ -1,31 +1,32 @@
 // At most one call under way for one volume from one component. A component that died takes its calls with it, as far as
 // this rule goes: its next life may repeat them.
 
+import type { CallFacts } from '../history.ts';
 import type { Checker, Rules } from './index.ts';
 
 export function callChecker({ violate }: Rules): Checker {
   /** Actor and volume to the calls under way. */
   const underWay = new Map<string, Map<number, string>>();
 
-  return (entry) => {
-    if (entry.kind === 'process') {
-      for (const key of underWay.keys()) if (key.startsWith(`${entry.process} `)) underWay.delete(key);
-      return;
-    }
-    if (entry.kind !== 'call' && entry.kind !== 'returned') return;
-    const key = `${entry.actor} ${entry.call.driver} ${entry.call.volume}`;
-    const calls = underWay.get(key) ?? new Map<number, string>();
-    if (entry.kind === 'returned') {
-      calls.delete(entry.id);
-      return;
-    }
-    const [other] = calls.values();
-    if (other !== undefined) {
-      violate(
-        'one-in-flight',
-        `${entry.actor}: ${entry.call.method} ${entry.call.volume} while ${other} is under way`,
-      );
-    }
-    underWay.set(key, calls.set(entry.id, entry.call.method));
+  return {
+    process({ process }) {
+      for (const key of underWay.keys()) if (key.startsWith(`${process} `)) underWay.delete(key);
+    },
+    call({ id, actor, call }) {
+      const key = keyFor(actor, call);
+      const calls = underWay.get(key) ?? new Map<number, string>();
+      const [other] = calls.values();
+      if (other !== undefined) {
+        violate('one-in-flight', `${actor}: ${call.method} ${call.volume} while ${other} is under way`);
+      }
+      underWay.set(key, calls.set(id, call.method));
+    },
+    returned({ id, actor, call }) {
+      underWay.get(keyFor(actor, call))?.delete(id);
+    },
   };
+}
+
+function keyFor(actor: string, { driver, volume }: CallFacts): string {
+  return `${actor} ${driver} ${volume}`;
 }

@@ -78,31 +78,28 @@ export function finalizerChecker({ violate }: Rules): Checker {
     }
   }
 
-  return (entry) => {
-    if (entry.kind === 'storage') {
-      const slot = `${entry.volume} ${entry.node}`;
-      if (entry.change === 'created') stored.add(entry.volume);
-      else if (entry.change === 'deleted') stored.delete(entry.volume);
-      else if (entry.change === 'attached') attached.add(slot);
-      else if (entry.change === 'detached') attached.delete(slot);
-      return;
-    }
-    if (entry.kind !== 'api') return;
-    const { plural, key, before, after } = entry;
-    const known = kept[plural];
-    if (known === undefined) return;
-    if (before) {
-      for (const finalizer of before.metadata.finalizers ?? []) {
-        if (!after?.metadata.finalizers?.includes(finalizer))
-          lost(plural, key, before, finalizer, entry.atMs);
+  return {
+    storage({ change, volume, node }) {
+      const slot = `${volume} ${node}`;
+      if (change === 'created') stored.add(volume);
+      else if (change === 'deleted') stored.delete(volume);
+      else if (change === 'attached') attached.add(slot);
+      else if (change === 'detached') attached.delete(slot);
+    },
+    api({ atMs, plural, key, before, after }) {
+      const known = kept[plural];
+      if (known === undefined) return;
+      for (const finalizer of before?.metadata.finalizers ?? []) {
+        if (before && !after?.metadata.finalizers?.includes(finalizer))
+          lost(plural, key, before, finalizer, atMs);
       }
-    }
-    if (after) {
-      const { uid, deletionTimestamp } = after.metadata;
-      if (deletionTimestamp && !deletedAtMs.has(uid)) deletedAtMs.set(uid, entry.atMs);
-      if (plural === 'pods' && (after as Pod).spec.nodeName && !placedAtMs.has(uid))
-        placedAtMs.set(uid, entry.atMs);
-      known.set(key, after);
-    } else known.delete(key);
+      if (after) {
+        const { uid, deletionTimestamp } = after.metadata;
+        if (deletionTimestamp && !deletedAtMs.has(uid)) deletedAtMs.set(uid, atMs);
+        if (plural === 'pods' && (after as Pod).spec.nodeName && !placedAtMs.has(uid))
+          placedAtMs.set(uid, atMs);
+        known.set(key, after);
+      } else known.delete(key);
+    },
   };
 }

@@ -20,15 +20,12 @@ export function hotLoopChecker({ violate }: Rules): Checker {
     if (window.count > most) violate('hot-loop', `${key}: ${window.count} times within a minute`);
   }
 
-  return (entry) => {
-    if (entry.kind === 'call') {
-      count(
-        entry.atMs,
-        `${entry.actor} calls ${entry.call.method} ${entry.call.volume} ${entry.call.path}`,
-        MOST_CALLS,
-      );
-    } else if (entry.kind === 'write') {
-      count(entry.atMs, `${entry.actor} asks to ${entry.verb} ${entry.plural} ${entry.key}`, MOST_WRITES);
-    }
+  return {
+    call({ atMs, actor, call: { method, volume, path } }) {
+      count(atMs, `${actor} calls ${method} ${volume} ${path}`, MOST_CALLS);
+    },
+    write({ atMs, actor, verb, plural, key }) {
+      count(atMs, `${actor} asks to ${verb} ${plural} ${key}`, MOST_WRITES);
+    },
   };
 }

@@ -17,8 +17,10 @@ export interface Rules {
   violate(rule: string, text: string): void;
 }
 
-/** Takes in one entry after the other and says what was violated. */
-export type Checker = (entry: Entry) => void;
+/** Takes in one entry after the other, of the kinds that it names, and says what was violated. */
+export type Checker = {
+  readonly [K in Entry['kind']]?: (entry: Extract<Entry, { kind: K }>) => void;
+};
 
 /** Every rule by the name that a violation carries. */
 export const RULES = {
@@ -45,6 +47,8 @@ export const RULES = {
 
 export type Rule = keyof typeof RULES;
 
+const NONE: readonly ((entry: Entry) => void)[] = [];
+
 export function createCheckers({ plan, history }: { plan: Plan; history: History }): void {
   const rules: Rules = { plan, violate: (rule, text) => history.violate(rule, text) };
   const checkers: Checker[] = [
@@ -57,8 +61,14 @@ export function createCheckers({ plan, history }: { plan: Plan; history: History
     secretChecker(rules),
     hotLoopChecker(rules),
   ];
+  const byKind = new Map<string, ((entry: Entry) => void)[]>();
+  for (const checker of checkers) {
+    for (const [kind, check] of Object.entries(checker)) {
+      byKind.set(kind, [...(byKind.get(kind) ?? []), check as (entry: Entry) => void]);
+    }
+  }
   history.observe((entry) => {
     if (history.violations.length > 0) return;
-    for (const check of checkers) check(entry);
+    for (const check of byKind.get(entry.kind) ?? NONE) check(entry);
   });
 }

@@ -17,27 +17,27 @@ const KIND_OF: Readonly<Record<string, (typeof SECRET_KINDS)[number]>> = {
 
 export function secretChecker({ plan, violate }: Rules): Checker {
   const withSecrets = plan.classes.filter(({ secrets }) => secrets);
-  if (withSecrets.length === 0) return () => {};
+  if (withSecrets.length === 0) return {};
   const expected = new Set(
     withSecrets.flatMap(({ name, driver }) =>
       SECRET_KINDS.map((kind) => `${driver} ${kind} ${MARK}${name}-${kind}`),
     ),
   );
 
-  return (entry) => {
-    if (entry.kind === 'delivered') {
-      const { method, driver, secrets, rest, volume } = entry.call;
+  return {
+    delivered({ call: { method, driver, secrets, rest, volume } }) {
       for (const secret of secrets) {
         if (!expected.has(`${driver} ${KIND_OF[method]} ${secret}`)) {
           violate('secret', `${method} ${volume} of ${driver} came with ${secret}`);
         }
       }
       if (rest.includes(MARK)) violate('secret', `${method} ${volume} shows a secret outside of its secrets`);
-    } else if (entry.kind === 'api' && entry.plural !== 'secrets' && entry.after) {
-      if (shows(entry.after, entry.before)) {
-        violate('secret', `${entry.plural} ${entry.key} shows a secret`);
+    },
+    api({ plural, key, before, after }) {
+      if (plural !== 'secrets' && after && shows(after, before)) {
+        violate('secret', `${plural} ${key} shows a secret`);
       }
-    }
+    },
   };
 }
 

@@ -145,24 +145,22 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   }
 
   let gone = { key: '', uid: '' };
-  return (entry) => {
-    if (entry.kind === 'write') {
-      const { actor, verb, plural, key, outcome } = entry;
+  return {
+    write({ actor, verb, plural, key, outcome }) {
       if (!actor.startsWith('node-') || verb !== 'delete' || plural !== 'pods' || key !== gone.key) return;
       // Somebody else was first.
       if (!outcome.startsWith('done')) return;
       if (abandoned.has(gone.uid))
         violate('pod-early', `${actor} let pod ${key} go while its volume is published`);
-      return;
-    }
-    if (entry.kind === 'api' && entry.plural === 'pods' && entry.before && !entry.after) {
-      gone = { key: entry.key, uid: entry.before.metadata.uid };
-      podGone(gone.uid);
-    }
-    if (entry.kind === 'storage') changed(entry);
-    else if (entry.kind === 'delivered') arrived(entry.call, entry.actor, entry.atMs);
-    else if (entry.kind === 'api') {
-      const { plural, key, after } = entry;
+    },
+    storage: changed,
+    delivered: ({ call, actor, atMs }) => arrived(call, actor, atMs),
+    api(entry) {
+      const { plural, key, before, after } = entry;
+      if (plural === 'pods' && before && !after) {
+        gone = { key, uid: before.metadata.uid };
+        podGone(gone.uid);
+      }
       silence.take(entry);
       const kept =
         plural === 'persistentvolumes' ? volumes : plural === 'persistentvolumeclaims' ? claims : undefined;
@@ -173,7 +171,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
         if (after) nodes.add(key);
         else nodes.delete(key);
       }
-    }
+    },
   };
 }
 
