@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { digestOf } from '../../src/simulation/render.ts';
+import { digestOf, exactLineOf } from '../../src/simulation/render.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { makeStartImage } from '../../src/simulation/start-image.ts';
 
@@ -17,7 +17,7 @@ test('the same seed twice gives the same history, in one process and in another'
     assert.equal(second, first, `seed ${seed} in one process`);
   }
   const seed = 20;
-  const here = (await simulate(seed, { start })).entries.map((entry) => JSON.stringify(entry)).join('\n');
+  const here = (await simulate(seed, { start })).entries.map(exactLineOf).join('\n');
   const { stdout } = await run(
     process.execPath,
     [berth, 'sim', '--seed', String(seed), '--trace', '--json'],
