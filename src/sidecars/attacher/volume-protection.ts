@@ -5,10 +5,10 @@ import { type PersistentVolume, persistentVolumes, type VolumeAttachment } from 
 import { attacherFinalizer } from '../../api/well-known.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { Informer } from '../../runtime/informer.ts';
+import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import { done, type Reconcile } from '../../runtime/loop.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../common/finalizers.ts';
 
 export const BY_VOLUME = 'volume';
 

@@ -9,9 +9,9 @@ import {
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube.ts';
 import type { Random } from '../../runtime/ports.ts';
-import { hasFinalizer, removeFinalizer } from '../common/finalizers.ts';
 import { DELETED_PATCH, type StatusPatch } from './content-status.ts';
 import { parametersRecord } from './snapshot-request.ts';
 

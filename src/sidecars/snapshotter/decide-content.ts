@@ -8,7 +8,7 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
-import { hasFinalizer } from '../common/finalizers.ts';
+import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }

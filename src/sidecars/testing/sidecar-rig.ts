@@ -37,6 +37,8 @@ export interface SidecarRig {
   ): { ended: Promise<void>; stop(): Promise<void>; log: MemoryLog };
   /** `berth COMMAND …` in a process of its own, connected to the socket and the server. */
   spawn(command: string, argv?: string[]): SidecarProcess;
+  /** The same of a command that speaks to no driver. */
+  spawnPlain(command: string, argv?: string[]): SidecarProcess;
 }
 
 export interface SidecarProcess {
@@ -64,6 +66,18 @@ export async function sidecarRig(t: Pick<TestContext, 'after'>): Promise<Sidecar
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   });
+  const start = (argv: string[]): SidecarProcess => {
+    const child = spawn(process.execPath, [berth, ...argv], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, KUBECONFIG: kubeconfig },
+    });
+    const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+    cleanUps.push(async () => {
+      child.kill('SIGKILL');
+      await exit;
+    });
+    return { child, exit, ...outputOf(child) };
+  };
   return {
     directory,
     socket,
@@ -105,18 +119,8 @@ export async function sidecarRig(t: Pick<TestContext, 'after'>): Promise<Sidecar
       cleanUps.push(end);
       return { ended, stop: end, log };
     },
-    spawn(command, argv = []) {
-      const child = spawn(process.execPath, [berth, command, `--csi-address=${socket}`, ...argv], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, KUBECONFIG: kubeconfig },
-      });
-      const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
-      cleanUps.push(async () => {
-        child.kill('SIGKILL');
-        await exit;
-      });
-      return { child, exit, ...outputOf(child) };
-    },
+    spawn: (command, argv = []) => start([command, `--csi-address=${socket}`, ...argv]),
+    spawnPlain: (command, argv = []) => start([command, ...argv]),
   };
 }
 

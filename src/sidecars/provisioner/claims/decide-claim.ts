@@ -8,7 +8,7 @@
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { hasFinalizer } from '../../common/finalizers.ts';
+import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 
 export interface ClaimSnapshot {
   claim: PersistentVolumeClaim;

@@ -9,7 +9,7 @@ import type {
 import { quantityToBytes } from '../../../api/quantity.ts';
 import { isBlock } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
-import { hasFinalizer } from '../../common/finalizers.ts';
+import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 
 const ANN_ALLOW_MODE_CHANGE = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';

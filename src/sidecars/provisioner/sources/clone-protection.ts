@@ -5,10 +5,10 @@ import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
 import type { Informers } from '../../../runtime/informer.ts';
+import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../../runtime/kube.ts';
 import { done, type Loop } from '../../../runtime/loop.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
-import { hasFinalizer, removeFinalizer } from '../../common/finalizers.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';

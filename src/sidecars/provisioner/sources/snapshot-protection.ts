@@ -4,10 +4,10 @@
 import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../../runtime/kube.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube-error.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
-import { hasFinalizer, removeFinalizer } from '../../common/finalizers.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 export interface SnapshotProtectionOptions {

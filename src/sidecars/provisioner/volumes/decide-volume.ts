@@ -3,7 +3,7 @@
 
 import type { PersistentVolume } from '../../../api/kinds.ts';
 import { ANN_PROVISIONED_BY, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
-import { hasFinalizer } from '../../common/finalizers.ts';
+import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 
 export type VolumeStep =
   | { do: 'nothing' }
