@@ -12,6 +12,7 @@ import {
   storageClassOf,
 } from '../../api/volumes.ts';
 import {
+  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
   FINALIZER_CLONE_PROTECTION,
   FINALIZER_PROVISIONING,
   FINALIZER_PVC_PROTECTION,
@@ -213,6 +214,8 @@ function explainGoing(facts: Facts, claim: PersistentVolumeClaim, subject: strin
         : `${podNames(users)} still ${users.length === 1 ? 'uses' : 'use'} it`,
     [FINALIZER_PROVISIONING]: () => 'the provisioner finds out whether its volume was made, to delete it',
     [FINALIZER_CLONE_PROTECTION]: () => 'it is being cloned',
+    [FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE]: () =>
+      'a snapshot of it is not ready yet (kubectl get volumesnapshots says which)',
   };
   const why = finalizers.map(
     (finalizer) =>

@@ -225,6 +225,21 @@ const cases: Case[] = [
     todo: /delete pod ns\/web/,
   },
   {
+    what: 'going, a snapshot is being made',
+    subject: 'claim',
+    asked: claim(
+      {},
+      { phase: 'Bound' },
+      {
+        deletionTimestamp: EARLIER,
+        finalizers: ['snapshot.storage.kubernetes.io/pvc-as-source-protection'],
+      },
+    ),
+    facts: facts(),
+    state: 'waits',
+    says: /a snapshot of it is not ready yet/,
+  },
+  {
     what: 'going, unknown finalizer',
     subject: 'claim',
     asked: claim({}, { phase: 'Bound' }, { deletionTimestamp: EARLIER, finalizers: ['x/y'] }),
