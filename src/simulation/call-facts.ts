@@ -3,6 +3,9 @@
 import type { DescMethodUnary, Message } from '../csi/protobuf/descriptor.ts';
 import type { CallFacts } from './history.ts';
 
+/** Calls of which it matters what else they ask for. */
+const SHOWN = new Set(['CreateVolume', 'ControllerExpandVolume']);
+
 interface Fields {
   name?: string;
   volumeId?: string;
@@ -28,7 +31,7 @@ export function callFacts(
     path: targetPath ?? '',
     staging: stagingTargetPath ?? '',
     secrets: Object.values(secrets ?? {}),
-    rest: method.name === 'CreateVolume' ? canonical(rest) : '',
+    rest: SHOWN.has(method.name) ? canonical(rest) : '',
   };
 }
 

@@ -1,6 +1,7 @@
 // What must be so once nothing breaks any more, and what must be gone once users have deleted everything. Reads the state
 // of the API server and of the storage, never a component.
 
+import { expansionState, hasCondition, requestedSize, wantsExpansion } from '../api/claim-expansion.ts';
 import {
   leases,
   type PersistentVolume,
@@ -14,8 +15,15 @@ import {
   volumeAttachments,
 } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
+import { quantityToBytes } from '../api/quantity.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
-import { ANN_PROVISIONING_INTENTS, ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../api/well-known.ts';
+import {
+  ANN_PRE_RESIZE_CAPACITY,
+  ANN_PROVISIONING_INTENTS,
+  ANN_SELECTED_NODE,
+  FINALIZER_PROVISIONING,
+} from '../api/well-known.ts';
+import { MOST_GIB } from './storage-backend.ts';
 import type { World } from './world.ts';
 
 /** What users wait for, in words; nothing when everybody has what they asked for. */
@@ -38,7 +46,14 @@ export function* expectations(world: World): Generator<string> {
       if (!allPods.some((pod) => claimKeys(pod).includes(key))) yield `claim ${key} is being deleted`;
       continue;
     }
-    if (claim.status?.phase === 'Bound' || isLost(claim, volumes)) continue;
+    if (isLost(claim, volumes)) continue;
+    if (claim.status?.phase === 'Bound') {
+      const isUsed = allPods.some(
+        (pod) => claimKeys(pod).includes(key) && pod.status?.phase === 'Running' && !isStuck(pod),
+      );
+      yield* unfinishedGrowth(world, claim, { volume: volumes.get(claim.spec.volumeName ?? ''), isUsed });
+      continue;
+    }
     const storageClass = classOf(claim);
     if (storageClass === undefined) continue;
     const isAwaited = allPods.some(
@@ -58,6 +73,29 @@ export function* expectations(world: World): Generator<string> {
     else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
       yield `pod ${keyOf(pod)} is not running`;
     }
+  }
+}
+
+/** What was asked for and can be had is there; what has come to its end says nothing else. */
+function* unfinishedGrowth(
+  { plan }: World,
+  claim: PersistentVolumeClaim,
+  { volume, isUsed }: { volume: PersistentVolume | undefined; isUsed: boolean },
+): Generator<string> {
+  const expands = plan.drivers.find(({ name }) => name === volume?.spec.csi?.driver)?.expands;
+  if (!volume || !expands || volume.metadata.deletionTimestamp) return;
+  const requested = quantityToBytes(requestedSize(claim));
+  if (requested > BigInt(MOST_GIB) << 30n) return;
+  const key = keyOf(claim);
+  const state = expansionState(claim);
+  if (wantsExpansion(claim)) {
+    // One size after the other, and this one has to wait until somebody mounts the volume.
+    const isWaiting = state === 'NodeResizePending' || state === 'NodeResizeInProgress';
+    if (isUsed || !isWaiting) yield `claim ${key} is not grown`;
+  } else {
+    if (state || hasCondition(claim, 'Resizing')) yield `claim ${key} still says that it grows`;
+    if (volume.metadata.annotations?.[ANN_PRE_RESIZE_CAPACITY])
+      yield `volume ${volume.metadata.name} still says what it had before`;
   }
 }
 

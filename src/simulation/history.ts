@@ -54,6 +54,8 @@ export type Entry = { readonly atMs: number } & (
       readonly node: string;
       readonly path: string;
       readonly name: string;
+      /** Where a volume is made or grows. */
+      readonly gib?: number;
     }
   | { readonly kind: 'fault'; readonly fault: string; readonly where: string }
   | { readonly kind: 'user'; readonly text: string }
@@ -65,12 +67,15 @@ export type Entry = { readonly atMs: number } & (
 export type StorageChange =
   | 'created'
   | 'deleted'
+  | 'grown'
   | 'attached'
   | 'detached'
   | 'staged'
   | 'unstaged'
   | 'published'
   | 'unpublished'
+  /** Its filesystem is as large as the volume. */
+  | 'expanded'
   | 'rebooted';
 
 /**

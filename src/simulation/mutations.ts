@@ -394,6 +394,36 @@ export const MUTATIONS = {
       });
     },
   },
+  'expand-not-sent': {
+    what: 'the resizer takes ControllerExpandVolume for done without asking',
+    rule: 'size',
+    process: 'resizer',
+    csi: (inner) =>
+      onCall(inner, 'ControllerExpandVolume', async ({ capacityRange }) => ({
+        capacityBytes: (capacityRange as { requiredBytes: bigint }).requiredBytes,
+        nodeExpansionRequired: false,
+      })),
+  },
+  'node-expansion-not-sent': {
+    what: 'the node takes NodeExpandVolume for done without asking',
+    rule: 'size',
+    process: 'node',
+    csi: (inner) => onCall(inner, 'NodeExpandVolume', async () => ({})),
+  },
+  'expansion-not-recorded': {
+    what: 'the resizer does not record which size it asks the driver for',
+    rule: 'changed-request',
+    process: 'resizer',
+    kube: (inner) => ({
+      ...inner,
+      patch(resource, name, patch, options) {
+        const { status, ...rest } = patch as { status?: Record<string, unknown> };
+        if (status === undefined) return inner.patch(resource, name, patch, options);
+        const { allocatedResources, allocatedResourceStatuses, ...kept } = status;
+        return inner.patch(resource, name, { ...rest, status: kept }, options);
+      },
+    }),
+  },
   'secret-in-status': {
     what: 'the attacher puts a secret into the error that it reports',
     rule: 'secret',

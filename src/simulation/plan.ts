@@ -3,6 +3,7 @@
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault, Strike } from './faults.ts';
+import { planGrowth } from './plan-growth.ts';
 import { planSteps } from './plan-steps.ts';
 
 export interface DriverPlan {
@@ -16,6 +17,8 @@ export interface DriverPlan {
   readonly lists: boolean;
   /** Takes inline volumes that live as long as their pod. */
   readonly ephemeral: boolean;
+  /** Makes volumes larger: the controller alone, or then the node. */
+  readonly expands?: 'controller' | 'node';
   /** Replicas of each of its sidecars; with more than one they elect a leader. */
   readonly replicas: number;
 }
@@ -51,6 +54,8 @@ export type Deed =
     }
   | { do: 'delete-pod'; name: string; graceSeconds: number }
   | { do: 'delete-claim'; name: string }
+  /** Also back to less than was asked for before. */
+  | { do: 'resize-claim'; name: string; gib: number }
   | { do: 'create-set'; name: string; className: string; replicas: number }
   | { do: 'scale-set'; name: string; replicas: number }
   /** At the worst moment. */
@@ -88,7 +93,13 @@ export interface Plan {
   readonly intensity: number;
 }
 
-export const SECRET_KINDS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
+const ALWAYS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
+const EXPANSION = ['controller-expand', 'node-expand'] as const;
+export type SecretKind = (typeof ALWAYS | typeof EXPANSION)[number];
+
+export function secretKinds({ expands }: Pick<DriverPlan, 'expands'>): readonly SecretKind[] {
+  return expands ? [...ALWAYS, ...EXPANSION] : ALWAYS;
+}
 
 export interface PlanOptions {
   /** Only drivers of this shape; any otherwise. */
@@ -102,10 +113,13 @@ const FAULTS_MS = 290_000;
 /** Long enough for a volume to be torn from a silent node: it takes six minutes of silence after the last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
 const SILENT_SHARE = 0.05;
+const EXPANDING_SHARE = 0.3;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
-  const drivers = planDrivers(shape, options);
+  // Streams of their own: a world in which nothing grows is what it would be if nothing ever did.
+  const growth = random.fork('growth');
+  const drivers = planDrivers(shape, options).map((driver) => withExpansion(driver, growth));
   const nodes = Array.from({ length: oneOf(shape, [1, 1, 2, 2, 2, 3]) }, (_, index) => ({
     name: `n${index + 1}`,
     zone: index % 2 === 0 ? 'a' : 'b',
@@ -120,7 +134,7 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     drivers,
     nodes,
     classes,
-    steps: planSteps({ ...world, silent }, random.fork('users')),
+    steps: planGrowth(world, planSteps({ ...world, silent }, random.fork('users')), growth),
     events: silent ? [silent, ...events].sort((a, b) => a.atMs - b.atMs) : events,
     faultsMs,
     intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
@@ -151,6 +165,12 @@ function planDrivers(random: SeededRandom, { driver }: PlanOptions): DriverPlan[
       replicas,
     };
   });
+}
+
+function withExpansion(driver: DriverPlan, random: SeededRandom): DriverPlan {
+  const place = random.next();
+  if (place >= EXPANDING_SHARE) return driver;
+  return { ...driver, expands: place < EXPANDING_SHARE / 3 ? 'controller' : 'node' };
 }
 
 function planClasses(driver: DriverPlan, random: SeededRandom): ClassPlan[] {
@@ -235,10 +255,11 @@ function planEvents(
 export function processNames({ drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>): string[] {
   return [
     'control-plane',
-    ...drivers.flatMap(({ short, replicas }) =>
+    ...drivers.flatMap(({ short, replicas, expands }) =>
       Array.from({ length: replicas }, (_, index) => [
         `provisioner-${short}-${index}`,
         `attacher-${short}-${index}`,
+        ...(expands ? [`resizer-${short}-${index}`] : []),
       ]).flat(),
     ),
     ...nodes.map(({ name }) => `node-${name}`),

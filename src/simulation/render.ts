@@ -52,7 +52,7 @@ function textOf(entry: Entry): string {
     case 'returned':
       return `returns    #${entry.id} ${entry.actor}: ${entry.call.method} ${entry.call.volume}: ${entry.code}`;
     case 'storage':
-      return `storage    ${entry.change} ${entry.volume} ${entry.name} ${entry.node} ${shortPath(entry.path)}`.trimEnd();
+      return `storage    ${entry.change} ${entry.volume} ${entry.name} ${entry.node} ${shortPath(entry.path)}${entry.gib ? ` ${entry.gib}Gi` : ''}`.trimEnd();
     case 'fault':
       return `FAULT      ${entry.where}`;
     case 'user':

@@ -27,7 +27,7 @@ export async function makeStartImage(): Promise<StartImage> {
   const definition = new URL('../../deploy/crds/csi.storage.k8s.io_csinodeinfos.yaml', import.meta.url);
   const crd = parse(await readFile(definition, 'utf8')) as Draft<CustomResourceDefinition>;
   await server.client(server.adminUser).create(customResourceDefinitions, crd);
-  await installRoles(server, ['provisioner', 'attacher']);
+  await installRoles(server, ['provisioner', 'attacher', 'resizer']);
   const start = { image: server.image(), pki: server.pki };
   await server.stop();
   return start;

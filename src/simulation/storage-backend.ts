@@ -22,7 +22,7 @@ import type { DriverPlan } from './plan.ts';
 export interface BackendVolume {
   readonly id: string;
   readonly name: string;
-  readonly bytes: bigint;
+  bytes: bigint;
   readonly isShared: boolean;
   /** Topology segment value; empty where the driver has none. */
   readonly zone: string;
@@ -50,6 +50,8 @@ export function existingHandle(driver: string): string {
 }
 
 const GIB = 1n << 30n;
+/** The largest volume there is. */
+export const MOST_GIB = 16;
 export const ZONE_KEY = 'topology.sim.berth/zone';
 
 export class StorageBackend {
@@ -129,6 +131,8 @@ export class StorageBackend {
         return this.volumes.get(call.volume)?.attached.has(call.node) ?? false;
       case 'NodeStageVolume':
         return this.#nodes.get(call.node)?.storage.staged.has(call.volume) ?? false;
+      case 'ControllerExpandVolume':
+        return (this.volumes.get(call.volume)?.bytes ?? 0n) >= bytesAsked(call);
       case 'NodePublishVolume':
         return this.#nodes.get(call.node)?.storage.published.has(call.path) ?? false;
       default:
@@ -182,7 +186,7 @@ export class StorageBackend {
   #changed(
     change: StorageChange,
     volume: string,
-    where: { node?: string; path?: string; name?: string } = {},
+    where: { node?: string; path?: string; name?: string; bytes?: bigint } = {},
   ): void {
     this.#history.add({
       kind: 'storage',
@@ -192,6 +196,7 @@ export class StorageBackend {
       node: where.node ?? '',
       path: where.path ?? '',
       name: where.name ?? '',
+      ...(where.bytes !== undefined && { gib: Number(where.bytes / GIB) }),
     });
   }
 
@@ -228,7 +233,7 @@ export class StorageBackend {
           lingering: new Set(),
         };
         this.volumes.set(id, volume);
-        this.#changed('created', id, { name: request.name });
+        this.#changed('created', id, { name: request.name, bytes });
         return this.#described(volume);
       },
       deleteVolume: async ({ volumeId }) => {
@@ -242,6 +247,20 @@ export class StorageBackend {
         this.#changed('deleted', volumeId, { name: volume.name });
         return {};
       },
+      ...(plan.expands && {
+        controllerExpandVolume: async ({ volumeId, capacityRange }) => {
+          await this.#work('ControllerExpandVolume', volumeId);
+          const volume = this.#find(volumeId);
+          const { requiredBytes } = capacityRange;
+          if (requiredBytes > BigInt(MOST_GIB) * GIB) throw refuse.outOfRange('there is none so large');
+          if (this.isFull && requiredBytes > volume.bytes) throw refuse.resourceExhausted('no room left');
+          if (requiredBytes > volume.bytes) {
+            volume.bytes = requiredBytes;
+            this.#changed('grown', volumeId, { bytes: requiredBytes });
+          }
+          return { capacityBytes: volume.bytes, nodeExpansionRequired: plan.expands === 'node' };
+        },
+      }),
       validateVolumeCapabilities: ({ volumeCapabilities }) => ({ confirmed: { volumeCapabilities } }),
       ...(plan.attaches && {
         controllerPublishVolume: async ({ volumeId, nodeId }) => {
@@ -343,6 +362,16 @@ export class StorageBackend {
         this.#changed('published', volumeId, { node: node.name, path: targetPath });
         return {};
       },
+      ...(plan.expands === 'node' && {
+        nodeExpandVolume: async ({ volumeId, volumePath }) => {
+          await this.#work('NodeExpandVolume', volumeId);
+          const volume = this.#find(volumeId);
+          if (node.published.get(volumePath) !== volumeId)
+            throw refuse.notFound(`volume ${volumeId} is not published at ${volumePath}`);
+          this.#changed('expanded', volumeId, { node: node.name, bytes: volume.bytes });
+          return { capacityBytes: volume.bytes };
+        },
+      }),
       nodeUnpublishVolume: async ({ volumeId, targetPath }) => {
         await this.#work('NodeUnpublishVolume', volumeId);
         if (node.published.delete(targetPath)) {
@@ -363,4 +392,9 @@ function isShared({ accessMode }: VolumeCapability): boolean {
     mode === Mode.MULTI_NODE_READER_ONLY ||
     mode === Mode.MULTI_NODE_SINGLE_WRITER
   );
+}
+
+/** What a ControllerExpandVolume asks for. */
+export function bytesAsked({ rest }: Pick<CallFacts, 'rest'>): bigint {
+  return BigInt(/"requiredBytes":"(\d+)"/.exec(rest)?.[1] ?? 0);
 }

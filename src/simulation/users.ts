@@ -18,7 +18,7 @@ import type { Draft } from '../api/object.ts';
 import type { KubeClient } from '../runtime/kube.ts';
 import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube-error.ts';
 import type { History } from './history.ts';
-import { type ClassPlan, type Deed, type Plan, SECRET_KINDS } from './plan.ts';
+import { type ClassPlan, type Deed, type Plan, type SecretKind, secretKinds } from './plan.ts';
 import { existingHandle } from './storage-backend.ts';
 
 const NAMESPACE = 'default';
@@ -135,6 +135,14 @@ export class Users {
       case 'delete-claim':
         await kube.delete(persistentVolumeClaims, { name: deed.name, namespace: NAMESPACE });
         return;
+      case 'resize-claim':
+        await kube.patch(
+          persistentVolumeClaims,
+          { name: deed.name, namespace: NAMESPACE },
+          { spec: { resources: { requests: { storage: `${deed.gib}Gi` } } } },
+          { type: 'merge' },
+        );
+        return;
       case 'create-set':
         await kube.create(statefulSets, setDraft(deed));
         return;
@@ -153,7 +161,7 @@ export class Users {
       }
       case 'delete-secret':
         this.#missingSecrets.add(deed.className);
-        for (const kind of SECRET_KINDS) {
+        for (const kind of this.#secretKinds(deed.className)) {
           await kube.delete(secrets, { name: `${deed.className}-${kind}`, namespace: SECRETS_NAMESPACE });
         }
         return;
@@ -198,13 +206,26 @@ export class Users {
       provisioner: plan.driver,
       reclaimPolicy: plan.reclaim,
       volumeBindingMode: plan.binding,
-      parameters: { tier: 'gold', ...(plan.secrets && secretParameters(plan)) },
+      ...(this.#driverOf(plan)?.expands && { allowVolumeExpansion: true }),
+      parameters: {
+        tier: 'gold',
+        ...(plan.secrets && secretParameters(plan, this.#secretKinds(plan.name))),
+      },
     });
+  }
+
+  #driverOf({ driver }: Pick<ClassPlan, 'driver'>) {
+    return this.#plan.drivers.find(({ name }) => name === driver);
+  }
+
+  #secretKinds(className: string): readonly SecretKind[] {
+    const plan = this.#plan.classes.find(({ name }) => name === className);
+    return secretKinds((plan && this.#driverOf(plan)) ?? {});
   }
 
   async #createSecrets(className: string): Promise<void> {
     if (!this.#plan.classes.find(({ name }) => name === className)?.secrets) return;
-    for (const kind of SECRET_KINDS) {
+    for (const kind of this.#secretKinds(className)) {
       const data = { key: Buffer.from(secretText(className, kind)).toString('base64') };
       try {
         await this.#kube.create(secrets, {
@@ -218,9 +239,9 @@ export class Users {
   }
 }
 
-function secretParameters({ name }: ClassPlan): Record<string, string> {
+function secretParameters({ name }: ClassPlan, kinds: readonly SecretKind[]): Record<string, string> {
   return Object.fromEntries(
-    SECRET_KINDS.flatMap((kind) => [
+    kinds.flatMap((kind) => [
       [`csi.storage.k8s.io/${kind}-secret-name`, `${name}-${kind}`],
       [`csi.storage.k8s.io/${kind}-secret-namespace`, SECRETS_NAMESPACE],
     ]),

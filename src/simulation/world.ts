@@ -26,6 +26,7 @@ import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import type { SidecarPorts } from '../sidecars/common/sidecar.ts';
 import { createProvisioner } from '../sidecars/provisioner/provisioner.ts';
 import { DEFAULT_PROVISIONER_OPTIONS } from '../sidecars/provisioner/provisioner-options.ts';
+import { createResizer } from '../sidecars/resizer/resizer.ts';
 import { type Fault, Faults } from './faults.ts';
 import { faultyKube } from './faulty-kube.ts';
 import { faultyLink } from './faulty-link.ts';
@@ -274,6 +275,7 @@ export class World {
         return this.#runNode(process, first, random);
       case 'provisioner':
       case 'attacher':
+      case 'resizer':
         return this.#runSidecar(process, kind, first, index, random);
       default:
         return this.#runControlPlane(process, random);
@@ -352,7 +354,7 @@ export class World {
 
   async #runSidecar(
     process: SimProcess,
-    kind: 'provisioner' | 'attacher',
+    kind: keyof typeof SIDECARS,
     short: string,
     index: string,
     random: SeededRandom,
@@ -366,8 +368,7 @@ export class World {
     const lead = async (leading: AbortSignal): Promise<void> => {
       const informers = createInformers(common);
       const ports: SidecarPorts = { ...common, informers, csi, driver, metrics: unreadMetrics };
-      const sidecar =
-        kind === 'provisioner' ? createProvisioner(ports, PROVISIONER) : createAttacher(ports, ATTACHER);
+      const sidecar = SIDECARS[kind](ports);
       informers.start(leading);
       await sidecar.run(leading);
     };
@@ -422,4 +423,21 @@ const ATTACHER = {
   maxEntries: 0,
   defaultFsType: '',
   reportErrorCode: true,
+};
+const RESIZER = {
+  timeoutMs: 10_000,
+  workers: 10,
+  retryStartMs: 1_000,
+  retryMaxMs: 60_000,
+  resyncMs: 600_000,
+  mindsUse: true,
+  modifies: true,
+  extraModifyMetadata: false,
+  recovers: true,
+  annotates: true,
+};
+const SIDECARS = {
+  provisioner: (ports: SidecarPorts) => createProvisioner(ports, PROVISIONER),
+  attacher: (ports: SidecarPorts) => createAttacher(ports, ATTACHER),
+  resizer: (ports: SidecarPorts) => createResizer(ports, RESIZER),
 };

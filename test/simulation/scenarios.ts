@@ -63,6 +63,7 @@ const pod = (seconds: number, name = 'p', more: { node?: string } = {}): Step =>
   at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
 const existing = (seconds: number, name: string, node: string): Step =>
   at(seconds, { do: 'create-pod', name, claims: [], existing: FULL.name, node });
+const resized = (seconds: number, gib: number): Step => at(seconds, { do: 'resize-claim', name: 'a', gib });
 const podGone = (seconds: number, name = 'p', graceSeconds = 1): Step =>
   at(seconds, { do: 'delete-pod', name, graceSeconds });
 const claimGone = (seconds: number): Step => at(seconds, { do: 'delete-claim', name: 'a' });
@@ -80,6 +81,58 @@ const event = (
 });
 
 export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a claim grows while a CreateVolume for it is still uncertain',
+    was: 'found here: the provisioner asked again for the new size under the old name',
+    plan: plan({
+      driver: { expands: 'controller', replicas: 2 },
+      steps: [claim(1), resized(20, 4), resized(30, 6)],
+      script: [
+        { fault: 'csi-lost-after', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 1 },
+        { fault: 'csi-lost-after', process: 'provisioner-d1-1', call: 'CreateVolume', nth: 1 },
+        { fault: 'kube-lost-after', process: 'provisioner-d1-0', call: 'create persistentvolumes', nth: 1 },
+        { fault: 'kube-lost-after', process: 'provisioner-d1-1', call: 'create persistentvolumes', nth: 1 },
+      ],
+      events: [
+        event(15, 'process-crash', 'provisioner-d1-0', 5),
+        event(15, 'process-crash', 'provisioner-d1-1', 5),
+      ],
+      intensity: 3,
+    }),
+    faults: [
+      'process-crash',
+      'csi-lost-after',
+      'csi-past-deadline',
+      'kube-lost-after',
+      'kube-crash-after',
+      'watch-late',
+    ],
+    seeds: 20,
+  },
+  {
+    name: 'a claim grows under a pod whose node was just started, with answers lost',
+    was: 'found here: the node gave up following a claim when the first answer about it was lost',
+    plan: plan({
+      driver: { expands: 'node' },
+      steps: [claim(1), pod(2), resized(30, 3), resized(50, 5)],
+      events: [event(10, 'process-crash', 'node-n1', 3), event(40, 'process-crash', 'node-n1', 3)],
+      intensity: 5,
+    }),
+    faults: ['process-crash', 'kube-lost-before', 'kube-lost-after'],
+    seeds: 20,
+  },
+  {
+    name: 'a request that cannot be met is lowered while answers are lost',
+    was: 'the driver is asked for two sizes at once, or the claim never grows again',
+    plan: plan({
+      driver: { expands: 'node' },
+      steps: [claim(1), pod(2), resized(10, 32), resized(20, 3), resized(21, 32), resized(40, 4)],
+      events: [event(12, 'process-crash', 'resizer-d1-0', 4)],
+      intensity: 3,
+    }),
+    faults: ['process-crash', 'csi-lost-before', 'csi-lost-after', 'csi-past-deadline', 'csi-refused'],
+    seeds: 20,
+  },
   {
     name: 'a pod is deleted while its node is down',
     was: 'found here: the node, started again, never let the pod go, because nothing woke it once all mounts were known',

@@ -11,12 +11,14 @@ import { createClaimWatches } from './claim-watches.ts';
 const claim = { metadata: { name: 'data', namespace: 'ns' } } as PersistentVolumeClaim;
 
 /** With an API server that refuses, so that one request is all that following begins with. */
-function world() {
+function world(lost = 0) {
   const clock = new VirtualClock();
   const asked: string[] = [];
   const kube = {
     async list(_resource: unknown, { fieldSelector }: { fieldSelector: string }) {
       asked.push(fieldSelector);
+      if (asked.length <= lost)
+        throw new KubeError({ code: 503, reason: 'ServiceUnavailable', message: 'lost' });
       throw new KubeError({ code: 403, reason: 'Forbidden', message: 'no' });
     },
   } as unknown as KubeClient;
@@ -59,6 +61,15 @@ describe('claim watches', () => {
     claims.follow('ns/data', 'another', undefined);
     await clock.settle();
     assert.deepEqual(asked, ['metadata.name=data']);
+    claims.stopAll();
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('asks again when the first answer is lost', async () => {
+    const { clock, asked, claims } = world(2);
+    claims.follow('ns/data', 'pod', undefined);
+    await clock.advance(10_000);
+    assert.equal(asked.length, 3);
     claims.stopAll();
     assert.equal(clock.pendingTimers, 0);
   });

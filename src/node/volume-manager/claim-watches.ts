@@ -58,6 +58,8 @@ export function createClaimWatches(ports: {
         isAllowed = true;
       } catch (error) {
         if (isForbidden(error)) forbidden();
+        // An answer that was lost says nothing: asked again.
+        else if (!entry.stop.signal.aborted) later(claimKey, entry);
         return;
       }
     }

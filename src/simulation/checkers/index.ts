@@ -5,6 +5,7 @@ import type { Entry, History } from '../history.ts';
 import type { Plan } from '../plan.ts';
 import { bindingChecker } from './binding.ts';
 import { callChecker } from './calls.ts';
+import { expansionChecker } from './expansion.ts';
 import { finalizerChecker } from './finalizers.ts';
 import { hotLoopChecker } from './hot-loops.ts';
 import { leaderChecker } from './leaders.ts';
@@ -39,7 +40,9 @@ export const RULES = {
   'finalizer-early': 'no finalizer goes before what it protects',
   'two-claims': 'a volume belongs to at most one claim',
   'volume-name': 'a claim has one volume name for ever, made from its UID',
-  'changed-request': 'a repeated CreateVolume asks for what the first one asked for',
+  'changed-request':
+    'a repeated CreateVolume asks for what the first one asked for; so does ControllerExpandVolume, while one may be under way',
+  size: 'no claim and no volume says that it is larger than the storage, or its filesystem, is',
   'two-leaders': 'whoever does not hold the lease calls no driver',
   secret: 'secrets are in the calls they belong to, and nowhere else',
   'hot-loop': 'nothing is asked or written over and over',
@@ -57,6 +60,7 @@ export function createCheckers({ plan, history }: { plan: Plan; history: History
     finalizerChecker(rules),
     bindingChecker(rules),
     provisioningChecker(rules),
+    expansionChecker(rules),
     leaderChecker(rules),
     secretChecker(rules),
     hotLoopChecker(rules),

@@ -1,26 +1,29 @@
 // Secrets arrive in the calls they belong to, and turn up nowhere else: in no other object, and in no other field.
 
-import { SECRET_KINDS } from '../plan.ts';
+import { type SecretKind, secretKinds } from '../plan.ts';
 import { SECRET_MARK as MARK } from '../users.ts';
 import type { Checker, Rules } from './index.ts';
 
 const MARK_BASE64 = Buffer.from(MARK).toString('base64').slice(0, 10);
 
-const KIND_OF: Readonly<Record<string, (typeof SECRET_KINDS)[number]>> = {
+const KIND_OF: Readonly<Record<string, SecretKind>> = {
   CreateVolume: 'provisioner',
   DeleteVolume: 'provisioner',
   ControllerPublishVolume: 'controller-publish',
   ControllerUnpublishVolume: 'controller-publish',
   NodeStageVolume: 'node-stage',
   NodePublishVolume: 'node-publish',
+  ControllerExpandVolume: 'controller-expand',
+  NodeExpandVolume: 'node-expand',
 };
 
 export function secretChecker({ plan, violate }: Rules): Checker {
   const withSecrets = plan.classes.filter(({ secrets }) => secrets);
   if (withSecrets.length === 0) return {};
+  const kindsOf = (driver: string) => secretKinds(plan.drivers.find(({ name }) => name === driver) ?? {});
   const expected = new Set(
     withSecrets.flatMap(({ name, driver }) =>
-      SECRET_KINDS.map((kind) => `${driver} ${kind} ${MARK}${name}-${kind}`),
+      kindsOf(driver).map((kind) => `${driver} ${kind} ${MARK}${name}-${kind}`),
     ),
   );
 

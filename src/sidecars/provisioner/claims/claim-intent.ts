@@ -1,7 +1,7 @@
 // Writes the intent on a claim and takes it off again: the provisioning finalizer, and beside it a digest of the
-// request, by which a later process knows whether it asks for the same, and how often the driver was asked. Each is one
-// write that carries the version it was decided from, so that it fails when the claim has changed. (A whole update costs
-// the server less than a patch.)
+// request, by which a later process knows whether it asks for the same, how often the driver was asked, and what of the
+// request users can change once the claim is bound. Each is one write that carries the version it was decided from, so
+// that it fails when the claim has changed. (A whole update costs the server less than a patch.)
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import type { Metadata } from '../../../api/object.ts';
@@ -21,15 +21,35 @@ export const CHANGED_MS = 1_000;
 /** Somebody else may write the claim in between, but not for ever. */
 const MOST_ATTEMPTS = 5;
 
+/** Digest, times asked, size and attributes class. */
+function wordsOf(claim: PersistentVolumeClaim): string[] {
+  return claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST]?.split(' ') ?? [];
+}
+
 /** The request that the intent on this claim was written for. */
 export function intendedDigest(claim: PersistentVolumeClaim): string | undefined {
-  return claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST]?.split(' ')[0];
+  return wordsOf(claim)[0];
 }
 
 /** How often the driver may have been asked since the intent was written. */
 export function timesAsked(claim: PersistentVolumeClaim): number {
-  const [digest, times = 1] = claim.metadata.annotations?.[ANN_PROVISIONING_REQUEST]?.split(' ') ?? [];
+  const [digest, times = 1] = wordsOf(claim);
   return digest === undefined ? 0 : Number(times);
+}
+
+/** The claim as it was when the driver was first asked: a bound one may ask for more since. */
+export function asFirstAsked(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const [, , storage, attributesClass] = wordsOf(claim);
+  if (!storage) return claim;
+  const { volumeAttributesClassName: _now, resources, ...spec } = claim.spec;
+  return {
+    ...claim,
+    spec: {
+      ...spec,
+      resources: { ...resources, requests: { ...resources?.requests, storage } },
+      ...(attributesClass && { volumeAttributesClassName: attributesClass }),
+    },
+  };
 }
 
 /**
@@ -43,10 +63,17 @@ export async function renewIntent(
   claim: PersistentVolumeClaim,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const text = `${intendedDigest(claim) ?? ''} ${timesAsked(claim) + 1}`;
+  const [digest = '', , ...changeable] = wordsOf(claim);
+  const text = [digest, timesAsked(claim) + 1, ...changeable].join(' ');
   const annotations = { ...claim.metadata.annotations, [ANN_PROVISIONING_REQUEST]: text };
   const metadata: Metadata = { ...claim.metadata, annotations };
   return write(kube, { ...claim, metadata }, signal);
+}
+
+/** A request, and the claim's wishes that it was made from. */
+export interface AskedFor {
+  digest: string;
+  spec: PersistentVolumeClaim['spec'];
 }
 
 /**
@@ -56,14 +83,16 @@ export async function renewIntent(
 export async function recordIntent(
   kube: KubeClient,
   claim: PersistentVolumeClaim,
-  digest: string,
+  { digest, spec }: AskedFor,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim | undefined> {
   const { finalizers = [], annotations = {} } = claim.metadata;
+  const size = spec.resources?.requests?.storage ?? '';
+  const text = [digest, 1, size, spec.volumeAttributesClassName ?? ''].join(' ').trimEnd();
   const metadata: Metadata = {
     ...claim.metadata,
     finalizers: [...finalizers, FINALIZER_PROVISIONING],
-    annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: digest },
+    annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: text },
   };
   return write(kube, { ...claim, metadata }, signal);
 }

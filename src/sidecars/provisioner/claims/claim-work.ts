@@ -14,7 +14,7 @@ import type { RetryGate } from '../../common/retry-gate.ts';
 import type { IntentLedger } from '../intents/intent-ledger.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
-import { dropIntent, recordIntent } from './claim-intent.ts';
+import { type AskedFor, dropIntent, recordIntent } from './claim-intent.ts';
 import type { UnrecordedVolumes } from './unrecorded-volumes.ts';
 import type { VolumeCalls } from './volume-calls.ts';
 import type { VolumePlanner } from './volume-planner.ts';
@@ -89,12 +89,12 @@ export async function settle(
 export async function moveIntentToClaim(
   work: ClaimWork,
   claim: PersistentVolumeClaim,
-  digest: string,
+  asked: AskedFor,
   signal: AbortSignal,
 ): Promise<boolean> {
   const marked = hasFinalizer(claim, FINALIZER_PROVISIONING)
     ? claim
-    : await recordIntent(work.kube, claim, digest, signal);
+    : await recordIntent(work.kube, claim, asked, signal);
   if (!marked) return false;
   work.claims.wrote(marked);
   work.ledger.end(claim.metadata.uid);

@@ -12,7 +12,7 @@ import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import { claimOf, type Intent } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest, type SecretlessRequest } from '../planning/create-volume-request.ts';
-import { CHANGED_MS, intendedDigest, renewIntent } from './claim-intent.ts';
+import { asFirstAsked, CHANGED_MS, intendedDigest, renewIntent } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
 import type { UnrecordedVolume } from './unrecorded-volumes.ts';
 import { createFailure } from './volume-calls.ts';
@@ -240,7 +240,7 @@ async function repeatOf(
     return { claimUid, volumeName: plan.volumeName, request, secrets, same: true };
   }
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
-  const planned = await work.planner.plan(claim, storageClass, { signal });
+  const planned = await work.planner.plan(asFirstAsked(claim), storageClass, { signal });
   if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
   const { plan } = planned;
   const common = { claimUid, volumeName: plan.volumeName, request: createVolumeRequest(plan) };

@@ -121,7 +121,7 @@ async function withIntent(
   }
   const intent = intentFor(claim, { storageClass, digest: plan.digest, nowMs: work.clock.now() });
   if (await work.ledger.begin(intent, signal)) return { claim, earlier: 'none' };
-  const intended = await recordIntent(work.kube, claim, plan.digest, signal);
+  const intended = await recordIntent(work.kube, claim, { digest: plan.digest, spec: claim.spec }, signal);
   return intended && { claim: work.claims.wrote(intended), earlier: 'none' };
 }
 
@@ -273,7 +273,8 @@ async function uncertain(attempt: Attempt, message: string): Promise<Outcome> {
   const outcome = failed(attempt, message, { slow: false });
   const now = work.claims.get(keyOf(claim));
   // What cannot be moved stays in the ledger, and the next run takes it up from there.
-  if (now?.metadata.uid === claim.metadata.uid) await moveIntentToClaim(work, now, plan.digest, signal);
+  if (now?.metadata.uid === claim.metadata.uid)
+    await moveIntentToClaim(work, now, { digest: plan.digest, spec: claim.spec }, signal);
   return outcome;
 }
 

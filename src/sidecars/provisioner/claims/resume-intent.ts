@@ -28,7 +28,7 @@ export async function resumeIntent(
   if (!claim || (nodeName !== undefined && selectedNodeOf(claim) !== nodeName)) {
     return followIntent(work, intent, context);
   }
-  if (await moveIntentToClaim(work, claim, intent.digest, signal)) return done;
+  if (await moveIntentToClaim(work, claim, intent, signal)) return done;
   return requeueAfter(CHANGED_MS, 'the claim changed');
 }
 

@@ -61,7 +61,9 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
   const { kube, driver, clock, log, recorder, claims, volumes, calls, gate, nodeGate, turns, recovers } =
     options;
   const { volumeExpansion } = driver.plugin;
-  const isOfflineOnly = volumeExpansion.has('OFFLINE') && !volumeExpansion.has('ONLINE');
+  // A driver that expands online does not mean use when it says that something else must come first.
+  const minds = options.minds && !volumeExpansion.has('ONLINE');
+  const isOfflineOnly = volumeExpansion.has('OFFLINE');
   /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
   const failedForSure = new Set<string>();
   /** By the claim's uid: the driver said that it is in use. */
@@ -132,7 +134,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
   }
 
   async function checkUse(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-    if (!options.minds || !(isOfflineOnly || foundInUse.has(claim.metadata.uid))) return;
+    if (!minds || !(isOfflineOnly || foundInUse.has(claim.metadata.uid))) return;
     const pod = await podThatUses(kube, claim, signal);
     if (pod === undefined) return;
     throw new InUse(

@@ -1,0 +1,40 @@
+// Users who change the size of what they have: claims of drivers that can expand grow, some while they are used, some again
+// before they have what was asked for first, some to more than there is and then back to less.
+
+import type { SeededRandom } from '../runtime/random.ts';
+import type { Plan, Step } from './plan.ts';
+import { MOST_GIB } from './storage-backend.ts';
+
+const TOO_MUCH_GIB = 2 * MOST_GIB;
+
+export function planGrowth(
+  { drivers, classes, faultsMs }: Pick<Plan, 'drivers' | 'classes' | 'faultsMs'>,
+  steps: readonly Step[],
+  random: SeededRandom,
+): Step[] {
+  const growing = new Set(drivers.filter(({ expands }) => expands).map(({ name }) => name));
+  const growingClasses = new Set(classes.filter(({ driver }) => growing.has(driver)).map(({ name }) => name));
+  const more: Step[] = [];
+  for (const { atMs, deed } of steps) {
+    if (deed.do !== 'create-claim' || !growingClasses.has(deed.className)) continue;
+    let whenMs = atMs;
+    let gib = 1;
+    const times = 1 + random.int(3);
+    for (let time = 0; time < times; time++) {
+      whenMs += random.next() < 0.3 ? random.int(3_000) : 2_000 + random.int(30_000);
+      gib += 1 + random.int(2);
+      const isTooMuch = random.next() < 0.2;
+      const deeds = isTooMuch ? [TOO_MUCH_GIB, gib] : [gib];
+      for (const size of deeds) {
+        const step = Math.min(Math.round(whenMs), faultsMs - 1);
+        more.push({ atMs: step, deed: { do: 'resize-claim', name: deed.name, gib: size } });
+        whenMs += random.int(20_000);
+      }
+    }
+  }
+  if (more.length === 0) return [...steps];
+  return [...steps, ...more]
+    .map((step, index) => [step, index] as const)
+    .sort(([a, i], [b, j]) => a.atMs - b.atMs || i - j)
+    .map(([step]) => step);
+}
