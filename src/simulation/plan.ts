@@ -113,7 +113,7 @@ const FAULTS_MS = 290_000;
 /** Long enough for a volume to be torn from a silent node: it takes six minutes of silence after the last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
 const SILENT_SHARE = 0.05;
-const EXPANDING_SHARE = 0.3;
+const EXPANDING_SHARE = 0.25;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');

@@ -43,6 +43,8 @@ export function expansionChecker({ plan, violate }: Rules): Checker {
 
   function asked({ volume, rest }: CallFacts, actor: string): void {
     const bytes = bytesAsked({ rest });
+    // Whenever it arrives, there is nothing left to do for it.
+    if ((stored.get(volume) ?? 0n) >= bytes) return;
     const before = open.get(volume);
     if (before !== undefined && before !== bytes) {
       const sizes = `${bytes / GIB}Gi while one for ${before / GIB}Gi may be under way`;
