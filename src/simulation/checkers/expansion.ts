@@ -2,18 +2,20 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
+import type { GrpcCode } from '../../csi/grpc-code.ts';
 import { isFinal, outcomes } from '../../csi/outcome.ts';
 import type { CallFacts } from '../history.ts';
 import { bytesAsked } from '../storage-backend.ts';
 import type { Checker, Rules } from './index.ts';
 
 const GIB = 1n << 30n;
+const METHOD = 'ControllerExpandVolume';
 
 export function expansionChecker({ plan, violate }: Rules): Checker {
   const expanding = new Map(
     plan.drivers.flatMap(({ name, expands }) => (expands ? [[name, expands] as const] : [])),
   );
-  if (expanding.size === 0) return () => {};
+  if (expanding.size === 0) return {};
   /** By volume ID: what the storage has, and what its filesystem was made to follow. */
   const stored = new Map<string, bigint>();
   const followed = new Map<string, bigint>();
@@ -53,20 +55,25 @@ export function expansionChecker({ plan, violate }: Rules): Checker {
     open.set(volume, bytes);
   }
 
-  return (entry) => {
-    if (entry.kind === 'storage' && entry.gib !== undefined) {
-      const bytes = BigInt(entry.gib) * GIB;
-      if (entry.change !== 'expanded') stored.set(entry.volume, bytes);
-      if (entry.change !== 'grown') followed.set(entry.volume, bytes);
-    } else if (entry.kind === 'api' && entry.after) {
-      if (entry.plural === 'persistentvolumes') volumeSays(entry.after as PersistentVolume);
-      else if (entry.plural === 'persistentvolumeclaims') claimSays(entry.after as PersistentVolumeClaim);
-    } else if (entry.kind === 'call' && entry.call.method === 'ControllerExpandVolume') {
-      asked(entry.call, entry.actor);
-    } else if (entry.kind === 'returned' && entry.call.method === 'ControllerExpandVolume') {
-      const row = outcomes.ControllerExpandVolume as Record<string, Parameters<typeof isFinal>[0]>;
-      const verdict = row[entry.code];
-      if (verdict && isFinal(verdict)) open.delete(entry.call.volume);
-    }
+  return {
+    storage({ change, volume, gib }) {
+      if (gib === undefined) return;
+      const bytes = BigInt(gib) * GIB;
+      if (change !== 'expanded') stored.set(volume, bytes);
+      if (change !== 'grown') followed.set(volume, bytes);
+    },
+    api({ plural, after }) {
+      if (!after) return;
+      if (plural === 'persistentvolumes') volumeSays(after as PersistentVolume);
+      else if (plural === 'persistentvolumeclaims') claimSays(after as PersistentVolumeClaim);
+    },
+    call({ call, actor }) {
+      if (call.method === METHOD) asked(call, actor);
+    },
+    returned({ call, code }) {
+      if (call.method !== METHOD) return;
+      const verdict = outcomes[METHOD][code as GrpcCode];
+      if (verdict && isFinal(verdict)) open.delete(call.volume);
+    },
   };
 }
