@@ -23,7 +23,10 @@ export class AttachedReport {
   readonly #ports: AttachedReportPorts;
   readonly #latest: ReadYourWrites<Node>;
   readonly #withheld = new Set<string>();
+  /** The write under way, or the last one that was. */
   readonly #last = new Map<string, Promise<unknown>>();
+  /** The write that follows it, as long as it has not begun. */
+  readonly #next = new Map<string, Promise<Node | undefined>>();
 
   constructor(ports: AttachedReportPorts) {
     this.#ports = ports;
@@ -40,24 +43,28 @@ export class AttachedReport {
   }
 
   /** Writes the list where it is not right. Returns the node as the server has it, undefined when it has none. */
-  async publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
-    const before = this.#last.get(nodeName) ?? Promise.resolve();
-    const writing = before.then(
-      () => this.#publish(nodeName, signal),
-      () => this.#publish(nodeName, signal),
-    );
-    this.#last.set(nodeName, writing);
-    try {
-      return await writing;
-    } finally {
+  publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
+    // What has not begun will show whatever the caller has changed before it came here.
+    const next = this.#next.get(nodeName);
+    if (next !== undefined) return next;
+    const begin = () => {
+      this.#next.delete(nodeName);
+      this.#last.set(nodeName, writing);
+      return this.#publish(nodeName, signal);
+    };
+    const forget = () => {
       if (this.#last.get(nodeName) === writing) this.#last.delete(nodeName);
-    }
+    };
+    const writing = (this.#last.get(nodeName) ?? Promise.resolve()).then(begin, begin);
+    this.#next.set(nodeName, writing);
+    writing.then(forget, forget);
+    return writing;
   }
 
   /** Whether the list is right as far as the caches tell. */
   isRight(nodeName: string): boolean {
     const node = this.#latest.get(nodeName);
-    return node === undefined || isSame(node.status?.volumesAttached ?? [], this.#listFor(node));
+    return node === undefined || this.#rightList(node) === undefined;
   }
 
   async #publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
@@ -65,14 +72,22 @@ export class AttachedReport {
     const cached = this.#latest.get(nodeName);
     if (!cached) return undefined;
     try {
-      if (this.isRight(nodeName)) return await kube.get(nodes, { name: nodeName }, { signal });
-      const patch = { status: { volumesAttached: this.#listFor(cached) } };
+      const volumesAttached = this.#rightList(cached);
+      if (volumesAttached === undefined) return await kube.get(nodes, { name: nodeName }, { signal });
       const options = { type: 'merge', subresource: 'status', signal } as const;
-      return this.#latest.wrote(await kube.patch(nodes, { name: nodeName }, patch, options));
+      return this.#latest.wrote(
+        await kube.patch(nodes, { name: nodeName }, { status: { volumesAttached } }, options),
+      );
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Undefined where the node has it already. */
+  #rightList(node: Node): Attached | undefined {
+    const list = this.#listFor(node);
+    return isSame(node.status?.volumesAttached ?? [], list) ? undefined : list;
   }
 
   #listFor(node: Node): Attached {
