@@ -1,11 +1,12 @@
 // What a write did to the fields of an object, as their owners see it: without what identifies the object, and what
 // the server alone writes; and of the rest only what a write through the subresource may own at all.
 
-import type { KubeObject } from '../../api/object.ts';
+import type { KubeObject, Metadata } from '../../api/object.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import type { Schema } from '../schema.ts';
 import { fieldEdge } from './field-set-builder.ts';
 import { ChangesBuilder, compareFields, type FieldChanges, propertySchema } from './field-walk.ts';
-import type { JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** Those of metadata that clients write. */
 export const OWNED_METADATA = [
@@ -25,24 +26,38 @@ export function changesBetween(
   const found = new ChangesBuilder();
   const before = (current ?? NOTHING) as unknown as JsonObject;
   const after = next as unknown as JsonObject;
-  const compare = (section: string): void => {
-    if (before[section] === after[section] || !isOwned(section, kind, subresource)) return;
+  for (const section in after) {
+    if (before[section] === after[section] || !isOwned(section, kind, subresource)) continue;
     const below = compareFields(before[section], after[section], propertySchema(schema, section));
     found.add(fieldEdge(section), below);
-  };
-  for (const section of Object.keys(after)) compare(section);
-  for (const section of Object.keys(before)) if (!Object.hasOwn(after, section)) compare(section);
-  const metadataSchema = propertySchema(schema, 'metadata');
-  const inMetadata = new ChangesBuilder();
-  for (const field of OWNED_METADATA) {
-    const [was, is] = [current?.metadata[field], next.metadata[field]] as unknown as JsonObject[];
-    if (was === is) continue;
-    inMetadata.add(fieldEdge(field), compareFields(was, is, propertySchema(metadataSchema, field)));
   }
-  found.add(fieldEdge('metadata'), inMetadata.build());
+  for (const section in before) {
+    if (Object.hasOwn(after, section) || !isOwned(section, kind, subresource)) continue;
+    found.add(fieldEdge(section), compareFields(before[section], undefined, propertySchema(schema, section)));
+  }
+  found.add(
+    METADATA,
+    changesOfMetadata(current?.metadata, next.metadata, propertySchema(schema, 'metadata')),
+  );
   return found.build() ?? NO_CHANGES;
 }
 
+function changesOfMetadata(
+  before: Metadata | undefined,
+  after: Metadata,
+  schema: Schema | undefined,
+): FieldChanges | undefined {
+  const found = new ChangesBuilder();
+  for (const field of OWNED_METADATA) {
+    const was = before?.[field] as Json | undefined;
+    const is = after[field] as Json | undefined;
+    if (was === is) continue;
+    found.add(fieldEdge(field), compareFields(was, is, propertySchema(schema, field)));
+  }
+  return found.build();
+}
+
+const METADATA = fieldEdge('metadata');
 const NO_CHANGES: FieldChanges = {};
 const NOTHING = {};
 

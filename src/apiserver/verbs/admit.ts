@@ -39,7 +39,7 @@ export function admitCreate(
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   // What was cleared has defaults too, such as the phase of a new claim.
   kind.setDefaults(object);
-  refuse(request, object, [...validateMetadata(object, kind), ...kind.validate(object)]);
+  refuse(request, object, validateMetadata(object, kind), kind.validate(object));
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }
 
@@ -60,16 +60,19 @@ export function admitUpdate(
   steps.track(next);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   steps.afterMutation(next);
-  refuse(request, next, [
-    ...validateMetadata(next, kind, current),
-    // What is stored was valid when it was written. A few rules look at annotations, too.
-    ...(sectionsChanged || next.metadata.annotations !== current.metadata.annotations
-      ? kind.validate(next)
-      : []),
-    ...kind.validateUpdate(next, current, subresource),
-  ]);
+  // What is stored was valid when it was written. A few rules look at annotations, too.
+  const isOther = sectionsChanged || next.metadata.annotations !== current.metadata.annotations;
+  refuse(
+    request,
+    next,
+    validateMetadata(next, kind, current),
+    isOther ? kind.validate(next) : NO_ERRORS,
+    kind.validateUpdate(next, current, subresource),
+  );
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }
+
+const NO_ERRORS: FieldError[] = [];
 
 export function admitDelete(machine: Machine, request: WriteRequest, current: KubeObject): void {
   const { name } = current.metadata;
@@ -84,8 +87,8 @@ export function admitDelete(machine: Machine, request: WriteRequest, current: Ku
 }
 
 /** `validate` and `validateUpdate` may find the same problem; a client is told once. */
-function refuse({ kind }: WriteRequest, object: KubeObject, errors: readonly FieldError[]): void {
-  if (errors.length === 0) return;
-  const distinct = new Map(errors.map((error) => [`${error.field} ${error.message}`, error]));
+function refuse({ kind }: WriteRequest, object: KubeObject, ...found: readonly FieldError[][]): void {
+  if (found.every((errors) => errors.length === 0)) return;
+  const distinct = new Map(found.flat().map((error) => [`${error.field} ${error.message}`, error]));
   throw invalid(kind, object.metadata.name ?? object.metadata.generateName ?? '', [...distinct.values()]);
 }
