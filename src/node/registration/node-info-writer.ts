@@ -106,14 +106,13 @@ export function createNodeInfoWriter(ports: {
   ): Promise<'written' | 'no such kind'> {
     let outcome: 'written' | 'no such kind' = 'written';
     await retrying(signal, async () => {
-      const node = await kube.get(nodes, { name: nodeName }, { signal });
       const current = await kube.get(csiNodeInfos, { name: nodeName }, { signal }).catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;
       });
       const next = nextNodeInfoDrivers(current?.csiDrivers, changes);
       if (next === undefined && current) return true;
-      const ownerReferences = [nodeOwner(node)];
+      const ownerReferences = [nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }))];
       try {
         if (current) {
           const metadata = { ...current.metadata, ownerReferences };
