@@ -5,18 +5,9 @@ import type { TraceEntry } from '../cluster/trace/trace-entry.ts';
 import { TRACE_PATH } from '../cluster/trace/trace-path.ts';
 import { realClock } from '../runtime/clock.ts';
 import { boolFlag, choiceFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { defineCommand, ExitCode } from './command.ts';
 import { findKubeConfig, readLines } from './objects/read-lines.ts';
-
-const KINDS: Readonly<Record<string, 'claim' | 'pod'>> = {
-  pod: 'pod',
-  pods: 'pod',
-  po: 'pod',
-  pvc: 'claim',
-  claim: 'claim',
-  persistentvolumeclaim: 'claim',
-  persistentvolumeclaims: 'claim',
-};
+import { subjectOf } from './objects/subject-argument.ts';
 
 export const command = defineCommand({
   summary: 'Show what happened to a claim or a pod: every change, every CSI call, every retry, in order',
@@ -32,7 +23,7 @@ export const command = defineCommand({
     output: choiceFlag({ help: 'Form of the output', choices: ['text', 'json'], default: 'text' }),
   },
   async run({ flags, args, env, signal, stdout, stderr }) {
-    const subject = subjectOf(args);
+    const subject = subjectOf(args, ['pod', 'claim']);
     const config = await findKubeConfig(flags, env);
     const namespace = flags.namespace ?? flags.n ?? config.namespace ?? 'default';
     const follow = flags.follow || flags.f;
@@ -53,13 +44,3 @@ export const command = defineCommand({
     return ExitCode.failed;
   },
 });
-
-/** `pod web`, or `pod/web`. */
-function subjectOf(args: readonly string[]): { kind: 'claim' | 'pod'; name: string } {
-  const [word = '', name = ''] = args.length === 1 ? (args[0] ?? '').split('/') : args;
-  const kind = KINDS[word.toLowerCase()];
-  if (kind === undefined || name === '') {
-    throw new UsageError(`expected pod NAME or pvc NAME, got ${args.join(' ')}`);
-  }
-  return { kind, name };
-}

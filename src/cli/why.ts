@@ -12,34 +12,21 @@ import {
 import type { KubeObject, Resource } from '../api/object.ts';
 import { realClock } from '../runtime/clock.ts';
 import { choiceFlag } from '../runtime/flags/flag.ts';
-import { defineCommand, UsageError } from './command.ts';
+import { defineCommand } from './command.ts';
 import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';
 import { aligned } from './objects/print-table.ts';
+import { type Subject, subjectOf } from './objects/subject-argument.ts';
 import { explainClaim } from './why/explain-claim.ts';
 import { explainPod } from './why/explain-pod.ts';
 import { explainVolume } from './why/explain-volume.ts';
 import { type Facts, readFacts } from './why/facts.ts';
 import { isWhole, type Link } from './why/link.ts';
 
-type Subject = 'pod' | 'claim' | 'volume';
 const SUBJECTS: Readonly<Record<Subject, Resource>> = {
   pod: pods as Resource,
   claim: persistentVolumeClaims as Resource,
   volume: persistentVolumes as Resource,
-};
-
-const WORDS: Readonly<Record<string, Subject>> = {
-  pod: 'pod',
-  pods: 'pod',
-  po: 'pod',
-  pvc: 'claim',
-  claim: 'claim',
-  persistentvolumeclaim: 'claim',
-  persistentvolumeclaims: 'claim',
-  pv: 'volume',
-  persistentvolume: 'volume',
-  persistentvolumes: 'volume',
 };
 
 export const command = defineCommand({
@@ -55,7 +42,7 @@ export const command = defineCommand({
     o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
   },
   async run({ flags, args, env, log, signal, stdout }) {
-    const { subject, name } = subjectOf(args);
+    const { kind: subject, name } = subjectOf(args, ['pod', 'claim', 'volume']);
     await using client = await openClient({ flags, env, log });
     const resource = SUBJECTS[subject];
     const namespace = resource.namespaced
@@ -71,16 +58,6 @@ export const command = defineCommand({
     stdout.write(`${lines.join('\n')}\n`);
   },
 });
-
-/** `pod web`, or `pod/web`. */
-function subjectOf(args: readonly string[]): { subject: Subject; name: string } {
-  const [word = '', name = ''] = args.length === 1 ? (args[0] ?? '').split('/') : args;
-  const subject = WORDS[word.toLowerCase()];
-  if (subject === undefined || name === '') {
-    throw new UsageError(`expected pod NAME, pvc NAME or pv NAME, got ${args.join(' ')}`);
-  }
-  return { subject, name };
-}
 
 export function explain(facts: Facts, subject: Subject, asked: KubeObject): Link[] {
   if (subject === 'pod') return explainPod(facts, asked as Pod);

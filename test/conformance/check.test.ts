@@ -6,8 +6,6 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { commands } from '../../src/cli/commands.ts';
-import { runCommand } from '../../src/cli/run-command.ts';
 import { CsiError } from '../../src/csi/csi-error.ts';
 import { defineDriver } from '../../src/driver/driver.ts';
 import { serveDriver } from '../../src/driver/serve-driver.ts';
@@ -15,6 +13,7 @@ import { realClock } from '../../src/runtime/clock.ts';
 import { silentLog } from '../../src/runtime/log.ts';
 import { lacking } from '../capabilities.ts';
 import { berth, processes } from '../interop/processes.ts';
+import { runBerth } from '../run-berth.ts';
 
 async function temporary(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'ck-'));
@@ -31,22 +30,13 @@ interface Line {
 }
 
 async function check(...argv: string[]) {
-  let [stdout, stderr] = ['', ''];
-  const code = await runCommand({
-    argv: ['check', ...argv],
-    commands,
-    signal: new AbortController().signal,
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-    env: {},
-    createLog: async () => silentLog,
-  });
-  const lines = () =>
-    stdout
+  const ended = await runBerth(['check', ...argv]);
+  const lines = (): Line[] =>
+    ended.stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as Line);
-  return { code, stdout, stderr, lines };
+      .map((line) => JSON.parse(line));
+  return { ...ended, lines };
 }
 
 type Flaw =

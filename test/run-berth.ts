@@ -1,0 +1,19 @@
+// A command of `berth` as a user runs it, without a process: its exit code and what it printed.
+
+import { commands } from '../src/cli/commands.ts';
+import { runCommand } from '../src/cli/run-command.ts';
+import { silentLog } from '../src/runtime/log.ts';
+
+export async function runBerth(argv: readonly string[]) {
+  let [stdout, stderr] = ['', ''];
+  const code = await runCommand({
+    argv,
+    commands,
+    signal: new AbortController().signal,
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    env: {},
+    createLog: async () => silentLog,
+  });
+  return { code, stdout, stderr };
+}
