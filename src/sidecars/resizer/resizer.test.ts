@@ -318,7 +318,7 @@ describe('what goes wrong', () => {
   }
 });
 
-describe('a driver that expands only what nobody uses', () => {
+describe('a driver, about a volume that is in use,', () => {
   const user = (name: string, claimName: string) => ({
     metadata: { name, namespace: 'default' },
     spec: {
@@ -355,6 +355,17 @@ describe('a driver that expands only what nobody uses', () => {
     assert.deepEqual(sizesAsked(world), []);
     await remove(world, 'web');
     await world.claim('data', isSettledAt('2Gi'));
+  });
+
+  test('[SIDE-1] is asked again though a pod uses the volume, when it grows volumes in use', async (t) => {
+    const world = await resizerWorld(t, { driver: { nodeExpansionRequired: false, expansion: ['ONLINE'] } });
+    world.driver.script('ControllerExpandVolume', { fail: 'FAILED_PRECONDITION', message: 'not now' });
+    await world.bound('data');
+    await world.admin.create(pods, user('web', 'data') as never);
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.claim('data', isSettledAt('2Gi'));
+    assert.deepEqual(sizesAsked(world), [2n, 2n]);
   });
 
   test('[SIDE-1] is asked every time with --handle-volume-inuse-error=false', async (t) => {
