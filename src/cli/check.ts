@@ -105,7 +105,7 @@ export const command = defineCommand({
         values.output === 'json' || values.o === 'json' ? jsonReport(stdout) : textReport(stdout);
       for (const check of chosen) {
         signal.throwIfAborted();
-        const why = missing(check, can, values.mountDir !== undefined);
+        const why = missing(check, driver, values.mountDir !== undefined);
         report.add(check, why === undefined ? await runCheck(check, driver) : { state: 'skipped', why });
       }
       return report.end() ? ExitCode.ok : ExitCode.failed;

@@ -3,7 +3,7 @@
 
 import type { ControllerCapability, NodeCapability } from '../../csi/capabilities.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import { type Abilities, CheckFailure, type DriverUnderTest } from './driver-under-test.ts';
+import { CheckFailure, type DriverUnderTest } from './driver-under-test.ts';
 
 export interface Check {
   readonly group: string;
@@ -13,6 +13,8 @@ export interface Check {
   readonly needsOfNode?: readonly NodeCapability[];
   /** Mounts for real. */
   readonly mounts?: boolean;
+  /** Another reason for which it does not apply. */
+  notFor?(driver: DriverUnderTest): string | undefined;
   run(driver: DriverUnderTest): Promise<void>;
 }
 
@@ -22,13 +24,15 @@ export type Verdict =
   | { state: 'skipped'; why: string };
 
 /** Why the check does not apply; undefined when it does. */
-export function missing(check: Check, can: Abilities, mayMount: boolean): string | undefined {
+export function missing(check: Check, driver: DriverUnderTest, mayMount: boolean): string | undefined {
+  const { can } = driver;
   const lacks = [
     ...(check.needs ?? []).filter((need) => !can.controller.has(need)),
     ...(check.needsOfNode ?? []).filter((need) => !can.node.has(need)).map((need) => `${need} of the node`),
   ];
   if (lacks.length > 0) return `the driver does not have ${lacks.join(', ')}`;
-  return check.mounts && !mayMount ? 'mounts need --mount-dir' : undefined;
+  if (check.mounts && !mayMount) return 'mounts need --mount-dir';
+  return check.notFor?.(driver);
 }
 
 export async function runCheck(check: Check, driver: DriverUnderTest): Promise<Verdict> {

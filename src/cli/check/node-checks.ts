@@ -125,8 +125,9 @@ const onNode: readonly Check[] = [
     title: 'what is written stays, over a second publication',
     needs: MAKES,
     mounts: true,
+    notFor: ({ options }) =>
+      options.capability.accessType.case === 'block' ? 'a block device has no files' : undefined,
     async run(driver) {
-      if (driver.options.capability.accessType.case === 'block') return;
       const mounted = await MountedVolume.create(driver);
       const file = join(mounted.targetPath, 'berth-check');
       for (const step of ['attach', 'stage', 'publish'] as const) await mounted[step]();
@@ -177,8 +178,9 @@ const onNode: readonly Check[] = [
     needs: [...MAKES, 'EXPAND_VOLUME'],
     needsOfNode: ['EXPAND_VOLUME'],
     mounts: true,
+    notFor: ({ can }) =>
+      can.plugin.volumeExpansion.has('ONLINE') ? undefined : 'the driver does not expand volumes in use',
     async run(driver) {
-      if (!driver.can.plugin.volumeExpansion.has('ONLINE')) return;
       const mounted = await published(driver);
       const { capability, secrets, sizeBytes } = driver.options;
       const capacityRange = { requiredBytes: sizeBytes * 2n, limitBytes: 0n };
