@@ -22,16 +22,17 @@ import { silentLog } from '../../src/runtime/log.ts';
 import { openLinuxMounter } from '../../src/runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../src/runtime/random.ts';
 import { berth, processes } from '../interop/processes.ts';
+import { type Settled, settledIn } from '../interop/settled.ts';
 import { type Pod, startPod } from './play-pods.ts';
 import type { Printed } from './print-manifests.ts';
 
-const STEP_LIMIT_MS = 40_000;
 export const NODES = ['node-a', 'node-b'];
 
 export class DeploymentWorld {
   readonly directory: string;
   readonly stateDir: string;
   readonly kube: KubeClient;
+  readonly until: Settled;
   readonly #server: ApiServer;
   readonly #informers: Informers;
   readonly #machines = processes();
@@ -50,6 +51,7 @@ export class DeploymentWorld {
       log: silentLog,
       kube: this.kube,
     });
+    this.until = settledIn(this.#informers, { signal: this.#stop.signal, output: () => this.output() });
   }
 
   static async start(t: TestContext): Promise<DeploymentWorld> {
@@ -134,20 +136,6 @@ export class DeploymentWorld {
     for (const pod of pods) {
       this.#pods.delete(pod);
       await pod.stop();
-    }
-  }
-
-  async until<T extends KubeObject>(
-    resource: Resource<T>,
-    key: string,
-    wanted: (object: T | undefined) => boolean,
-  ): Promise<T | undefined> {
-    const limit = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
-    try {
-      return await this.#informers.of(resource).waitFor(key, wanted, limit);
-    } catch {
-      const now = JSON.stringify(this.#informers.of(resource).get(key));
-      throw new Error(`${resource.kind} ${key} is not as wanted but ${now}\n${this.output()}`);
     }
   }
 

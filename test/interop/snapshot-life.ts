@@ -36,10 +36,10 @@ import { silentLog } from '../../src/runtime/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
 import { type PlainState, plainState } from './plain-state.ts';
 import { berth, type Program, processes } from './processes.ts';
+import { settledIn } from './settled.ts';
 
 const DRIVER = 'hostpath.interop.test';
 const NAMESPACE = 'kube-system';
-const STEP_LIMIT_MS = 40_000;
 const COMPONENTS = ['provisioner', 'snapshotter', 'snapshot-controller'] as const;
 const named = (name: string) => ({ name, namespace: 'default' });
 
@@ -67,19 +67,7 @@ export async function snapshotLife(
   const kube = createHttpKubeClient({ ...ports, config });
   const stop = new AbortController();
   const informers = createInformers({ ...ports, kube });
-  const settled = async <T extends KubeObject>(
-    resource: Resource<T>,
-    key: string,
-    wanted: (object: T | undefined) => boolean,
-  ): Promise<T | undefined> => {
-    const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
-    try {
-      return await informers.of(resource).waitFor(key, wanted, limit);
-    } catch {
-      const now = JSON.stringify(informers.of(resource).get(key));
-      throw new Error(`${resource.kind} ${key} is not as wanted but ${now}\n${running.output()}`);
-    }
-  };
+  const settled = settledIn(informers, { signal: stop.signal, output: () => running.output() });
   const read = async (): Promise<PlainState> => {
     const kinds = [volumeSnapshots, volumeSnapshotContents, persistentVolumes, persistentVolumeClaims];
     const lists = await Promise.all((kinds as Resource[]).map((kind) => kube.list(kind)));

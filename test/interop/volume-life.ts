@@ -33,11 +33,11 @@ import { silentLog } from '../../src/runtime/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
 import { type PlainState, plainState } from './plain-state.ts';
 import { berth, type Program, processes } from './processes.ts';
+import { settledIn } from './settled.ts';
 
 const DRIVER = 'hostpath.interop.test';
 const NODE = 'node-a';
 const TOPOLOGY_KEY = 'topology.interop.test/node';
-const STEP_LIMIT_MS = 40_000;
 const NAMESPACE = 'kube-system';
 
 const COMPONENTS = ['provisioner', 'attacher', 'resizer'] as const;
@@ -71,19 +71,7 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
   const stop = new AbortController();
   const informers = createInformers({ ...ports, kube });
   informers.start(stop.signal);
-  const settled = async <T extends KubeObject>(
-    resource: Resource<T>,
-    key: string,
-    wanted: (object: T | undefined) => boolean,
-  ): Promise<T | undefined> => {
-    const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
-    try {
-      return await informers.of(resource).waitFor(key, wanted, limit);
-    } catch {
-      const now = JSON.stringify(informers.of(resource).get(key));
-      throw new Error(`${resource.kind} ${key} is not as wanted but ${now}\n${running.output()}`);
-    }
-  };
+  const settled = settledIn(informers, { signal: stop.signal, output: () => running.output() });
   try {
     const accounts = await applyRbac(kube, (await kube.servedResources()).resources);
     const address = join(directory, 'csi.sock');
