@@ -143,7 +143,13 @@ test('a driver that is right passes, and what it cannot do is skipped with the r
 
 test('a check that does not apply to the volumes asked for is skipped, not passed', async (t) => {
   const { endpoint, directory } = await serve(t);
-  const { code, stdout } = await check(endpoint, '--block', '--mount-dir', directory, '--only=what is written');
+  const { code, stdout } = await check(
+    endpoint,
+    '--block',
+    '--mount-dir',
+    directory,
+    '--only=what is written',
+  );
   assert.equal(code, 0);
   assert.match(stdout, /– what is written stays.* \(a block device has no files\)/);
   assert.match(stdout, /\n0 passed, 0 failed, 1 skipped\n$/);
