@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Bell } from './bell.ts';
 import { startDeadline, withDeadline } from './deadline.ts';
-import { createTokenBucket } from './token-bucket.ts';
+import { TokenBucket } from './token-bucket.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const reason = () => new Error('time is up');
@@ -58,10 +58,10 @@ describe('Bell', () => {
   });
 });
 
-describe('createTokenBucket', () => {
+describe('TokenBucket', () => {
   it('gives a burst, then so many a second, and says how long to wait', async () => {
     const clock = new VirtualClock();
-    const bucket = createTokenBucket({ clock, burst: 3, perSecond: 2 });
+    const bucket = new TokenBucket({ clock, burst: 3, perSecond: 2 });
     const takeAll = () => {
       let taken = 0;
       while (bucket.take()) taken++;

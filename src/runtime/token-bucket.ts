@@ -2,38 +2,45 @@
 
 import type { Clock } from './ports.ts';
 
-export interface TokenBucket {
-  /** Takes one if there is one. */
-  take(): boolean;
-  /** How long until there is one; 0: now. */
-  waitMs(): number;
-}
+/** Sums of fractions fall short of one by a rounding error; waiting for that would be waiting for nothing. */
+const ENOUGH = 1 - 1e-9;
 
-export function createTokenBucket(options: {
-  clock: Pick<Clock, 'monotonicMs'>;
-  burst: number;
-  perSecond: number;
-}): TokenBucket {
-  const { clock, burst, perSecond } = options;
-  let tokens = burst;
-  let filledAtMs = clock.monotonicMs();
-  const fill = () => {
-    const nowMs = clock.monotonicMs();
-    tokens = Math.min(burst, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
-    filledAtMs = nowMs;
-  };
-  /** Sums of fractions fall short of one by a rounding error; waiting for that would be waiting for nothing. */
-  const enough = 1 - 1e-9;
-  return {
-    take() {
-      fill();
-      if (tokens < enough) return false;
-      tokens--;
-      return true;
-    },
-    waitMs() {
-      fill();
-      return tokens >= enough ? 0 : ((1 - tokens) / perSecond) * 1000;
-    },
-  };
+/** A class, since there may be thousands: its methods are not kept once for each. */
+export class TokenBucket {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #burst: number;
+  readonly #perSecond: number;
+  #tokens: number;
+  #filledAtMs: number;
+
+  constructor(options: { clock: Pick<Clock, 'monotonicMs'>; burst: number; perSecond: number }) {
+    this.#clock = options.clock;
+    this.#burst = options.burst;
+    this.#perSecond = options.perSecond;
+    this.#tokens = options.burst;
+    this.#filledAtMs = options.clock.monotonicMs();
+  }
+
+  /** Takes one if there is one. */
+  take(): boolean {
+    this.#fill();
+    if (this.#tokens < ENOUGH) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  /** How long until there is one; 0: now. */
+  waitMs(): number {
+    this.#fill();
+    return this.#tokens >= ENOUGH ? 0 : ((1 - this.#tokens) / this.#perSecond) * 1000;
+  }
+
+  #fill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#tokens = Math.min(
+      this.#burst,
+      this.#tokens + ((nowMs - this.#filledAtMs) / 1000) * this.#perSecond,
+    );
+    this.#filledAtMs = nowMs;
+  }
 }

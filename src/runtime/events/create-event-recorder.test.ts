@@ -142,6 +142,33 @@ describe('createEventRecorder', () => {
     assert.equal(combined?.count, 21);
   });
 
+  it('counts on when a message comes back after others, and keeps no message of an object for ever', async () => {
+    const { clock, recorder, all } = setUp();
+    const say = async (message: string) => {
+      recorder.event(claim(), 'Warning', 'Failed', message);
+      await clock.advance(700_000);
+    };
+    await say('first');
+    for (let i = 0; i < 14; i++) await say(`other ${i}`);
+    await say('first');
+    const counts = () =>
+      all()
+        .filter(({ message }) => message === 'first')
+        .map(({ count }) => count);
+    assert.deepEqual(counts(), [2]);
+    for (let i = 14; i < 40; i++) await say(`other ${i}`);
+    await say('first');
+    assert.deepEqual(counts(), [2, 1]);
+  });
+
+  it('says how many events it forgot before they were written', async () => {
+    const { clock, recorder, all, metrics } = setUp({ budget: { burst: 1, perSecond: 1 }, remembered: 5 });
+    for (let i = 0; i < 8; i++) recorder.event(claim(`c${i}`), 'Normal', 'R', 'm');
+    await clock.advance(60_000);
+    assert.equal(all().length, 5);
+    assert.match(await metrics.text(), /berth_events_dropped_total\{why="forgotten"\} 3/);
+  });
+
   it('lets no object have more than its share of events', async () => {
     const { clock, recorder, writes, metrics } = setUp();
     for (let i = 0; i < 100; i++) recorder.event(claim(), 'Normal', `Reason${i}`, 'm');

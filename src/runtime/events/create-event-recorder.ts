@@ -12,8 +12,8 @@ import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../kube-err
 import type { Metrics } from '../metrics.ts';
 import { onAbort } from '../on-abort.ts';
 import type { Clock, Log, Random, Timer } from '../ports.ts';
-import { createTokenBucket } from '../token-bucket.ts';
-import { type Entry, EventBook } from './event-book.ts';
+import { TokenBucket } from '../token-bucket.ts';
+import { EventBook } from './event-book.ts';
 import {
   type EventSource,
   type EventSubject,
@@ -23,6 +23,7 @@ import {
   eventNamespace,
   eventTime,
 } from './event-record.ts';
+import type { Entry } from './event-topic.ts';
 
 /** Of all event writes of a process. The official sidecars send up to 5 requests a second of any kind by default. */
 const DEFAULT_BUDGET = { burst: 25, perSecond: 10 };
@@ -43,7 +44,7 @@ export interface EventRecorderOptions extends EventSource {
   log: Log;
   metrics?: Metrics;
   budget?: { burst: number; perSecond: number };
-  /** Of how many objects and events it is known what was said already. */
+  /** Of how many objects it is known what was said already. */
   remembered?: number;
   /** Once it aborts nothing more is written or retried; what waits is dropped. For the end without a last word. */
   signal?: AbortSignal;
@@ -59,7 +60,7 @@ export interface EventRecorder {
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { clock, log } = options;
   const count = counters(options.metrics);
-  const budget = createTokenBucket({ clock, ...(options.budget ?? DEFAULT_BUDGET) });
+  const budget = new TokenBucket({ clock, ...(options.budget ?? DEFAULT_BUDGET) });
   const book = new EventBook({
     clock,
     longestQueue: LONGEST_QUEUE,

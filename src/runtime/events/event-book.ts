@@ -2,10 +2,10 @@
 // written. It does no I/O.
 
 import type { Clock } from '../ports.ts';
-import { type HeapEntry, TimerHeap } from '../timer-heap.ts';
-import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';
-import { createEventAggregator } from './event-aggregator.ts';
+import { TimerHeap } from '../timer-heap.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import { type EventSubject, type Remark, subjectKey, truncateMessage } from './event-record.ts';
+import { type Entry, Topic } from './event-topic.ts';
 import { LruMap } from './lru-map.ts';
 
 /** client-go's: so many writes about an object at once, then one in five minutes. */
@@ -16,43 +16,32 @@ const LAST_PAUSE_MS = 300_000;
 /** Warnings go before what is normal and has waited no longer than this. */
 const WARNINGS_AHEAD_MS = 600_000;
 
-export interface Entry extends HeapEntry {
-  readonly key: string;
-  /** The latest: a combined event shows the newest message. */
-  remark: Remark;
-  count: number;
-  /** Wall clock. */
-  readonly firstMs: number;
-  lastMs: number;
-  /** On the server; undefined before it is there. */
-  name: string | undefined;
-  writing: boolean;
-  writtenCount: number;
-  writtenAtMs: number;
-  pauseMs: number;
-  attempts: number;
-}
-
 export type Recorded = 'due' | 'counted' | 'queue full' | 'too many for one object';
+
+/** All that was said about one object, warnings and what is normal apart. */
+interface Subject {
+  readonly spam: TokenBucket;
+  readonly topics: Topic[];
+}
 
 export class EventBook {
   readonly #clock: Clock;
   readonly #longestQueue: number;
   readonly #due = new TimerHeap<Entry>();
-  readonly #entries: LruMap<string, Entry>;
-  readonly #spam: LruMap<string, TokenBucket>;
-  readonly #aggregator;
+  readonly #subjects: LruMap<string, Subject>;
 
   /** `onForgotten` hears of events that were pushed out before they were written. */
   constructor(options: { clock: Clock; longestQueue: number; remembered: number; onForgotten: () => void }) {
     this.#clock = options.clock;
     this.#longestQueue = options.longestQueue;
-    this.#aggregator = createEventAggregator(options);
-    this.#spam = new LruMap(options.remembered);
-    this.#entries = new LruMap(options.remembered, (entry) => {
-      if (entry.index < 0) return;
-      this.#due.remove(entry);
-      options.onForgotten();
+    this.#subjects = new LruMap(options.remembered, ({ topics }) => {
+      for (const { entries } of topics) {
+        for (const entry of entries) {
+          if (entry.index < 0) continue;
+          this.#due.remove(entry);
+          options.onForgotten();
+        }
+      }
     });
   }
 
@@ -64,20 +53,26 @@ export class EventBook {
     return this.#due.peek()?.dueMs;
   }
 
-  record({ subject, type, reason, message }: Remark): Recorded {
-    const { remark, key } = this.#aggregator.aggregate({
-      subject: nameOf(subject),
-      type,
-      reason,
-      message: truncateMessage(message),
-    });
-    let entry = this.#entries.get(key);
+  record({ subject: object, type, reason, message }: Remark): Recorded {
+    const key = subjectKey({ subject: object, type });
+    // Warnings may still come in when there is no room for what is normal.
+    const room = type === 'Warning' ? 2 * this.#longestQueue : this.#longestQueue;
+    const isFull = this.#due.size >= room;
+    const known = this.#subjects.get(key);
+    let topic = known?.topics.find((one) => one.reason === reason);
+    if (topic === undefined && isFull) return 'queue full';
+    const subject = known ?? this.#openSubject(key);
+    if (topic === undefined) {
+      topic = new Topic(reason);
+      subject.topics.push(topic);
+    }
+    const wording = topic.wording(truncateMessage(message), this.#clock.monotonicMs());
+    const remark = { subject: nameOf(object), type, reason, message: wording.shown };
+    let entry = topic.entryOf(wording.key);
     if (entry === undefined) {
-      // Warnings may still come in when there is no room for what is normal.
-      const room = remark.type === 'Warning' ? 2 * this.#longestQueue : this.#longestQueue;
-      if (this.#due.size >= room) return 'queue full';
-      if (!this.#spamOf(remark).take()) return 'too many for one object';
-      entry = this.#open(key, remark);
+      if (isFull) return 'queue full';
+      if (!subject.spam.take()) return 'too many for one object';
+      entry = this.#open(topic, wording.key, remark);
     }
     entry.remark = remark;
     entry.count++;
@@ -95,7 +90,7 @@ export class EventBook {
       if (entry === undefined || (entry.dueMs > nowMs && !all)) return undefined;
       this.#due.remove(entry);
       // The first write of an event had its token when it was recorded.
-      const spam = this.#spamOf(entry.remark);
+      const { spam } = this.#subjectOf(entry.remark);
       if (entry.writtenCount === 0 || entry.attempts > 0 || all || spam.take()) {
         entry.writing = true;
         return entry;
@@ -124,13 +119,14 @@ export class EventBook {
   forget(entry: Entry): void {
     entry.writing = false;
     this.#due.remove(entry);
-    this.#entries.delete(entry.key);
+    entry.topic.remove(entry);
   }
 
-  #open(key: string, remark: Remark): Entry {
+  #open(topic: Topic, message: string | undefined, remark: Remark): Entry {
     const wallMs = this.#clock.now();
     const entry: Entry = {
-      key,
+      topic,
+      message,
       remark,
       count: 0,
       firstMs: wallMs,
@@ -145,7 +141,7 @@ export class EventBook {
       sequence: 0,
       index: -1,
     };
-    this.#entries.set(key, entry);
+    topic.add(entry);
     return entry;
   }
 
@@ -160,14 +156,15 @@ export class EventBook {
     this.#due.push(entry);
   }
 
-  #spamOf(remark: Remark): TokenBucket {
+  #subjectOf(remark: Remark): Subject {
     const key = subjectKey(remark);
-    let bucket = this.#spam.get(key);
-    if (bucket === undefined) {
-      bucket = createTokenBucket({ clock: this.#clock, ...SPAM });
-      this.#spam.set(key, bucket);
-    }
-    return bucket;
+    return this.#subjects.get(key) ?? this.#openSubject(key);
+  }
+
+  #openSubject(key: string): Subject {
+    const subject = { spam: new TokenBucket({ clock: this.#clock, ...SPAM }), topics: [] };
+    this.#subjects.set(key, subject);
+    return subject;
   }
 }
 

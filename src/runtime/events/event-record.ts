@@ -30,14 +30,9 @@ const LONGEST_NAME = 253;
 /** Where events about cluster-scoped objects live. */
 const CLUSTER_SCOPED_NAMESPACE = 'default';
 
-export function subjectKey({ subject, type }: Remark): string {
+export function subjectKey({ subject, type }: Pick<Remark, 'subject' | 'type'>): string {
   const { namespace = '', name, uid = '' } = subject.metadata;
   return `${subject.apiVersion}\n${subject.kind}\n${namespace}\n${name}\n${uid}\n${type}`;
-}
-
-/** Events that differ only in their message. */
-export function similarKey(remark: Remark): string {
-  return `${subjectKey(remark)}\n${remark.reason}`;
 }
 
 /** At most 1024 bytes of UTF-8, never half a character. */
