@@ -47,6 +47,13 @@ async function run(name: string, argv: readonly string[]): Promise<void> {
   }
   const { values } = parseFlags({ table: flags, argv });
   const own = values as FlagValues<ReturnType<typeof harnessFlags>>;
+  const unknown = own.only.filter((candidate) => !Object.hasOwn(benchmark.candidates, candidate));
+  if (unknown.length > 0) {
+    const names = Object.keys(benchmark.candidates).join(', ');
+    process.stderr.write(`bench: ${name} has no candidate ${unknown.join(', ')}; it has ${names}\n`);
+    process.exitCode = 2;
+    return;
+  }
   const measured = await measure({
     benchmark,
     flags: values,
