@@ -50,9 +50,7 @@ async function run(name: string, argv: readonly string[]): Promise<void> {
   const unknown = own.only.filter((candidate) => !Object.hasOwn(benchmark.candidates, candidate));
   if (unknown.length > 0) {
     const names = Object.keys(benchmark.candidates).join(', ');
-    process.stderr.write(`bench: ${name} has no candidate ${unknown.join(', ')}; it has ${names}\n`);
-    process.exitCode = 2;
-    return;
+    throw new FlagError(`${name} has no candidate ${unknown.join(', ')}; it has ${names}`);
   }
   const measured = await measure({
     benchmark,

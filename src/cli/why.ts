@@ -1,27 +1,18 @@
 // `berth why`: which step of a volume's life is stuck, who has to act, and what to do. Reads objects, of any cluster, and
 // changes nothing.
 
-import {
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  type Pod,
-  persistentVolumeClaims,
-  persistentVolumes,
-  pods,
-} from '../api/kinds.ts';
-import type { KubeObject, Resource } from '../api/object.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts';
+import type { Resource } from '../api/object.ts';
 import { realClock } from '../runtime/clock.ts';
 import { choiceFlag } from '../runtime/flags/flag.ts';
+import { explain, type Subject } from '../why/explain.ts';
+import { readFacts } from '../why/facts.ts';
+import type { Link } from '../why/link.ts';
 import { defineCommand } from './command.ts';
 import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';
 import { aligned } from './objects/print-table.ts';
-import { type Subject, subjectOf } from './objects/subject-argument.ts';
-import { explainClaim } from './why/explain-claim.ts';
-import { explainPod } from './why/explain-pod.ts';
-import { explainVolume } from './why/explain-volume.ts';
-import { type Facts, readFacts } from './why/facts.ts';
-import { isWhole, type Link } from './why/link.ts';
+import { subjectOf } from './objects/subject-argument.ts';
 
 const SUBJECTS: Readonly<Record<Subject, Resource>> = {
   pod: pods as Resource,
@@ -58,15 +49,6 @@ export const command = defineCommand({
     stdout.write(`${lines.join('\n')}\n`);
   },
 });
-
-export function explain(facts: Facts, subject: Subject, asked: KubeObject): Link[] {
-  if (subject === 'pod') return explainPod(facts, asked as Pod);
-  if (subject === 'volume') return explainVolume(facts, asked as PersistentVolume);
-  const claim = asked as PersistentVolumeClaim;
-  const links = explainClaim(facts, claim);
-  const volume = facts.volumes.find(({ metadata }) => metadata.name === claim.spec.volumeName);
-  return isWhole(links) && volume ? [...links, ...explainVolume(facts, volume)] : links;
-}
 
 const SHOWN = { ok: 'ok', waits: 'WAITS', stuck: 'STUCK' } as const;
 

@@ -1,8 +1,7 @@
 // What a question is about, as people type it: `pod web`, or `pvc/data`. Pure.
 
+import type { Subject } from '../../why/explain.ts';
 import { UsageError } from '../command.ts';
-
-export type Subject = 'pod' | 'claim' | 'volume';
 
 const WORDS: Readonly<Record<string, Subject>> = {
   pod: 'pod',

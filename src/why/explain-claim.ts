@@ -1,22 +1,16 @@
 // From a claim to its volume: is it bound, and if not, who has to do what first. Pure.
 
-import { defaultClassOf } from '../../api/default-class.ts';
-import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/kinds.ts';
-import { keyOf } from '../../api/object.ts';
-import { parseQuantity } from '../../api/quantity.ts';
-import {
-  claimNameOf,
-  isTerminated,
-  provisionerOf,
-  selectedNodeOf,
-  storageClassOf,
-} from '../../api/volumes.ts';
+import { defaultClassOf } from '../api/default-class.ts';
+import type { PersistentVolumeClaim, Pod, StorageClass } from '../api/kinds.ts';
+import { keyOf } from '../api/object.ts';
+import { parseQuantity } from '../api/quantity.ts';
+import { claimNameOf, isTerminated, provisionerOf, selectedNodeOf, storageClassOf } from '../api/volumes.ts';
 import {
   FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
   FINALIZER_CLONE_PROTECTION,
   FINALIZER_PROVISIONING,
   FINALIZER_PVC_PROTECTION,
-} from '../../api/well-known.ts';
+} from '../api/well-known.ts';
 import type { Facts } from './facts.ts';
 import { end, enumerated, type Link, ok, since } from './link.ts';
 import { absenceOf, lookAt } from './who-works.ts';

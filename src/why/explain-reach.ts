@@ -1,9 +1,9 @@
 // From a volume to the node where a pod needs it: is the driver there, and is the volume attached, and if not, who
 // holds it. Pure.
 
-import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
-import { claimNameOf, isTerminated } from '../../api/volumes.ts';
-import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';
+import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../api/kinds.ts';
+import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import { TAINT_OUT_OF_SERVICE } from '../api/well-known.ts';
 import { podNames } from './explain-claim.ts';
 import type { Facts } from './facts.ts';
 import { end, enumerated, type Link, ok, since } from './link.ts';

@@ -1,7 +1,7 @@
 // Whether the sidecar that has to act next is there, by the only trace it leaves in the API: its Lease. A sidecar that
 // runs without leader election leaves none, so that a missing Lease proves nothing. Pure.
 
-import { leaseNameFor } from '../../runtime/leases/lease-record.ts';
+import { leaseNameFor } from '../runtime/leases/lease-record.ts';
 import type { Facts } from './facts.ts';
 import { ago } from './link.ts';
 

@@ -1,7 +1,7 @@
 // From a volume to its storage: is it whole, and if it is going, what holds it. Pure.
 
-import type { PersistentVolume } from '../../api/kinds.ts';
-import { FINALIZER_PROVISIONER, FINALIZER_PV_PROTECTION } from '../../api/well-known.ts';
+import type { PersistentVolume } from '../api/kinds.ts';
+import { FINALIZER_PROVISIONER, FINALIZER_PV_PROTECTION } from '../api/well-known.ts';
 import type { Facts } from './facts.ts';
 import { end, enumerated, type Link, ok, since } from './link.ts';
 import { absenceOf, lookAt } from './who-works.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeObject } from '../../api/object.ts';
-import { explain, linesOf } from '../why.ts';
+import type { KubeObject } from '../api/object.ts';
+import { explain } from './explain.ts';
 import type { Facts } from './facts.ts';
 
 const NOW = Date.parse('2026-01-01T00:10:00Z');
@@ -581,20 +581,4 @@ test('the newest warnings about the culprit are quoted, and nothing else', () =>
     'prov said 1m0s ago: ProvisioningFailed: third',
     'prov said 2m0s ago, 7 times: ProvisioningFailed: second',
   ]);
-});
-
-test('the answer comes first, then the chain, then what to do', () => {
-  const links = explain(facts({ ...reached, csiNodes: [] }), 'pod', pod());
-  assert.deepEqual(linesOf('Pod ns/web', links, ['leases']), [
-    'driver d.csi.test: is not on node n1, nor on any other',
-    '',
-    '  ok      Pod ns/web                      Pending on node n1',
-    '  ok      PersistentVolumeClaim ns/data   bound to pv1, 1Gi',
-    '  ok      PersistentVolume pv1            d.csi.test, volume h1',
-    '  STUCK   driver d.csi.test               is not on node n1, nor on any other',
-    '        → see that the pod of the driver runs on n1, and what its node-registrar says',
-    '',
-    'This account may not list leases, or they are not served: the answer may lack what they say.',
-  ]);
-  assert.equal(linesOf('Pod ns/web', [], [])[0], 'nothing is wrong with Pod ns/web');
 });

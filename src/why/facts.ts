@@ -22,10 +22,10 @@ import {
   storageClasses,
   type VolumeAttachment,
   volumeAttachments,
-} from '../../api/kinds.ts';
-import type { KubeObject, Resource } from '../../api/object.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../../runtime/kube-error.ts';
+} from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import type { KubeClient } from '../runtime/kube.ts';
+import { isForbidden, isNotFound } from '../runtime/kube-error.ts';
 
 export interface Facts {
   readonly nowMs: number;

@@ -1,8 +1,8 @@
 // A link of the chain from a pod to its storage: what it is, how it is, and, where it is not well, what somebody can do.
 // Pure.
 
-import type { KubeObject } from '../../api/object.ts';
-import { formatDuration } from '../../runtime/flags/duration.ts';
+import type { KubeObject } from '../api/object.ts';
+import { formatDuration } from '../runtime/flags/duration.ts';
 import type { Facts } from './facts.ts';
 
 /** `waits`: somebody works on it, or will. `stuck`: nothing happens until a person does something. */

@@ -1,8 +1,8 @@
 // From a pod to each of its volumes: has it a node, and has every volume come all the way to it. Pure.
 
-import type { PersistentVolumeClaim, Pod, PodVolume } from '../../api/kinds.ts';
-import { keyOf } from '../../api/object.ts';
-import { claimNameOf, isTerminated } from '../../api/volumes.ts';
+import type { PersistentVolumeClaim, Pod, PodVolume } from '../api/kinds.ts';
+import { keyOf } from '../api/object.ts';
+import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import { explainClaim, waitsForPod } from './explain-claim.ts';
 import { explainAttachment, explainDriver, isReady } from './explain-reach.ts';
 import { explainVolume } from './explain-volume.ts';
