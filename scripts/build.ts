@@ -8,12 +8,16 @@ import { projectRoot } from './source-files.ts';
 const output = join(projectRoot, 'dist');
 rmSync(output, { recursive: true, force: true });
 const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
-const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-  cwd: projectRoot,
-  stdio: 'inherit',
-});
-if (status !== 0) process.exit(1);
+// The page has the types of a browser, and so a configuration of its own.
+const page = ['src/dashboard/page', '--noEmit', 'false', '--allowImportingTsExtensions', 'false'];
+for (const args of [['tsconfig.build.json'], [...page, '--rootDir', 'src', '--outDir', 'dist']]) {
+  const { status } = spawnSync(process.execPath, [compiler, '-p', ...args], {
+    cwd: projectRoot,
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(1);
+}
 cpSync(join(projectRoot, 'src'), output, {
   recursive: true,
-  filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts'),
+  filter: (path) => statSync(path).isDirectory() || !/\.ts$|tsconfig\.json$/.test(path),
 });

@@ -13,6 +13,7 @@ export interface StaticCheck {
 export function staticChecks(): StaticCheck[] {
   const checks: StaticCheck[] = [
     { name: 'types', command: ['tsc', '-p', '.'] },
+    { name: 'types of the page', command: ['tsc', '-p', 'src/dashboard/page'] },
     {
       name: 'lint and format',
       command: ['biome', 'ci', '--colors=off', '--diagnostic-level=warn', '--error-on-warnings'],

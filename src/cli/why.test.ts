@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Link } from '../why/link.ts';
+import type { Link } from '../why/chain.ts';
 import { linesOf } from './why.ts';
 
 const link = (state: Link['state'], subject: string, says: string, todo: string[] = []): Link => ({

@@ -5,9 +5,9 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts
 import type { Resource } from '../api/object.ts';
 import { realClock } from '../runtime/clock.ts';
 import { choiceFlag } from '../runtime/flags/flag.ts';
+import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
 import { readFacts } from '../why/facts.ts';
-import type { Link } from '../why/link.ts';
 import { defineCommand } from './command.ts';
 import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';

@@ -11,8 +11,9 @@ import {
   FINALIZER_PROVISIONING,
   FINALIZER_PVC_PROTECTION,
 } from '../api/well-known.ts';
+import type { Link } from './chain.ts';
 import type { Facts } from './facts.ts';
-import { end, enumerated, type Link, ok, since } from './link.ts';
+import { end, enumerated, ok, since } from './link.ts';
 import { absenceOf, lookAt } from './who-works.ts';
 
 export function explainClaim(facts: Facts, claim: PersistentVolumeClaim): Link[] {

@@ -3,11 +3,12 @@
 import type { PersistentVolumeClaim, Pod, PodVolume } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import type { Link } from './chain.ts';
 import { explainClaim, waitsForPod } from './explain-claim.ts';
 import { explainAttachment, explainDriver, isReady } from './explain-reach.ts';
 import { explainVolume } from './explain-volume.ts';
 import type { Facts } from './facts.ts';
-import { end, isWhole, type Link, ok, since } from './link.ts';
+import { end, isWhole, ok, since } from './link.ts';
 
 export function explainPod(facts: Facts, pod: Pod): Link[] {
   const subject = `Pod ${keyOf(pod)}`;

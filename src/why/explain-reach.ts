@@ -4,9 +4,10 @@
 import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../api/kinds.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import { TAINT_OUT_OF_SERVICE } from '../api/well-known.ts';
+import type { Link } from './chain.ts';
 import { podNames } from './explain-claim.ts';
 import type { Facts } from './facts.ts';
-import { end, enumerated, type Link, ok, since } from './link.ts';
+import { end, enumerated, ok, since } from './link.ts';
 import { absenceOf, lookAt } from './who-works.ts';
 
 export function explainDriver(facts: Facts, driver: string, nodeName: string): Link {

@@ -2,8 +2,9 @@
 
 import type { PersistentVolume } from '../api/kinds.ts';
 import { FINALIZER_PROVISIONER, FINALIZER_PV_PROTECTION } from '../api/well-known.ts';
+import type { Link } from './chain.ts';
 import type { Facts } from './facts.ts';
-import { end, enumerated, type Link, ok, since } from './link.ts';
+import { end, enumerated, ok, since } from './link.ts';
 import { absenceOf, lookAt } from './who-works.ts';
 
 const ATTACHER_FINALIZER = 'external-attacher/';

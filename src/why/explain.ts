@@ -3,11 +3,12 @@
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
+import type { Link } from './chain.ts';
 import { explainClaim } from './explain-claim.ts';
 import { explainPod } from './explain-pod.ts';
 import { explainVolume } from './explain-volume.ts';
 import type { Facts } from './facts.ts';
-import { isWhole, type Link } from './link.ts';
+import { isWhole } from './link.ts';
 
 export type Subject = 'pod' | 'claim' | 'volume';
 

@@ -1,22 +1,9 @@
-// A link of the chain from a pod to its storage: what it is, how it is, and, where it is not well, what somebody can do.
-// Pure.
+// Makes the links of a chain, and the words in them. Pure.
 
 import type { KubeObject } from '../api/object.ts';
 import { formatDuration } from '../runtime/flags/duration.ts';
+import type { Link } from './chain.ts';
 import type { Facts } from './facts.ts';
-
-/** `waits`: somebody works on it, or will. `stuck`: nothing happens until a person does something. */
-export type LinkState = 'ok' | 'waits' | 'stuck';
-
-export interface Link {
-  readonly subject: string;
-  readonly state: LinkState;
-  readonly says: string;
-  /** What to do, most likely first. */
-  readonly todo: readonly string[];
-  /** What components said of it lately, newest first. */
-  readonly said: readonly string[];
-}
 
 export interface Details {
   todo?: readonly string[];
