@@ -31,6 +31,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   delete: { group: 'Objects', load: () => import('./delete.ts') },
   logs: { group: 'Objects', load: () => import('./logs.ts') },
   wait: { group: 'Objects', load: () => import('./wait.ts') },
+  dashboard: { group: 'Look', load: () => import('./dashboard.ts') },
   why: { group: 'Look', load: () => import('./why.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },

@@ -7,14 +7,17 @@ import { storageClasses } from '../api/kinds.ts';
 import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
 import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
 import { followStatus } from '../cluster/cluster-status.ts';
+import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars } from '../cluster/parts.ts';
 import { type PlannedNode, planNodes } from '../cluster/plan-nodes.ts';
 import { quietLog } from '../cluster/quiet-log.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
+import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
 import { realClock } from '../runtime/clock.ts';
 import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { createLog } from '../runtime/log.ts';
+import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
 import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
@@ -30,6 +33,7 @@ const parts = [
   'node-registrar',
   'scheduler',
   'snapshot-controller',
+  'dashboard',
   ...clusterSidecars.map(({ kind }) => kind.name),
   ...clusterControllers.map(({ name }) => name),
 ];
@@ -49,6 +53,12 @@ export const upFlags = {
   port: intFlag({
     help: 'Port of the API server; 0 for any free one',
     default: 0,
+    min: 0,
+    max: 65_535,
+  }),
+  'dashboard-port': intFlag({
+    help: `Port of the web page, on this machine alone; 0 for any free one. Without it ${DASHBOARD_PORT}, or another when that is taken`,
+    default: DASHBOARD_PORT,
     min: 0,
     max: 65_535,
   }),
@@ -133,25 +143,59 @@ export const command = defineCommand({
     }
     stdout.write(`ready ${cluster.url}\n`);
     const tookMs = realClock.monotonicMs() - startedMs;
-    stdout.write(welcome({ cluster, nodes, kubeconfig, tookMs, without: flags.without, directory }));
+    const looking = new AbortController();
+    const page = await dashboardOf(cluster, { flags, version, directory, log, signal: looking.signal });
+    const { without } = flags;
+    stdout.write(welcome({ cluster, page, nodes, kubeconfig, tookMs, without, directory }));
     const unfollow = showStatus(cluster, stdout);
     await stopSignal(signal);
     unfollow();
+    looking.abort(new Error('the cluster stops'));
+    await page?.stopped;
     const left = await cluster.stop();
     for (const what of left) stderr.write(`berth up: ${what}\n`);
     return left.length === 0 ? ExitCode.ok : ExitCode.failed;
   },
 });
 
+/** Undefined when it is left out. A cluster whose page cannot be served as asked for is stopped again. */
+async function dashboardOf(
+  cluster: Cluster,
+  options: {
+    flags: { without: readonly string[]; dashboardPort: number };
+    version: string;
+    directory: DataDirectory;
+    log: Log;
+    signal: AbortSignal;
+  },
+): Promise<Dashboard | undefined> {
+  const { flags, ...rest } = options;
+  if (flags.without.includes('dashboard')) return undefined;
+  const port = flags.dashboardPort;
+  try {
+    return await openDashboard(cluster, {
+      ...rest,
+      port,
+      isFlexible: port === DASHBOARD_PORT,
+      clock: realClock,
+      random: realRandom,
+    });
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
 function welcome(up: {
   cluster: Cluster;
+  page: Dashboard | undefined;
   nodes: readonly PlannedNode[];
   kubeconfig: string;
   tookMs: number;
   without: readonly string[];
   directory: DataDirectory;
 }): string {
-  const { cluster, nodes, kubeconfig, tookMs, without, directory } = up;
+  const { cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
   const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
   const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
   const rows: [string, string][] = [
@@ -160,6 +204,7 @@ function welcome(up: {
     ['nodes', nodes.map(({ name }) => name).join(', ')],
     ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
     ['classes', classes.toSorted().join(', ') || 'none'],
+    ...(page ? [['page', page.url] satisfies [string, string]] : []),
     ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],
     ...without
       .map((part): [string, string] => [

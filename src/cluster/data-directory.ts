@@ -13,6 +13,8 @@ export interface DataDirectory {
   readonly isEphemeral: boolean;
   readonly apiserver: string;
   readonly kubeconfig: string;
+  /** The key to the page, kept so that a page that is open finds the next start. */
+  readonly dashboardToken: string;
   /** Above the roots of all nodes, and of nothing else. */
   readonly nodes: string;
   /** The kubelet's layout for one node: plugins, plugins_registry, pods. */
@@ -54,6 +56,7 @@ export async function openDataDirectory(path: string | undefined): Promise<DataD
     isEphemeral: path === undefined,
     apiserver: join(made, 'apiserver'),
     kubeconfig: kubeconfigIn(made),
+    dashboardToken: join(made, 'dashboard-token'),
     // One letter each: paths of sockets have 107 bytes in all.
     nodes: join(made, 'n'),
     nodeRoot: (nodeName) => join(made, 'n', nodeName),

@@ -4,7 +4,12 @@
 import { csiNodes } from '../api/kinds.ts';
 import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
-import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
+import {
+  type ApiServer,
+  createApiServer,
+  DEFAULT_NODE_LABEL_PREFIXES,
+  type User,
+} from '../apiserver/index.ts';
 import type { Interceptor } from '../csi/call-pipeline.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
@@ -19,7 +24,7 @@ import { bothLogs, LogBook } from './logs/log-book.ts';
 import { LOGS_PATH, logsPath } from './logs/logs-path.ts';
 import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
-import type { PartContext } from './part-context.ts';
+import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
@@ -64,6 +69,8 @@ export interface Cluster {
   readonly server: ApiServer;
   readonly book: TraceBook;
   readonly drivers: readonly ClusterDriver[];
+  /** For somebody beside its parts, under an account of its own. */
+  portsFor(part: { name: string; user: User; signal: AbortSignal }): PartPorts;
   /** Tears everything down; resolves with what could not be, in words. Loses nothing that is to be kept. */
   stop(): Promise<string[]>;
 }
@@ -122,6 +129,7 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       server,
       book,
       drivers,
+      portsFor: (part) => partPorts(context, part),
       stop: () => {
         stopping ??= stopCluster({ server, unwind, options, nodesInMemory: inMemory });
         return stopping;
@@ -202,7 +210,11 @@ async function installObjects(
       .map(({ name }) => ({ name, driver: name })),
   ];
   await Promise.all([
-    installRoles(server, [...clusterSidecars.map(({ kind }) => kind.name), 'snapshot-controller']),
+    installRoles(server, [
+      ...clusterSidecars.map(({ kind }) => kind.name),
+      'snapshot-controller',
+      'dashboard',
+    ]),
     installDefinitions(server).then(() => installSnapshotClasses(server, snapshotting)),
     ...(hostpath
       ? [

@@ -1,4 +1,4 @@
-// The roles that Berth publishes for its sidecars: deploy/rbac/*.yaml, the one source. Clusters apply them; the
+// The roles that Berth publishes for its sidecars and its page: deploy/rbac/*.yaml, the one source. Clusters apply them; the
 // embedded server runs the same components under the same accounts with the same roles, read from here.
 
 import { readFile } from 'node:fs/promises';
@@ -11,6 +11,7 @@ export const RBAC_COMPONENTS = [
   'snapshotter',
   'snapshot-controller',
   'cluster-registrar',
+  'dashboard',
 ] as const;
 export type RbacComponent = (typeof RBAC_COMPONENTS)[number];
 
@@ -22,6 +23,7 @@ export const COMPONENT_ACCOUNTS: Readonly<Record<RbacComponent, string>> = {
   snapshotter: 'csi-snapshotter',
   'snapshot-controller': 'snapshot-controller',
   'cluster-registrar': 'csi-cluster-driver-registrar',
+  dashboard: 'berth-dashboard',
 };
 
 /** The placeholders in the files. */

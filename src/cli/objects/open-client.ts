@@ -10,6 +10,8 @@ import { findKubeConfig } from './read-lines.ts';
 
 export interface ObjectClient extends AsyncDisposable {
   readonly kube: HttpKubeClient;
+  /** Its URL. */
+  readonly server: string;
   /** Of the kubeconfig's context. */
   readonly defaultNamespace: string;
 }
@@ -30,6 +32,7 @@ export async function openClient(options: {
   });
   return {
     kube,
+    server: config.server,
     defaultNamespace: config.namespace ?? 'default',
     [Symbol.asyncDispose]: () => kube.close(),
   };

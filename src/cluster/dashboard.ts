@@ -1,0 +1,47 @@
+// The page of a cluster on this machine: shows what its own account may read, and what the trace has recorded.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { COMPONENT_ACCOUNTS } from '../apiserver/bootstrap/published-rbac.ts';
+import { type Dashboard, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { DataDirectory } from './data-directory.ts';
+import type { Cluster } from './start-cluster.ts';
+import { historyOf } from './trace/history.ts';
+
+export interface ClusterDashboardOptions {
+  readonly directory: DataDirectory;
+  readonly version: string;
+  readonly port: number;
+  readonly isFlexible: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export async function openDashboard(cluster: Cluster, options: ClusterDashboardOptions): Promise<Dashboard> {
+  const { directory, random, ...rest } = options;
+  const { clock, signal } = options;
+  return serveDashboard({
+    ...rest,
+    log: options.log.with({ part: 'dashboard' }),
+    token: await keptToken(directory.dashboardToken, random),
+    server: cluster.url,
+    history: historyOf(cluster.book),
+    ports() {
+      const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS.dashboard);
+      const { kube, informers } = cluster.portsFor({ name: 'dashboard', user, signal });
+      informers.start(signal);
+      return { kube, informers, clock };
+    },
+  });
+}
+
+async function keptToken(path: string, random: Random): Promise<string> {
+  const kept = await readFile(path, 'utf8').catch(() => '');
+  if (/^\S{20,}$/.test(kept.trim())) return kept.trim();
+  const token = newToken(random);
+  await writeFile(path, `${token}\n`, { mode: 0o600 });
+  return token;
+}

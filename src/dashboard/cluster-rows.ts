@@ -1,0 +1,109 @@
+// The rows of nodes, drivers, classes and snapshots. Pure.
+
+import { isDefaultClass } from '../api/default-class.ts';
+import type { CSINode } from '../api/kinds.ts';
+import { keyOf } from '../api/object.ts';
+import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import { isReady } from '../why/explain-reach.ts';
+import type { Facts } from '../why/facts.ts';
+import type { Observation } from './observed.ts';
+import type { ClassRow, DriverRow, NodeRow, SnapshotRow } from './told.ts';
+
+export function nodeRows(facts: Facts): NodeRow[] {
+  const registered = new Map(facts.csiNodes.map((node) => [node.metadata.name, node]));
+  const attached = attachedByNodeAndDriver(facts);
+  const podsOf = new Map<string, number>();
+  for (const pod of facts.pods) {
+    const { nodeName, volumes = [] } = pod.spec;
+    const uses = volumes.some((volume) => volume.csi || claimNameOf(pod, volume) !== undefined);
+    if (nodeName && uses && !isTerminated(pod)) podsOf.set(nodeName, (podsOf.get(nodeName) ?? 0) + 1);
+  }
+  return facts.nodes.map((node) => {
+    const { name, labels = {} } = node.metadata;
+    return {
+      id: name,
+      name,
+      isReady: isReady(node),
+      drivers: driversOf(registered.get(name)).map((driver) => ({
+        name: driver.name,
+        nodeId: driver.nodeID,
+        topology: Object.fromEntries(
+          (driver.topologyKeys ?? []).flatMap((key) => (key in labels ? [[key, labels[key] ?? '']] : [])),
+        ),
+        ...(driver.allocatable?.count !== undefined && { limit: driver.allocatable.count }),
+        attached: attached.get(`${name} ${driver.name}`) ?? 0,
+      })),
+      pods: podsOf.get(name) ?? 0,
+    };
+  });
+}
+
+export function driverRows(facts: Facts): DriverRow[] {
+  const volumes = new Map<string, number>();
+  for (const { spec } of facts.volumes) {
+    if (spec.csi) volumes.set(spec.csi.driver, (volumes.get(spec.csi.driver) ?? 0) + 1);
+  }
+  const registrations = facts.csiNodes.flatMap((node) => driversOf(node).map(({ name }) => name));
+  const objects = new Map(facts.drivers.map((driver) => [driver.metadata.name, driver.spec]));
+  // A driver may do without an object of its own: then it is known by its nodes and volumes alone.
+  const names = new Set([...objects.keys(), ...registrations, ...volumes.keys()]);
+  return [...names].sort().map((name) => {
+    const spec = objects.get(name);
+    return {
+      id: name,
+      name,
+      attachRequired: spec?.attachRequired ?? true,
+      podInfoOnMount: spec?.podInfoOnMount ?? false,
+      storageCapacity: spec?.storageCapacity ?? false,
+      modes: spec?.volumeLifecycleModes ?? ['Persistent'],
+      fsGroupPolicy: spec?.fsGroupPolicy ?? 'ReadWriteOnceWithFSType',
+      volumes: volumes.get(name) ?? 0,
+      nodes: registrations.filter((one) => one === name).length,
+    };
+  });
+}
+
+export function classRows({ classes }: Facts): ClassRow[] {
+  return classes.map((each) => ({
+    id: each.metadata.name,
+    name: each.metadata.name,
+    driver: each.provisioner,
+    isDefault: isDefaultClass(each),
+    bindingMode: each.volumeBindingMode ?? 'Immediate',
+    reclaimPolicy: each.reclaimPolicy ?? 'Delete',
+    canExpand: each.allowVolumeExpansion ?? false,
+  }));
+}
+
+export function snapshotRows({ snapshots }: Observation): SnapshotRow[] {
+  return snapshots.map((snapshot) => {
+    const { metadata, spec, status } = snapshot;
+    const claim = spec.source.persistentVolumeClaimName;
+    const error = status?.error?.message;
+    return {
+      id: keyOf(snapshot),
+      namespace: metadata.namespace ?? '',
+      name: metadata.name,
+      isReady: status?.readyToUse === true,
+      isGoing: metadata.deletionTimestamp !== undefined,
+      createdMs: Date.parse(metadata.creationTimestamp),
+      ...(claim !== undefined && { claim }),
+      ...(status?.restoreSize !== undefined && { size: status.restoreSize }),
+      ...(error !== undefined && { error }),
+    };
+  });
+}
+
+function driversOf(node: CSINode | undefined): CSINode['spec']['drivers'] {
+  return node?.spec.drivers ?? [];
+}
+
+function attachedByNodeAndDriver({ attachments }: Facts): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { spec, status } of attachments) {
+    if (status?.attached !== true) continue;
+    const key = `${spec.nodeName} ${spec.attacher}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}

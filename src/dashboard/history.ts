@@ -1,0 +1,20 @@
+// What happened in the cluster, step by step, where somebody records it: a port, filled in where everything runs in one
+// process.
+
+import type { Step } from './told.ts';
+
+/** A call of a driver that has ended. */
+export interface EndedCall {
+  readonly method: string;
+  readonly durationMs: number;
+  readonly hasFailed: boolean;
+}
+
+export interface History {
+  /** The last ones, oldest first. */
+  recent(most: number): Step[];
+  /** All that belongs to it, oldest first, calls under way last. */
+  of(subject: { kind: 'claim' | 'pod'; namespace: string; name: string }): Step[];
+  /** Calls back with each step from now on. Returns the end of it. */
+  follow(listener: (step: Step, call: EndedCall | undefined) => void): () => void;
+}

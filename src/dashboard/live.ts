@@ -1,0 +1,144 @@
+// Tells those who look at the page what changes, for as long as somebody looks; when nobody does, it does nothing. Rows
+// are made anew at most four times a second, and less often the longer that takes; only those that differ are sent.
+
+import type { Clock, Log, Timer } from '../runtime/ports.ts';
+import { CallCounter } from './call-figures.ts';
+import type { History } from './history.ts';
+import type { Observed } from './observed.ts';
+import { changesBetween, sampleOf, tablesOf } from './tables.ts';
+import type { About, Message, Sample, Step, Tables } from './told.ts';
+
+const PAUSE_MS = 250;
+/** The share of time that making rows may take. */
+const MOST_BUSY = 0.1;
+const SAMPLE_MS = 1_000;
+/** Sentences name durations, and a lease that is not renewed is no change: rows age without any. */
+const SAMPLES_BETWEEN_ROWS = 5;
+const KEPT_SAMPLES = 600;
+const KEPT_STEPS = 200;
+
+export interface LiveOptions {
+  readonly about: About;
+  readonly observed: Observed;
+  readonly history: History | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Viewer = (message: Message) => void;
+
+export class Live {
+  readonly #options: LiveOptions;
+  readonly #viewers = new Set<Viewer>();
+  readonly #samples: Sample[] = [];
+  readonly #calls = new CallCounter();
+  #tables: Tables | undefined;
+  #steps: Step[] = [];
+  #rowsTimer: Timer | undefined;
+  #stepsTimer: Timer | undefined;
+  #ends: (() => void)[] = [];
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  /** Tells everything first, then what changes. Returns the end of it. */
+  join(viewer: Viewer): () => void {
+    const { about, clock, history } = this.#options;
+    if (this.#viewers.size === 0) this.#start();
+    this.#viewers.add(viewer);
+    this.#tables ??= this.#make();
+    viewer({
+      kind: 'all',
+      nowMs: clock.now(),
+      about,
+      tables: this.#tables,
+      samples: this.#samples,
+      steps: history?.recent(KEPT_STEPS) ?? [],
+    });
+    return () => {
+      if (this.#viewers.delete(viewer) && this.#viewers.size === 0) this.#stop();
+    };
+  }
+
+  #start(): void {
+    const { clock, history, observed } = this.#options;
+    this.#ends = [observed.subscribe(() => this.#changed())];
+    if (history) {
+      this.#ends.push(
+        history.follow((step, call) => {
+          if (call) this.#calls.add(call);
+          this.#steps.push(step);
+          this.#stepsTimer ??= clock.setTimeout(() => this.#tellSteps(), PAUSE_MS);
+        }),
+      );
+    }
+    let samples = 0;
+    const sample = (): void => {
+      this.#takeSample();
+      if (++samples % SAMPLES_BETWEEN_ROWS === 0) this.#changed();
+      sampling = clock.setTimeout(sample, SAMPLE_MS);
+    };
+    let sampling = clock.setTimeout(sample, SAMPLE_MS);
+    this.#ends.push(() => sampling.cancel());
+  }
+
+  #stop(): void {
+    for (const end of this.#ends) end();
+    this.#ends = [];
+    this.#rowsTimer?.cancel();
+    this.#stepsTimer?.cancel();
+    this.#rowsTimer = undefined;
+    this.#stepsTimer = undefined;
+    this.#steps = [];
+    this.#tables = undefined;
+    this.#calls.take();
+  }
+
+  #changed(): void {
+    this.#rowsTimer ??= this.#options.clock.setTimeout(() => this.#tellRows(), PAUSE_MS);
+  }
+
+  #tellRows(): void {
+    const { clock, log } = this.#options;
+    const startedMs = clock.monotonicMs();
+    this.#rowsTimer = undefined;
+    try {
+      const before = this.#tables;
+      const after = this.#make();
+      this.#tables = after;
+      const changes = before && changesBetween(before, after);
+      if (changes) this.#tell({ kind: 'changes', nowMs: clock.now(), changes });
+    } catch (error) {
+      log.error('could not make the rows of the page', error);
+      this.#tell({ kind: 'trouble', says: `the rows could not be made: ${(error as Error).message}` });
+    }
+    const tookMs = clock.monotonicMs() - startedMs;
+    if (tookMs < PAUSE_MS * MOST_BUSY) return;
+    // What changes meanwhile is told after that rest.
+    this.#rowsTimer = clock.setTimeout(() => this.#tellRows(), tookMs / MOST_BUSY);
+  }
+
+  #make(): Tables {
+    return tablesOf(this.#options.observed.now());
+  }
+
+  #tellSteps(): void {
+    this.#stepsTimer = undefined;
+    this.#tell({ kind: 'steps', steps: this.#steps.slice(-KEPT_STEPS) });
+    this.#steps = [];
+  }
+
+  #takeSample(): void {
+    if (this.#tables === undefined) return;
+    const calls = this.#options.history && this.#calls.take();
+    const sample = { ...sampleOf(this.#tables, this.#options.clock.now()), ...(calls && { calls }) };
+    this.#samples.push(sample);
+    if (this.#samples.length > KEPT_SAMPLES) this.#samples.shift();
+    this.#tell({ kind: 'sample', sample });
+  }
+
+  #tell(message: Message): void {
+    for (const viewer of this.#viewers) viewer(message);
+  }
+}

@@ -1,0 +1,206 @@
+// The door of the page: HTTP on the loopback address, only to read, only with the link's token. It makes what the page is
+// told when somebody first asks, and from then on for as long as it runs.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onAbort } from '../runtime/on-abort.ts';
+import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { createGate } from './gate.ts';
+import type { History } from './history.ts';
+import type { Live } from './live.ts';
+import type { Observed, ObservedPorts } from './observed.ts';
+import { CONTENT_SECURITY_POLICY, pageFile } from './page-files.ts';
+import type { AskedSubject } from './subject-details.ts';
+import type { Message } from './told.ts';
+
+export interface DashboardOptions {
+  /** Made when somebody first looks. */
+  readonly ports: () => ObservedPorts;
+  readonly history?: History;
+  readonly version: string;
+  /** URL of the API server, to be shown. */
+  readonly server: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Another port will do when that one is taken. */
+  readonly isFlexible: boolean;
+  /** At least 128 bits that nobody can guess. */
+  readonly token: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+export interface Dashboard {
+  /** With the token: whoever has it sees the page. */
+  readonly url: string;
+  /** Resolves when it has ended. */
+  readonly stopped: Promise<void>;
+}
+
+/** The same on every start, so that a page that is open finds it again. */
+export const DASHBOARD_PORT = 7420;
+
+const HOST = '127.0.0.1';
+/** A connection that carries nothing for long is taken for dead by what lies between. */
+const HEARTBEAT_MS = 15_000;
+/** Bytes that a browser may be behind before it is told everything anew. */
+const MOST_BEHIND = 16 << 20;
+const SUBJECTS = ['claim', 'volume', 'pod'] as const;
+
+/** Of 244 bits, from the machine's own randomness. */
+export const newToken = (random: Random): string => `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
+
+/** Resolves when it listens. */
+export async function serveDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const { signal, log, token } = options;
+  // Not imported: the view that Node makes of `http` for `import` loads its fetch and WebSocket too.
+  const { createServer } = process.getBuiltinModule('node:http');
+  const server = createServer();
+  await listen(server, options);
+  const { port } = server.address() as AddressInfo;
+  const stopped = new Promise<void>((resolve) => server.once('close', resolve));
+  const door = new Door(options, port);
+  server.on('error', (error) => log.error('the door of the page failed', error));
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    door.answer(request, response).catch((error: unknown) => {
+      if (!signal.aborted)
+        log.error('could not answer the page', error, { path: request.url?.split('?')[0] });
+      if (response.headersSent) response.destroy();
+      else say(response, 500, `This could not be answered: ${(error as Error).message}\n`);
+    });
+  });
+  onAbort(signal, () => {
+    server.close();
+    // Those who follow would never end by themselves.
+    server.closeAllConnections();
+  });
+  return { url: `http://${HOST}:${port}/?token=${token}`, stopped };
+}
+
+type Server = ReturnType<typeof import('node:http')['createServer']>;
+
+async function listen(server: Server, { port, isFlexible }: DashboardOptions): Promise<void> {
+  const on = (wanted: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: HOST, port: wanted }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  try {
+    await on(port);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE' && isFlexible) return on(0);
+    if (code === 'EADDRINUSE')
+      throw new Error(`port ${port} for the page is taken; choose another, or 0 for any`);
+    throw error;
+  }
+}
+
+class Door {
+  readonly #options: DashboardOptions;
+  readonly #admit;
+  #made: Promise<{ observed: Observed; live: Live }> | undefined;
+
+  constructor(options: DashboardOptions, port: number) {
+    this.#options = options;
+    this.#admit = createGate(options.token, port);
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
+    const query = new URLSearchParams(search);
+    const { host, cookie } = request.headers;
+    const admission = this.#admit({ path, host, cookie, token: query.get('token') ?? undefined });
+    if (admission.kind === 'refused') return say(response, admission.status, `${admission.says}\n`);
+    if (request.method !== 'GET') return say(response, 405, 'This page is only for reading.\n');
+    if (admission.kind === 'welcome') {
+      response.writeHead(303, { ...HEADERS, Location: '/', 'Set-Cookie': admission.cookie });
+      response.end();
+      return;
+    }
+    if (path === '/api/live') return this.#follow(response);
+    if (path === '/api/subject') return this.#tellSubject(query, response);
+    const file = await pageFile(path);
+    if (file === undefined) return say(response, 404, 'There is no such thing on this page.\n');
+    say(response, 200, file.body, file.type);
+  }
+
+  async #follow(response: ServerResponse): Promise<void> {
+    const { live } = await this.#make();
+    const { clock } = this.#options;
+    response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
+    const send = (text: string): void => {
+      response.write(text);
+      // It cannot keep up. It comes back by itself, and is then told everything as it is.
+      if (response.writableLength > MOST_BEHIND) response.destroy();
+    };
+    const leave = live.join((message: Message) => send(`data: ${JSON.stringify(message)}\n\n`));
+    const beat = (): void => {
+      send(': still here\n\n');
+      heart = clock.setTimeout(beat, HEARTBEAT_MS);
+    };
+    let heart = clock.setTimeout(beat, HEARTBEAT_MS);
+    response.once('close', () => {
+      heart.cancel();
+      leave();
+    });
+  }
+
+  async #tellSubject(query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const kind = SUBJECTS.find((each) => each === query.get('kind'));
+    const name = query.get('name') ?? '';
+    if (kind === undefined || name === '') {
+      return sayJson(response, 400, { error: `a subject needs kind (${SUBJECTS.join(', ')}) and name` });
+    }
+    const asked: AskedSubject = { kind, namespace: query.get('namespace') ?? '', name };
+    const { observed } = await this.#make();
+    const { subjectDetails } = await import('./subject-details.ts');
+    const details = subjectDetails(observed.now(), asked, this.#options.history);
+    if (details === undefined) return sayJson(response, 404, { error: `there is no ${kind} ${name}` });
+    sayJson(response, 200, details);
+  }
+
+  #make(): Promise<{ observed: Observed; live: Live }> {
+    this.#made ??= this.#observe().catch((error: unknown) => {
+      this.#made = undefined;
+      throw error;
+    });
+    return this.#made;
+  }
+
+  async #observe(): Promise<{ observed: Observed; live: Live }> {
+    const { clock, log, history, server, signal, version } = this.#options;
+    const [{ observe }, { Live }] = await Promise.all([import('./observed.ts'), import('./live.ts')]);
+    const observed = await observe(this.#options.ports(), signal);
+    const { unread } = observed.now();
+    const about = { version, server, hasHistory: history !== undefined, unread };
+    return { observed, live: new Live({ about, observed, history, clock, log }) };
+  }
+}
+
+const HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
+function say(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = 'text/plain; charset=utf-8',
+): void {
+  response.writeHead(status, { ...HEADERS, 'Content-Type': type });
+  response.end(body);
+}
+
+function sayJson(response: ServerResponse, status: number, body: unknown): void {
+  say(response, status, JSON.stringify(body), 'application/json; charset=utf-8');
+}
