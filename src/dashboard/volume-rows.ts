@@ -1,6 +1,7 @@
 // The rows of volumes and pods: what belongs together, and how it is. Pure. What is plainly well is not explained: of
 // thousands of volumes few are not, and an explanation looks through everything.
 
+import { wantsExpansion } from '../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
 import { type KubeObject, keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
@@ -114,10 +115,9 @@ function judgement(facts: Facts): (subject: Subject, object: KubeObject) => Judg
 const sentence = ({ subject, says }: Link): string => `${subject}: ${says}`;
 
 function isWell(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): boolean {
-  const { status, spec } = claim;
-  if (status?.phase !== 'Bound' || isGoing(claim) || volume === undefined || isGoing(volume)) return false;
-  const isGrowing = spec.resources?.requests?.storage !== status.capacity?.storage;
-  return volume.status?.phase === 'Bound' && !isGrowing && !status.conditions?.length;
+  if (claim.status?.phase !== 'Bound' || isGoing(claim) || volume === undefined || isGoing(volume))
+    return false;
+  return volume.status?.phase === 'Bound' && !wantsExpansion(claim);
 }
 
 function rowOf(row: {

@@ -1,0 +1,352 @@
+// The door of the page, over real HTTP, on a real API server under the account that the page has in a cluster.
+
+import assert from 'node:assert/strict';
+import { get, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import {
+  csiDrivers,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  storageClasses,
+} from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { publishedRbac } from '../apiserver/bootstrap/published-rbac.ts';
+import { draft, testServer } from '../apiserver/test-server.ts';
+import { installRoles } from '../cluster/start-objects.ts';
+import { realClock } from '../runtime/clock.ts';
+import { createInformers } from '../runtime/informer/create-informers.ts';
+import { memoryLog } from '../runtime/log.ts';
+import { realRandom } from '../runtime/random.ts';
+import type { History } from './history.ts';
+import { newToken, serveDashboard } from './serve-dashboard.ts';
+import type { Message, SubjectDetails } from './told.ts';
+
+const PASSWORD = 'hunter2-not-for-anybody';
+const SOON = { timeout: 30_000 };
+
+async function setUp(
+  t: TestContext,
+  options: { isAllowed?: boolean; history?: History; port?: number } = {},
+) {
+  const server = await testServer(t);
+  if (options.isAllowed !== false) await installRoles(server, ['dashboard']);
+  const admin = server.client(server.adminUser);
+  const kube = server.client(serviceAccountUser('kube-system', 'berth-dashboard'));
+  const stop = new AbortController();
+  const log = memoryLog();
+  let asked = 0;
+  const dashboard = await serveDashboard({
+    version: '1.2.3',
+    server: 'https://api.test',
+    port: options.port ?? 0,
+    isFlexible: options.port !== undefined,
+    token: newToken(realRandom),
+    clock: realClock,
+    log,
+    signal: stop.signal,
+    ...(options.history && { history: options.history }),
+    ports() {
+      asked++;
+      const informers = createInformers({ kube, clock: realClock, random: realRandom, log });
+      informers.start(stop.signal);
+      return { kube, informers, clock: realClock };
+    },
+  });
+  t.after(async () => {
+    stop.abort(new Error('over'));
+    await dashboard.stopped;
+  });
+  const origin = new URL(dashboard.url).origin;
+  return { admin, dashboard, log, origin, stop, timesAsked: () => asked };
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  text: string;
+}
+
+function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+    }).on('error', reject);
+  });
+}
+
+async function enter(url: string): Promise<{ cookie: string }> {
+  const { status, headers } = await ask(url);
+  assert.equal(status, 303);
+  assert.equal(headers.location, '/');
+  return { cookie: headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+}
+
+/** Messages as they come. */
+async function* follow(
+  origin: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): AsyncGenerator<Message> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(`${origin}/api/live`, { headers, signal }, resolve).on('error', reject);
+  });
+  assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
+  try {
+    for await (const line of createInterface({ input: response })) {
+      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Message;
+    }
+  } finally {
+    response.destroy();
+  }
+}
+
+const claimOf = (name: string, storageClassName: string) =>
+  draft<KubeObject>({
+    metadata: { name, namespace: 'default' },
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName, resources: { requests: { storage: '1Gi' } } },
+  });
+const create = (
+  { admin }: { admin: Awaited<ReturnType<typeof setUp>>['admin'] },
+  resource: unknown,
+  object: KubeObject,
+) => admin.create(resource as Resource, object);
+
+test('[SEC-3] the page is for whoever has its link, and for nobody else', SOON, async (t) => {
+  const { dashboard, origin, timesAsked } = await setUp(t);
+  for (const path of [
+    '/',
+    '/page/main.ts',
+    '/modules/preact.js',
+    '/api/live',
+    '/api/subject?kind=pod&name=x',
+  ]) {
+    assert.equal((await ask(`${origin}${path}`)).status, 401, path);
+  }
+  assert.equal((await ask(`${origin}/?token=${'0'.repeat(64)}`)).status, 401);
+  const headers = await enter(dashboard.url);
+  assert.equal((await ask(`${origin}/`, { ...headers, host: 'evil.example' })).status, 403);
+  const page = await ask(`${origin}/`, headers);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /<div id="page">/);
+  assert.match(
+    String(page.headers['content-security-policy']),
+    /default-src 'none'.*script-src 'self' 'sha256-/,
+  );
+  assert.doesNotMatch(page.text, new RegExp(new URL(dashboard.url).searchParams.get('token') ?? 'x'));
+  assert.equal(timesAsked(), 0, 'nothing is read before somebody looks');
+});
+
+test('every file that the page imports is served, and nothing beside', SOON, async (t) => {
+  const { dashboard, origin } = await setUp(t);
+  const headers = await enter(dashboard.url);
+  const document = await ask(`${origin}/`, headers);
+  const imports = JSON.parse(/<script type="importmap">(.*?)<\/script>/.exec(document.text)?.[1] ?? '') as {
+    imports: Record<string, string>;
+  };
+  const toLoad = [...document.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? '');
+  assert.ok(toLoad.includes('/page/main.ts'));
+  const loaded = new Set<string>();
+  for (let path = toLoad.pop(); path !== undefined; path = toLoad.pop()) {
+    if (loaded.has(path)) continue;
+    loaded.add(path);
+    const { status, text, headers: answered } = await ask(`${origin}${path}`, headers);
+    assert.equal(status, 200, path);
+    if (path.endsWith('.css')) assert.match(String(answered['content-type']), /^text\/css/);
+    else assert.match(String(answered['content-type']), /^text\/javascript/);
+    if (!path.startsWith('/page/') || path.endsWith('.css')) continue;
+    assert.doesNotMatch(text, /^import type/m, `${path} has no types left`);
+    for (const [, specifier = ''] of text.matchAll(/\bfrom '([^']+)'/g)) {
+      const at = specifier.startsWith('.')
+        ? new URL(specifier, `${origin}${path}`).pathname
+        : imports.imports[specifier];
+      assert.ok(at, `${path} imports ${specifier}`);
+      toLoad.push(at);
+    }
+  }
+  for (const path of [
+    '/page/../gate.ts',
+    '/page/tsconfig.json',
+    '/page/main.test.ts',
+    '/gate.ts',
+    '/modules/yaml.js',
+    '/page/none.ts',
+  ]) {
+    assert.equal((await ask(`${origin}${path}`, headers)).status, 404, path);
+  }
+});
+
+test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SOON, async (t) => {
+  const history: History = {
+    recent: () => [],
+    of: ({ kind, name }) => [
+      { seq: 1, atMs: 1, by: 'provisioner', text: `of ${kind} ${name}`, kind: 'csi', hasFailed: false },
+    ],
+    follow: () => () => {},
+  };
+  const world = await setUp(t, { history });
+  const { dashboard, origin } = world;
+  const headers = await enter(dashboard.url);
+  await create(world, csiDrivers, draft({ metadata: { name: 'd.test' }, spec: {} }));
+  await create(world, storageClasses, draft({ metadata: { name: 'fast' }, provisioner: 'd.test' }));
+  await create(
+    world,
+    secrets,
+    draft({ metadata: { name: 's', namespace: 'default' }, stringData: { password: PASSWORD } }),
+  );
+  await create(world, persistentVolumeClaims, claimOf('lost', 'slow'));
+  const seen: string[] = [];
+  const leave = new AbortController();
+  const messages = follow(origin, headers, leave.signal);
+  const next = async (wanted: (message: Message) => boolean): Promise<Message> => {
+    for (;;) {
+      const { value, done } = await messages.next();
+      assert.ok(!done, 'the stream goes on');
+      seen.push(JSON.stringify(value));
+      if (wanted(value)) return value;
+    }
+  };
+  const first = await next(() => true);
+  assert.ok(first.kind === 'all');
+  assert.deepEqual(first.about, {
+    version: '1.2.3',
+    server: 'https://api.test',
+    hasHistory: true,
+    unread: ['volumesnapshots'],
+  });
+  assert.deepEqual(
+    first.tables.volumes.map(({ id, state }) => [id, state]),
+    [['claim default/lost', 'stuck']],
+  );
+  assert.match(first.tables.volumes[0]?.says ?? '', /StorageClass slow does not exist/);
+
+  await create(world, persistentVolumeClaims, claimOf('data', 'fast'));
+  await create(
+    world,
+    pods,
+    draft({
+      metadata: {
+        name: 'web',
+        namespace: 'default',
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': `{"password":"${PASSWORD}"}` },
+      },
+      spec: {
+        containers: [{ name: 'c', image: 'i', env: [{ name: 'PASSWORD', value: PASSWORD }] }],
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }],
+      },
+    }),
+  );
+  await next(
+    (message) =>
+      message.kind === 'changes' && message.changes.pods?.put.some(({ name }) => name === 'web') === true,
+  );
+  const details = await ask(`${origin}/api/subject?kind=pod&namespace=default&name=web`, headers);
+  assert.equal(details.status, 200);
+  const told = JSON.parse(details.text) as SubjectDetails;
+  assert.equal(told.links.at(-1)?.state, 'waits');
+  assert.deepEqual(
+    told.steps.map(({ text }) => text),
+    ['of pod web'],
+  );
+  assert.equal((told.object as { spec: { volumes: unknown[] } }).spec.volumes.length, 1);
+  for (const text of [...seen, details.text]) assert.ok(!text.includes(PASSWORD));
+
+  await world.admin.delete(pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });
+  await next(
+    (message) => message.kind === 'changes' && message.changes.pods?.gone.includes('default/web') === true,
+  );
+  const gone = await ask(`${origin}/api/subject?kind=pod&namespace=default&name=web`, headers);
+  assert.deepEqual([gone.status, gone.text], [404, '{"error":"there is no pod web"}']);
+  assert.equal((await ask(`${origin}/api/subject?kind=secret&name=s`, headers)).status, 400);
+  leave.abort();
+  assert.equal(world.timesAsked(), 1);
+});
+
+test('a volume without a claim is told with its own state, and with no steps', SOON, async (t) => {
+  const world = await setUp(t);
+  await create(
+    world,
+    persistentVolumes,
+    draft({
+      metadata: { name: 'spare' },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        csi: { driver: 'd.test', volumeHandle: 'h' },
+      },
+    }),
+  );
+  const headers = await enter(world.dashboard.url);
+  const { text } = await ask(`${world.origin}/api/subject?kind=volume&name=spare`, headers);
+  const told = JSON.parse(text) as SubjectDetails;
+  assert.deepEqual([told.name, told.links[0]?.state, told.steps], ['spare', 'ok', []]);
+});
+
+test('an account that may read nothing sees a page that says so', SOON, async (t) => {
+  const { dashboard, origin } = await setUp(t, { isAllowed: false });
+  const headers = await enter(dashboard.url);
+  const leave = new AbortController();
+  const { value } = await follow(origin, headers, leave.signal).next();
+  leave.abort();
+  assert.ok(value?.kind === 'all');
+  assert.equal(value.about.unread.length, 11);
+  assert.deepEqual(value.tables.volumes, []);
+});
+
+test('the account of the page may read what is shown, and nothing else', async () => {
+  const role = (await publishedRbac({ components: ['dashboard'], secrets: 'none' })).find(
+    ({ kind }) => kind === 'ClusterRole',
+  );
+  const rules = (role as unknown as { rules: { verbs: string[]; resources: string[] }[] }).rules;
+  for (const { verbs, resources } of rules) {
+    assert.deepEqual(verbs, ['get', 'list', 'watch']);
+    assert.ok(!resources.includes('secrets') && !resources.includes('*'));
+  }
+});
+
+test('a port that is taken is said, or another is found where any will do', SOON, async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as { port: number };
+  const { origin } = await setUp(t, { port });
+  assert.notEqual(new URL(origin).port, String(port));
+  const stop = new AbortController();
+  await assert.rejects(
+    serveDashboard({
+      version: '',
+      server: '',
+      port,
+      isFlexible: false,
+      token: 't',
+      clock: realClock,
+      log: memoryLog(),
+      signal: stop.signal,
+      ports: () => assert.fail('nobody looks'),
+    }),
+    new RegExp(`port ${port} for the page is taken`),
+  );
+});
+
+test('it ends though somebody looks', SOON, async (t) => {
+  const { dashboard, origin, stop } = await setUp(t);
+  const headers = await enter(dashboard.url);
+  const messages = follow(origin, headers, new AbortController().signal);
+  await messages.next();
+  stop.abort(new Error('over'));
+  await dashboard.stopped;
+  await assert.rejects(async () => {
+    for await (const message of messages) assert.ok(message);
+    throw new Error('the stream has ended');
+  });
+});
