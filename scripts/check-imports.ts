@@ -110,8 +110,8 @@ function packageProblem(
   specifier: string,
   dependencies: readonly string[],
 ): string | undefined {
-  // Tests are not shipped; the web page is bundled.
-  if (isTest(path) || path.startsWith('src/dashboard/')) return undefined;
+  // Tests are not shipped.
+  if (isTest(path)) return undefined;
   if (isBuiltin(specifier)) {
     return specifier.startsWith('node:') ? undefined : `write node:${specifier}`;
   }

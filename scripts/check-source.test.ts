@@ -176,7 +176,7 @@ describe('the ban on time and chance', () => {
       node('// Date.now() and setTimeout are only mentioned here'),
       node("export const help = 'uses Date.now() and Math.random()';"),
       { path: 'src/runtime/a.ts', code: 'export const a = Date.now();', found: [] },
-      { path: 'src/dashboard/a.ts', code: 'export const a = Date.now();', found: [] },
+      { path: 'src/dashboard/page/a.ts', code: 'export const a = Date.now();', found: [] },
       { path: 'src/node/a.test.ts', code: 'export const a = Date.now();', found: [] },
       { path: 'src/cli/a.ts', code: 'export const a = Date.now();', found: [/Date\.now/] },
     ],
