@@ -9,9 +9,8 @@ const output = join(projectRoot, 'dist');
 rmSync(output, { recursive: true, force: true });
 const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
 // The page has the types of a browser, and so a configuration of its own.
-const page = ['src/dashboard/page', '--noEmit', 'false', '--allowImportingTsExtensions', 'false'];
-for (const args of [['tsconfig.build.json'], [...page, '--rootDir', 'src', '--outDir', 'dist']]) {
-  const { status } = spawnSync(process.execPath, [compiler, '-p', ...args], {
+for (const project of ['tsconfig.build.json', 'tsconfig.page.json']) {
+  const { status } = spawnSync(process.execPath, [compiler, '-p', project], {
     cwd: projectRoot,
     stdio: 'inherit',
   });

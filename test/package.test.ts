@@ -7,6 +7,9 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { realClock } from '../src/runtime/clock.ts';
+import { silentLog } from '../src/runtime/log.ts';
+import { crawlPage } from './crawl-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
@@ -28,6 +31,7 @@ describe('the packed package', () => {
       'package.json',
       'tsconfig.json',
       'tsconfig.build.json',
+      'tsconfig.page.json',
     ];
     for (const name of kept) await cp(join(root, name), join(copy, name), { recursive: true });
     await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
@@ -64,6 +68,29 @@ describe('the packed package', () => {
     const app = join(directory, 'app/app.mjs');
     await writeFile(app, parts.map((part) => `await import('berth/${part.slice(2)}');\n`).join(''));
     await run(process.execPath, [app]);
+  });
+
+  test('has the page, with everything that it loads', async () => {
+    const { serveDashboard } = (await import(
+      join(installed, 'dist/dashboard/serve-dashboard.js')
+    )) as typeof import('../src/dashboard/serve-dashboard.ts');
+    const stop = new AbortController();
+    const { url, stopped } = await serveDashboard({
+      version: '',
+      server: '',
+      port: 0,
+      isFlexible: false,
+      token: 'token',
+      clock: realClock,
+      log: silentLog,
+      signal: stop.signal,
+      ports: () => assert.fail('nobody looks'),
+    });
+    const loaded = await crawlPage(url);
+    stop.abort();
+    await stopped;
+    for (const path of ['/page/main.js', '/page/style.css', '/modules/uplot.js'])
+      assert.ok(loaded.includes(path), path);
   });
 
   test('holds no tests and no sources', async () => {

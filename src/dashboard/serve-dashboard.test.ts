@@ -5,6 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { crawlPage } from '../../test/crawl-page.ts';
 import {
   csiDrivers,
   persistentVolumeClaims,
@@ -150,30 +151,8 @@ test('[SEC-3] the page is for whoever has its link, and for nobody else', SOON, 
 test('every file that the page imports is served, and nothing beside', SOON, async (t) => {
   const { dashboard, origin } = await setUp(t);
   const headers = await enter(dashboard.url);
-  const document = await ask(`${origin}/`, headers);
-  const imports = JSON.parse(/<script type="importmap">(.*?)<\/script>/.exec(document.text)?.[1] ?? '') as {
-    imports: Record<string, string>;
-  };
-  const toLoad = [...document.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? '');
-  assert.ok(toLoad.includes('/page/main.ts'));
-  const loaded = new Set<string>();
-  for (let path = toLoad.pop(); path !== undefined; path = toLoad.pop()) {
-    if (loaded.has(path)) continue;
-    loaded.add(path);
-    const { status, text, headers: answered } = await ask(`${origin}${path}`, headers);
-    assert.equal(status, 200, path);
-    if (path.endsWith('.css')) assert.match(String(answered['content-type']), /^text\/css/);
-    else assert.match(String(answered['content-type']), /^text\/javascript/);
-    if (!path.startsWith('/page/') || path.endsWith('.css')) continue;
-    assert.doesNotMatch(text, /^import type/m, `${path} has no types left`);
-    for (const [, specifier = ''] of text.matchAll(/\bfrom '([^']+)'/g)) {
-      const at = specifier.startsWith('.')
-        ? new URL(specifier, `${origin}${path}`).pathname
-        : imports.imports[specifier];
-      assert.ok(at, `${path} imports ${specifier}`);
-      toLoad.push(at);
-    }
-  }
+  const loaded = await crawlPage(dashboard.url);
+  assert.ok(loaded.includes('/page/main.ts') && loaded.includes('/page/style.css'));
   for (const path of [
     '/page/../gate.ts',
     '/page/tsconfig.json',
