@@ -1,6 +1,50 @@
-// Where the page begins: puts it into the document.
+// Where the page begins: puts it into the document, and draws it again when the server says something or the address
+// changes.
 
 import { h, render } from 'preact';
+import { App } from './app.ts';
+import { listen } from './live.ts';
+import { emptyModel, withMessage } from './model/model.ts';
+import { formatRoute, parseRoute, type Route } from './model/routes.ts';
 
-const root = document.getElementById('page');
-if (root !== null) render(h('p', null, 'Berth'), root);
+/** Messages come in bursts; nobody sees more pictures than these, and a tab in the background goes on with its title. */
+const DRAW_MS = 40;
+
+let model = emptyModel;
+let route = parseRoute(location.hash);
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+const live = listen({
+  onMessage: (message) => {
+    model = withMessage(model, message, Date.now());
+    drawSoon();
+  },
+  onConnection: (connection) => {
+    model = { ...model, connection };
+    drawSoon();
+  },
+});
+
+window.addEventListener('hashchange', () => {
+  route = parseRoute(location.hash);
+  draw();
+});
+
+function onReplace(next: Route): void {
+  history.replaceState(null, '', formatRoute(next));
+  route = next;
+  draw();
+}
+
+function drawSoon(): void {
+  timer ??= setTimeout(draw, DRAW_MS);
+}
+
+function draw(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  const root = document.getElementById('page');
+  if (root !== null) render(h(App, { model, route, onReplace, onRetry: live.retry }), root);
+}
+
+draw();

@@ -1,0 +1,112 @@
+// The page as a whole: what stays on it, and the view that the address names.
+
+import { type ComponentChildren, h } from 'preact';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Model } from './model/model.ts';
+import { notWell, titleOf } from './model/not-well.ts';
+import { formatRoute, type ListView, listRoute, type Query, type Route } from './model/routes.ts';
+import { ClockProvider, useNow } from './parts/clock.ts';
+import { Header } from './parts/header.ts';
+import { Nav, titleOfList } from './parts/nav.ts';
+import { NotWellList } from './parts/not-well-list.ts';
+import { Notices } from './parts/notices.ts';
+import { Scrolls } from './parts/use-scroll.ts';
+import { ActivityView } from './views/activity-view.ts';
+import { DetailsView } from './views/details-view.ts';
+import { DriversView } from './views/drivers-view.ts';
+import { NodesView } from './views/nodes-view.ts';
+import { PodsView } from './views/pods-view.ts';
+import { SnapshotsView } from './views/snapshots-view.ts';
+import type { ViewProps } from './views/view.ts';
+import { VolumesView } from './views/volumes-view.ts';
+
+export interface AppProps {
+  readonly model: Model;
+  readonly route: Route;
+  /** In place of the address there is: a word in a filter is no step to go back over. */
+  readonly onReplace: (route: Route) => void;
+  readonly onRetry: () => void;
+}
+
+export function App(props: AppProps): ComponentChildren {
+  const scrolls = useRef(new Map<string, number>());
+  return h(
+    Scrolls.Provider,
+    { value: scrolls.current },
+    h(ClockProvider, { offsetMs: props.model.offsetMs }, h(Page, props)),
+  );
+}
+
+const views: Readonly<Record<ListView, (props: ViewProps) => ComponentChildren>> = {
+  volumes: VolumesView,
+  pods: PodsView,
+  nodes: NodesView,
+  drivers: DriversView,
+  snapshots: SnapshotsView,
+  activity: ActivityView,
+};
+
+function Page({ model, route, onReplace, onRetry }: AppProps): ComponentChildren {
+  const backHash = useRef(formatRoute(listRoute('volumes')));
+  if (route.view === 'list') backHash.current = formatRoute(route);
+  const place = route.view === 'list' ? route.list : formatRoute(route);
+  const main = useFocusAt(place);
+  return h(
+    'div',
+    { class: `page ${model.connection}` },
+    h(Header, { model, onRetry }),
+    h(Nav, { tables: model.tables, current: route.view === 'list' ? route.list : undefined }),
+    h(Notices, { model }),
+    h(
+      'main',
+      { ref: main, tabIndex: -1 },
+      model.about === undefined ? null : h(NotWellNow, { model, hasRows: route.view === 'list' }),
+      model.about === undefined
+        ? h('p', { class: 'empty' }, 'Waiting for the first word from the server…')
+        : route.view === 'list'
+          ? h(ListSection, { key: route.list, model, list: route.list, query: route.query, onReplace })
+          : h(DetailsView, { key: place, model, subject: route.subject, backHash: backHash.current }),
+    ),
+  );
+}
+
+interface ListSectionProps {
+  readonly model: Model;
+  readonly list: ListView;
+  readonly query: Query;
+  readonly onReplace: (route: Route) => void;
+}
+
+function ListSection({ model, list, query, onReplace }: ListSectionProps): ComponentChildren {
+  const onQuery = (next: Query): void => onReplace(listRoute(list, next));
+  return h(
+    'section',
+    { class: 'view' },
+    h('h2', null, titleOfList(list)),
+    h(views[list], { model, query, onQuery }),
+  );
+}
+
+/** Apart, because it alone follows the clock. */
+function NotWellNow({ model, hasRows }: { model: Model; hasRows: boolean }): ComponentChildren {
+  const nowMs = useNow();
+  const list = useMemo(() => notWell(model, nowMs), [model.tables, model.unwellSince, nowMs]);
+  const title = titleOf(model, list);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  return h(NotWellList, { list, hasRows });
+}
+
+/** Who follows a link by keyboard, or has the page read to them, goes on at what it led to. */
+function useFocusAt(place: string) {
+  const ref = useRef<HTMLElement>(null);
+  const seen = useRef(place);
+  useEffect(() => {
+    if (seen.current === place) return;
+    seen.current = place;
+    ref.current?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [place]);
+  return ref;
+}

@@ -1,0 +1,148 @@
+// All that the page knows, and how each message changes it. Pure: a new model each time, with the parts that did not
+// change being the same objects, so that what shows them can tell.
+
+import type { About, Changes, Message, Sample, State, Step, TableChange, Tables } from '../../told.ts';
+
+/** `lost`: will be tried again. `refused`: the link with which the page was opened is not valid any more. */
+export type Connection = 'live' | 'lost' | 'refused';
+
+export type KeyedTables = { readonly [T in keyof Tables]: ReadonlyMap<string, Tables[T][number]> };
+
+export interface Model {
+  /** Absent until the first message. */
+  readonly about: About | undefined;
+  readonly tables: KeyedTables;
+  /** Oldest first. */
+  readonly samples: readonly Sample[];
+  /** Oldest first. */
+  readonly steps: readonly Step[];
+  readonly trouble: string | undefined;
+  /** Since when a volume or pod is not well, as far as this page saw it; by `unwellKey`. */
+  readonly unwellSince: ReadonlyMap<string, number>;
+  /** The server's clock minus this one. */
+  readonly offsetMs: number;
+  readonly connection: Connection;
+  /** By this machine's clock. */
+  readonly heardMs: number | undefined;
+}
+
+/** Ten minutes at one a second. */
+const KEPT_SAMPLES = 600;
+const KEPT_STEPS = 500;
+
+export const emptyModel: Model = {
+  about: undefined,
+  tables: {
+    volumes: new Map(),
+    pods: new Map(),
+    nodes: new Map(),
+    drivers: new Map(),
+    classes: new Map(),
+    snapshots: new Map(),
+  },
+  samples: [],
+  steps: [],
+  trouble: undefined,
+  unwellSince: new Map(),
+  offsetMs: 0,
+  connection: 'lost',
+  heardMs: undefined,
+};
+
+export const unwellKey = (table: 'volumes' | 'pods', id: string): string => `${table}/${id}`;
+
+/** `atMs`: this machine's clock when the message came. */
+export function withMessage(model: Model, message: Message, atMs: number): Model {
+  const heard: Model = { ...model, connection: 'live', heardMs: atMs };
+  switch (message.kind) {
+    case 'all': {
+      const tables = keyedTables(message.tables);
+      return {
+        ...heard,
+        about: message.about,
+        tables,
+        samples: message.samples.slice(-KEPT_SAMPLES),
+        steps: withSteps([], message.steps),
+        trouble: undefined,
+        unwellSince: unwellSince(model, tables, message.nowMs),
+        offsetMs: message.nowMs - atMs,
+      };
+    }
+    case 'changes': {
+      const tables = changedTables(model.tables, message.changes);
+      const since = unwellSince(model, tables, message.nowMs);
+      return { ...heard, tables, unwellSince: since, offsetMs: message.nowMs - atMs };
+    }
+    case 'steps':
+      return { ...heard, steps: withSteps(model.steps, message.steps) };
+    case 'sample':
+      return { ...heard, samples: [...model.samples, message.sample].slice(-KEPT_SAMPLES) };
+    case 'trouble':
+      return { ...heard, trouble: message.says };
+    default:
+      // A newer server may say more than this page knows of.
+      return heard;
+  }
+}
+
+function keyedTables(tables: Tables): KeyedTables {
+  return {
+    volumes: byId(tables.volumes),
+    pods: byId(tables.pods),
+    nodes: byId(tables.nodes),
+    drivers: byId(tables.drivers),
+    classes: byId(tables.classes),
+    snapshots: byId(tables.snapshots),
+  };
+}
+
+function byId<R extends { readonly id: string }>(rows: readonly R[]): ReadonlyMap<string, R> {
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function changedTables(tables: KeyedTables, changes: Changes): KeyedTables {
+  return {
+    volumes: changed(tables.volumes, changes.volumes),
+    pods: changed(tables.pods, changes.pods),
+    nodes: changed(tables.nodes, changes.nodes),
+    drivers: changed(tables.drivers, changes.drivers),
+    classes: changed(tables.classes, changes.classes),
+    snapshots: changed(tables.snapshots, changes.snapshots),
+  };
+}
+
+function changed<R extends { readonly id: string }>(
+  table: ReadonlyMap<string, R>,
+  change: TableChange<R> | undefined,
+): ReadonlyMap<string, R> {
+  if (change === undefined || change.put.length + change.gone.length === 0) return table;
+  const next = new Map(table);
+  for (const id of change.gone) next.delete(id);
+  for (const row of change.put) next.set(row.id, row);
+  return next;
+}
+
+/** A call under way has no number of its own, and its end comes as another step: only details show it. */
+function withSteps(known: readonly Step[], more: readonly Step[]): readonly Step[] {
+  const seen = new Set(known.map(({ seq }) => seq));
+  const fresh = more.filter(({ seq }) => seq >= 0 && !seen.has(seq) && seen.add(seq));
+  return fresh.length === 0 ? known : [...known, ...fresh].slice(-KEPT_STEPS);
+}
+
+/** What the page did not see begin may have lasted as long as the object is there. */
+function unwellSince(before: Model, tables: KeyedTables, nowMs: number): ReadonlyMap<string, number> {
+  if (tables.volumes === before.tables.volumes && tables.pods === before.tables.pods) {
+    return before.unwellSince;
+  }
+  const since = new Map<string, number>();
+  for (const table of ['volumes', 'pods'] as const) {
+    const rows: ReadonlyMap<string, { id: string; state: State; createdMs: number }> = tables[table];
+    for (const { id, state, createdMs } of rows.values()) {
+      if (state === 'ok') continue;
+      const key = unwellKey(table, id);
+      const wasWell = before.tables[table].get(id)?.state === 'ok';
+      since.set(key, before.unwellSince.get(key) ?? (wasWell ? nowMs : createdMs));
+    }
+  }
+  return since;
+}

@@ -1,0 +1,47 @@
+// The charts: how the cluster stands, and what drivers were asked and how long they took.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Sample } from '../../told.ts';
+import { formatLatency } from '../model/durations.ts';
+import { callLines, failureLine, medianLines, standLines, worstLines } from '../model/figures.ts';
+import { Chart } from './chart.ts';
+
+export function Charts({
+  samples,
+  hasHistory,
+}: {
+  samples: readonly Sample[];
+  hasHistory: boolean;
+}): ComponentChildren {
+  const claims = useMemo(() => standLines(samples, { bound: 'bound', claims: 'claims' }), [samples]);
+  const pods = useMemo(() => standLines(samples, { running: 'running', pods: 'pods' }), [samples]);
+  return h(
+    'div',
+    { class: 'charts' },
+    h(Chart, { title: 'Claims', chart: claims, format: whole }),
+    h(Chart, { title: 'Pods', chart: pods, format: whole }),
+    hasHistory ? h(CallCharts, { samples }) : null,
+  );
+}
+
+function CallCharts({ samples }: { samples: readonly Sample[] }): ComponentChildren {
+  const calls = useMemo(() => withFailures(samples), [samples]);
+  const median = useMemo(() => medianLines(samples), [samples]);
+  const worst = useMemo(() => worstLines(samples), [samples]);
+  return [
+    h(Chart, { key: 'calls', title: 'Calls per second', chart: calls, format: tenth }),
+    h(Chart, { key: 'median', title: 'Median latency', chart: median, format: formatLatency }),
+    h(Chart, { key: 'worst', title: 'Worst latency', chart: worst, format: formatLatency }),
+  ];
+}
+
+function withFailures(samples: readonly Sample[]) {
+  const chart = callLines(samples);
+  const failures = failureLine(samples);
+  const hasFailures = failures.values.some((value) => value !== null && value > 0);
+  return hasFailures ? { ...chart, lines: [...chart.lines, failures] } : chart;
+}
+
+const whole = (value: number): string => (Number.isInteger(value) ? String(value) : '');
+const tenth = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));

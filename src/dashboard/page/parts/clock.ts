@@ -1,0 +1,32 @@
+// The server's time, ticking: what shows an age follows it by itself, and nothing else is drawn again for it.
+
+import { type ComponentChildren, createContext, h } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { formatAge } from '../model/durations.ts';
+
+const Clock = createContext(0);
+
+const TICK_MS = 1_000;
+
+/** `offsetMs`: the server's clock minus this one. */
+export function ClockProvider(props: { offsetMs: number; children?: ComponentChildren }): ComponentChildren {
+  const [ownMs, setOwnMs] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setOwnMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return h(Clock.Provider, { value: ownMs + props.offsetMs }, props.children);
+}
+
+/** To the second; by the server's clock. */
+export const useNow = (): number => useContext(Clock);
+
+export function Age({ sinceMs }: { sinceMs: number }): ComponentChildren {
+  const nowMs = useNow();
+  const since = new Date(sinceMs);
+  return h(
+    'time',
+    { dateTime: since.toISOString(), title: since.toLocaleString() },
+    formatAge(nowMs - sinceMs),
+  );
+}

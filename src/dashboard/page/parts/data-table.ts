@@ -1,0 +1,126 @@
+// A table of any length: sorted by a click on a head, with only the rows in sight in the document.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Query } from '../model/routes.ts';
+import { type SortValue, sortedBy, windowOf } from '../model/rows.ts';
+import { useScroll } from './use-scroll.ts';
+
+export interface Column<R> {
+  /** In addresses, so of one table or of all those that one address shows. */
+  readonly key: string;
+  readonly title: ComponentChildren;
+  /** In CSS pixels; a table that has more room than its columns want gives each its share. */
+  readonly width: number;
+  readonly isNumber?: boolean;
+  /** Without it the table cannot be sorted by this column. */
+  readonly sortValue?: (row: R) => SortValue;
+  readonly cell: (row: R) => ComponentChildren;
+}
+
+export interface DataTableProps<R> {
+  readonly caption: string;
+  readonly testId: string;
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[];
+  readonly idOf: (row: R) => string;
+  /** Attributes for tests and styles. */
+  readonly rowProps?: (row: R) => Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly onQuery: (query: Query) => void;
+}
+
+/** As in the style sheet: which rows are in sight is reckoned, not measured. */
+const ROW_HEIGHT_PX = 30;
+
+export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
+  const { caption, testId, columns, rows, idOf, rowProps, query, onQuery } = props;
+  const by = columns.find(({ key }) => key === query.sort) ?? columns.find(({ sortValue }) => sortValue);
+  const isDescending = by?.key === query.sort && query.isDescending;
+  const sorted = useMemo(
+    () => (by?.sortValue === undefined ? rows : sortedBy(rows, by.sortValue, isDescending)),
+    [rows, by, isDescending],
+  );
+  const { ref, top, inSight } = useScroll(testId, ROW_HEIGHT_PX);
+  const { first, end } = windowOf(sorted.length, top, inSight);
+  const headProps = { by, isDescending, query, onQuery };
+  return h(
+    'div',
+    { class: 'scroll', ref, tabIndex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      {
+        'data-testid': testId,
+        'aria-rowcount': sorted.length + 1,
+        style: { minWidth: `${columns.reduce((sum, { width }) => sum + width, 0)}px` },
+      },
+      h('caption', { class: 'unseen' }, caption),
+      h(
+        'colgroup',
+        null,
+        columns.map(({ key, width }) => h('col', { key, style: { width: `${width}px` } })),
+      ),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          { 'aria-rowindex': 1 },
+          columns.map((column) => h(Head<R>, { key: column.key, column, ...headProps })),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        h(Gap, { key: 'above', rows: first }),
+        sorted.slice(first, end).map((row, index) =>
+          h(
+            'tr',
+            { key: idOf(row), 'aria-rowindex': first + index + 2, ...rowProps?.(row) },
+            columns.map(({ key, isNumber, cell }, column) => {
+              const name = isNumber ? 'number' : '';
+              // The first column is what a row is about.
+              return column === 0
+                ? h('th', { key, scope: 'row', class: name }, cell(row))
+                : h('td', { key, class: name }, cell(row));
+            }),
+          ),
+        ),
+        h(Gap, { key: 'below', rows: sorted.length - end }),
+      ),
+    ),
+  );
+}
+
+interface HeadProps<R> {
+  readonly column: Column<R>;
+  readonly by: Column<R> | undefined;
+  readonly isDescending: boolean;
+  readonly query: Query;
+  readonly onQuery: (query: Query) => void;
+}
+
+function Head<R>({ column, by, isDescending, query, onQuery }: HeadProps<R>): ComponentChildren {
+  const { key, title, isNumber, sortValue } = column;
+  const name = isNumber ? 'number' : '';
+  if (sortValue === undefined) return h('th', { scope: 'col', class: name }, title);
+  const isBy = by?.key === key;
+  const sort = isBy ? (isDescending ? 'descending' : 'ascending') : 'none';
+  const onClick = (): void => onQuery({ ...query, sort: key, isDescending: isBy && !isDescending });
+  return h(
+    'th',
+    { scope: 'col', class: name, 'aria-sort': sort },
+    h(
+      'button',
+      { type: 'button', onClick },
+      title,
+      h('span', { class: `sort ${sort}`, 'aria-hidden': true }),
+    ),
+  );
+}
+
+/** As high as the rows that are not in the document. */
+function Gap({ rows }: { rows: number }): ComponentChildren {
+  if (rows === 0) return null;
+  return h('tr', { 'aria-hidden': true, class: 'gap', style: { height: `${rows * ROW_HEIGHT_PX}px` } });
+}

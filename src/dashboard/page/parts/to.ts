@@ -1,0 +1,15 @@
+// Links within the page.
+
+import { type ComponentChildren, h } from 'preact';
+import { formatRoute, type Route } from '../model/routes.ts';
+
+export interface ToProps {
+  readonly route: Route;
+  readonly class?: string;
+  readonly title?: string;
+  readonly children?: ComponentChildren;
+}
+
+export function To({ route, children, ...rest }: ToProps): ComponentChildren {
+  return h('a', { href: formatRoute(route), ...rest }, children);
+}

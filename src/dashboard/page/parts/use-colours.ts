@@ -1,0 +1,20 @@
+// The style sheet's colours, for what is drawn and not styled; anew when the reader's colour scheme changes.
+
+import { useEffect, useState } from 'preact/hooks';
+
+/** A number that changes with the scheme. */
+export function useColourScheme(): number {
+  const [scheme, setScheme] = useState(0);
+  useEffect(() => {
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const onChange = (): void => setScheme((before) => before + 1);
+    dark.addEventListener('change', onChange);
+    return () => dark.removeEventListener('change', onChange);
+  }, []);
+  return scheme;
+}
+
+/** A custom property's value. */
+export function colourOf(element: Element, name: string): string {
+  return getComputedStyle(element).getPropertyValue(name).trim();
+}

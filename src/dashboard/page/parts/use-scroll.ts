@@ -1,0 +1,43 @@
+// Where a table is scrolled to, in rows; and back there when somebody returns to it.
+
+import { createContext, type RefObject } from 'preact';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Where each table was left, by its name. */
+export const Scrolls = createContext<Map<string, number>>(new Map());
+
+export interface Scroll {
+  readonly ref: RefObject<HTMLDivElement | null>;
+  /** The first row in sight. */
+  readonly top: number;
+  /** Rows that have room. */
+  readonly inSight: number;
+}
+
+/** Before it is measured, more than a common screen shows. */
+const UNMEASURED_ROWS = 40;
+
+export function useScroll(name: string, rowHeightPx: number): Scroll {
+  const scrolls = useContext(Scrolls);
+  const ref = useRef<HTMLDivElement>(null);
+  // In whole rows, so that a scroll within one draws nothing.
+  const [top, setTop] = useState(() => Math.floor((scrolls.get(name) ?? 0) / rowHeightPx));
+  const [inSight, setInSight] = useState(UNMEASURED_ROWS);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return undefined;
+    element.scrollTop = scrolls.get(name) ?? 0;
+    const onScroll = (): void => {
+      scrolls.set(name, element.scrollTop);
+      setTop(Math.floor(element.scrollTop / rowHeightPx));
+    };
+    const observer = new ResizeObserver(() => setInSight(Math.ceil(element.clientHeight / rowHeightPx)));
+    element.addEventListener('scroll', onScroll, { passive: true });
+    observer.observe(element);
+    return () => {
+      element.removeEventListener('scroll', onScroll);
+      observer.disconnect();
+    };
+  }, [name]);
+  return { ref, top, inSight };
+}

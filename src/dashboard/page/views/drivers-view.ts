@@ -1,0 +1,144 @@
+// Drivers as they describe themselves, and the classes that lead to them.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { ClassRow, DriverRow } from '../../told.ts';
+import { Name, yesOrNo } from '../parts/cells.ts';
+import type { Column } from '../parts/data-table.ts';
+import { List } from '../parts/list.ts';
+import type { ViewProps } from './view.ts';
+
+export function DriversView({ model, query, onQuery }: ViewProps): ComponentChildren {
+  const { drivers, classes } = model.tables;
+  const driverRows = useMemo(() => [...drivers.values()], [drivers]);
+  const classRows = useMemo(() => [...classes.values()], [classes]);
+  return h(
+    'div',
+    null,
+    h(List<DriverRow>, {
+      caption: 'Drivers',
+      testId: 'drivers-table',
+      columns: driverColumns,
+      rows: driverRows,
+      idOf: ({ id }) => id,
+      textOf: ({ name, modes, fsGroupPolicy }) => [name, ...modes, fsGroupPolicy].join(' '),
+      rowProps: ({ name }) => ({ 'data-testid': 'driver-row', 'data-name': name }),
+      empty: 'No CSI driver is registered.',
+      query,
+      onQuery,
+    }),
+    h('h2', null, 'Classes'),
+    h(List<ClassRow>, {
+      caption: 'Storage classes',
+      testId: 'classes-table',
+      columns: classColumns,
+      rows: classRows,
+      idOf: ({ id }) => id,
+      textOf: ({ name, driver, bindingMode }) => [name, driver, bindingMode].join(' '),
+      rowProps: ({ name }) => ({ 'data-testid': 'class-row', 'data-name': name }),
+      empty: 'There is no storage class.',
+      query,
+      onQuery,
+      hasBar: false,
+    }),
+  );
+}
+
+const flag = (
+  key: 'attachRequired' | 'podInfoOnMount' | 'storageCapacity',
+  title: string,
+): Column<DriverRow> => ({
+  key,
+  title,
+  width: 120,
+  sortValue: (row) => Number(row[key]),
+  cell: (row) => yesOrNo(row[key]),
+});
+
+const driverColumns: readonly Column<DriverRow>[] = [
+  {
+    key: 'name',
+    title: 'Driver',
+    width: 240,
+    sortValue: ({ name }) => name,
+    cell: ({ name }) => h(Name, { text: name }),
+  },
+  flag('attachRequired', 'Attaches'),
+  flag('podInfoOnMount', 'Pod info'),
+  flag('storageCapacity', 'Capacity'),
+  {
+    key: 'modes',
+    title: 'Modes',
+    width: 180,
+    sortValue: ({ modes }) => modes.join(', '),
+    cell: ({ modes }) => h('span', { class: 'cut' }, modes.join(', ')),
+  },
+  {
+    key: 'fsGroupPolicy',
+    title: 'fsGroup policy',
+    width: 200,
+    sortValue: ({ fsGroupPolicy }) => fsGroupPolicy,
+    cell: ({ fsGroupPolicy }) => h('span', { class: 'cut' }, fsGroupPolicy),
+  },
+  {
+    key: 'volumes',
+    title: 'Volumes',
+    width: 90,
+    isNumber: true,
+    sortValue: ({ volumes }) => volumes,
+    cell: ({ volumes }) => volumes,
+  },
+  {
+    key: 'nodes',
+    title: 'Nodes',
+    width: 90,
+    isNumber: true,
+    sortValue: ({ nodes }) => nodes,
+    cell: ({ nodes }) => nodes,
+  },
+];
+
+// Their keys are other ones than the drivers': one address sorts both tables.
+const classColumns: readonly Column<ClassRow>[] = [
+  {
+    key: 'class',
+    title: 'Class',
+    width: 240,
+    sortValue: ({ name }) => name,
+    cell: ({ name, isDefault }) =>
+      h(
+        'span',
+        { class: 'several' },
+        h(Name, { text: name }),
+        isDefault ? h('span', { class: 'tag' }, 'default') : null,
+      ),
+  },
+  {
+    key: 'provisioner',
+    title: 'Driver',
+    width: 240,
+    sortValue: ({ driver }) => driver,
+    cell: ({ driver }) => h(Name, { text: driver }),
+  },
+  {
+    key: 'bindingMode',
+    title: 'Binding',
+    width: 200,
+    sortValue: ({ bindingMode }) => bindingMode,
+    cell: ({ bindingMode }) => h('span', { class: 'cut' }, bindingMode),
+  },
+  {
+    key: 'reclaimPolicy',
+    title: 'When released',
+    width: 140,
+    sortValue: ({ reclaimPolicy }) => reclaimPolicy,
+    cell: ({ reclaimPolicy }) => reclaimPolicy,
+  },
+  {
+    key: 'canExpand',
+    title: 'Can grow',
+    width: 110,
+    sortValue: ({ canExpand }) => Number(canExpand),
+    cell: ({ canExpand }) => yesOrNo(canExpand),
+  },
+];

@@ -1,0 +1,122 @@
+// Nodes: one row for each driver on each, with how much of what it can attach is taken.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { NodeRow } from '../../told.ts';
+import { Name } from '../parts/cells.ts';
+import type { Column } from '../parts/data-table.ts';
+import { List } from '../parts/list.ts';
+import { Mark } from '../parts/mark.ts';
+import type { ViewProps } from './view.ts';
+
+interface DriverOnNode {
+  readonly node: NodeRow;
+  /** Absent where none is registered. */
+  readonly driver: NodeRow['drivers'][number] | undefined;
+}
+
+export function NodesView({ model, query, onQuery }: ViewProps): ComponentChildren {
+  const { nodes } = model.tables;
+  const rows = useMemo(() => [...nodes.values()].flatMap(rowsOf), [nodes]);
+  return h(
+    'div',
+    { 'data-testid': 'nodes' },
+    h(List<DriverOnNode>, {
+      caption: 'Nodes and the drivers on them',
+      testId: 'nodes-table',
+      columns,
+      rows,
+      idOf: ({ node, driver }) => `${node.id} ${driver?.name ?? ''}`,
+      textOf: (row) => [row.node.name, row.driver?.name, row.driver?.nodeId, topologyOf(row)].join(' '),
+      rowProps: ({ node }) => ({ 'data-testid': 'node-row', 'data-name': node.name }),
+      empty: 'There are no nodes.',
+      query,
+      onQuery,
+    }),
+  );
+}
+
+const rowsOf = (node: NodeRow): DriverOnNode[] =>
+  node.drivers.length === 0
+    ? [{ node, driver: undefined }]
+    : node.drivers.map((driver) => ({ node, driver }));
+
+const columns: readonly Column<DriverOnNode>[] = [
+  {
+    key: 'name',
+    title: 'Node',
+    width: 180,
+    sortValue: ({ node }) => node.name,
+    cell: ({ node }) => h(Name, { text: node.name }),
+  },
+  {
+    key: 'ready',
+    title: 'Ready',
+    width: 100,
+    sortValue: ({ node }) => Number(node.isReady),
+    cell: ({ node: { isReady } }) =>
+      h(Mark, isReady ? { state: 'ok', text: 'ready' } : { state: 'stuck', text: 'not ready' }),
+  },
+  {
+    key: 'driver',
+    title: 'Driver',
+    width: 200,
+    sortValue: ({ driver }) => driver?.name,
+    cell: ({ driver }) =>
+      driver === undefined
+        ? h('span', { class: 'dim' }, 'none is registered')
+        : h(Name, { text: driver.name }),
+  },
+  {
+    key: 'id',
+    title: 'Node ID',
+    width: 180,
+    sortValue: ({ driver }) => driver?.nodeId,
+    cell: ({ driver }) => h(Name, { text: driver?.nodeId ?? '–' }),
+  },
+  {
+    key: 'attached',
+    title: 'Attached',
+    width: 190,
+    sortValue: ({ driver }) => driver?.attached,
+    cell: ({ driver }) => (driver === undefined ? '–' : h(Taken, driver)),
+  },
+  {
+    key: 'topology',
+    title: 'Topology',
+    width: 260,
+    sortValue: topologyOf,
+    cell: (row) => h(Name, { text: topologyOf(row) || '–' }),
+  },
+  {
+    key: 'pods',
+    title: 'Pods',
+    width: 70,
+    isNumber: true,
+    sortValue: ({ node }) => node.pods,
+    cell: ({ node }) => node.pods,
+  },
+];
+
+function Taken({ attached, limit }: NodeRow['drivers'][number]): ComponentChildren {
+  if (limit === undefined)
+    return h('span', { class: 'taken' }, `${attached}`, h('span', { class: 'dim' }, ' no limit'));
+  const share = limit === 0 ? 1 : Math.min(1, attached / limit);
+  return h(
+    'span',
+    { class: 'taken' },
+    h(
+      'span',
+      { class: 'gauge', 'aria-hidden': true },
+      h('span', { class: share >= 1 ? 'full' : '', style: { width: `${share * 100}%` } }),
+    ),
+    `${attached}/${limit}`,
+    share >= 1 ? h('span', { class: 'mark waits' }, ' full') : null,
+  );
+}
+
+function topologyOf({ driver }: DriverOnNode): string {
+  return Object.entries(driver?.topology ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ');
+}

@@ -1,0 +1,90 @@
+// Pods that use volumes.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { PodRow } from '../../told.ts';
+import { nameOf } from '../model/not-well.ts';
+import { detailsRoute, routeOfPod } from '../model/routes.ts';
+import { type Item, Name, Several } from '../parts/cells.ts';
+import { Age } from '../parts/clock.ts';
+import type { Column } from '../parts/data-table.ts';
+import { List } from '../parts/list.ts';
+import { Mark } from '../parts/mark.ts';
+import type { ViewProps } from './view.ts';
+
+export function PodsView({ model, query, onQuery }: ViewProps): ComponentChildren {
+  const { pods } = model.tables;
+  const rows = useMemo(() => [...pods.values()], [pods]);
+  return h(List<PodRow>, {
+    caption: 'Pods with volumes',
+    testId: 'pods-table',
+    columns,
+    rows,
+    idOf: ({ id }) => id,
+    textOf: (row) =>
+      [nameOf(row), row.node, phaseOf(row), ...volumesOf(row).map(({ text }) => text)].join(' '),
+    stateOf: ({ state }) => state,
+    rowProps: (row) => ({ 'data-testid': 'pod-row', 'data-name': nameOf(row), 'data-state': row.state }),
+    empty: 'No pod uses a volume yet.',
+    query,
+    onQuery,
+  });
+}
+
+const columns: readonly Column<PodRow>[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    width: 260,
+    sortValue: nameOf,
+    cell: (row) => h(Name, { text: nameOf(row), route: routeOfPod(row) }),
+  },
+  {
+    key: 'state',
+    title: 'State',
+    width: 84,
+    sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
+    cell: ({ state }) => h(Mark, { state }),
+  },
+  { key: 'phase', title: 'Phase', width: 100, sortValue: phaseOf, cell: phaseOf },
+  {
+    key: 'node',
+    title: 'Node',
+    width: 140,
+    sortValue: ({ node }) => node,
+    cell: ({ node }) => h(Name, { text: node ?? '–' }),
+  },
+  {
+    key: 'volumes',
+    title: 'Volumes',
+    width: 220,
+    sortValue: ({ volumes }) => volumes.length,
+    cell: (row) => h(Several, { items: volumesOf(row) }),
+  },
+  {
+    key: 'says',
+    title: 'What is wrong',
+    width: 380,
+    sortValue: ({ says }) => says,
+    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
+  },
+  {
+    key: 'age',
+    title: 'Age',
+    width: 76,
+    isNumber: true,
+    sortValue: ({ createdMs }) => -createdMs,
+    cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
+  },
+];
+
+function phaseOf({ phase, isGoing }: PodRow): string {
+  return isGoing ? 'going' : phase;
+}
+
+const volumesOf = ({ namespace, volumes }: PodRow): Item[] =>
+  volumes.map(({ claim, driver }) =>
+    claim === undefined
+      ? { text: `written in it, ${driver ?? 'unknown driver'}` }
+      : { text: claim, route: detailsRoute({ kind: 'claim', namespace, name: claim }) },
+  );

@@ -1,0 +1,10 @@
+// What every list's view is given.
+
+import type { Model } from '../model/model.ts';
+import type { Query } from '../model/routes.ts';
+
+export interface ViewProps {
+  readonly model: Model;
+  readonly query: Query;
+  readonly onQuery: (query: Query) => void;
+}

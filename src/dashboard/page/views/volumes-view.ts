@@ -1,0 +1,123 @@
+// Every volume and how far it is on its way.
+
+import { type ComponentChildren, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { DriverRow, VolumeRow } from '../../told.ts';
+import { lifeLine, progressOf } from '../model/life-line.ts';
+import { nameOf } from '../model/not-well.ts';
+import { routeOfPod, routeOfVolume } from '../model/routes.ts';
+import { bytesOf } from '../model/rows.ts';
+import { distinct, Name, Several } from '../parts/cells.ts';
+import { Age } from '../parts/clock.ts';
+import type { Column } from '../parts/data-table.ts';
+import { LifeLineView, StageNames } from '../parts/life-line-view.ts';
+import { List } from '../parts/list.ts';
+import { Mark } from '../parts/mark.ts';
+import type { ViewProps } from './view.ts';
+
+export function VolumesView({ model, query, onQuery }: ViewProps): ComponentChildren {
+  const { volumes, drivers } = model.tables;
+  const rows = useMemo(() => [...volumes.values()], [volumes]);
+  const columns = useMemo(() => columnsOf([...drivers.values()]), [drivers]);
+  return h(List<VolumeRow>, {
+    caption: 'Volumes',
+    testId: 'volumes-table',
+    columns,
+    rows,
+    idOf: ({ id }) => id,
+    textOf,
+    stateOf: ({ state }) => state,
+    rowProps: (row) => ({ 'data-testid': 'volume-row', 'data-name': nameOf(row), 'data-state': row.state }),
+    empty: 'There are no claims and no volumes yet. One appears here the moment it is made.',
+    query,
+    onQuery,
+  });
+}
+
+function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] {
+  const byName = new Map(drivers.map((driver) => [driver.name, driver]));
+  const stagesOf = (row: VolumeRow) => lifeLine(row, byName.get(row.driver ?? ''));
+  return [
+    {
+      key: 'name',
+      title: 'Name',
+      width: 230,
+      sortValue: nameOf,
+      cell: (row) => h(Name, { text: nameOf(row), route: routeOfVolume(row) }),
+    },
+    {
+      key: 'state',
+      title: 'State',
+      width: 84,
+      sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
+      cell: ({ state, says }) => h('span', { title: says }, h(Mark, { state })),
+    },
+    {
+      key: 'life',
+      title: h(StageNames, null),
+      width: 396,
+      sortValue: (row) => progressOf(stagesOf(row)),
+      cell: (row) => h(LifeLineView, { stages: stagesOf(row) }),
+    },
+    { key: 'phase', title: 'Phase', width: 90, sortValue: phaseOf, cell: phaseOf },
+    {
+      key: 'size',
+      title: 'Size',
+      width: 70,
+      isNumber: true,
+      sortValue: ({ size }) => bytesOf(size),
+      cell: ({ size }) => size ?? '–',
+    },
+    {
+      key: 'class',
+      title: 'Class',
+      width: 110,
+      sortValue: ({ className }) => className,
+      cell: ({ className }) => h(Name, { text: className ?? '–' }),
+    },
+    {
+      key: 'driver',
+      title: 'Driver',
+      width: 150,
+      sortValue: ({ driver }) => driver,
+      cell: ({ driver }) => h(Name, { text: driver ?? '–' }),
+    },
+    {
+      key: 'node',
+      title: 'Node',
+      width: 120,
+      sortValue: (row) => nodesOf(row)[0],
+      cell: (row) => h(Several, { items: nodesOf(row).map((text) => ({ text })) }),
+    },
+    {
+      key: 'pod',
+      title: 'Pod',
+      width: 150,
+      sortValue: ({ pods }) => pods[0]?.name,
+      cell: ({ namespace = '', pods }) =>
+        h(Several, {
+          items: pods.map(({ name }) => ({ text: name, route: routeOfPod({ namespace, name }) })),
+        }),
+    },
+    {
+      key: 'age',
+      title: 'Age',
+      width: 76,
+      isNumber: true,
+      // What is younger has the smaller age.
+      sortValue: ({ createdMs }) => -createdMs,
+      cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
+    },
+  ];
+}
+
+const phaseOf = ({ phase, isGoing }: VolumeRow): string => (isGoing ? 'going' : phase);
+
+/** Where it is attached or used. */
+const nodesOf = ({ attachments, pods }: VolumeRow): string[] =>
+  distinct([...attachments, ...pods].flatMap(({ node }) => node ?? []));
+
+const textOf = (row: VolumeRow): string =>
+  [nameOf(row), row.volume, row.handle, row.className, row.driver, phaseOf(row), ...nodesOf(row)]
+    .concat(row.pods.map(({ name }) => name))
+    .join(' ');
