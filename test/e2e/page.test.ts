@@ -7,7 +7,15 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { lacking, programPath } from '../capabilities.ts';
-import { BERTH, berth, EXAMPLES, startUp, temporaryDirectory, type UpProcess } from './up-process.ts';
+import {
+  BERTH,
+  berth,
+  EXAMPLES,
+  startUp,
+  temporaryDirectory,
+  type UpProcess,
+  undoAfter,
+} from './up-process.ts';
 
 const PATIENCE_MS = 20_000;
 const skip = lacking('root', 'chromium');
@@ -18,7 +26,7 @@ async function openBrowser(t: TestContext): Promise<Browser> {
     // Its own sandbox needs an account that is not root's.
     args: ['--no-sandbox', '--disable-gpu'],
   });
-  t.after(() => browser.close());
+  undoAfter(t, () => browser.close());
   return browser;
 }
 
@@ -142,7 +150,7 @@ test('`berth dashboard` shows another cluster, as an account that may only read'
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => command.once('exit', resolve));
-  t.after(() => command.kill('SIGKILL'));
+  undoAfter(t, () => command.kill('SIGKILL'));
   const url = await readyLine(command.stdout);
   const { page, complaints } = await openPage(t, url);
   await page.locator('[data-testid="volume-row"][data-name="default/seen"][data-state="ok"]').waitFor();

@@ -60,10 +60,24 @@ export interface UpProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+const undoing = new WeakMap<object, (() => unknown)[]>();
+
+/** Done after the test, last things first: Node does the first first, and would remove what is still mounted. */
+export function undoAfter(t: Pick<TestContext, 'after'>, step: () => unknown): void {
+  const known = undoing.get(t);
+  const steps = known ?? [];
+  steps.push(step);
+  if (known) return;
+  undoing.set(t, steps);
+  t.after(async () => {
+    for (const each of steps.reverse()) await each();
+  });
+}
+
 /** A directory that is removed after the test; short, for sockets. */
 export async function temporaryDirectory(t: Pick<TestContext, 'after'>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'e2e-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  undoAfter(t, () => rm(directory, { recursive: true, force: true }));
   return directory;
 }
 
@@ -85,7 +99,7 @@ export async function startUp(
     child.kill(signal);
     return ended;
   };
-  t.after(async () => {
+  undoAfter(t, async () => {
     if (child.exitCode === null && child.signalCode === null) await stop('SIGTERM');
   });
   const url = await new Promise<string>((resolve, reject) => {
