@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { type Asked, createGate } from './gate.ts';
 
 const TOKEN = 'a'.repeat(64);
-const cookie = `berth-page-7420=${TOKEN}`;
+const cookieFor = (port: number): string => {
+  const asked = { path: '/', token: TOKEN, host: 'localhost', cookie: undefined };
+  const admission = createGate(TOKEN, port)(asked);
+  assert.ok(admission.kind === 'welcome');
+  return admission.cookie.split(';')[0] ?? '';
+};
+const cookie = cookieFor(7420);
 
 const cases: { what: string; asked: Partial<Asked>; then: string | number }[] = [
   { what: 'the link', asked: { token: TOKEN }, then: 'welcome' },
@@ -20,7 +26,13 @@ const cases: { what: string; asked: Partial<Asked>; then: string | number }[] = 
   { what: 'another token', asked: { token: `${TOKEN}a` }, then: 401 },
   { what: 'an empty token', asked: { token: '' }, then: 401 },
   { what: 'the token for anything but the page', asked: { token: TOKEN, path: '/api/live' }, then: 401 },
-  { what: "another page's cookie", asked: { cookie: `berth-page-7421=${TOKEN}` }, then: 401 },
+  { what: "another page's cookie", asked: { cookie: cookieFor(7421) }, then: 401 },
+  {
+    what: "another page's cookie under our name",
+    asked: { cookie: cookieFor(7421).replace('7421', '7420') },
+    then: 401,
+  },
+  { what: 'the token as a cookie', asked: { cookie: `berth-page-7420=${TOKEN}` }, then: 401 },
   { what: 'an empty cookie', asked: { cookie: 'berth-page-7420=' }, then: 401 },
   { what: 'a name that was made to point here', asked: { cookie, host: 'evil.example:7420' }, then: 403 },
   { what: 'a name that begins like ours', asked: { cookie, host: 'localhost.evil.example' }, then: 403 },

@@ -1,8 +1,8 @@
-// Who may see the page: whoever has the link that was printed, in a browser of this machine. The link's token becomes a
-// cookie that no script can read and no other site can send along.
+// Who may see the page: whoever has the link that was printed, in a browser of this machine. For the link's token there is
+// a cookie that no script can read and no other site can send along, and from which the token cannot be told.
 
 import { Buffer } from 'node:buffer';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface Asked {
   readonly path: string;
@@ -20,9 +20,13 @@ export type Admission =
 /** What this machine is called by itself. A name of anybody else's may have been made to point here. */
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
-/** Cookies are shared by all ports of a host: `port` tells two pages apart. */
+/**
+ * Cookies go to whoever listens on a port, and to all ports of a host: what another process may get to see there opens
+ * no other page, not even ours on another port.
+ */
 export function createGate(token: string, port: number): (asked: Asked) => Admission {
   const name = `berth-page-${port}`;
+  const key = createHmac('sha256', token).update(name).digest('hex');
   return ({ path, token: given, host, cookie }) => {
     if (!OWN_NAMES.test(host ?? '')) {
       return {
@@ -32,9 +36,9 @@ export function createGate(token: string, port: number): (asked: Asked) => Admis
       };
     }
     if (path === '/' && given !== undefined && isSame(given, token)) {
-      return { kind: 'welcome', cookie: `${name}=${token}; Path=/; HttpOnly; SameSite=Strict` };
+      return { kind: 'welcome', cookie: `${name}=${key}; Path=/; HttpOnly; SameSite=Strict` };
     }
-    if (isSame(cookieOf(cookie, name) ?? '', token)) return { kind: 'admitted' };
+    if (isSame(cookieOf(cookie, name) ?? '', key)) return { kind: 'admitted' };
     return {
       kind: 'refused',
       status: 401,
