@@ -99,7 +99,7 @@ function optionsOf({ element, labels, format, onPoint }: OptionsInput): uPlot.Op
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },
     axes: [
-      { ...axis, values: (_, times) => times.map((time) => formatClock(time * 1000)), space: 90 },
+      { ...axis, values: (_, times) => times.map((time) => formatClock(time * 1000)), space: 58, size: 26 },
       { ...axis, size: 58, values: (_, values) => values.map(format), space: 28 },
     ],
     series: [

@@ -19,9 +19,9 @@ export function Charts({
   return h(
     'div',
     { class: 'charts' },
+    hasHistory ? h(CallCharts, { samples }) : null,
     h(Chart, { title: 'Claims', chart: claims, format: whole }),
     h(Chart, { title: 'Pods', chart: pods, format: whole }),
-    hasHistory ? h(CallCharts, { samples }) : null,
   );
 }
 

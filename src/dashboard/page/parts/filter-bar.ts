@@ -22,10 +22,10 @@ export function FilterBar({ query, onQuery, hasStates, shown, total }: FilterBar
     h(
       'label',
       null,
-      h('span', { class: 'unseen' }, 'Filter by name'),
+      h('span', { class: 'unseen' }, 'Filter'),
       h('input', {
         type: 'search',
-        placeholder: 'Filter by name',
+        placeholder: 'Filter',
         value: query.filter,
         onInput,
         spellcheck: false,
@@ -37,7 +37,7 @@ export function FilterBar({ query, onQuery, hasStates, shown, total }: FilterBar
     h(
       'span',
       { class: 'dim', role: 'status' },
-      shown === total ? `${total}` : `${shown} of ${total}`,
+      shown === total ? `${total} in all` : `${shown} of ${total}`,
       shown === total
         ? null
         : h(

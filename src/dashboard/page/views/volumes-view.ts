@@ -41,29 +41,29 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
     {
       key: 'name',
       title: 'Name',
-      width: 230,
+      width: 220,
       sortValue: nameOf,
       cell: (row) => h(Name, { text: nameOf(row), route: routeOfVolume(row) }),
     },
     {
       key: 'state',
       title: 'State',
-      width: 84,
+      width: 80,
       sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
       cell: ({ state, says }) => h('span', { title: says }, h(Mark, { state })),
     },
     {
       key: 'life',
       title: h(StageNames, null),
-      width: 396,
+      width: 372,
       sortValue: (row) => progressOf(stagesOf(row)),
       cell: (row) => h(LifeLineView, { stages: stagesOf(row) }),
     },
-    { key: 'phase', title: 'Phase', width: 90, sortValue: phaseOf, cell: phaseOf },
+    { key: 'phase', title: 'Phase', width: 80, sortValue: phaseOf, cell: phaseOf },
     {
       key: 'size',
       title: 'Size',
-      width: 70,
+      width: 64,
       isNumber: true,
       sortValue: ({ size }) => bytesOf(size),
       cell: ({ size }) => size ?? '–',
@@ -71,28 +71,28 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
     {
       key: 'class',
       title: 'Class',
-      width: 110,
+      width: 90,
       sortValue: ({ className }) => className,
       cell: ({ className }) => h(Name, { text: className ?? '–' }),
     },
     {
       key: 'driver',
       title: 'Driver',
-      width: 150,
+      width: 140,
       sortValue: ({ driver }) => driver,
       cell: ({ driver }) => h(Name, { text: driver ?? '–' }),
     },
     {
       key: 'node',
       title: 'Node',
-      width: 120,
+      width: 100,
       sortValue: (row) => nodesOf(row)[0],
       cell: (row) => h(Several, { items: nodesOf(row).map((text) => ({ text })) }),
     },
     {
       key: 'pod',
       title: 'Pod',
-      width: 150,
+      width: 130,
       sortValue: ({ pods }) => pods[0]?.name,
       cell: ({ namespace = '', pods }) =>
         h(Several, {
@@ -102,7 +102,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
     {
       key: 'age',
       title: 'Age',
-      width: 76,
+      width: 70,
       isNumber: true,
       // What is younger has the smaller age.
       sortValue: ({ createdMs }) => -createdMs,
