@@ -62,7 +62,11 @@ function Page({ model, route, onReplace, onRetry }: AppProps): ComponentChildren
       { ref: main, tabIndex: -1 },
       model.about === undefined ? null : h(NotWellNow, { model, hasRows: route.view === 'list' }),
       model.about === undefined
-        ? h('p', { class: 'empty' }, 'Waiting for the first word from the server…')
+        ? h(
+            'p',
+            { class: 'empty' },
+            model.connection === 'refused' ? '' : 'Waiting for the first word from the server…',
+          )
         : route.view === 'list'
           ? h(ListSection, { key: route.list, model, list: route.list, query: route.query, onReplace })
           : h(DetailsView, { key: place, model, subject: route.subject, backHash: backHash.current }),

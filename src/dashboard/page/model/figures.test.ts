@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallFigures, Sample } from '../../told.ts';
-import { busiestMethods, callLines, failureLine, medianLines, standLines, worstLines } from './figures.ts';
+import { busiestMethods, callLines, medianLines, standLines, worstLines } from './figures.ts';
 
 const calls = (method: string, count: number, more: Partial<CallFigures> = {}): CallFigures => ({
   method,
@@ -85,7 +85,13 @@ test('latencies of the others: the worst of all, and the median weighed by calls
 
 test('failures of all methods together', () => {
   const samples = [sample(1000, calls('A', 2, { failed: 1 }), calls('B', 2, { failed: 2 })), sample(3000)];
-  assert.deepEqual(failureLine(samples).values, [3, 0]);
+  assert.deepEqual(valuesOf(callLines(samples)), { A: [2, 0], B: [2, 0], failed: [3, 0] });
+});
+
+test('no line is drawn over time in which nobody looked', () => {
+  const { times, lines } = standLines([sample(1000), sample(2000), sample(9000)], { bound: 'bound' });
+  assert.deepEqual(times, [1, 2, 5.5, 9]);
+  assert.deepEqual(lines, [{ label: 'bound', values: [3, 3, null, 3] }]);
 });
 
 test('without history there are no methods', () => {

@@ -17,16 +17,21 @@ export interface ChartLines {
 /** More lines than these and none can be followed. */
 const NAMED_METHODS = 5;
 const OTHERS = 'others';
+/** The line of calls that failed, of whatever method. */
+export const FAILED = 'failed';
+
+/** Samples are taken while somebody looks: what was between two that are this far apart is not known. */
+const GAP_SECONDS = 5;
 
 export function standLines(
   samples: readonly Sample[],
   labels: Partial<Record<keyof Omit<Sample, 'calls'>, string>>,
 ): ChartLines {
   const keys = Object.keys(labels) as (keyof typeof labels)[];
-  return {
+  return withGaps({
     times: timesOf(samples),
     lines: keys.map((key) => ({ label: labels[key] ?? key, values: samples.map((sample) => sample[key]) })),
-  };
+  });
 }
 
 /** The most called methods, by name: a line keeps its colour while others overtake it. */
@@ -43,27 +48,26 @@ export function busiestMethods(samples: readonly Sample[]): readonly string[] {
 }
 
 export function callLines(samples: readonly Sample[]): ChartLines {
-  return linesByMethod(samples, (figures, seconds) => {
-    const count = figures.reduce((sum, each) => sum + each.count, 0);
-    return count / seconds;
-  });
-}
-
-export function failureLine(samples: readonly Sample[]): ChartLine {
-  const values = samples.map(({ calls = [] }, index) => {
-    return calls.reduce((sum, { failed }) => sum + failed, 0) / secondsBefore(samples, index);
-  });
-  return { label: 'failed', values };
+  const perSecond = (figures: readonly CallFigures[], seconds: number, of: 'count' | 'failed'): number =>
+    figures.reduce((sum, each) => sum + each[of], 0) / seconds;
+  const { times, lines } = linesByMethod(samples, (figures, seconds) => perSecond(figures, seconds, 'count'));
+  const failed = samples.map(({ calls = [] }, index) =>
+    perSecond(calls, secondsBefore(samples, index), 'failed'),
+  );
+  const hasFailures = failed.some((value) => value > 0);
+  return withGaps({ times, lines: hasFailures ? [...lines, { label: FAILED, values: failed }] : lines });
 }
 
 /** The others' median is that of their medians, each weighed by its calls: near it, since no more is told. */
 export function medianLines(samples: readonly Sample[]): ChartLines {
-  return linesByMethod(samples, (figures) => weighedMedian(figures));
+  return withGaps(linesByMethod(samples, (figures) => weighedMedian(figures)));
 }
 
 export function worstLines(samples: readonly Sample[]): ChartLines {
-  return linesByMethod(samples, (figures) =>
-    figures.length === 0 ? null : Math.max(...figures.map(({ worstMs }) => worstMs)),
+  return withGaps(
+    linesByMethod(samples, (figures) =>
+      figures.length === 0 ? null : Math.max(...figures.map(({ worstMs }) => worstMs)),
+    ),
   );
 }
 
@@ -95,6 +99,20 @@ function weighedMedian(figures: readonly CallFigures[]): number | null {
     if (seen * 2 >= total) return medianMs;
   }
   return null;
+}
+
+/** A moment of which nothing is known, so that no line is drawn over it. */
+function withGaps({ times, lines }: ChartLines): ChartLines {
+  const gaps = times.flatMap((time, index) =>
+    time - (times[index - 1] ?? time) > GAP_SECONDS ? [index] : [],
+  );
+  if (gaps.length === 0) return { times, lines };
+  const opened = <V>(values: readonly V[], between: (index: number) => V): V[] =>
+    values.flatMap((value, index) => (gaps.includes(index) ? [between(index), value] : [value]));
+  return {
+    times: opened(times, (index) => ((times[index - 1] ?? 0) + (times[index] ?? 0)) / 2),
+    lines: lines.map(({ label, values }) => ({ label, values: opened<number | null>(values, () => null) })),
+  };
 }
 
 const timesOf = (samples: readonly Sample[]): number[] => samples.map(({ atMs }) => atMs / 1000);

@@ -4,7 +4,7 @@ import { type ComponentChildren, h } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatClock } from '../model/durations.ts';
-import type { ChartLines } from '../model/figures.ts';
+import { type ChartLines, FAILED } from '../model/figures.ts';
 import { colourOf, useColourScheme } from './use-colours.ts';
 
 export interface ChartProps {
@@ -14,8 +14,6 @@ export interface ChartProps {
 }
 
 const HEIGHT_PX = 150;
-/** Of a line that says what failed, whatever its place. */
-const FAILED = 'failed';
 
 export function Chart({ title, chart, format }: ChartProps): ComponentChildren {
   const host = useRef<HTMLDivElement>(null);
@@ -82,6 +80,9 @@ const dataOf = ({ times, lines }: ChartLines): uPlot.AlignedData => [
   ...lines.map(({ values }) => [...values]),
 ];
 
+/** Seconds only where they say something. */
+const clockAt = (time: number): string => formatClock(time * 1000).slice(0, time % 60 === 0 ? 5 : 8);
+
 interface OptionsInput {
   readonly element: HTMLElement;
   readonly labels: readonly string[];
@@ -95,11 +96,12 @@ function optionsOf({ element, labels, format, onPoint }: OptionsInput): uPlot.Op
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
+    padding: [8, 10, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },
     axes: [
-      { ...axis, values: (_, times) => times.map((time) => formatClock(time * 1000)), space: 58, size: 26 },
+      { ...axis, values: (_, times) => times.map(clockAt), space: 50, size: 26 },
       { ...axis, size: 58, values: (_, values) => values.map(format), space: 28 },
     ],
     series: [

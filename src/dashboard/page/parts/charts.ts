@@ -4,7 +4,7 @@ import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Sample } from '../../told.ts';
 import { formatLatency } from '../model/durations.ts';
-import { callLines, failureLine, medianLines, standLines, worstLines } from '../model/figures.ts';
+import { callLines, medianLines, standLines, worstLines } from '../model/figures.ts';
 import { Chart } from './chart.ts';
 
 export function Charts({
@@ -26,7 +26,7 @@ export function Charts({
 }
 
 function CallCharts({ samples }: { samples: readonly Sample[] }): ComponentChildren {
-  const calls = useMemo(() => withFailures(samples), [samples]);
+  const calls = useMemo(() => callLines(samples), [samples]);
   const median = useMemo(() => medianLines(samples), [samples]);
   const worst = useMemo(() => worstLines(samples), [samples]);
   return [
@@ -36,12 +36,6 @@ function CallCharts({ samples }: { samples: readonly Sample[] }): ComponentChild
   ];
 }
 
-function withFailures(samples: readonly Sample[]) {
-  const chart = callLines(samples);
-  const failures = failureLine(samples);
-  const hasFailures = failures.values.some((value) => value !== null && value > 0);
-  return hasFailures ? { ...chart, lines: [...chart.lines, failures] } : chart;
-}
-
 const whole = (value: number): string => (Number.isInteger(value) ? String(value) : '');
-const tenth = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+const tenth = (value: number): string =>
+  Number.isInteger(value) ? String(value) : value.toFixed(value < 1 ? 2 : 1);

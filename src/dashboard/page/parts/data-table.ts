@@ -41,7 +41,7 @@ export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
     () => (by?.sortValue === undefined ? rows : sortedBy(rows, by.sortValue, isDescending)),
     [rows, by, isDescending],
   );
-  const { ref, top, inSight } = useScroll(testId, ROW_HEIGHT_PX);
+  const { ref, top, inSight } = useScroll(testId, ROW_HEIGHT_PX, orderOf(query));
   const { first, end } = windowOf(sorted.length, top, inSight);
   const headProps = { by, isDescending, query, onQuery };
   return h(
@@ -91,6 +91,10 @@ export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
     ),
   );
 }
+
+/** Another choice or order of rows is another list: it is read from its beginning. */
+const orderOf = ({ filter, state, sort, isDescending }: Query): string =>
+  JSON.stringify([filter, state, sort, isDescending]);
 
 interface HeadProps<R> {
   readonly column: Column<R>;

@@ -17,7 +17,8 @@ export interface Scroll {
 /** Before it is measured, more than a common screen shows. */
 const UNMEASURED_ROWS = 40;
 
-export function useScroll(name: string, rowHeightPx: number): Scroll {
+/** `order`: when it changes, the table goes to its beginning. */
+export function useScroll(name: string, rowHeightPx: number, order: string): Scroll {
   const scrolls = useContext(Scrolls);
   const ref = useRef<HTMLDivElement>(null);
   // In whole rows, so that a scroll within one draws nothing.
@@ -39,5 +40,10 @@ export function useScroll(name: string, rowHeightPx: number): Scroll {
       observer.disconnect();
     };
   }, [name]);
+  const shownOrder = useRef(order);
+  useLayoutEffect(() => {
+    if (shownOrder.current !== order) ref.current?.scrollTo(0, 0);
+    shownOrder.current = order;
+  }, [order]);
   return { ref, top, inSight };
 }

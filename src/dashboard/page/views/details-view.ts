@@ -118,7 +118,7 @@ function Events({ events }: { events: readonly EventLine[] }): ComponentChildren
         h(
           'tr',
           null,
-          ['Age', 'Type', 'By', 'Reason', 'Message'].map((title) =>
+          ['Age', 'Type', 'Reason', 'Message', 'By'].map((title) =>
             h('th', { key: title, scope: 'col' }, title),
           ),
         ),
@@ -139,7 +139,6 @@ function Events({ events }: { events: readonly EventLine[] }): ComponentChildren
               null,
               event.type === 'Warning' ? h('span', { class: 'mark waits' }, '! Warning') : event.type,
             ),
-            h('td', { class: 'name' }, event.by),
             h(
               'td',
               null,
@@ -147,6 +146,7 @@ function Events({ events }: { events: readonly EventLine[] }): ComponentChildren
               event.count > 1 ? h('span', { class: 'dim' }, ` ×${event.count}`) : null,
             ),
             h('td', { class: 'long' }, event.message),
+            h('td', { class: 'name', title: event.by }, event.by),
           ),
         ),
       ),

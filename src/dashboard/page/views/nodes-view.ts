@@ -45,14 +45,14 @@ const columns: readonly Column<DriverOnNode>[] = [
   {
     key: 'name',
     title: 'Node',
-    width: 180,
+    width: 160,
     sortValue: ({ node }) => node.name,
     cell: ({ node }) => h(Name, { text: node.name }),
   },
   {
     key: 'ready',
     title: 'Ready',
-    width: 100,
+    width: 110,
     sortValue: ({ node }) => Number(node.isReady),
     cell: ({ node: { isReady } }) =>
       h(Mark, isReady ? { state: 'ok', text: 'ready' } : { state: 'stuck', text: 'not ready' }),
@@ -84,7 +84,7 @@ const columns: readonly Column<DriverOnNode>[] = [
   {
     key: 'topology',
     title: 'Topology',
-    width: 260,
+    width: 250,
     sortValue: topologyOf,
     cell: (row) => h(Name, { text: topologyOf(row) || '–' }),
   },
