@@ -2,15 +2,22 @@
 
 import { type ComponentChildren, h } from 'preact';
 import type { PodRow, VolumeRow } from '../../told.ts';
-import { detailsRoute, routeOfPod, routeOfVolume } from '../model/routes.ts';
+import { nameOf } from '../model/not-well.ts';
+import { detailsRoute, routeOfPod, routeOfVolume, type Subject } from '../model/routes.ts';
 import { type Item, Name } from './cells.ts';
 import { Age } from './clock.ts';
 import { Mark } from './mark.ts';
 
 type Fact = readonly [title: string, value: ComponentChildren];
 
-export function Facts({ found }: { found: VolumeRow | PodRow }): ComponentChildren {
-  const own = 'subject' in found ? volumeFacts(found) : podFacts(found);
+export interface FactsProps {
+  readonly found: VolumeRow | PodRow;
+  /** What they are read for: it needs no way to itself. */
+  readonly isOf: Subject['kind'];
+}
+
+export function Facts({ found, isOf }: FactsProps): ComponentChildren {
+  const own = 'subject' in found ? volumeFacts(found, isOf) : podFacts(found);
   const facts: Fact[] = [
     ['State', h(Mark, { state: found.state })],
     ['Phase', found.isGoing ? `${found.phase}, going` : found.phase],
@@ -24,7 +31,7 @@ export function Facts({ found }: { found: VolumeRow | PodRow }): ComponentChildr
   );
 }
 
-function volumeFacts(row: VolumeRow): Fact[] {
+function volumeFacts(row: VolumeRow, isOf: Subject['kind']): Fact[] {
   const {
     subject,
     namespace = '',
@@ -38,8 +45,10 @@ function volumeFacts(row: VolumeRow): Fact[] {
     pods,
   } = row;
   const facts: (Fact | undefined)[] = [
-    subject === 'claim' ? ['Claim', h(Name, { text: row.name, route: routeOfVolume(row) })] : undefined,
-    volume === undefined
+    subject === 'claim' && isOf !== 'claim'
+      ? ['Claim', h(Name, { text: nameOf(row), route: routeOfVolume(row) })]
+      : undefined,
+    volume === undefined || isOf === 'volume'
       ? undefined
       : ['Volume', h(Name, { text: volume, route: detailsRoute({ kind: 'volume', name: volume }) })],
     nameFact('Handle', handle),

@@ -2,15 +2,17 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { EventLine, SubjectDetails } from '../../told.ts';
+import type { DriverRow, SubjectDetails, VolumeRow } from '../../told.ts';
 import type { DetailsState } from '../model/details-loader.ts';
+import { lifeLine } from '../model/life-line.ts';
 import type { Model } from '../model/model.ts';
 import { nameOf } from '../model/not-well.ts';
 import type { Subject } from '../model/routes.ts';
 import { rowOf } from '../model/subject-row.ts';
 import { ChainView } from '../parts/chain-view.ts';
-import { Age } from '../parts/clock.ts';
+import { Events } from '../parts/events.ts';
 import { Facts } from '../parts/facts.ts';
+import { LifeLineView, StageNames } from '../parts/life-line-view.ts';
 import { Timeline } from '../parts/timeline.ts';
 import { useDetails } from './use-details.ts';
 
@@ -39,13 +41,25 @@ export function DetailsView({ model, subject, backHash }: DetailsViewProps): Com
       h('span', { class: 'name' }, nameOf(subject)),
     ),
     h(Problem, { state, refresh }),
-    row === undefined ? null : h(Facts, { found: row }),
+    row === undefined ? null : h(Facts, { found: row, isOf: subject.kind }),
+    row === undefined || !('subject' in row) ? null : h(Way, { row, drivers: model.tables.drivers }),
     details === undefined
       ? state.problem === undefined
         ? h('p', { class: 'dim' }, 'Asking…')
         : null
       : h(Known, { details, hasHistory: model.about?.hasHistory ?? false }),
   );
+}
+
+function Way({
+  row,
+  drivers,
+}: {
+  row: VolumeRow;
+  drivers: ReadonlyMap<string, DriverRow>;
+}): ComponentChildren {
+  const driver = [...drivers.values()].find(({ name }) => name === row.driver);
+  return h('div', { class: 'way' }, h(StageNames, null), h(LifeLineView, { stages: lifeLine(row, driver) }));
 }
 
 function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: boolean }): ComponentChildren {
@@ -101,55 +115,5 @@ function Problem({ state, refresh }: { state: DetailsState; refresh: () => void 
     { class: 'notice', role: 'alert' },
     `Could not ask the server: ${problem.says}.${known} `,
     h('button', { type: 'button', onClick: refresh }, 'Try again'),
-  );
-}
-
-function Events({ events }: { events: readonly EventLine[] }): ComponentChildren {
-  return h(
-    'div',
-    { class: 'scroll free' },
-    h(
-      'table',
-      { class: 'events' },
-      h('caption', { class: 'unseen' }, 'Events, newest first'),
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          ['Age', 'Type', 'Reason', 'Message', 'By'].map((title) =>
-            h('th', { key: title, scope: 'col' }, title),
-          ),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        events.map((event) =>
-          h(
-            'tr',
-            {
-              key: `${event.by} ${event.reason} ${event.message}`,
-              class: event.type === 'Warning' ? 'warning' : '',
-            },
-            h('td', { class: 'number' }, h(Age, { sinceMs: event.atMs })),
-            h(
-              'td',
-              null,
-              event.type === 'Warning' ? h('span', { class: 'mark waits' }, '! Warning') : event.type,
-            ),
-            h(
-              'td',
-              null,
-              event.reason,
-              event.count > 1 ? h('span', { class: 'dim' }, ` ×${event.count}`) : null,
-            ),
-            h('td', { class: 'long' }, event.message),
-            h('td', { class: 'name', title: event.by }, event.by),
-          ),
-        ),
-      ),
-    ),
   );
 }
