@@ -96,7 +96,7 @@ function optionsOf({ element, labels, format, onPoint }: OptionsInput): uPlot.Op
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    padding: [8, 20, 0, 0],
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },

@@ -31,7 +31,7 @@ export function NotWellList({
       { 'aria-live': 'polite', class: 'summary' },
       h(Mark, {
         state: worst,
-        text: list.length === 0 ? 'All is well: nothing waits, and nothing is stuck.' : describeNotWell(list),
+        text: list.length === 0 ? 'All is well: nothing is stuck.' : describeNotWell(list),
       }),
     ),
     shown.length === 0

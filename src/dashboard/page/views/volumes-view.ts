@@ -71,7 +71,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
     {
       key: 'class',
       title: 'Class',
-      width: 90,
+      width: 120,
       sortValue: ({ className }) => className,
       cell: ({ className }) => h(Name, { text: className ?? '–' }),
     },
