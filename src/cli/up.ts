@@ -86,6 +86,9 @@ export const upFlags = {
     help: `Parts to leave out, to run your own build of them instead: ${parts.join(', ')}, or a node`,
     default: [],
   }),
+  metrics: boolFlag({
+    help: 'Let the parts count what they do, as each would in a process of its own; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
+  }),
   verbose: boolFlag({ help: 'As -v=3: say what the parts do' }),
 };
 
@@ -135,6 +138,7 @@ export const command = defineCommand({
         host: flags.host,
         port: flags.port,
         kubeconfig,
+        metrics: flags.metrics,
         signal,
       });
     } catch (error) {

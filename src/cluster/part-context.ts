@@ -3,13 +3,15 @@
 
 import type { ApiServer, User } from '../apiserver/index.ts';
 import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
+import { operationMetrics } from '../csi/operation-metrics.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer.ts';
 import type { Discovery, KubeClient } from '../runtime/kube.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { unreadMetrics } from '../runtime/unread-metrics.ts';
+import { areRead, unreadMetrics } from '../runtime/unread-metrics.ts';
 import type { ClusterCaches } from './cluster-caches.ts';
+import type { PartMetrics } from './part-metrics.ts';
 import type { TraceBook } from './trace/trace-book.ts';
 import { tracedConnection } from './trace/traced-connection.ts';
 import { tracedLog } from './trace/traced-log.ts';
@@ -23,6 +25,8 @@ export interface PartContext {
   book: TraceBook;
   writes: WritesUnderWay;
   caches: ClusterCaches;
+  /** Absent: nothing is counted, which costs nothing. */
+  metrics?: PartMetrics | undefined;
   clock: Clock;
   random: Random;
   log: Log;
@@ -47,7 +51,7 @@ export function partPorts(
   const { name, user, signal } = part;
   const log = tracedLog(context.log.with({ part: name }), name, book);
   const kube = writes.clientOf(name, server.client(user));
-  const metrics = unreadMetrics;
+  const metrics = context.metrics?.of(name) ?? unreadMetrics;
   return {
     kube,
     log,
@@ -55,6 +59,11 @@ export function partPorts(
     informers: caches.informersFor({ kube, log, clock, random }),
     recorderFor: (component) =>
       createEventRecorder({ kube, clock, random, log, metrics, component, signal, remembered: REMEMBERED }),
-    connect: (address) => tracedConnection(connectCsi({ address, clock, log }), name, book),
+    connect(address) {
+      // By its socket: the node asks for the name over this very connection.
+      const counted = areRead(metrics) && operationMetrics({ metrics, prefix: 'csi', driverName: address });
+      const connection = connectCsi({ address, clock, log, ...(counted && { metrics: counted }) });
+      return tracedConnection(connection, name, book);
+    },
   };
 }

@@ -4,8 +4,11 @@
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
 import { connectCsi } from '../csi/connect-csi.ts';
+import { operationMetrics } from '../csi/operation-metrics.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { areRead } from '../runtime/unread-metrics.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
@@ -13,6 +16,7 @@ import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
+import { countedConnection } from './counted-connection.ts';
 import { type PartContext, partPorts } from './part-context.ts';
 import type { Part } from './supervise.ts';
 import { tracedConnection } from './trace/traced-connection.ts';
@@ -51,7 +55,13 @@ export function sidecarsPart(
             const ports = partPorts(context, { name: kind.name, user: userOf(sidecar), signal: either });
             const csi = sameDriverTransport({
               ...ask,
-              connection: tracedConnection(connection, kind.name, book),
+              connection: tracedConnection(
+                areRead(ports.metrics)
+                  ? countedConnection(connection, ofDriver(ports.metrics, identified.name), clock)
+                  : connection,
+                kind.name,
+                book,
+              ),
               driver: identified,
               onChanged,
             });
@@ -89,6 +99,9 @@ export function sidecarsPart(
     },
   };
 }
+
+const ofDriver = (metrics: Metrics, driverName: string) =>
+  operationMetrics({ metrics, prefix: 'csi_sidecar', driverName });
 
 const userOf = ({ kind }: ClusterSidecar) => serviceAccountUser(NAMESPACE, COMPONENT_ACCOUNTS[kind.name]);
 

@@ -25,6 +25,7 @@ import { LOGS_PATH, logsPath } from './logs/logs-path.ts';
 import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
+import { METRICS_PATH, metricsPath, PartMetrics } from './part-metrics.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
@@ -59,6 +60,8 @@ export interface ClusterOptions {
   host: string;
   port: number;
   kubeconfig: string;
+  /** Whether the parts count what they do. */
+  metrics?: boolean;
   /** See each call to hostpath on its way in. */
   interceptors?: readonly Interceptor[];
   signal: AbortSignal;
@@ -93,7 +96,8 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     for (const step of undo.reverse()) await step();
   };
   // First of all, and nothing to undo where it fails: the directory may be another cluster's, whose mounts stay.
-  const server = await openServer(options, book, logs);
+  const metrics = options.metrics ? new PartMetrics(clock) : undefined;
+  const server = await openServer(options, { book, logs, metrics });
   undo.push(() => server.stop());
   let nodesInMemory: NodesInMemory | undefined;
   try {
@@ -112,7 +116,7 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       random,
     };
     const caches = createClusterCaches(reader, ending.signal);
-    const context: PartContext = { server, book, writes, caches, clock, random, log };
+    const context: PartContext = { server, book, writes, caches, metrics, clock, random, log };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     const running = supervise(partsOf(context, options, drivers), {
       clock,
@@ -144,7 +148,13 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   }
 }
 
-async function openServer(options: ClusterOptions, book: TraceBook, logs: LogBook): Promise<ApiServer> {
+interface Served {
+  readonly book: TraceBook;
+  readonly logs: LogBook;
+  readonly metrics: PartMetrics | undefined;
+}
+
+async function openServer(options: ClusterOptions, served: Served): Promise<ApiServer> {
   const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
   const server = await createApiServer({
     clock,
@@ -162,7 +172,11 @@ async function openServer(options: ClusterOptions, book: TraceBook, logs: LogBoo
       ],
     },
     history: HISTORY,
-    paths: { [TRACE_PATH]: tracePath(book), [LOGS_PATH]: logsPath(logs) },
+    paths: {
+      [TRACE_PATH]: tracePath(served.book),
+      [LOGS_PATH]: logsPath(served.logs),
+      [METRICS_PATH]: metricsPath(served.metrics),
+    },
   });
   try {
     await writePartKubeconfigs(server, directory, without, options.nodes);
