@@ -88,8 +88,11 @@ test('a volume lives on the page, and one that is stuck says why', { skip }, asy
   const details = page.getByTestId('details');
   await details.locator('[data-testid="chain-link"][data-state="stuck"]').waitFor();
   assert.match(page.url(), /#\/claim\/default\/orphan$/);
+  await page.goBack();
+  await notWell.getByTestId('not-well-row').waitFor();
   await must(['delete', 'pvc', 'orphan'], up);
   await notWell.getByTestId('not-well-row').waitFor({ state: 'detached' });
+  await page.waitForFunction("!document.title.includes('stuck')");
 
   await page.goto(`${new URL(page.url()).origin}/#/pod/default/web`);
   await details.getByText('Running on node').first().waitFor();
