@@ -6,37 +6,28 @@ import { grpcCodes } from '../csi/grpc-code.ts';
 import { methodPath } from '../csi/method-path.ts';
 import type { OperationMetrics } from '../csi/operation-metrics.ts';
 import type { Clock } from '../runtime/ports.ts';
+import { withCall } from './with-call.ts';
 
 export function countedConnection(
   connection: CsiConnection,
   metrics: OperationMetrics,
   clock: Clock,
 ): CsiConnection {
-  return {
-    address: connection.address,
-    get state() {
-      return connection.state;
-    },
-    onStateChange: connection.onStateChange,
-    waitForReady: connection.waitForReady,
-    stream: connection.stream,
-    close: connection.close,
-    async call(method, request, options) {
-      const startMs = clock.monotonicMs();
-      const observe = (rawCode: number): void =>
-        metrics.observe({
-          path: methodPath(method),
-          rawCode,
-          seconds: (clock.monotonicMs() - startMs) / 1000,
-        });
-      try {
-        const response = await connection.call(method, request, options);
-        observe(grpcCodes.OK);
-        return response;
-      } catch (error) {
-        observe(error instanceof CsiError ? error.rawCode : grpcCodes.UNKNOWN);
-        throw error;
-      }
-    },
-  };
+  return withCall(connection, async (method, request, options) => {
+    const startMs = clock.monotonicMs();
+    const observe = (rawCode: number): void =>
+      metrics.observe({
+        path: methodPath(method),
+        rawCode,
+        seconds: (clock.monotonicMs() - startMs) / 1000,
+      });
+    try {
+      const response = await connection.call(method, request, options);
+      observe(grpcCodes.OK);
+      return response;
+    } catch (error) {
+      observe(error instanceof CsiError ? error.rawCode : grpcCodes.UNKNOWN);
+      throw error;
+    }
+  });
 }

@@ -2,6 +2,7 @@
 
 import type { CsiConnection } from '../../csi/connect-csi.ts';
 import { CsiError } from '../../csi/csi-error.ts';
+import { withCall } from '../with-call.ts';
 import { isAboutVolume, shownOf } from './about-call.ts';
 import type { TraceBook } from './trace-book.ts';
 
@@ -9,28 +10,18 @@ import type { TraceBook } from './trace-book.ts';
 const UNTOLD = 'NodeGetVolumeStats';
 
 export function tracedConnection(connection: CsiConnection, by: string, book: TraceBook): CsiConnection {
-  return {
-    address: connection.address,
-    get state() {
-      return connection.state;
-    },
-    onStateChange: connection.onStateChange,
-    waitForReady: connection.waitForReady,
-    stream: connection.stream,
-    close: connection.close,
-    async call(method, request, options) {
-      const shown = shownOf(request as Record<string, unknown>);
-      if (method.name === UNTOLD || !isAboutVolume(shown)) return connection.call(method, request, options);
-      const end = book.begin({ by, method: method.name, request: shown });
-      try {
-        const response = await connection.call(method, request, options);
-        end({ code: 'OK' });
-        return response;
-      } catch (error) {
-        const told = error instanceof CsiError ? error : undefined;
-        end({ code: told?.code ?? 'UNKNOWN', error: told?.description ?? String(error) });
-        throw error;
-      }
-    },
-  };
+  return withCall(connection, async (method, request, options) => {
+    const shown = shownOf(request as Record<string, unknown>);
+    if (method.name === UNTOLD || !isAboutVolume(shown)) return connection.call(method, request, options);
+    const end = book.begin({ by, method: method.name, request: shown });
+    try {
+      const response = await connection.call(method, request, options);
+      end({ code: 'OK' });
+      return response;
+    } catch (error) {
+      const told = error instanceof CsiError ? error : undefined;
+      end({ code: told?.code ?? 'UNKNOWN', error: told?.description ?? String(error) });
+      throw error;
+    }
+  });
 }
