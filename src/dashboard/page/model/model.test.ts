@@ -4,22 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Message, PodRow, Sample, State, Step, Tables } from '../../told.ts';
 import { emptyModel, type Model, unwellKey, withMessage } from './model.ts';
+import { NOW, pod } from './testing/rows.ts';
 
-const NOW = 1_000_000;
 const OWN = 990_000;
 
-const pod = (id: string, more: Partial<PodRow> = {}): PodRow => ({
-  id,
-  namespace: 'ns',
-  name: id,
-  state: 'ok',
-  says: '',
-  phase: 'Running',
-  isGoing: false,
-  createdMs: NOW - 60_000,
-  volumes: [],
-  ...more,
-});
 const step = (seq: number): Step => ({
   seq,
   atMs: NOW,

@@ -6,36 +6,8 @@ import type { PodRow, State, VolumeRow } from '../../told.ts';
 import { emptyModel, type Model, unwellKey } from './model.ts';
 import { countsOf, describeNotWell, notWell, titleOf } from './not-well.ts';
 import { formatRoute } from './routes.ts';
+import { NOW, pod, volume } from './testing/rows.ts';
 
-const NOW = 1_000_000;
-
-const volume = (id: string, more: Partial<VolumeRow> = {}): VolumeRow => ({
-  id,
-  subject: 'claim',
-  namespace: 'ns',
-  name: id,
-  state: 'ok',
-  says: '',
-  phase: 'Bound',
-  isGoing: false,
-  createdMs: NOW - 60_000,
-  accessModes: [],
-  attachments: [],
-  pods: [],
-  ...more,
-});
-const pod = (id: string, more: Partial<PodRow> = {}): PodRow => ({
-  id,
-  namespace: 'ns',
-  name: id,
-  state: 'ok',
-  says: '',
-  phase: 'Running',
-  isGoing: false,
-  createdMs: NOW - 60_000,
-  volumes: [],
-  ...more,
-});
 const modelOf = (volumes: VolumeRow[], pods: PodRow[] = [], more: Partial<Model> = {}): Model => ({
   ...emptyModel,
   about: { version: '', server: '', hasHistory: false, unread: [] },

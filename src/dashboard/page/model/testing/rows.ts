@@ -1,0 +1,33 @@
+// Rows for tests: well, a minute old, and as each test wants them.
+
+import type { PodRow, VolumeRow } from '../../../told.ts';
+
+export const NOW = 1_000_000;
+
+export const volume = (id: string, more: Partial<VolumeRow> = {}): VolumeRow => ({
+  id,
+  subject: 'claim',
+  namespace: 'ns',
+  name: id,
+  state: 'ok',
+  says: '',
+  phase: 'Bound',
+  isGoing: false,
+  createdMs: NOW - 60_000,
+  accessModes: [],
+  attachments: [],
+  pods: [],
+  ...more,
+});
+export const pod = (id: string, more: Partial<PodRow> = {}): PodRow => ({
+  id,
+  namespace: 'ns',
+  name: id,
+  state: 'ok',
+  says: '',
+  phase: 'Running',
+  isGoing: false,
+  createdMs: NOW - 60_000,
+  volumes: [],
+  ...more,
+});
