@@ -72,7 +72,7 @@ export async function pageFile(path: string): Promise<PageFile | undefined> {
   if (path === '/') return { type: 'text/html; charset=utf-8', body: DOCUMENT };
   if (Object.hasOwn(LIBRARIES, path)) return library(path);
   const [, name, extension] = PAGE_PATH.exec(path) ?? [];
-  if (name === undefined || (extension !== 'css' && extension !== SCRIPT)) return undefined;
+  if (name === undefined) return undefined;
   const text = await readIfThere(new URL(`page/${name}`, import.meta.url));
   if (text === undefined) return undefined;
   if (extension === 'css') return { type: CSS, body: text };
