@@ -41,6 +41,13 @@ async function setUp(
   const stop = new AbortController();
   const log = memoryLog();
   let asked = 0;
+  const trouble: { error?: Error | undefined } = {};
+  const troubled = Object.assign(Object.create(kube) as typeof kube, {
+    list: async (...given: Parameters<typeof kube.list>) => {
+      if (trouble.error) throw trouble.error;
+      return kube.list(...given);
+    },
+  });
   const dashboard = await serveDashboard({
     version: '1.2.3',
     server: 'https://api.test',
@@ -55,7 +62,7 @@ async function setUp(
       asked++;
       const informers = createInformers({ kube, clock: realClock, random: realRandom, log });
       informers.start(stop.signal);
-      return { kube, informers, clock: realClock };
+      return { kube: troubled, informers, clock: realClock };
     },
   });
   t.after(async () => {
@@ -63,7 +70,7 @@ async function setUp(
     await dashboard.stopped;
   });
   const origin = new URL(dashboard.url).origin;
-  return { admin, dashboard, log, origin, stop, timesAsked: () => asked };
+  return { admin, dashboard, log, origin, stop, trouble, timesAsked: () => asked };
 }
 
 interface Answer {
@@ -280,6 +287,22 @@ test('an account that may read nothing sees a page that says so', SOON, async (t
   assert.ok(value?.kind === 'all');
   assert.equal(value.about.unread.length, 11);
   assert.deepEqual(value.tables.volumes, []);
+});
+
+test('a server that could not be reached is asked again, by the same caches', SOON, async (t) => {
+  const { dashboard, origin, trouble, timesAsked } = await setUp(t);
+  const headers = await enter(dashboard.url);
+  trouble.error = new Error('nobody answers');
+  for (let i = 0; i < 3; i++) {
+    const { status, text } = await ask(`${origin}/api/live`, headers);
+    assert.deepEqual([status, text], [500, 'This could not be answered: nobody answers\n']);
+  }
+  trouble.error = undefined;
+  const leave = new AbortController();
+  const { value } = await follow(origin, headers, leave.signal).next();
+  leave.abort();
+  assert.equal(value?.kind, 'all');
+  assert.equal(timesAsked(), 1);
 });
 
 test('the account of the page may read what is shown, and nothing else', async () => {

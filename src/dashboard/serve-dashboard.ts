@@ -104,6 +104,8 @@ async function listen(server: Server, { port, isFlexible }: DashboardOptions): P
 class Door {
   readonly #options: DashboardOptions;
   readonly #admit;
+  /** Once, however often the server could not be reached: they follow it from then on. */
+  #ports: ObservedPorts | undefined;
   #made: Promise<{ observed: Observed; live: Live }> | undefined;
 
   constructor(options: DashboardOptions, port: number) {
@@ -176,7 +178,8 @@ class Door {
   async #observe(): Promise<{ observed: Observed; live: Live }> {
     const { clock, log, history, server, signal, version } = this.#options;
     const [{ observe }, { Live }] = await Promise.all([import('./observed.ts'), import('./live.ts')]);
-    const observed = await observe(this.#options.ports(), signal);
+    this.#ports ??= this.#options.ports();
+    const observed = await observe(this.#ports, signal);
     const { unread } = observed.now();
     const about = { version, server, hasHistory: history !== undefined, unread };
     return { observed, live: new Live({ about, observed, history, clock, log }) };
