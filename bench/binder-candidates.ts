@@ -3,11 +3,11 @@
 import { persistentVolumeClaims, persistentVolumes } from '../src/api/kinds.ts';
 import { createApiServer } from '../src/apiserver/index.ts';
 import { createBinder } from '../src/control-plane/binder/binder.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import type { Candidate } from './harness.ts';
 
 const SIZES = ['1Gi', '2Gi', '5Gi', '10Gi'];

@@ -3,13 +3,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { persistentVolumes } from '../src/api/kinds.ts';
 import { createApiServer } from '../src/apiserver/index.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
-import { silentLog } from '../src/runtime/log.ts';
-import { done } from '../src/runtime/loop.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { createLoop } from '../src/runtime/queue/create-loop.ts';
+import { done } from '../src/runtime/queue/loop.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { defineBenchmark } from './harness.ts';
 
 const VOLUMES = 50;

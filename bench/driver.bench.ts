@@ -14,9 +14,9 @@ import {
   VolumeCapability_AccessMode_Mode as Mode,
   Node,
 } from '../src/csi/index.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { choiceFlag, intFlag } from '../src/runtime/flags/flag.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { peerPath } from '../test/capabilities.ts';
 import { type Candidate, defineBenchmark, Unavailable } from './harness.ts';
 

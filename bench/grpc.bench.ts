@@ -16,11 +16,11 @@ import {
   methodPath,
   serveCsi,
 } from '../src/csi/index.ts';
-import { fromBinary } from '../src/csi/protobuf/decode.ts';
-import { toBinary } from '../src/csi/protobuf/encode.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
+import { fromBinary } from '../src/wire/protobuf/decode.ts';
+import { toBinary } from '../src/wire/protobuf/encode.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
 type Request = MessageShape<typeof CreateVolumeRequestSchema>;

@@ -7,12 +7,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { pods } from '../src/api/kinds.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../src/runtime/kube/http-kube-client.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { defineBenchmark } from './harness.ts';
 
 /** One run over all events, from an empty cache to a full one. */

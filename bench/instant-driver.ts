@@ -15,9 +15,9 @@ import {
   PluginCapability_Service_Type as PluginService,
   serveCsi,
 } from '../src/csi/index.ts';
-import { realClock } from '../src/runtime/clock.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { openLinuxMounter } from '../src/runtime/mount/linux-mounter.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 
 export const INSTANT_DRIVER = 'instant.csi.bench';
 const file = fileURLToPath(import.meta.url);

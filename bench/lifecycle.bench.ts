@@ -11,13 +11,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../src/api/kinds.ts';
 import { keyOf, type Resource } from '../src/api/object.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../src/runtime/kube/http-kube-client.ts';
 import { loadKubeConfig } from '../src/runtime/kube/load-kube-config.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 import { startInstantDriver } from './instant-driver.ts';
 

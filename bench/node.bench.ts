@@ -14,13 +14,13 @@ import {
   Node as NodeService,
   NodeServiceCapability_RPC_Type as Rpc,
 } from '../src/csi/generated/csi/v1/csi_pb.ts';
-import { implement } from '../src/csi/service-implementation.ts';
+import { implement } from '../src/csi/server/service-implementation.ts';
 import { NodeWorld } from '../src/node/testing/node-world.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { intFlag } from '../src/runtime/flags/flag.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { openLinuxMounter } from '../src/runtime/mount/linux-mounter.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { startServer } from '../test/apiserver/server-process.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 import { processUsage } from './process-usage.ts';

@@ -14,12 +14,12 @@ import {
 } from '../src/api/kinds.ts';
 import { FINALIZER_PROVISIONING } from '../src/api/well-known.ts';
 import { createBinder } from '../src/control-plane/binder/binder.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
-import type { KubeClient } from '../src/runtime/kube.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import type { KubeClient } from '../src/runtime/kube/kube.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 
 const BERTH = fileURLToPath(new URL('../bin/berth', import.meta.url));
 

@@ -1,13 +1,14 @@
 // What a work queue costs: one operation is an add and the run that follows it, whose reconciler does nothing. The
 // candidates differ in how many keys there are and how they come in; the virtual clock is measured beside them.
-import { realClock } from '../src/runtime/clock.ts';
+
 import { intFlag } from '../src/runtime/flags/flag.ts';
-import { silentLog } from '../src/runtime/log.ts';
-import { done, type Loop, type Reconcile } from '../src/runtime/loop.ts';
-import { createMetrics } from '../src/runtime/metrics.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
+import { createMetrics } from '../src/runtime/metrics/metrics.ts';
 import { createLoop, type LoopOptions } from '../src/runtime/queue/create-loop.ts';
+import { done, type Loop, type Reconcile } from '../src/runtime/queue/loop.ts';
 import { realRandom } from '../src/runtime/random.ts';
-import { VirtualClock } from '../src/runtime/virtual-clock.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
+import { VirtualClock } from '../src/runtime/time/virtual-clock.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
 /** Hands keys to a loop and waits until it has run `runs` times. */

@@ -16,11 +16,11 @@ import { podDemand } from '../src/control-plane/scheduler/node-checks.ts';
 import { createScheduler } from '../src/control-plane/scheduler/scheduler.ts';
 import { SchedulerCache } from '../src/control-plane/scheduler/scheduler-cache.ts';
 import type { VolumeFacts } from '../src/control-plane/scheduler/volume-checks.ts';
-import { realClock } from '../src/runtime/clock.ts';
 import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 import { realRandom } from '../src/runtime/random.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import type { Candidate } from './harness.ts';
 
 const ZONES = 10;

@@ -26,14 +26,15 @@ import {
   withSourceFiles,
 } from './source-files.ts';
 
-const ground = ['api', 'csi', 'runtime'];
+const ground = ['api', 'wire', 'csi', 'runtime'];
 const everything = '*';
 
 /** What each part may import beside itself. */
 export const allowedImports: Readonly<Record<string, readonly string[] | typeof everything>> = {
-  api: [],
-  runtime: ['api'],
-  csi: ['api', 'runtime'],
+  wire: [],
+  api: ['wire'],
+  runtime: ['api', 'wire'],
+  csi: ['api', 'wire', 'runtime'],
   'csi-plugin': ground,
   'control-plane': [...ground, 'csi-plugin'],
   node: [...ground, 'csi-plugin'],
@@ -41,13 +42,17 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   driver: ground,
   apiserver: ground,
   why: ground,
+  trace: [...ground, 'apiserver', 'dashboard', 'cluster'],
+  check: ground,
+  manifests: [...ground, 'apiserver', 'cli'],
+  demo: everything,
   dashboard: [...ground, 'why'],
   cluster: everything,
   simulation: everything,
   cli: everything,
 };
 /** A test beside the code may import these to have the real thing instead of an imitation. */
-const allowedInTests = ['apiserver', 'driver', 'cluster'];
+const allowedInTests = [...ground, 'apiserver', 'driver', 'cluster'];
 
 export interface ImportCheckOptions {
   readonly files: readonly ParsedFile[];

@@ -1,4 +1,4 @@
-// Generates src/csi/generated from proto/: the types of the messages, and the tables that src/csi/protobuf reads. Reads
+// Generates src/csi/generated from proto/: the types of the messages, and the tables that src/wire/protobuf reads. Reads
 // the interface with the locally installed buf; works offline.
 // With --check it writes nothing, and fails naming each file that is stale.
 
@@ -44,9 +44,9 @@ function head(name: string, packageName: string, { up, text }: { up: string; tex
   const known = [...used('Timestamp').map((type) => `type ${type}`), 'wellKnown'].join(', ');
   return `// Generated from proto/${name}.proto by scripts/generate-proto.ts.
 
-import type { ${types} } from '${up}protobuf/descriptor.ts';
-import { protoFile } from '${up}protobuf/proto-file.ts';
-import { ${known} } from '${up}protobuf/well-known.ts';
+import type { ${types} } from '${up}../wire/protobuf/descriptor.ts';
+import { protoFile } from '${up}../wire/protobuf/proto-file.ts';
+import { ${known} } from '${up}../wire/protobuf/well-known.ts';
 
 const file = protoFile('${packageName}', wellKnown);
 `;

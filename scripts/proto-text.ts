@@ -1,4 +1,4 @@
-// The TypeScript of one enum, message or service of an interface. Refuses what src/csi/protobuf cannot read. Pure.
+// The TypeScript of one enum, message or service of an interface. Refuses what src/wire/protobuf cannot read. Pure.
 
 import {
   type DescEnum,

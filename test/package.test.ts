@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { realClock } from '../src/runtime/clock.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
+import { realClock } from '../src/runtime/time/clock.ts';
 import { crawlPage } from './crawl-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

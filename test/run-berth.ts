@@ -2,7 +2,7 @@
 
 import { commands } from '../src/cli/commands.ts';
 import { runCommand } from '../src/cli/run-command.ts';
-import { silentLog } from '../src/runtime/log.ts';
+import { silentLog } from '../src/runtime/log/log.ts';
 
 export async function runBerth(argv: readonly string[]) {
   let [stdout, stderr] = ['', ''];

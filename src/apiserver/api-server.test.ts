@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterRoles, configMaps, namespaces, persistentVolumes } from '../api/kinds.ts';
 import { serviceAccountUser } from './auth/users.ts';
-import { testServer } from './test-server.ts';
+import { testServer } from './testing/test-server.ts';
 
 test('servers that start from one image hold the same and go their own ways', async (t) => {
   const first = await testServer(t);

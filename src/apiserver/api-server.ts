@@ -2,7 +2,7 @@
 // the two doors. `berth apiserver` runs one; `berth up`, tests and the simulation have one in their own process.
 
 import { join } from 'node:path';
-import type { Discovery, KubeClient } from '../runtime/kube.ts';
+import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -11,8 +11,8 @@ import { ADMIN, GROUP_MASTERS } from './auth/users.ts';
 import { createAuthorizer } from './authorization/authorizer.ts';
 import { followRoleAggregation } from './authorization/role-aggregation.ts';
 import { createVirtualAnswers } from './authorization/virtual-answers.ts';
-import { bootstrapStore } from './bootstrap-store.ts';
-import { followCustomResources } from './custom-resources.ts';
+import { bootstrapStore } from './bootstrap/bootstrap-store.ts';
+import { followCustomResources } from './crd/custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
 import type { PathHandler } from './http/handle-other.ts';
 import type { HttpsDoor } from './http/https-door.ts';

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiVersionOf, type KubeObject } from '../api/object.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { KubeError } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { KubeError } from '../runtime/kube/kube-error.ts';
 import type { Random } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
 import type { Kind } from './kind.ts';
 import { builtinKinds } from './kinds/index.ts';
 import type { Schema } from './schema.ts';
-import { testServer } from './test-server.ts';
+import { testServer } from './testing/test-server.ts';
 
 /** BERTH_FUZZ_SEED and BERTH_FUZZ_OBJECTS search elsewhere and longer. */
 const SEED = process.env.BERTH_FUZZ_SEED ?? 'bad input';

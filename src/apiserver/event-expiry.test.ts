@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { events } from '../api/kinds.ts';
-import { VirtualClock } from '../runtime/virtual-clock.ts';
-import { testServer } from './test-server.ts';
+import { VirtualClock } from '../runtime/time/virtual-clock.ts';
+import { testServer } from './testing/test-server.ts';
 
 const event = (name: string) => ({
   metadata: { name, namespace: 'default' },

@@ -2,8 +2,8 @@
 // news, not state, and would otherwise fill the store. Sets a timer only while there are any.
 
 import { type Event, events } from '../api/kinds.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { isNotFound } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isNotFound } from '../runtime/kube/kube-error.ts';
 import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import type { Reader } from './pipeline.ts';
 

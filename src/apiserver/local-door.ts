@@ -14,19 +14,14 @@ import type {
   Selection,
   WatchOptions,
   WriteOptions,
-} from '../runtime/kube.ts';
+} from '../runtime/kube/kube.ts';
 import { servedResources } from './discovery/served-resources.ts';
 import type { Subresource } from './kind.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { User } from './pipeline.ts';
-import { create } from './verbs/create.ts';
-import { createSubresource, createVirtual } from './verbs/create-subresource.ts';
-import { deleteOne } from './verbs/delete.ts';
-import { deleteCollection } from './verbs/delete-collection.ts';
-import { get } from './verbs/get.ts';
-import { list } from './verbs/list.ts';
-import { patch } from './verbs/patch.ts';
 import { present, storageTypeOf } from './verbs/presentation.ts';
+import { get } from './verbs/read/get.ts';
+import { list } from './verbs/read/list.ts';
 import {
   copyOf,
   copyUnlessStored,
@@ -36,9 +31,14 @@ import {
   type WriteAnswer,
   type WriteRequest,
 } from './verbs/request.ts';
-import { patchScale, updateScale } from './verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath, notFound } from './verbs/status.ts';
-import { update } from './verbs/update.ts';
+import { createSubresource, createVirtual } from './verbs/subresources/create-subresource.ts';
+import { patchScale, updateScale } from './verbs/subresources/scale.ts';
+import { create } from './verbs/write/create.ts';
+import { deleteOne } from './verbs/write/delete.ts';
+import { deleteCollection } from './verbs/write/delete-collection.ts';
+import { patch } from './verbs/write/patch.ts';
+import { update } from './verbs/write/update.ts';
 
 export function createLocalClient(machine: Machine, user: User): KubeClient & Discovery {
   const { registry } = machine;

@@ -2,12 +2,12 @@
 // iterator, because an async generator takes several promises an event, and there are many events.
 
 import type { KubeObject } from '../api/object.ts';
-import type { WatchEvent, WatchOptions } from '../runtime/kube.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { WatchEvent, WatchOptions } from '../runtime/kube/kube.ts';
 import type { Timer } from '../runtime/ports.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
+import { watch } from './verbs/read/watch.ts';
+import { WatchQueue } from './verbs/read/watch-queue.ts';
 import type { Machine, ResourceRequest } from './verbs/request.ts';
-import { watch } from './verbs/watch.ts';
-import { WatchQueue } from './verbs/watch-queue.ts';
 
 /** Its only use here: who must resume finds its place within the five minutes that are kept (storage/history.ts). */
 const BOOKMARK_PERIOD_MS = 240_000;

@@ -1,9 +1,9 @@
 // `berth apiserver`: the embedded Kubernetes API server alone, for kubectl and any other client.
 
 import { createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
-import { realClock } from '../runtime/clock.ts';
 import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, UsageError } from './command.ts';
 
 export const command = defineCommand({

@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '../api/object.ts';
 import { boolFlag } from '../runtime/flags/flag.ts';
-import { isNotFound, KubeError } from '../runtime/kube-error.ts';
+import { isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
 import { resourceOfManifest } from './objects/find-resource.ts';
 import { connectionFlags, fileFlags, namespaceFlags } from './objects/object-flags.ts';

@@ -3,10 +3,16 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { parseQuantity } from '../api/quantity.ts';
-import { connectCsi } from '../csi/connect-csi.ts';
-import { socketPath } from '../csi/socket-path.ts';
-import { volumeCapability } from '../csi/volume-capability.ts';
-import { realClock } from '../runtime/clock.ts';
+import { type Check, missing, runCheck, type Verdict } from '../check/check.ts';
+import { askAbilities, type CheckOptions, DriverUnderTest } from '../check/driver-under-test.ts';
+import { identityChecks } from '../check/identity-checks.ts';
+import { nodeChecks } from '../check/node-checks.ts';
+import { snapshotChecks } from '../check/snapshot-checks.ts';
+import { troubleChecks } from '../check/trouble-checks.ts';
+import { volumeChecks } from '../check/volume-checks.ts';
+import { connectCsi } from '../csi/client/connect-csi.ts';
+import { volumeCapability } from '../csi/messages/volume-capability.ts';
+import { socketPath } from '../csi/names/socket-path.ts';
 import {
   boolFlag,
   choiceFlag,
@@ -18,15 +24,9 @@ import {
   stringFlag,
 } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
-import { silentLog } from '../runtime/log.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
-import { type Check, missing, runCheck, type Verdict } from './check/check.ts';
-import { askAbilities, type CheckOptions, DriverUnderTest } from './check/driver-under-test.ts';
-import { identityChecks } from './check/identity-checks.ts';
-import { nodeChecks } from './check/node-checks.ts';
-import { snapshotChecks } from './check/snapshot-checks.ts';
-import { troubleChecks } from './check/trouble-checks.ts';
-import { volumeChecks } from './check/volume-checks.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 
 const CHECKS: readonly Check[] = [

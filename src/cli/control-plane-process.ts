@@ -3,19 +3,19 @@
 
 import { hostname } from 'node:os';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
-import { realClock } from '../runtime/clock.ts';
 import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
 import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
-import { serveHttpEndpoint } from '../runtime/http-endpoint.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../runtime/kube/http-kube-client.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
 import { loadKubeConfig } from '../runtime/kube/load-kube-config.ts';
-import type { KubeClient } from '../runtime/kube.ts';
 import { createLeaderHealth } from '../runtime/leases/leader-health.ts';
 import { runWithLease } from '../runtime/leases/run-with-lease.ts';
-import { createMetrics } from '../runtime/metrics.ts';
+import { createMetrics } from '../runtime/metrics/metrics.ts';
+import { serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import {
   endpointAddress,
   endpointFlags,

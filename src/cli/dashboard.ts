@@ -1,10 +1,10 @@
 // `berth dashboard`: the page for any cluster, from this machine, with the rights of the kubeconfig that is used.
 
 import { DASHBOARD_PORT, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
-import { realClock } from '../runtime/clock.ts';
 import { intFlag } from '../runtime/flags/flag.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand } from './command.ts';
 import { connectionFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';

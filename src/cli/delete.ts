@@ -2,8 +2,8 @@
 
 import type { ObjectName } from '../api/object.ts';
 import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
-import type { ServedResource } from '../runtime/kube.ts';
-import { isNotFound } from '../runtime/kube-error.ts';
+import type { ServedResource } from '../runtime/kube/kube.ts';
+import { isNotFound } from '../runtime/kube/kube-error.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
 import { awaitObject } from './objects/await-object.ts';
 import { objectArguments, resourceOfManifest } from './objects/find-resource.ts';

@@ -2,15 +2,15 @@
 
 import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
 import { openDataDirectory } from '../cluster/data-directory.ts';
-import { createNarrator } from '../cluster/demo/narrator.ts';
-import { SeenCalls } from '../cluster/demo/seen-calls.ts';
-import { tellStory } from '../cluster/demo/tell-story.ts';
 import { planNodes } from '../cluster/plan-nodes.ts';
 import { quietLog } from '../cluster/quiet-log.ts';
 import { startCluster } from '../cluster/start-cluster.ts';
-import { duration } from '../cluster/trace/timeline.ts';
-import { realClock } from '../runtime/clock.ts';
+import { createNarrator } from '../demo/narrator.ts';
+import { SeenCalls } from '../demo/seen-calls.ts';
+import { tellStory } from '../demo/tell-story.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
+import { duration } from '../trace/timeline.ts';
 import { defineCommand, ExitCode } from './command.ts';
 import { packageVersion } from './version.ts';
 

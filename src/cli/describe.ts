@@ -2,9 +2,9 @@
 
 import { type Event, events } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
-import { realClock } from '../runtime/clock.ts';
 import { formatDuration } from '../runtime/flags/duration.ts';
 import type { HttpKubeClient } from '../runtime/kube/http-kube-client.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand } from './command.ts';
 import { objectArguments } from './objects/find-resource.ts';
 import { connectionFlags, selectionFlags } from './objects/object-flags.ts';

@@ -19,8 +19,8 @@ import {
   use,
   volumeRequest,
 } from '../driver/hostpath/testing/hostpath-fixture.ts';
-import { realClock } from '../runtime/clock.ts';
-import { silentLog } from '../runtime/log.ts';
+import { silentLog } from '../runtime/log/log.ts';
+import { realClock } from '../runtime/time/clock.ts';
 
 const berth = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 

@@ -2,6 +2,7 @@
 // socket. Prints `ready unix://SOCKET` once it serves.
 
 import { isQuantity, quantityToBytes } from '../api/quantity.ts';
+import { DEFAULT_MUTABLE_PARAMETERS } from '../driver/hostpath/controller/plan-volume.ts';
 import { createHostpath } from '../driver/hostpath/create-hostpath.ts';
 import {
   allCapabilities,
@@ -9,9 +10,7 @@ import {
   type HostpathCapabilities,
   type HostpathOptions,
 } from '../driver/hostpath/options.ts';
-import { DEFAULT_MUTABLE_PARAMETERS } from '../driver/hostpath/plan-volume.ts';
 import { serveDriver } from '../driver/serve-driver.ts';
-import { realClock } from '../runtime/clock.ts';
 import {
   choiceFlag,
   durationFlag,
@@ -23,11 +22,12 @@ import {
   stringFlag,
   stringsFlag,
 } from '../runtime/flags/flag.ts';
-import { serveHttpEndpoint } from '../runtime/http-endpoint.ts';
-import { createMetrics } from '../runtime/metrics.ts';
+import { secretValue } from '../runtime/log/secret-value.ts';
+import { createMetrics } from '../runtime/metrics/metrics.ts';
 import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
+import { serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
 import { realRandom } from '../runtime/random.ts';
-import { secretValue } from '../runtime/secret-value.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 

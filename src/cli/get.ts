@@ -3,7 +3,7 @@
 import { apiVersionOf, type KubeObject, keyOf } from '../api/object.ts';
 import { boolFlag, choiceFlag } from '../runtime/flags/flag.ts';
 import type { HttpKubeClient, KubeTable } from '../runtime/kube/http-kube-client.ts';
-import type { ServedResource } from '../runtime/kube.ts';
+import type { ServedResource } from '../runtime/kube/kube.ts';
 import { defineCommand, type Output } from './command.ts';
 import { type ObjectArgument, objectArguments } from './objects/find-resource.ts';
 import { connectionFlags, selectionFlags } from './objects/object-flags.ts';

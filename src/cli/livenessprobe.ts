@@ -1,11 +1,11 @@
 // `berth livenessprobe`: a drop-in for the official livenessprobe.
 
-import { connectCsi } from '../csi/connect-csi.ts';
-import { operationMetrics } from '../csi/operation-metrics.ts';
-import { realClock } from '../runtime/clock.ts';
+import { connectCsi } from '../csi/client/connect-csi.ts';
+import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { type HttpEndpointOptions, serveHttpEndpoint } from '../runtime/http-endpoint.ts';
-import { createMetrics } from '../runtime/metrics.ts';
+import { createMetrics } from '../runtime/metrics/metrics.ts';
+import { type HttpEndpointOptions, serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { csiAddressFlag, endpointFlags } from '../sidecars/common/common-flags.ts';
 import { driverHealth, learnDriverName } from '../sidecars/livenessprobe/driver-health.ts';
 import { defineCommand, UsageError } from './command.ts';

@@ -4,7 +4,7 @@
 import type { KeptLine } from '../cluster/logs/log-book.ts';
 import { LOGS_PATH } from '../cluster/logs/logs-path.ts';
 import { boolFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { textOf } from '../runtime/log.ts';
+import { textOf } from '../runtime/log/log.ts';
 import { defineCommand, ExitCode } from './command.ts';
 import { findKubeConfig, readLines } from './objects/read-lines.ts';
 

@@ -32,8 +32,8 @@ export async function main(
     env: process.env,
     createLog: async ({ verbosity, format }) => {
       const [{ createLog }, { realClock }] = await Promise.all([
-        import('../runtime/log.ts'),
-        import('../runtime/clock.ts'),
+        import('../runtime/log/log.ts'),
+        import('../runtime/time/clock.ts'),
       ]);
       return createLog({ verbosity, format, clock: realClock });
     },

@@ -2,8 +2,13 @@
 
 import { stringify } from 'yaml';
 import { askBroughtDriver } from '../cluster/brought-driver.ts';
-import { socketPath } from '../csi/socket-path.ts';
-import { realClock } from '../runtime/clock.ts';
+import { socketPath } from '../csi/names/socket-path.ts';
+import { accessObjects, csiDriverObjects } from '../manifests/access.ts';
+import { commandLineProblem } from '../manifests/check-command-lines.ts';
+import { controllerObjects } from '../manifests/controller.ts';
+import { nodeObjects } from '../manifests/node.ts';
+import { type Manifest, type Plan, problemOf } from '../manifests/plan.ts';
+import { snapshotControllerObjects } from '../manifests/snapshot-controller.ts';
 import {
   boolFlag,
   choiceFlag,
@@ -15,14 +20,9 @@ import {
   stringsFlag,
 } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import type { Driver } from '../sidecars/common/identify-driver.ts';
 import { defineCommand, type Output, UsageError } from './command.ts';
-import { accessObjects, csiDriverObjects } from './manifests/access.ts';
-import { commandLineProblem } from './manifests/check-command-lines.ts';
-import { controllerObjects } from './manifests/controller.ts';
-import { nodeObjects } from './manifests/node.ts';
-import { type Manifest, type Plan, problemOf } from './manifests/plan.ts';
-import { snapshotControllerObjects } from './manifests/snapshot-controller.ts';
 import { sidecarKinds } from './sidecars.ts';
 import { packageVersion } from './version.ts';
 

@@ -1,11 +1,11 @@
 // `berth node-registrar`: a drop-in for the official node-driver-registrar.
 
-import { connectCsi } from '../csi/connect-csi.ts';
-import { getDriverName } from '../csi/probe.ts';
-import { realClock } from '../runtime/clock.ts';
-import { createDebugProfiles } from '../runtime/debug-profiles.ts';
+import { connectCsi } from '../csi/client/connect-csi.ts';
+import { getDriverName } from '../csi/client/probe.ts';
 import { boolFlag, durationFlag, intFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { serveHttpEndpoint } from '../runtime/http-endpoint.ts';
+import { createDebugProfiles } from '../runtime/process/debug-profiles.ts';
+import { serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { csiAddressFlag } from '../sidecars/common/common-flags.ts';
 import { createNodeRegistrar } from '../sidecars/node-registrar/node-registrar.ts';
 import { defineCommand, UsageError } from './command.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { intFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { memoryLog } from '../runtime/log.ts';
+import { memoryLog } from '../runtime/log/log.ts';
 import { type Command, defineCommand, ExitCode, UsageError } from './command.ts';
 import { commands as realCommands } from './commands.ts';
 import { runCommand } from './run-command.ts';

@@ -1,9 +1,9 @@
 // A cluster-level sidecar as a command: its flags and the common ones, and the process' own ports.
 
 import { hostname } from 'node:os';
-import { realClock } from '../runtime/clock.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { type CommonFlagValues, commonFlags, endpointAddress } from '../sidecars/common/common-flags.ts';
 import { type RunSidecarContext, runSidecar } from '../sidecars/common/run-sidecar.ts';
 import type { SidecarFlags, SidecarKind } from '../sidecars/common/sidecar.ts';

@@ -1,8 +1,8 @@
 // `berth sim`: runs simulated clusters from seeds, checks them, and shows the smallest way to what it finds.
 
-import { realClock } from '../runtime/clock.ts';
 import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
 import { DRIVER_SHAPES, type DriverShape } from '../simulation/plan.ts';
 import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts';

@@ -3,11 +3,11 @@
 import { volumeSnapshotClasses, volumeSnapshotContents, volumeSnapshots } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
 import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
-import { realClock } from '../runtime/clock.ts';
 import { featureGatesFlag } from '../runtime/flags/feature-gates.ts';
 import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { isNotFound } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isNotFound } from '../runtime/kube/kube-error.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import {
   endpointFlags,
   kubeconfigFlag,

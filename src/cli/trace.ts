@@ -1,10 +1,10 @@
 // `berth trace`: what happened to one claim or pod, step by step, as the components of `berth up` recorded it.
 
-import { Timeline } from '../cluster/trace/timeline.ts';
-import type { TraceEntry } from '../cluster/trace/trace-entry.ts';
-import { TRACE_PATH } from '../cluster/trace/trace-path.ts';
-import { realClock } from '../runtime/clock.ts';
 import { boolFlag, choiceFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { realClock } from '../runtime/time/clock.ts';
+import { Timeline } from '../trace/timeline.ts';
+import type { TraceEntry } from '../trace/trace-entry.ts';
+import { TRACE_PATH } from '../trace/trace-path.ts';
 import { defineCommand, ExitCode } from './command.ts';
 import { findKubeConfig, readLines } from './objects/read-lines.ts';
 import { subjectOf } from './objects/subject-argument.ts';

@@ -14,11 +14,11 @@ import { type PlannedNode, planNodes } from '../cluster/plan-nodes.ts';
 import { quietLog } from '../cluster/quiet-log.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
-import { realClock } from '../runtime/clock.ts';
 import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
-import { createLog } from '../runtime/log.ts';
+import { createLog } from '../runtime/log/log.ts';
 import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 

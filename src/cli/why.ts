@@ -3,8 +3,8 @@
 
 import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
-import { realClock } from '../runtime/clock.ts';
 import { choiceFlag } from '../runtime/flags/flag.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
 import { readFacts } from '../why/facts.ts';

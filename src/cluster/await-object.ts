@@ -2,8 +2,8 @@
 
 import type { KubeObject, ObjectName, Resource } from '../api/object.ts';
 import type { Reader } from '../apiserver/pipeline.ts';
-import { startDeadline } from '../runtime/deadline.ts';
 import type { Clock } from '../runtime/ports.ts';
+import { startDeadline } from '../runtime/time/deadline.ts';
 
 export interface AwaitOptions {
   reader: Reader;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { realClock } from '../runtime/clock.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { identifyBroughtDriver, parseDriverSockets } from './brought-driver.ts';
 
 test('one socket for all, or one for the controller and one for each node', () => {

@@ -4,11 +4,11 @@
 import { stat } from 'node:fs/promises';
 import type { CSIDriver } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
-import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
-import { csiClient } from '../csi/csi-client.ts';
+import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
+import { csiClient } from '../csi/client/csi-client.ts';
 import { Node } from '../csi/generated/csi/v1/csi_pb.ts';
-import { socketPath } from '../csi/socket-path.ts';
-import { silentLog } from '../runtime/log.ts';
+import { socketPath } from '../csi/names/socket-path.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { askDriver, type Driver } from '../sidecars/common/identify-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';

@@ -5,9 +5,9 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type ConfigMap, clusterRoleBindings, clusterRoles, configMaps } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { type ApiServer, createApiServer, type User } from '../apiserver/index.ts';
-import { realClock } from '../runtime/clock.ts';
-import { silentLog } from '../runtime/log.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { type ClusterCaches, createClusterCaches } from './cluster-caches.ts';
 
 const ports = { clock: realClock, random: realRandom, log: silentLog };

@@ -4,10 +4,10 @@
 
 import type { KubeObject, Resource } from '../api/object.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
+import type { Informer, InformerOptions, Informers } from '../runtime/informer/informer.ts';
 import type { InformerPorts } from '../runtime/informer/shared-informer.ts';
-import type { Informer, InformerOptions, Informers } from '../runtime/informer.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import { mayFollow } from './may-follow.ts';
 import { PartInformer } from './part-informer.ts';
 

@@ -1,7 +1,7 @@
 // A driver as the cluster sees it, whoever runs it: its name, the socket of its controller service, and the socket of
 // its node service on each node that has one.
 
-import type { DriverName } from '../csi/driver-name.ts';
+import type { DriverName } from '../csi/names/driver-name.ts';
 
 export interface ClusterDriver {
   readonly name: DriverName;

@@ -5,9 +5,9 @@ import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS } from '../apiserver/bootstrap/published-rbac.ts';
 import { type Dashboard, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { historyOf } from '../trace/history.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { Cluster } from './start-cluster.ts';
-import { historyOf } from './trace/history.ts';
 
 export interface ClusterDashboardOptions {
   readonly directory: DataDirectory;

@@ -12,7 +12,7 @@ import {
 import type { KubeObject, Resource } from '../api/object.ts';
 import { keyOf } from '../api/object.ts';
 import type { ApiServer } from '../apiserver/index.ts';
-import { isNotFound } from '../runtime/kube-error.ts';
+import { isNotFound } from '../runtime/kube/kube-error.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** A driver that has not let go by then is told of, and left. */

@@ -2,13 +2,13 @@
 // meets the rest over its sockets only and takes a third of the work; in this one for those who want to see its calls.
 
 import { join } from 'node:path';
-import { type DriverName, parseDriverName } from '../csi/driver-name.ts';
+import { type DriverName, parseDriverName } from '../csi/names/driver-name.ts';
 import { DEFAULT_DRIVER_NAME } from '../driver/hostpath/options.ts';
+import { startHostpathThread } from '../driver/hostpath/serving/hostpath-thread.ts';
+import type { HostpathPlan, HostpathPorts } from '../driver/hostpath/serving/serve-hostpath.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { startHostpathThread } from './hostpath-thread.ts';
 import type { PlannedNode } from './plan-nodes.ts';
-import type { HostpathPlan, HostpathPorts } from './serve-hostpath.ts';
 
 export const HOSTPATH: DriverName = parseDriverName(DEFAULT_DRIVER_NAME);
 
@@ -44,6 +44,6 @@ export async function startHostpath(
 
 async function serveHere(plan: HostpathPlan, ports: HostpathPorts): Promise<() => Promise<void>> {
   // Only here: a thread of its own loads the driver itself.
-  const { serveHostpath } = await import('./serve-hostpath.ts');
+  const { serveHostpath } = await import('../driver/hostpath/serving/serve-hostpath.ts');
   return serveHostpath(plan, ports);
 }

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { silentLog as log } from '../runtime/log.ts';
+import { silentLog as log } from '../runtime/log/log.ts';
 import { memoryMounter } from '../runtime/mount/memory-mounter.ts';
 import { keepNodesInMemory } from './nodes-in-memory.ts';
 

@@ -2,20 +2,20 @@
 // its client under its own identity, a log and a connection to a driver that all tell the trace.
 
 import type { ApiServer, User } from '../apiserver/index.ts';
-import { type CsiConnection, connectCsi } from '../csi/connect-csi.ts';
-import { operationMetrics } from '../csi/operation-metrics.ts';
+import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
+import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
-import type { Informers } from '../runtime/informer.ts';
-import type { Discovery, KubeClient } from '../runtime/kube.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Informers } from '../runtime/informer/informer.ts';
+import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
+import type { Metrics } from '../runtime/metrics/metrics.ts';
+import { areRead, unreadMetrics } from '../runtime/metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { areRead, unreadMetrics } from '../runtime/unread-metrics.ts';
+import type { TraceBook } from '../trace/trace-book.ts';
+import { tracedConnection } from '../trace/traced-connection.ts';
+import { tracedLog } from '../trace/traced-log.ts';
+import type { WritesUnderWay } from '../trace/writes-under-way.ts';
 import type { ClusterCaches } from './cluster-caches.ts';
 import type { PartMetrics } from './part-metrics.ts';
-import type { TraceBook } from './trace/trace-book.ts';
-import { tracedConnection } from './trace/traced-connection.ts';
-import { tracedLog } from './trace/traced-log.ts';
-import type { WritesUnderWay } from './trace/writes-under-way.ts';
 
 /** A cluster has a dozen that tell events, and few objects at a time. */
 const REMEMBERED = 256;

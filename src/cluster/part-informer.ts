@@ -3,8 +3,8 @@
 // been started.
 
 import type { KubeObject, Resource } from '../api/object.ts';
-import type { Informer, InformerHandler } from '../runtime/informer.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { Informer, InformerHandler } from '../runtime/informer/informer.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 
 type ValuesOf<T> = (object: T) => readonly string[];
 

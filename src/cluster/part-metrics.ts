@@ -2,7 +2,7 @@
 // as `GET /berth/metrics?part=provisioner`, in the text format of Prometheus. Without a part, the names of those there are.
 
 import type { PathHandler } from '../apiserver/index.ts';
-import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import { createMetrics, type Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 export const METRICS_PATH = '/berth/metrics';

@@ -1,7 +1,7 @@
 // The node-registrar of one driver on one node: through it the node finds the driver, as a kubelet would.
 
 import { join } from 'node:path';
-import { connectCsi } from '../csi/connect-csi.ts';
+import { connectCsi } from '../csi/client/connect-csi.ts';
 import { createNodeRegistrar } from '../sidecars/node-registrar/node-registrar.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import type { PartContext } from './part-context.ts';

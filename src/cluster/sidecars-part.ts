@@ -3,23 +3,23 @@
 
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
-import { connectCsi } from '../csi/connect-csi.ts';
-import { operationMetrics } from '../csi/operation-metrics.ts';
+import { connectCsi } from '../csi/client/connect-csi.ts';
+import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { areRead } from '../runtime/unread-metrics.ts';
+import type { Metrics } from '../runtime/metrics/metrics.ts';
+import { areRead } from '../runtime/metrics/unread-metrics.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
+import { tracedConnection } from '../trace/traced-connection.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { countedConnection } from './counted-connection.ts';
 import { type PartContext, partPorts } from './part-context.ts';
 import type { Part } from './supervise.ts';
-import { tracedConnection } from './trace/traced-connection.ts';
 
 export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };

@@ -10,9 +10,13 @@ import {
   DEFAULT_NODE_LABEL_PREFIXES,
   type User,
 } from '../apiserver/index.ts';
-import type { Interceptor } from '../csi/call-pipeline.ts';
+import type { Interceptor } from '../csi/server/call-pipeline.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { traceApiChanges } from '../trace/api-changes.ts';
+import { TraceBook } from '../trace/trace-book.ts';
+import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
+import { WritesUnderWay } from '../trace/writes-under-way.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
 import { createClusterCaches } from './cluster-caches.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
@@ -39,10 +43,6 @@ import {
   installSnapshotClasses,
 } from './start-objects.ts';
 import { type Part, supervise } from './supervise.ts';
-import { traceApiChanges } from './trace/api-changes.ts';
-import { TraceBook } from './trace/trace-book.ts';
-import { TRACE_PATH, tracePath } from './trace/trace-path.ts';
-import { WritesUnderWay } from './trace/writes-under-way.ts';
 import { unmountBelow } from './unmount-below.ts';
 
 export interface ClusterOptions {

@@ -2,7 +2,7 @@
 // those who need it.
 
 import type { KubeObject } from '../api/object.ts';
-import type { Informer } from '../runtime/informer.ts';
+import type { Informer } from '../runtime/informer/informer.ts';
 
 /** False when `signal` aborted first. */
 export async function cachesSynced(

@@ -1,9 +1,9 @@
 // What every controller of the control plane is: ports in, one `run`.
 
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
-import type { Informers } from '../runtime/informer.ts';
-import type { Discovery, KubeClient } from '../runtime/kube.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Informers } from '../runtime/informer/informer.ts';
+import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
+import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 
 export interface ControllerPorts {

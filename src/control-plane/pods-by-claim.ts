@@ -3,7 +3,7 @@
 
 import type { PersistentVolumeClaim, Pod } from '../api/kinds.ts';
 import { claimNameOf } from '../api/volumes.ts';
-import type { Informer } from '../runtime/informer.ts';
+import type { Informer } from '../runtime/informer/informer.ts';
 
 const INDEX = 'pods-by-claim';
 

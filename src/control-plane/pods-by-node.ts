@@ -1,7 +1,7 @@
 // Which pods are on a node: what several controllers ask. The index is kept once, by the informer that they share.
 
 import type { Pod } from '../api/kinds.ts';
-import type { Informer } from '../runtime/informer.ts';
+import type { Informer } from '../runtime/informer/informer.ts';
 
 const INDEX = 'pods-by-node';
 const nodeOf = ({ spec }: Pod): string[] => (spec.nodeName ? [spec.nodeName] : []);

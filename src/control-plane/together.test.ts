@@ -13,14 +13,14 @@ import {
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
-import { testServer } from '../apiserver/test-server.ts';
+import { testServer } from '../apiserver/testing/test-server.ts';
 import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
-import type { Discovery, KubeClient } from '../runtime/kube.ts';
-import { isConflict, isNotFound, KubeError } from '../runtime/kube-error.ts';
-import { silentLog } from '../runtime/log.ts';
+import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
+import { isConflict, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import { type SeededRandom, seededRandom } from '../runtime/random.ts';
-import { VirtualClock } from '../runtime/virtual-clock.ts';
+import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { controllers } from './index.ts';
 import { claim, volume } from './testing/objects.ts';
 

@@ -2,7 +2,7 @@
 // call, the socket and what to look at next in its message. Never carries a request or a secret.
 
 import { ExpectedError } from '../runtime/expected-error.ts';
-import { type GrpcCode, grpcCodeOf, grpcCodes } from './grpc-code.ts';
+import { type GrpcCode, grpcCodeOf, grpcCodes } from '../wire/grpc/grpc-code.ts';
 
 export interface CsiErrorInit {
   /** A name, or a number from the wire; a number gRPC does not define becomes UNKNOWN and is kept in `rawCode`. */

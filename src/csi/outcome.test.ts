@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allGrpcCodes, type GrpcCode, grpcCodes } from '../wire/grpc/grpc-code.ts';
 import { CsiError } from './csi-error.ts';
 import { Controller, GroupController, Identity, Node, SnapshotMetadata } from './generated/csi/v1/csi_pb.ts';
-import { allGrpcCodes, type GrpcCode, grpcCodes } from './grpc-code.ts';
 import { type CallOutcome, type CsiOperation, isFinal, outcomeOf, outcomes } from './outcome.ts';
 
 // The rows as letters, one a code in the order of their numbers: f(inal), i(nfeasible), m(aybe in progress).

@@ -1,6 +1,7 @@
 // The one error taxonomy: what a failed call means for the state of the volume. Every gRPC code, per operation, with
 // the reason beside it. Everything that asks "may it still be going on?" asks here. Pure.
 
+import { type GrpcCode, grpcCodeOf } from '../wire/grpc/grpc-code.ts';
 import { CsiError } from './csi-error.ts';
 import type {
   Controller,
@@ -9,7 +10,6 @@ import type {
   Node,
   SnapshotMetadata,
 } from './generated/csi/v1/csi_pb.ts';
-import { type GrpcCode, grpcCodeOf } from './grpc-code.ts';
 
 /**
  * - `final`: it is over and was not done; nothing of it is going on. Trying again starts afresh.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memoryLog } from '../runtime/log.ts';
-import { VirtualClock } from '../runtime/virtual-clock.ts';
+import { memoryLog } from '../runtime/log/log.ts';
+import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import type { EndedCall, History } from './history.ts';
 import { Live } from './live.ts';
 import type { Observation, Observed } from './observed.ts';

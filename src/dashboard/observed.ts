@@ -16,9 +16,9 @@ import {
   volumeSnapshots,
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
-import type { Informers } from '../runtime/informer.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../runtime/kube-error.ts';
+import type { Informers } from '../runtime/informer/informer.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../runtime/kube/kube-error.ts';
 import type { Clock } from '../runtime/ports.ts';
 import type { Facts } from '../why/facts.ts';
 

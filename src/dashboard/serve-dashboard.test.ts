@@ -17,12 +17,12 @@ import {
 import type { KubeObject, Resource } from '../api/object.ts';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { publishedRbac } from '../apiserver/bootstrap/published-rbac.ts';
-import { draft, testServer } from '../apiserver/test-server.ts';
+import { draft, testServer } from '../apiserver/testing/test-server.ts';
 import { installRoles } from '../cluster/start-objects.ts';
-import { realClock } from '../runtime/clock.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
-import { memoryLog } from '../runtime/log.ts';
+import { memoryLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import type { History } from './history.ts';
 import { newToken, serveDashboard } from './serve-dashboard.ts';
 import type { Message, SubjectDetails } from './told.ts';

@@ -3,8 +3,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import { createGate } from './gate.ts';
 import type { History } from './history.ts';
 import type { Live } from './live.ts';

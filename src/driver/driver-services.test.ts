@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { csiClient } from '../csi/csi-client.ts';
+import { csiClient } from '../csi/client/csi-client.ts';
+import { loopbackTransport } from '../csi/client/loopback-transport.ts';
 import {
   Controller,
   ControllerServiceCapability_RPC_Type as ControllerRpc,
@@ -16,10 +17,9 @@ import {
   NodeServiceCapability_RPC_Type as NodeRpc,
   PluginCapability_Service_Type as PluginService,
 } from '../csi/index.ts';
-import { loopbackTransport } from '../csi/loopback-transport.ts';
-import { realClock } from '../runtime/clock.ts';
-import { memoryLog } from '../runtime/log.ts';
-import { createMetrics } from '../runtime/metrics.ts';
+import { memoryLog } from '../runtime/log/log.ts';
+import { createMetrics } from '../runtime/metrics/metrics.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import {
   type ControllerOperations,
   type DriverDefinition,

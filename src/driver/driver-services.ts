@@ -12,9 +12,9 @@ import {
   type ServiceImplementation,
   SnapshotMetadata,
 } from '../csi/index.ts';
-import type { DescService, Message } from '../csi/protobuf/descriptor.ts';
+import { secretValue } from '../runtime/log/secret-value.ts';
 import type { Log } from '../runtime/ports.ts';
-import { secretValue } from '../runtime/secret-value.ts';
+import type { DescService, Message } from '../wire/protobuf/descriptor.ts';
 import {
   controllerCapabilities,
   groupControllerCapabilities,

@@ -9,14 +9,14 @@ import type {
   VolumeCapability,
   VolumeCapability_AccessMode_Mode,
 } from '../csi/index.ts';
+import type { Log, SecretValue } from '../runtime/ports.ts';
 import type {
   DescMethodServerStreaming,
   DescMethodUnary,
   DescService,
   MessageInitShape,
   MessageShape,
-} from '../csi/protobuf/descriptor.ts';
-import type { Log, SecretValue } from '../runtime/ports.ts';
+} from '../wire/protobuf/descriptor.ts';
 
 /** What an operation knows of the call beside the request. */
 export interface DriverCall {

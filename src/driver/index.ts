@@ -1,11 +1,11 @@
 // The public face of the driver SDK, `berth/driver`: what a driver is made of, and the ports it stands on.
 
-export { realClock } from '../runtime/clock.ts';
 export { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
 export { memoryMounter } from '../runtime/mount/memory-mounter.ts';
 export { MountError } from '../runtime/mount/mount-error.ts';
 export type { Mounter } from '../runtime/mount/mounter.ts';
 export { realRandom } from '../runtime/random.ts';
+export { realClock } from '../runtime/time/clock.ts';
 export { accessModeName } from './capabilities.ts';
 export { chooseSize, type RequestedRange, roundUp, type SizeLimits, sizeFits } from './capacity.ts';
 export {
@@ -26,14 +26,14 @@ export { type DriverServicesOptions, driverServices } from './driver-services.ts
 export { type FilesystemTools, formatIfBlank, linuxFilesystemTools } from './filesystem/filesystem-tools.ts';
 export { type FindOrCreate, findOrCreate } from './find-or-create.ts';
 export { createHostpath, type Hostpath } from './hostpath/create-hostpath.ts';
-export { processLocks } from './hostpath/machine-locks.ts';
-export { memoryFiles, memoryFilesystemTools } from './hostpath/memory-files.ts';
 export {
   DEFAULT_DRIVER_NAME,
   type HostpathCapabilities,
   type HostpathNodeOptions,
   type HostpathOptions,
 } from './hostpath/options.ts';
+export { processLocks } from './hostpath/state/machine-locks.ts';
+export { memoryFiles, memoryFilesystemTools } from './hostpath/state/memory-files.ts';
 export { type KeyLocks, keyLocks } from './key-locks.ts';
 export { type Page, type PageRequest, paginate } from './pagination.ts';
 export { refuse } from './refuse.ts';

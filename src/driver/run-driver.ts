@@ -1,8 +1,8 @@
 // A driver as a whole process, for drivers that have no command line of their own: real clock, a log on standard error,
 // `ready unix://SOCKET` on standard output once it serves, and a clean end on SIGINT and SIGTERM.
 
-import { realClock } from '../runtime/clock.ts';
-import { createLog } from '../runtime/log.ts';
+import { createLog } from '../runtime/log/log.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import type { Driver } from './driver.ts';
 import { serveDriver } from './serve-driver.ts';
 

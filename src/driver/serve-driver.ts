@@ -1,7 +1,7 @@
 // Serves a driver on its socket, with logs and metrics, until it is stopped.
 
 import { type CsiServer, type Interceptor, operationMetrics, serveCsi } from '../csi/index.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 import type { Driver } from './driver.ts';
 import { type DriverServicesOptions, driverServices } from './driver-services.ts';

@@ -2,20 +2,20 @@
 // factory over explicit ports, for the command, for everything in one process, and for the simulation.
 
 import { csiDrivers, nodes, pods } from '../api/kinds.ts';
-import type { CsiConnection } from '../csi/connect-csi.ts';
+import type { CsiConnection } from '../csi/client/connect-csi.ts';
 import type { MountPorts } from '../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../csi-plugin/mount/mountable-volume.ts';
 import { createServiceAccountTokens } from '../csi-plugin/mount/service-account-tokens.ts';
 import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
 import { volumePaths } from '../csi-plugin/mount/volume-paths.ts';
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
-import type { Informers } from '../runtime/informer.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Informers } from '../runtime/informer/informer.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
-import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { createLoop } from '../runtime/queue/create-loop.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
 import { createPodLifecycle, type PodLifecycle } from './pod/pod-lifecycle.ts';

@@ -1,5 +1,5 @@
 // The ports through which every component reaches the outside: time, chance, logs. Their real implementations
-// live beside this file; the simulation brings virtual ones. Kubernetes is in kube.ts, CSI in src/csi/transport.ts,
+// live beside this file; the simulation brings virtual ones. Kubernetes is in kube.ts, CSI in src/csi/client/transport.ts,
 // mounts in mount/mounter.ts.
 
 /** A timer that was set; `cancel` is idempotent and harmless after it fired. */

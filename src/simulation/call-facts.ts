@@ -1,6 +1,6 @@
 // What of a CSI request the history keeps.
 
-import type { DescMethodUnary, Message } from '../csi/protobuf/descriptor.ts';
+import type { DescMethodUnary, Message } from '../wire/protobuf/descriptor.ts';
 import type { CallFacts } from './history.ts';
 
 /** Calls of which it matters what else they ask for. */

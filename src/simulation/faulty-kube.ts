@@ -2,10 +2,10 @@
 // refused, or kill its process. Records what components ask to be changed. Watches are in faulty-watch.ts.
 
 import { keyOf, type ObjectName, type Resource } from '../api/object.ts';
-import type { Discovery, KubeClient, KubeList } from '../runtime/kube.ts';
-import { KubeError } from '../runtime/kube-error.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { Discovery, KubeClient, KubeList } from '../runtime/kube/kube.ts';
+import { KubeError } from '../runtime/kube/kube-error.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import type { Faults, KubeFault } from './faults.ts';
 import { FaultyWatch } from './faulty-watch.ts';
 import type { History } from './history.ts';

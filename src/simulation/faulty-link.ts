@@ -2,14 +2,14 @@
 // any code, take long, or kill its caller. What arrives is carried out whether or not the caller still waits, as by a
 // driver that does not look at its context.
 
+import type { CsiCallOptions, CsiTransport } from '../csi/client/transport.ts';
 import { CsiError } from '../csi/csi-error.ts';
-import { type GrpcCode, grpcCodes } from '../csi/grpc-code.ts';
 import { outcomes } from '../csi/outcome.ts';
-import { create } from '../csi/protobuf/create.ts';
-import type { DescMessage, DescMethodUnary, MessageInitShape } from '../csi/protobuf/descriptor.ts';
-import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
-import { onAbort } from '../runtime/on-abort.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
+import { type GrpcCode, grpcCodes } from '../wire/grpc/grpc-code.ts';
+import { create } from '../wire/protobuf/create.ts';
+import type { DescMessage, DescMethodUnary, MessageInitShape } from '../wire/protobuf/descriptor.ts';
 import { callFacts } from './call-facts.ts';
 import type { Faults } from './faults.ts';
 import type { CallFacts, History } from './history.ts';

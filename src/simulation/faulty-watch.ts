@@ -1,10 +1,10 @@
 // One watch on its way to a process: it lags, falls silent, breaks off or has expired.
 
 import type { KubeObject, Resource } from '../api/object.ts';
-import type { WatchEvent, WatchOptions } from '../runtime/kube.ts';
-import { KubeError } from '../runtime/kube-error.ts';
-import { onAbort } from '../runtime/on-abort.ts';
+import type { WatchEvent, WatchOptions } from '../runtime/kube/kube.ts';
+import { KubeError } from '../runtime/kube/kube-error.ts';
 import type { Random, Timer } from '../runtime/ports.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import type { KubeLink } from './faulty-kube.ts';
 import { never } from './sim-process.ts';
 

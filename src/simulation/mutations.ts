@@ -20,10 +20,10 @@ import {
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
 } from '../api/well-known.ts';
+import type { CsiCallOptions, CsiTransport } from '../csi/client/transport.ts';
 import { Controller } from '../csi/generated/csi/v1/csi_pb.ts';
-import type { DescMethodUnary } from '../csi/protobuf/descriptor.ts';
-import type { CsiCallOptions, CsiTransport } from '../csi/transport.ts';
-import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube.ts';
+import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube/kube.ts';
+import type { DescMethodUnary } from '../wire/protobuf/descriptor.ts';
 import type { Rule } from './checkers/index.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import type { SimProcess } from './sim-process.ts';

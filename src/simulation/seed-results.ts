@@ -1,7 +1,7 @@
 // Runs many seeds and gives what became of each, in this thread or in several: seeds have nothing to do with each other.
 
 import { Worker } from 'node:worker_threads';
-import { threadEnvironment } from '../runtime/thread-environment.ts';
+import { threadEnvironment } from '../runtime/process/thread-environment.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './history.ts';
 import type { DriverShape } from './plan.ts';

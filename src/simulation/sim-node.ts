@@ -1,10 +1,10 @@
 // One simulated machine: disk, mount table, and the drivers' plugins on it with their registrars. It outlives its node
 // agent, which is a process like others; a reboot empties the mount table and leaves the disk.
 
-import type { CsiConnection } from '../csi/connect-csi.ts';
-import { loopbackTransport } from '../csi/loopback-transport.ts';
-import type { CsiTransport } from '../csi/transport.ts';
-import { silentLog } from '../runtime/log.ts';
+import type { CsiConnection } from '../csi/client/connect-csi.ts';
+import { loopbackTransport } from '../csi/client/loopback-transport.ts';
+import type { CsiTransport } from '../csi/client/transport.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import { type MemoryMounter, memoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { registrationServices } from '../sidecars/node-registrar/registration-service.ts';

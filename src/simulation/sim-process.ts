@@ -2,7 +2,7 @@
 // cut for ever once its process is dead: what was awaited never answers, what is asked never arrives.
 
 import type { Clock, Timer } from '../runtime/ports.ts';
-import { sleepOn } from '../runtime/sleep-on.ts';
+import { sleepOn } from '../runtime/time/sleep-on.ts';
 
 /** Never settles: what a dead process waits for. */
 export function never<T>(): Promise<T> {

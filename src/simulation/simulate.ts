@@ -4,7 +4,7 @@
 
 import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
-import { VirtualLivelockError } from '../runtime/virtual-clock.ts';
+import { VirtualLivelockError } from '../runtime/time/virtual-clock.ts';
 import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
 import { ALL_FAULTS, type Fault } from './faults.ts';

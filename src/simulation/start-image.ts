@@ -7,9 +7,9 @@ import { type CustomResourceDefinition, customResourceDefinitions } from '../api
 import type { Draft } from '../api/object.ts';
 import { type ApiServer, createApiServer } from '../apiserver/api-server.ts';
 import { installRoles } from '../cluster/start-objects.ts';
-import { silentLog } from '../runtime/log.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import { seededRandom } from '../runtime/random.ts';
-import { VirtualClock } from '../runtime/virtual-clock.ts';
+import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 
 export interface StartImage {
   readonly image: ReturnType<ApiServer['image']>;

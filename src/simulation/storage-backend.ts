@@ -3,16 +3,16 @@
 // change is in the history.
 
 import { dirname } from 'node:path';
+import { loopbackTransport } from '../csi/client/loopback-transport.ts';
+import type { CsiTransport } from '../csi/client/transport.ts';
 import {
   VolumeCapability_AccessMode_Mode as Mode,
   type VolumeCapability,
 } from '../csi/generated/csi/v1/csi_pb.ts';
-import { loopbackTransport } from '../csi/loopback-transport.ts';
-import type { CsiTransport } from '../csi/transport.ts';
 import { type ControllerOperations, defineDriver, type NodeOperations } from '../driver/driver.ts';
 import { driverServices } from '../driver/driver-services.ts';
 import { refuse } from '../driver/refuse.ts';
-import { silentLog } from '../runtime/log.ts';
+import { silentLog } from '../runtime/log/log.ts';
 import type { MemoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import type { CallFacts, History, StorageChange } from './history.ts';

@@ -15,8 +15,8 @@ import {
   storageClasses,
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import type { History } from './history.ts';
 import { type ClassPlan, type Deed, type Plan, type SecretKind, secretKinds } from './plan.ts';
 import { existingHandle } from './storage-backend.ts';

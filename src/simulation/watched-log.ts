@@ -1,7 +1,7 @@
 // A log that nobody reads, except for secrets: every line of every component is looked through for them, in the form in
 // which it would be written.
 
-import { loggable } from '../runtime/loggable.ts';
+import { loggable } from '../runtime/log/loggable.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
 import type { History } from './history.ts';
 import { SECRET_MARK } from './users.ts';

@@ -24,8 +24,8 @@ import {
   volumeAttachments,
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
-import type { KubeClient } from '../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../runtime/kube/kube-error.ts';
 
 export interface Facts {
   readonly nowMs: number;

@@ -16,14 +16,14 @@ import {
   volumeAttachments,
 } from '../../src/api/kinds.ts';
 import { createApiServer } from '../../src/apiserver/index.ts';
-import { serveCsi } from '../../src/csi/serve-csi.ts';
+import { serveCsi } from '../../src/csi/server/serve-csi.ts';
 import { ScriptedDriver } from '../../src/csi/testing/scripted-driver.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import {
   attachment,
   DRIVER,

@@ -15,12 +15,12 @@ import {
   persistentVolumes,
 } from '../../src/api/kinds.ts';
 import { claim, volume } from '../../src/control-plane/testing/objects.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { startServer } from '../apiserver/server-process.ts';
 
 const BERTH = fileURLToPath(new URL('../../bin/berth', import.meta.url));

@@ -20,19 +20,19 @@ import {
   storageClasses,
 } from '../../src/api/kinds.ts';
 import type { KubeObject, Resource } from '../../src/api/object.ts';
-import { draft } from '../../src/apiserver/test-server.ts';
+import { draft } from '../../src/apiserver/testing/test-server.ts';
 import { controllers } from '../../src/control-plane/index.ts';
 import { claim, pod, volume } from '../../src/control-plane/testing/objects.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
-import type { Informers } from '../../src/runtime/informer.ts';
+import type { Informers } from '../../src/runtime/informer/informer.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
+import { isNotFound } from '../../src/runtime/kube/kube-error.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
-import { isNotFound } from '../../src/runtime/kube-error.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { startServer } from '../apiserver/server-process.ts';
 import { missingPeers } from '../capabilities.ts';
 import { startKubeApiserver } from '../interop/kube-apiserver.ts';

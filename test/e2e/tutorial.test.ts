@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { Controller, connectCsi, csiClient, Identity, Node } from '../../src/csi/index.ts';
 import { capability, codeOf, MiB } from '../../src/driver/hostpath/testing/hostpath-fixture.ts';
-import { realClock } from '../../src/runtime/clock.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { openLinuxMounter } from '../../src/runtime/mount/linux-mounter.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { lacking, peerPath, programPath } from '../capabilities.ts';
 import { BERTH, mountsBelow, run, startUp, temporaryDirectory } from './up-process.ts';
 

@@ -15,8 +15,8 @@ import {
   Node,
   probe,
 } from '../../src/csi/index.ts';
-import { realClock } from '../../src/runtime/clock.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { lacking, missingPeers, peerPath } from '../capabilities.ts';
 import { mountsBelow, temporaryDirectory } from '../e2e/up-process.ts';
 

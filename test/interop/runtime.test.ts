@@ -19,15 +19,15 @@ import {
 } from '../../src/api/kinds.ts';
 import { apiVersionOf, type Draft, type KubeObject } from '../../src/api/object.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import { isConflict, isInvalid } from '../../src/runtime/kube/kube-error.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import { isConflict, isInvalid } from '../../src/runtime/kube-error.ts';
 import { runWithLease } from '../../src/runtime/leases/run-with-lease.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { missingPeers } from '../capabilities.ts';
 import { type KubeApiserver, startKubeApiserver } from './kube-apiserver.ts';
 

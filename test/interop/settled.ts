@@ -1,7 +1,7 @@
 // Waits until an object is as wanted. One that does not get there in time is shown as it is, with what the programs said.
 
 import type { KubeObject, Resource } from '../../src/api/object.ts';
-import type { Informers } from '../../src/runtime/informer.ts';
+import type { Informers } from '../../src/runtime/informer/informer.ts';
 
 const STEP_LIMIT_MS = 40_000;
 

@@ -26,14 +26,14 @@ import {
   type RbacComponent,
 } from '../../src/apiserver/bootstrap/published-rbac.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import type { Discovery, KubeClient } from '../../src/runtime/kube/kube.ts';
+import { isNotFound } from '../../src/runtime/kube/kube-error.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import type { Discovery, KubeClient } from '../../src/runtime/kube.ts';
-import { isNotFound } from '../../src/runtime/kube-error.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { type PlainState, plainState } from './plain-state.ts';
 import { berth, type Program, processes } from './processes.ts';
 import { settledIn } from './settled.ts';

@@ -1,17 +1,17 @@
 // A node agent in a process of its own that kills itself with SIGKILL right before the n-th thing it does to the world:
 // a file or directory, an API write, a CSI call. Run by restart.test.ts.
 
-import { connectCsi } from '../../src/csi/connect-csi.ts';
+import { connectCsi } from '../../src/csi/client/connect-csi.ts';
 import { diskFiles } from '../../src/csi-plugin/mount/disk-files.ts';
 import { createNodeAgent } from '../../src/node/node-agent.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { openLinuxMounter } from '../../src/runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 
 const [kubeconfig = '', rootDir = '', nodeName = '', dieBefore = '0', after = ''] = process.argv.slice(2);
 let left = Number(dieBefore);

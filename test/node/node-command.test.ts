@@ -11,14 +11,14 @@ import { nodes } from '../../src/api/kinds.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../../src/api/well-known.ts';
 import { issueKubeconfig, writeKubeconfig } from '../../src/apiserver/auth/kubeconfig.ts';
 import { nodeUser } from '../../src/apiserver/auth/users.ts';
-import { testServer } from '../../src/apiserver/test-server.ts';
+import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import { driverServices } from '../../src/driver/driver-services.ts';
 import { createHostpath } from '../../src/driver/hostpath/create-hostpath.ts';
 import { NodeWorld } from '../../src/node/testing/node-world.ts';
-import { realClock } from '../../src/runtime/clock.ts';
-import { memoryLog } from '../../src/runtime/log.ts';
+import { memoryLog } from '../../src/runtime/log/log.ts';
 import { openLinuxMounter } from '../../src/runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { lacking } from '../capabilities.ts';
 
 const BERTH = new URL('../../bin/berth', import.meta.url).pathname;

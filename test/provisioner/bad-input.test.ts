@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/api/kinds.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
-import { KubeError } from '../../src/runtime/kube-error.ts';
+import { KubeError } from '../../src/runtime/kube/kube-error.ts';
 import { DRIVER, type Ends, provisionerWorld, secretParameters, token } from './world.ts';
 
 const halfReference = { 'csi.storage.k8s.io/provisioner-secret-name': 'creds' };

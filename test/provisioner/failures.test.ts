@@ -16,9 +16,9 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
-import type { GrpcCode } from '../../src/csi/grpc-code.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
 import { ledgerName } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, token, type World } from './world.ts';
 
 const hasIntent = (claim: PersistentVolumeClaim | undefined) =>

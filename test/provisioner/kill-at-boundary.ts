@@ -1,7 +1,7 @@
 // Ends a provisioner before or after its n-th call to the API server or the driver, as kill -9 would: from then on
 // nothing of it reaches anybody. Calls that only follow the cluster (lists and watches) do not count.
 
-import type { KubeClient } from '../../src/runtime/kube.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import type { Ends } from './world.ts';
 
 export interface Boundaries {

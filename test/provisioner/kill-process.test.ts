@@ -15,12 +15,12 @@ import {
 } from '../../src/api/well-known.ts';
 import { createBinder } from '../../src/control-plane/binder/binder.ts';
 import { ScriptedDriver } from '../../src/csi/testing/scripted-driver.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { removeFinalizer } from '../../src/runtime/kube/finalizers.ts';
-import { silentLog } from '../../src/runtime/log.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
 

@@ -13,11 +13,11 @@ import {
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
 import { lagging } from '../../src/control-plane/testing/lagging.ts';
 import { unreliable } from '../../src/control-plane/testing/unreliable.ts';
-import type { GrpcCode } from '../../src/csi/grpc-code.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
-import { isNotFound } from '../../src/runtime/kube-error.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
+import { isNotFound } from '../../src/runtime/kube/kube-error.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { makeSecret, type Running, snapshotWorld, type World, within } from './world.ts';
 
 const SEEDS = 16;

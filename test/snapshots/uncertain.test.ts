@@ -15,9 +15,9 @@ import {
 } from '../../src/api/well-known.ts';
 import { lagging } from '../../src/control-plane/testing/lagging.ts';
 import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
-import type { GrpcCode } from '../../src/csi/grpc-code.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
-import { KubeError } from '../../src/runtime/kube-error.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
+import { KubeError } from '../../src/runtime/kube/kube-error.ts';
+import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { DRIVER, makeSecret, snapshotWorld, type World, within } from './world.ts';
 
 const SNAP = { name: 'snap', namespace: 'default' };

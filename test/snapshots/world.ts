@@ -25,23 +25,23 @@ import { FINALIZER_PVC_PROTECTION } from '../../src/api/well-known.ts';
 import type { ApiServer } from '../../src/apiserver/api-server.ts';
 import { serviceAccountUser } from '../../src/apiserver/auth/users.ts';
 import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/apiserver/bootstrap/published-rbac.ts';
-import { testServer } from '../../src/apiserver/test-server.ts';
+import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import {
   createSnapshotController,
   SNAPSHOT_CONTROLLER_DEFAULTS,
   type SnapshotControllerOptions,
 } from '../../src/control-plane/snapshot/snapshot-controller.ts';
-import { loopbackTransport } from '../../src/csi/loopback-transport.ts';
+import { loopbackTransport } from '../../src/csi/client/loopback-transport.ts';
+import type { CsiTransport } from '../../src/csi/client/transport.ts';
 import { ScriptedDriver, type ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
-import type { CsiTransport } from '../../src/csi/transport.ts';
-import { realClock } from '../../src/runtime/clock.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
-import type { Informer } from '../../src/runtime/informer.ts';
-import type { KubeClient } from '../../src/runtime/kube.ts';
-import { type MemoryLog, memoryLog } from '../../src/runtime/log.ts';
-import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
+import type { Informer } from '../../src/runtime/informer/informer.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
+import { type MemoryLog, memoryLog } from '../../src/runtime/log/log.ts';
+import { createMetrics, type Metrics } from '../../src/runtime/metrics/metrics.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { askDriver } from '../../src/sidecars/common/identify-driver.ts';
 import { createSnapshotter, type SnapshotterOptions } from '../../src/sidecars/snapshotter/snapshotter.ts';
 

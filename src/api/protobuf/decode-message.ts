@@ -1,7 +1,7 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
+import { WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
 import { type Field, type Message, messageOf } from './message-table.ts';
-import { WireError, WireReader } from './wire-reader.ts';
 
 type Json = Record<string, unknown>;
 

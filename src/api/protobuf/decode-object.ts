@@ -1,9 +1,9 @@
 // Reads `application/vnd.kubernetes.protobuf`: a magic number, an envelope that names the kind, and the object. kubectl and
 // most Go clients send the built-in kinds so, and kube-apiserver answers so whom it suits.
 
+import { WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
 import { decodeMessage } from './decode-message.ts';
 import { messageNameFor } from './message-table.ts';
-import { WireError, WireReader } from './wire-reader.ts';
 
 export { WireError };
 

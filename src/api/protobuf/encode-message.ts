@@ -2,8 +2,8 @@
 // binary string (a character a byte): most of what Kubernetes says is ASCII, which then needs no conversion, and joining
 // strings costs almost nothing.
 
+import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { messageOf } from './message-table.ts';
-import { WireError } from './wire-reader.ts';
 
 /** Throws a WireError for what the message cannot say, a field that it does not have among it. */
 export type Write = (value: unknown) => string;

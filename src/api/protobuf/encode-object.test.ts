@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { decodeObject } from './decode-object.ts';
 import { encodeObject } from './encode-object.ts';
 import { readWritten } from './read-written.ts';
-import { WireError } from './wire-reader.ts';
 
 const CLAIM = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
 const VOLUME = { apiVersion: 'v1', kind: 'PersistentVolume' };

@@ -1,9 +1,9 @@
 // Writes an object of a built-in kind as `application/vnd.kubernetes.protobuf`, which costs a server written in Go far less
 // to read than JSON.
 
+import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { messageWriter, tagged, utf8 } from './encode-message.ts';
 import { messageNameFor } from './message-table.ts';
-import { WireError } from './wire-reader.ts';
 
 /**
  * The bytes, as a binary string; undefined where the object has a field or a value that the table does not know, which

@@ -1,7 +1,7 @@
 // The table of messages as decoders and encoders want it: each message parsed when it is first asked for.
 
+import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { messages } from './wire-numbers.ts';
-import { WireError } from './wire-reader.ts';
 
 export interface Field {
   number: number;

@@ -1,9 +1,9 @@
 // What a writer wants to know of an answer in protobuf: which version of which object the server made of what it was sent.
 // Reads past everything else without looking at it, and makes nothing on its way.
 
+import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { decodeFields } from './decode-message.ts';
 import { type Message, messageOf } from './message-table.ts';
-import { WireError } from './wire-reader.ts';
 
 export interface Written {
   uid: string;

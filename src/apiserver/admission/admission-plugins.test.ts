@@ -19,7 +19,7 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { ADMIN, nodeUser } from '../auth/users.ts';
 import { createAuthorizer } from '../authorization/authorizer.ts';
 import { createMemoryReader, type MemoryReader } from '../authorization/memory-reader.ts';

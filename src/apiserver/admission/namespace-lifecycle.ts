@@ -1,7 +1,7 @@
 // Nothing is created in a namespace that is missing or going away, and the namespaces everything stands on stay.
 
 import { namespaces } from '../../api/kinds.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { AdmissionPlugin, AdmissionRequest, Reader } from '../pipeline.ts';
 import { isAbout, refuse } from './refuse.ts';
 

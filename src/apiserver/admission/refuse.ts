@@ -1,7 +1,7 @@
 // How admission words a refusal, and how plugins recognise what a request is about.
 
 import type { Resource } from '../../api/object.ts';
-import { KubeError, type StatusCause } from '../../runtime/kube-error.ts';
+import { KubeError, type StatusCause } from '../../runtime/kube/kube-error.ts';
 import type { AdmissionRequest } from '../pipeline.ts';
 
 /** Throws Forbidden, in the sentence Kubernetes uses. */

@@ -2,7 +2,7 @@
 // not hold are refused; only the absence of any makes an anonymous user.
 
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { Reader, User } from '../pipeline.ts';
 import type { Pki } from './pki.ts';

@@ -1,7 +1,7 @@
 // `Impersonate-*` headers: who the request is to be judged as. Each thing impersonated takes its own right, asked of
 // the authorizer. Pure apart from that question.
 
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { Attributes, Authorizer, User } from '../pipeline.ts';
 import {

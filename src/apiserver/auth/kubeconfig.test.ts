@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { realClock } from '../../runtime/clock.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { issueKubeconfig, writeKubeconfig } from './kubeconfig.ts';
 import { createPki } from './pki.ts';
 import { ADMIN } from './users.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import { realClock } from '../../runtime/clock.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { realClock } from '../../runtime/time/clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { createPki } from './pki.ts';
 
 const DAY_MS = 86_400_000;

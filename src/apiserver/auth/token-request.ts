@@ -3,7 +3,7 @@
 
 import { nodes, pods, secrets, serviceAccounts } from '../../api/kinds.ts';
 import type { Metadata } from '../../api/object.ts';
-import { KubeError, type StatusCause } from '../../runtime/kube-error.ts';
+import { KubeError, type StatusCause } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Random } from '../../runtime/ports.ts';
 import type { Reader } from '../pipeline.ts';
 import { API_AUDIENCES, ISSUER, type ServiceAccountClaims } from './service-account-token.ts';

@@ -22,14 +22,14 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../api/object.ts';
-import { realClock } from '../../runtime/clock.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { AuthConfig, Material } from '../../runtime/kube/kube-config.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
-import { silentLog } from '../../runtime/log.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { silentLog } from '../../runtime/log/log.ts';
+import { secretValue } from '../../runtime/log/secret-value.ts';
 import { realRandom } from '../../runtime/random.ts';
-import { secretValue } from '../../runtime/secret-value.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { podSecurityPolicies } from '../admission/pod-security-policy.ts';
 import { type ApiServer, createApiServer } from '../api-server.ts';
 import { nodeUser, serviceAccountUser } from '../auth/users.ts';

@@ -1,6 +1,6 @@
 // How a refusal is worded: as Kubernetes words it, for people and tools that know its sentences.
 
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Attributes } from '../pipeline.ts';
 
 function sentence({ user, verb, group = '', plural, subresource, namespace, path }: Attributes): string {

@@ -3,8 +3,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { clusterRoles } from '../../api/kinds.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Reader } from '../pipeline.ts';
 import type { PolicyRule } from './policy-rules.ts';

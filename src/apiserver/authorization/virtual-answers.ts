@@ -2,7 +2,7 @@
 // was checked by the caller; admission of a token request happens here, since no store write follows.
 
 import type { KubeObject } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Random } from '../../runtime/ports.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Pki } from '../auth/pki.ts';

@@ -2,7 +2,7 @@
 // may I do.
 
 import type { Metadata } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { GROUP_MASTERS } from '../auth/users.ts';
 import type { Attributes, User } from '../pipeline.ts';

@@ -1,6 +1,6 @@
 // What the server serves, for components in the same process: each kind once, in the version that discovery prefers.
 
-import type { ServedResource } from '../../runtime/kube.ts';
+import type { ServedResource } from '../../runtime/kube/kube.ts';
 import type { Kind } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
 

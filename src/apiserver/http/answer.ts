@@ -3,10 +3,10 @@
 
 import type { ServerResponse } from 'node:http';
 import { apiVersionOf } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind } from '../kind.ts';
 import type { Version } from '../storage/version.ts';
-import type { ListAnswer } from '../verbs/list.ts';
+import type { ListAnswer } from '../verbs/read/list.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
 import type { MediaChoice } from './negotiation.ts';
 

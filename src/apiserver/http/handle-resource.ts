@@ -2,23 +2,23 @@
 // answers in the form the client asked for.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PatchType } from '../../runtime/kube.ts';
+import type { PatchType } from '../../runtime/kube/kube.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { User } from '../pipeline.ts';
 import { toTable } from '../printing/table.ts';
 import type { Version } from '../storage/version.ts';
-import { create } from '../verbs/create.ts';
-import { createSubresource, createVirtual } from '../verbs/create-subresource.ts';
-import { deleteOne, policyOf, readDeleteOptions } from '../verbs/delete.ts';
-import { deleteCollection } from '../verbs/delete-collection.ts';
-import { get } from '../verbs/get.ts';
-import { type ListAnswer, list } from '../verbs/list.ts';
-import { patch } from '../verbs/patch.ts';
+import { get } from '../verbs/read/get.ts';
+import { type ListAnswer, list } from '../verbs/read/list.ts';
+import { watch } from '../verbs/read/watch.ts';
 import type { Machine, ResourceRequest, WriteAnswer, WriteRequest } from '../verbs/request.ts';
-import { getScale, patchScale, updateScale } from '../verbs/scale.ts';
 import { badRequest, methodNotAllowed, noSuchPath } from '../verbs/status.ts';
-import { update } from '../verbs/update.ts';
-import { watch } from '../verbs/watch.ts';
+import { createSubresource, createVirtual } from '../verbs/subresources/create-subresource.ts';
+import { getScale, patchScale, updateScale } from '../verbs/subresources/scale.ts';
+import { create } from '../verbs/write/create.ts';
+import { deleteOne, policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
+import { deleteCollection } from '../verbs/write/delete-collection.ts';
+import { patch } from '../verbs/write/patch.ts';
+import { update } from '../verbs/write/update.ts';
 import { answerJson, answerObject, listBytes, partialMetadata, partialMetadataList } from './answer.ts';
 import { type MediaChoice, negotiate } from './negotiation.ts';
 import {

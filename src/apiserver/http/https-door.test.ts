@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { ApiServer } from '../api-server.ts';
-import { testServer } from '../test-server.ts';
+import { testServer } from '../testing/test-server.ts';
 
 interface Answer {
   code: number;

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { impersonate } from '../auth/impersonation.ts';
 import type { Pki } from '../auth/pki.ts';

@@ -1,8 +1,8 @@
 // Query parameters of resource requests, read and checked in one place.
 
-import type { ListParameters } from '../verbs/list.ts';
+import type { ListParameters } from '../verbs/read/list.ts';
+import type { WatchParameters } from '../verbs/read/watch.ts';
 import { badRequest } from '../verbs/status.ts';
-import type { WatchParameters } from '../verbs/watch.ts';
 
 export function readBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);

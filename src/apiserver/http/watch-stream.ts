@@ -3,15 +3,15 @@
 
 import type { ServerResponse } from 'node:http';
 import { apiVersionOf } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Timer } from '../../runtime/ports.ts';
 import type { Kind } from '../kind.ts';
 import { toTable } from '../printing/table.ts';
 import type { Version } from '../storage/version.ts';
+import type { WatchStart } from '../verbs/read/watch.ts';
+import { type QueuedEvent, WatchQueue } from '../verbs/read/watch-queue.ts';
 import type { Machine } from '../verbs/request.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
-import type { WatchStart } from '../verbs/watch.ts';
-import { type QueuedEvent, WatchQueue } from '../verbs/watch-queue.ts';
 import { partialMetadata } from './answer.ts';
 import type { MediaChoice } from './negotiation.ts';
 

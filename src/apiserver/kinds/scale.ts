@@ -2,7 +2,7 @@
 // fields it stands for is the kind's to say.
 
 import type { KubeObject } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, ScalePaths } from '../kind.ts';
 import { copyJson } from '../patch/json.ts';
 import { selectorText } from '../printing/other-columns.ts';

@@ -1,7 +1,7 @@
 // Applies a patch of any of the four types to an object. Pure but for `current`, which is private to the request.
 
 import type { KubeObject } from '../../api/object.ts';
-import type { PatchType } from '../../runtime/kube.ts';
+import type { PatchType } from '../../runtime/kube/kube.ts';
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { isJsonObject, type Json, PatchError } from './json.ts';

@@ -1,6 +1,6 @@
 // JSON values as patches see them, and the one error that patches throw.
 
-import { KubeError, type KubeErrorReason } from '../../runtime/kube-error.ts';
+import { KubeError, type KubeErrorReason } from '../../runtime/kube/kube-error.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Json } from './json.ts';
 import { applyJsonPatch } from './json-patch.ts';

@@ -2,7 +2,7 @@
 // forced, and drops fields that the manager applied before, applies no longer, and nobody else owns.
 
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { timestamp } from '../timestamp.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { threadEnvironment } from '../../runtime/thread-environment.ts';
+import { threadEnvironment } from '../../runtime/process/thread-environment.ts';
 import {
   DataDirError,
   type Journal,

@@ -3,7 +3,7 @@
 // loop, is made durable with it, and only then is seen by readers and watchers, in revision order.
 
 import type { KubeObject } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { type ChangeListener, Collection } from './collection.ts';
 import { type Change, History, type HistoryLimits } from './history.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../api/object.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { builtinKinds } from '../kinds/index.ts';
 import { pruneUnknownFields } from './unknown-fields.ts';
 

@@ -4,7 +4,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { builtinSchema, definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind } from '../kind.ts';
 import type { Schema } from '../schema.ts';

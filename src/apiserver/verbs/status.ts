@@ -1,6 +1,6 @@
 // The refusals of the API server, worded as Kubernetes words them, and the Status body they travel in.
 
-import { KubeError, type KubeErrorReason, type StatusDetails } from '../../runtime/kube-error.ts';
+import { KubeError, type KubeErrorReason, type StatusDetails } from '../../runtime/kube/kube-error.ts';
 import type { FieldError, Kind } from '../kind.ts';
 
 /** What a Status names: built-in errors carry the plural as `kind`, validation errors the Kind. */

@@ -13,7 +13,7 @@ import {
   serviceAccounts,
 } from '../../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../api/object.ts';
-import type { KubeClient, WatchEvent, WatchOptions } from '../../runtime/kube.ts';
+import type { KubeClient, WatchEvent, WatchOptions } from '../../runtime/kube/kube.ts';
 import {
   isAlreadyExists,
   isConflict,
@@ -21,9 +21,9 @@ import {
   isInvalid,
   isNotFound,
   KubeError,
-} from '../../runtime/kube-error.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
-import { testServer } from '../test-server.ts';
+} from '../../runtime/kube/kube-error.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { testServer } from '../testing/test-server.ts';
 
 const inDefault = (name: string) => ({ namespace: 'default', name });
 

@@ -1,10 +1,10 @@
 // Waits for one object to come into a state, by watching it. On time-out says what the object looks like instead.
 
 import type { KubeObject, ObjectName } from '../../api/object.ts';
-import { realClock } from '../../runtime/clock.ts';
-import { startDeadline } from '../../runtime/deadline.ts';
-import type { KubeClient, ServedResource } from '../../runtime/kube.ts';
-import { isExpired } from '../../runtime/kube-error.ts';
+import type { KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
+import { isExpired } from '../../runtime/kube/kube-error.ts';
+import { realClock } from '../../runtime/time/clock.ts';
+import { startDeadline } from '../../runtime/time/deadline.ts';
 
 export interface Awaited {
   kube: KubeClient;

@@ -2,7 +2,7 @@
 // (`pvc`, `claims.example.com`, `PersistentVolume`).
 
 import { apiVersionOf } from '../../api/object.ts';
-import type { ServedResource } from '../../runtime/kube.ts';
+import type { ServedResource } from '../../runtime/kube/kube.ts';
 import { UsageError } from '../command.ts';
 
 export function findResource(served: readonly ServedResource[], typed: string): ServedResource {

@@ -1,10 +1,10 @@
 // Opens the API server that a command on objects talks to: the given kubeconfig, KUBECONFIG, or that of `berth up` on
 // this machine.
 
-import { realClock } from '../../runtime/clock.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { realRandom } from '../../runtime/random.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import type { Environment } from '../command.ts';
 import { findKubeConfig } from './read-lines.ts';
 

@@ -5,10 +5,10 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { defaultDataDirectory, kubeconfigIn } from '../../cluster/data-directory.ts';
-import { realClock } from '../../runtime/clock.ts';
 import { CredentialSource } from '../../runtime/kube/credentials.ts';
 import type { KubeConfig } from '../../runtime/kube/kube-config.ts';
 import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import type { Environment } from '../command.ts';
 
 /** The given kubeconfig, KUBECONFIG, or that of `berth up` on this machine. */

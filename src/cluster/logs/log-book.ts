@@ -1,7 +1,7 @@
 // Keeps the last lines that the parts of a cluster logged, also those that its own log leaves out, and hands new ones to
 // those who follow. Lines pass through `loggable` before they come here: none can hold a secret.
 
-import { type LogLine, logTo } from '../../runtime/log.ts';
+import { type LogLine, logTo } from '../../runtime/log/log.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { oncePerLevel } from './once-per-level.ts';
 

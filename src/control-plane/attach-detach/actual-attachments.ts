@@ -6,7 +6,7 @@
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import { inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 
 const BY_NODE = 'attach-detach/node';
 const BY_SOURCE = 'attach-detach/source';

@@ -1,6 +1,6 @@
 // What attach-detach counts, under the names of kube-controller-manager.
 
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
 const PLUGIN = 'kubernetes.io/csi';

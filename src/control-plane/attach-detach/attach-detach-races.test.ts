@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, volumeAttachments } from '../../api/kinds.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { lagging } from '../testing/lagging.ts';
 import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
 

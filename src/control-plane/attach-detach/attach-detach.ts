@@ -18,9 +18,9 @@ import {
 import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
-import { isNotFound, KubeError } from '../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import { isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';

@@ -5,10 +5,10 @@
 import { type Node, nodes, type VolumeAttachment } from '../../api/kinds.ts';
 import { isCsiVolumeName } from '../../api/volumes.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { ActualAttachments } from './actual-attachments.ts';
 
 type Attached = NonNullable<NonNullable<Node['status']>['volumesAttached']>;

@@ -5,7 +5,7 @@ import type { Pod, VolumeAttachment } from '../../api/kinds.ts';
 import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { DesiredVolumes } from './desired-volumes.ts';
 import { multiAttachMessage } from './multi-attach-message.ts';
 import { slotKey, slotOf } from './slot.ts';

@@ -7,10 +7,10 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/kinds.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 
 export class BinderObjects {
   readonly claims: ReadYourWrites<PersistentVolumeClaim>;

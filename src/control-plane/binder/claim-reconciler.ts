@@ -5,8 +5,8 @@ import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass }
 import { isTerminated, selectedNodeOf, storageClassOf } from '../../api/volumes.ts';
 import { ANN_STORAGE_PROVISIONER, ANN_STORAGE_PROVISIONER_BETA } from '../../api/well-known.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
+import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { BinderObjects } from './binder-objects.ts';
 import { claimBoundTo, claimStatusBoundTo, volumeBoundTo } from './binding.ts';
 import { type ClaimStep, decideClaim, isBindCompleted, isDelayed, isWaiting } from './decide-claim.ts';

@@ -11,14 +11,14 @@ import {
   persistentVolumes,
 } from '../../api/kinds.ts';
 import { serviceAccountUser } from '../../apiserver/auth/users.ts';
-import { testServer } from '../../apiserver/test-server.ts';
+import { testServer } from '../../apiserver/testing/test-server.ts';
 import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
-import { silentLog } from '../../runtime/log.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { silentLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { matchVolume, mismatch } from '../matching/match-volume.ts';
 import { claim, volume } from '../testing/objects.ts';
 import { createBinder } from './binder.ts';

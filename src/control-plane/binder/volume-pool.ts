@@ -4,8 +4,8 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { storageClassOf } from '../../api/volumes.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
 import { matchVolume } from '../matching/match-volume.ts';
 
 const BY_CLAIM = 'binder/volumes-by-claim';

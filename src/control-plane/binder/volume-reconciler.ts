@@ -1,7 +1,7 @@
 // One volume: reads the claim it names, has it decided, performs the steps. Writes volumes only.
 
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import { done, type Reconcile } from '../../runtime/loop.ts';
+import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { BinderObjects } from './binder-objects.ts';
 import { volumeUnbound } from './binding.ts';
 import { decideVolume, type VolumeSnapshot, type VolumeStep } from './decide-volume.ts';

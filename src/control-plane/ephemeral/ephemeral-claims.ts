@@ -11,9 +11,9 @@ import {
 } from '../../api/kinds.ts';
 import { type Draft, keyOf } from '../../api/object.ts';
 import { claimNameOf, isTerminated } from '../../api/volumes.ts';
-import { isAlreadyExists } from '../../runtime/kube-error.ts';
-import { done } from '../../runtime/loop.ts';
+import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';

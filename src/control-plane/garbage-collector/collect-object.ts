@@ -3,10 +3,10 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 import {
   blocks,
   decideDependent,

@@ -14,7 +14,7 @@ import {
   nodes,
 } from '../../api/kinds.ts';
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
-import { draft } from '../../apiserver/test-server.ts';
+import { draft } from '../../apiserver/testing/test-server.ts';
 import { type Started, startControllers } from '../testing/start-controllers.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 

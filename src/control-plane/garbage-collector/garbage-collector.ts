@@ -5,8 +5,8 @@
 import { customResourceDefinitions } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { done, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, DiscoveringPorts } from '../controller.ts';
 import { createObjectCollector } from './collect-object.ts';

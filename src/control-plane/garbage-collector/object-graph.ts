@@ -3,8 +3,8 @@
 
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { keyOf } from '../../api/object.ts';
-import type { Informer, Informers } from '../../runtime/informer.ts';
-import type { Discovery, ServedResource } from '../../runtime/kube.ts';
+import type { Informer, Informers } from '../../runtime/informer/informer.ts';
+import type { Discovery, ServedResource } from '../../runtime/kube/kube.ts';
 
 /** An object as the graph knows it: where it is served, and its metadata. */
 export interface GraphObject {

@@ -2,8 +2,8 @@
 
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { LruMap } from '../../runtime/events/lru-map.ts';
-import type { KubeClient, ServedResource } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { type OwnerState, waitsForDependents } from './decide-dependent.ts';
 import type { GraphObject, ObjectGraph } from './object-graph.ts';
 

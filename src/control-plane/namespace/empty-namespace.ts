@@ -3,8 +3,8 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/object.ts';
-import type { Discovery, KubeClient, ServedResource } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import type { Discovery, KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { NamespaceContent } from './namespace-conditions.ts';
 
 export async function emptyNamespace(

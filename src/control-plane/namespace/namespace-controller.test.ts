@@ -9,7 +9,7 @@ import {
   pods,
   serviceAccounts,
 } from '../../api/kinds.ts';
-import { draft } from '../../apiserver/test-server.ts';
+import { draft } from '../../apiserver/testing/test-server.ts';
 import { startControllers } from '../testing/start-controllers.ts';
 import { createNamespaceController } from './namespace-controller.ts';
 

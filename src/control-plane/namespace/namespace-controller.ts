@@ -2,10 +2,10 @@
 // is left. Watches namespaces; writes their conditions and the finalizer of their spec.
 
 import { type Namespace, namespaces } from '../../api/kinds.ts';
-import { type Backoff, createBackoff } from '../../runtime/backoff.ts';
-import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
-import { done, requeueAfter } from '../../runtime/loop.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, requeueAfter } from '../../runtime/queue/loop.ts';
+import { type Backoff, createBackoff } from '../../runtime/time/backoff.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, DiscoveringPorts } from '../controller.ts';
 import { emptyNamespace } from './empty-namespace.ts';

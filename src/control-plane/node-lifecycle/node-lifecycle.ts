@@ -6,9 +6,9 @@ import { type Lease, leases, type Node, nodes, type Pod, pods } from '../../api/
 import { keyOf, nameFromKey } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isTerminated } from '../../api/volumes.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByNode } from '../pods-by-node.ts';

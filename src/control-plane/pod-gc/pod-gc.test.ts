@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { nodes, pods } from '../../api/kinds.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { pod } from '../testing/objects.ts';
 import { startControllers } from '../testing/start-controllers.ts';
 import { decidePod } from './decide-pod.ts';

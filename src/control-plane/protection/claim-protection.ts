@@ -6,8 +6,8 @@ import { type PersistentVolumeClaim, type Pod, persistentVolumeClaims, pods } fr
 import { keyOf } from '../../api/object.ts';
 import { claimNameOf } from '../../api/volumes.ts';
 import { FINALIZER_PVC_PROTECTION } from '../../api/well-known.ts';
-import { done } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { claimKeysOf, indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';

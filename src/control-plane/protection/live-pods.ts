@@ -2,7 +2,7 @@
 // many claims go at once: those who ask while a list is under way share the next one, never the one that began before.
 
 import { type Pod, pods } from '../../api/kinds.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 
 export class LivePods {
   readonly #kube: KubeClient;

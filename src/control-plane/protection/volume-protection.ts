@@ -9,9 +9,9 @@ import {
   persistentVolumes,
 } from '../../api/kinds.ts';
 import { FINALIZER_PV_PROTECTION } from '../../api/well-known.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { done } from '../../runtime/loop.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { decideProtection, withFinalizer, withoutFinalizer } from './decide-protection.ts';

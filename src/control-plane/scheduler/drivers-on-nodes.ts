@@ -2,7 +2,7 @@
 
 import type { CSIDriver, CSINode, CSINodeInfo } from '../../api/kinds.ts';
 import { type DriverOnNode, driverOnNode } from '../../api/volumes.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { NodeInfo } from './node-info.ts';
 
 export class DriversOnNodes {

@@ -4,8 +4,8 @@
 
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { storageClassOf } from '../../api/volumes.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
 import type { NodeInfo } from './node-info.ts';
 
 const FREE = 'scheduler/free-volumes';

@@ -2,8 +2,8 @@
 // provisioner was asked, and which nodes provisioners could not serve. Lost at a restart, when the claims' own
 // annotations tell as much as is needed.
 
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
 import type { Clock, Random } from '../../runtime/ports.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** Before a node that could not be provisioned for is tried once more, nothing else being left. */

@@ -12,8 +12,8 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { ANN_SELECTED_NODE } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { volumeBoundTo } from '../binder/binding.ts';
 import type { FreeVolumes } from './free-volumes.ts';

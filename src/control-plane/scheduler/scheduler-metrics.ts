@@ -1,6 +1,6 @@
 // What the scheduler counts, under the names of kube-scheduler.
 
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
 const BUCKETS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 2, 4, 8, 16];

@@ -23,8 +23,8 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { isTerminated } from '../../api/volumes.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';

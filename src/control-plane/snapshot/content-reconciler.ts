@@ -7,10 +7,10 @@ import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../ap
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer } from '../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { SnapshotWrites } from './snapshot-writes.ts';
 
 export type ContentStep =

@@ -1,7 +1,7 @@
 // Which claims are being made from a snapshot: those that name it and have no volume yet. Watches claims.
 
 import { type PersistentVolumeClaim, volumeSnapshots } from '../../api/kinds.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 
 const RESTORING_BY_SNAPSHOT = 'snapshot-controller/restoring-by-snapshot';
 

@@ -2,7 +2,7 @@
 // is ready, is deleted, from when the controller first saw that it should be.
 
 import type { VolumeSnapshot } from '../../api/kinds.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
 const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600];

@@ -11,8 +11,8 @@ import { type Draft, keyOf, nameFromKey } from '../../api/object.ts';
 import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import type { StatusPatch } from './snapshot-status.ts';
 
 export class SnapshotWrites {

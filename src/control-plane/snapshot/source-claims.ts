@@ -5,12 +5,12 @@ import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot
 import { nameFromKey } from '../../api/object.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
 

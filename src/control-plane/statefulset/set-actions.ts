@@ -2,8 +2,8 @@
 
 import { type Pod, persistentVolumeClaims, pods, type StatefulSet } from '../../api/kinds.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { SetStep } from './decide-set.ts';
 import { ownedBySet } from './set-members.ts';
 

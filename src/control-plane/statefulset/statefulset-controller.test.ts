@@ -9,7 +9,7 @@ import {
   statefulSets,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { createClaimProtection } from '../protection/claim-protection.ts';
 import { claim } from '../testing/objects.ts';

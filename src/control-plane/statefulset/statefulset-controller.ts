@@ -8,8 +8,8 @@ import { type Pod, persistentVolumeClaims, pods, type StatefulSet, statefulSets 
 import { keyOf } from '../../api/object.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import { done, requeueAfter } from '../../runtime/loop.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { decideSet } from './decide-set.ts';

@@ -1,7 +1,7 @@
 // Test support: a watch of one kind that lags as long as the test wants it to.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 
 export interface Lagging {
   faults(kube: KubeClient): KubeClient;

@@ -2,7 +2,7 @@
 // and back has come to rest, so that a test written for virtual time alone means the same here.
 
 import { setTimeout } from 'node:timers/promises';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import type { Traffic } from './traffic.ts';
 
 const PATIENCE_MS = 10_000;

@@ -27,13 +27,13 @@ import {
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ADMIN } from '../../apiserver/auth/users.ts';
 import type { User } from '../../apiserver/pipeline.ts';
-import { realClock } from '../../runtime/clock.ts';
 import { createHttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
+import type { Discovery, KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
-import type { Discovery, KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
-import { silentLog } from '../../runtime/log.ts';
+import { silentLog } from '../../runtime/log/log.ts';
 import { realRandom } from '../../runtime/random.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 
 /** Those whose state tells how a test ended. Dependents first, so that nothing is made again while it is taken away. */
 const KINDS: readonly Resource[] = [

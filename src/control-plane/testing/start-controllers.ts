@@ -2,13 +2,13 @@
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { serviceAccountUser } from '../../apiserver/auth/users.ts';
-import { realClock } from '../../runtime/clock.ts';
 import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
-import type { Informers } from '../../runtime/informer.ts';
-import type { Discovery, KubeClient } from '../../runtime/kube.ts';
-import { type MemoryLog, memoryLog } from '../../runtime/log.ts';
+import type { Informers } from '../../runtime/informer/informer.ts';
+import type { Discovery, KubeClient } from '../../runtime/kube/kube.ts';
+import { type MemoryLog, memoryLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import type { Controller, DiscoveringPorts } from '../controller.ts';
 import { type TestApi, type TestScope, testApi } from './test-api.ts';
 

@@ -2,7 +2,7 @@
 // come to rest: no request under way, nothing heard for a moment, and every open watch has shown what was written.
 
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import type { Discovery, KubeClient, WatchEvent, WatchOptions } from '../../runtime/kube.ts';
+import type { Discovery, KubeClient, WatchEvent, WatchOptions } from '../../runtime/kube/kube.ts';
 
 /** Longer than a change takes from a write's answer to the watches, on a machine that has other things to do. */
 const SILENCE_MS = 40;

@@ -1,7 +1,7 @@
 // Test support: a connection on which some calls never arrive and of others the answer is lost, until told to stop.
 
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Random } from '../../runtime/ports.ts';
 
 const FAULTY: readonly PropertyKey[] = ['create', 'update', 'patch', 'delete', 'get', 'createSubresource'];

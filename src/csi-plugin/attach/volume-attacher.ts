@@ -2,12 +2,12 @@
 // their status, through an informer, never by polling. It never writes a status: that is the attacher's.
 
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
-import { withDeadline } from '../../runtime/deadline.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { isNewer } from '../../runtime/informer/machine.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { withDeadline } from '../../runtime/time/deadline.ts';
 import { type AttachableVolume, attachmentDraft, attachmentNameOf } from './attachable-volume.ts';
 import { type AttachmentState, attachmentState } from './attachment-state.ts';
 

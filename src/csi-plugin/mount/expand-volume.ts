@@ -1,7 +1,7 @@
 // NodeExpandVolume: after the controller made a volume larger, its filesystem follows where it is mounted.
 
 import { quantityToBytes } from '../../api/quantity.ts';
-import { volumeCapability } from '../../csi/volume-capability.ts';
+import { volumeCapability } from '../../csi/messages/volume-capability.ts';
 import { needsStaging } from './mount-device.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { mkdir, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../runtime/ports.ts';
-import { whileFast } from '../../runtime/while-fast.ts';
+import { whileFast } from '../../runtime/time/while-fast.ts';
 
 export function fileChanges(clock: Clock) {
   const change = whileFast(clock);

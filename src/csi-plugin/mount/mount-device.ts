@@ -1,7 +1,7 @@
 // NodeStageVolume: makes a volume usable on this node, once for all pods. The record is on disk before the driver is
 // called, so that whatever happens afterwards can be undone.
 
-import { volumeCapability } from '../../csi/volume-capability.ts';
+import { volumeCapability } from '../../csi/messages/volume-capability.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 import { stageAttributes } from './publish-attributes.ts';

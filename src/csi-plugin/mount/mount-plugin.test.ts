@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { lacking } from '../../../test/capabilities.ts';
 import type { CSIDriver, PersistentVolume, Pod } from '../../api/kinds.ts';
-import { realClock } from '../../runtime/clock.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { diskFiles } from './disk-files.ts';
 import { planFsGroup } from './fs-group.ts';
 import {

@@ -1,11 +1,11 @@
 // What the mount half of the plugin is made of: its ports, and the driver as it sees it.
 
-import type { NodeCapability } from '../../csi/capabilities.ts';
-import { type CsiSecrets, readSecret } from '../../csi/credentials.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { NodeCapability } from '../../csi/messages/capabilities.ts';
+import { type CsiSecrets, readSecret } from '../../csi/secrets/credentials.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { SecretKey } from './mountable-volume.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';

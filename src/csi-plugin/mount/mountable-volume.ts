@@ -4,7 +4,7 @@
 import { declaredModes, inlineMode } from '../../api/inline-volumes.ts';
 import type { CSIDriver, CSIVolumeSource, PersistentVolume, Pod, PodVolume } from '../../api/kinds.ts';
 import { ephemeralVolumeHandle, uniqueVolumeName } from '../../api/volumes.ts';
-import { driverNameProblem } from '../../csi/driver-name.ts';
+import { driverNameProblem } from '../../csi/names/driver-name.ts';
 
 export interface SecretKey {
   name: string;

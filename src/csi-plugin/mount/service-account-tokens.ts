@@ -3,9 +3,9 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { serviceAccounts } from '../../api/kinds.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { secretValue } from '../../runtime/log/secret-value.ts';
 import type { Clock, SecretValue } from '../../runtime/ports.ts';
-import { secretValue } from '../../runtime/secret-value.ts';
 
 interface TokenRequestStatus {
   token: string;

@@ -3,7 +3,7 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
-import { volumeCapability } from '../../csi/volume-capability.ts';
+import { volumeCapability } from '../../csi/messages/volume-capability.ts';
 import { type FsGroupPlan, planFsGroup } from './fs-group.ts';
 import { needsStaging } from './mount-device.ts';
 import {

@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { escapeQualifiedName } from '../../csi/driver-name.ts';
+import { escapeQualifiedName } from '../../csi/names/driver-name.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 
 const PLUGIN = 'kubernetes.io/csi';

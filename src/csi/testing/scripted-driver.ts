@@ -1,7 +1,8 @@
 // A driver for tests: it keeps volumes in memory and tells the truth, unless a test scripts otherwise. Every call is
 // recorded as the driver saw it, secrets included. Served over a real socket or through the loopback.
 
-import type { IncomingCall, Interceptor } from '../call-pipeline.ts';
+import type { GrpcCode } from '../../wire/grpc/grpc-code.ts';
+import type { Message } from '../../wire/protobuf/descriptor.ts';
 import { CsiError } from '../csi-error.ts';
 import {
   Controller,
@@ -12,9 +13,8 @@ import {
   PluginCapability_VolumeExpansion_Type as PluginExpansion,
   PluginCapability_Service_Type as PluginService,
 } from '../generated/csi/v1/csi_pb.ts';
-import type { GrpcCode } from '../grpc-code.ts';
-import type { Message } from '../protobuf/descriptor.ts';
-import { implement, type ServiceImplementation } from '../service-implementation.ts';
+import type { IncomingCall, Interceptor } from '../server/call-pipeline.ts';
+import { implement, type ServiceImplementation } from '../server/service-implementation.ts';
 
 /** What happens to one call instead of the plain truth. */
 export interface Behaviour {

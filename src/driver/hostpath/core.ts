@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { refuse } from '../refuse.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { MachineLocks } from './machine-locks.ts';
 import type { HostpathCapabilities, HostpathOptions, HostpathSettings } from './options.ts';
-import type { Records, VolumeRecord } from './records.ts';
-import type { VolumeFiles } from './volume-files.ts';
+import type { MachineLocks } from './state/machine-locks.ts';
+import type { Records, VolumeRecord } from './state/records.ts';
+import type { VolumeFiles } from './state/volume-files.ts';
 
 export interface HostpathCore extends HostpathOptions {
   readonly driverName: string;

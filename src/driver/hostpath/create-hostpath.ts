@@ -6,24 +6,24 @@ import { openSystemCalls } from '../../runtime/mount/linux-mounter.ts';
 import { type ControllerOperations, type Driver, type DriverFeatures, defineDriver } from '../driver.ts';
 import { linuxFilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { openStateStore } from '../state/state-store.ts';
+import { controllerExpandVolume } from './controller/expand-operations.ts';
+import { groupSnapshotOperations } from './controller/group-snapshot-operations.ts';
+import { modifyVolume } from './controller/modify-operation.ts';
+import { publishOperations } from './controller/publish-operations.ts';
+import { snapshotOperations } from './controller/snapshot-operations.ts';
+import { volumeOperations } from './controller/volume-operations.ts';
 import { type HostpathCore, layoutOf } from './core.ts';
-import { controllerExpandVolume } from './expand-operations.ts';
-import { groupSnapshotOperations } from './group-snapshot-operations.ts';
-import { fileLocks } from './machine-locks.ts';
-import { modifyVolume } from './modify-operation.ts';
-import { nodeOperations } from './node-operations.ts';
+import { nodeOperations } from './node/node-operations.ts';
 import {
   allCapabilities,
   DEFAULT_DRIVER_NAME,
   type HostpathNodeOptions,
   type HostpathOptions,
 } from './options.ts';
-import { publishOperations } from './publish-operations.ts';
-import { openRecords } from './records.ts';
-import { recover } from './recover.ts';
-import { snapshotOperations } from './snapshot-operations.ts';
-import { diskFiles } from './volume-files.ts';
-import { volumeOperations } from './volume-operations.ts';
+import { fileLocks } from './state/machine-locks.ts';
+import { openRecords } from './state/records.ts';
+import { recover } from './state/recover.ts';
+import { diskFiles } from './state/volume-files.ts';
 
 export interface Hostpath {
   /**

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '../../runtime/log.ts';
+import { silentLog } from '../../runtime/log/log.ts';
 import { memoryMounter } from '../../runtime/mount/memory-mounter.ts';
 import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { driverServices } from '../driver-services.ts';
 import { openStateStore } from '../state/state-store.ts';
 import { createHostpath } from './create-hostpath.ts';
-import { processLocks } from './machine-locks.ts';
-import { memoryFiles, memoryFilesystemTools } from './memory-files.ts';
+import { processLocks } from './state/machine-locks.ts';
+import { memoryFiles, memoryFilesystemTools } from './state/memory-files.ts';
 import { capability, clientsOf, release, use, volumeRequest } from './testing/hostpath-fixture.ts';
 
 async function startInMemory(seed: number) {

@@ -7,7 +7,7 @@ import {
   NodeServiceCapability_RPC_Type as NodeRpc,
   PluginCapability_Service_Type as PluginService,
 } from '../../csi/index.ts';
-import { secretValue } from '../../runtime/secret-value.ts';
+import { secretValue } from '../../runtime/log/secret-value.ts';
 import type { HostpathCapabilities } from './options.ts';
 import {
   capability,

@@ -5,8 +5,8 @@ import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock, Log, Random, SecretValue } from '../../runtime/ports.ts';
 import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { MachineLocks } from './machine-locks.ts';
-import type { VolumeFiles } from './volume-files.ts';
+import type { MachineLocks } from './state/machine-locks.ts';
+import type { VolumeFiles } from './state/volume-files.ts';
 
 export const DEFAULT_DRIVER_NAME = 'hostpath.csi.berth';
 

@@ -2,11 +2,11 @@
 // A Node that somebody deletes while the agent runs stays deleted: that is how an admin takes a node out.
 
 import { leases, type Node, nodes } from '../../api/kinds.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
-import { type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { nodeOwner } from '../registration/driver-facts.ts';
 import { type HostFacts, missingLabels, nodeDraft, nodeStatusPatch } from './node-status.ts';
 

@@ -3,12 +3,12 @@
 // asked again next time.
 
 import type { CSIDriver } from '../../api/kinds.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { DriverRegistry } from './driver-registry.ts';
 import type { NodeInfoWriter } from './node-info-writer.ts';
 

@@ -1,16 +1,16 @@
 // The talk with one registration socket and the driver behind it, up to knowing who the driver is and where on this
 // node it sees itself. Trusts nothing: names, versions and answers are checked, and every call has a deadline.
 
-import { nodeCapabilities } from '../../csi/capabilities.ts';
-import type { CsiConnection } from '../../csi/connect-csi.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import type { CsiConnection } from '../../csi/client/connect-csi.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import { getDriverName } from '../../csi/client/probe.ts';
 import { codeOf } from '../../csi/csi-error.ts';
-import { parseDriverName, parseNodeId } from '../../csi/driver-name.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { type PluginInfo, Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
-import { getDriverName } from '../../csi/probe.ts';
-import { socketPath } from '../../csi/socket-path.ts';
+import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
+import { parseDriverName, parseNodeId } from '../../csi/names/driver-name.ts';
+import { socketPath } from '../../csi/names/socket-path.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { DriverFacts } from './driver-facts.ts';
 import type { RegisteredDriver } from './driver-registry.ts';

@@ -3,10 +3,10 @@
 
 import { type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { type DriverFacts, nextCSINode, nextNodeInfoDrivers, nodeOwner, nodePatch } from './driver-facts.ts';
 
 /** Conflicts in a row are other drivers' writes: there are a handful of those. */

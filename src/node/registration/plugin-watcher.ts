@@ -4,10 +4,10 @@
 
 import { join } from 'node:path';
 import type { VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
-import { done, type Loop, type Outcome } from '../../runtime/loop.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Loop, type Outcome } from '../../runtime/queue/loop.ts';
 import type { DriverRegistry } from './driver-registry.ts';
 import { askDriver, askRegistrar, type HandshakePorts, notify, OtherPluginError } from './handshake.ts';
 import type { NodeInfoWriter } from './node-info-writer.ts';

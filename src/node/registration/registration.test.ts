@@ -13,8 +13,8 @@ import {
   nodes,
 } from '../../api/kinds.ts';
 import { nodeIdsOf } from '../../api/volumes.ts';
-import { realClock } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { inWorld, type NodeWorld, type Registrar } from '../testing/node-world.ts';
 
 const PREFIX = 'topology.test/';

@@ -26,26 +26,26 @@ import {
 import { type KubeObject, keyOf, nameFromKey, type Resource } from '../../api/object.ts';
 import { attachmentName, inlineAttachmentName, uniqueVolumeName } from '../../api/volumes.ts';
 import type { ApiServer } from '../../apiserver/index.ts';
-import { draft, testServer } from '../../apiserver/test-server.ts';
-import type { Interceptor } from '../../csi/call-pipeline.ts';
-import { connectCsi } from '../../csi/connect-csi.ts';
+import { draft, testServer } from '../../apiserver/testing/test-server.ts';
+import { connectCsi } from '../../csi/client/connect-csi.ts';
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
-import { type CsiServer, serveCsi } from '../../csi/serve-csi.ts';
-import { implement, type ServiceImplementation } from '../../csi/service-implementation.ts';
+import type { Interceptor } from '../../csi/server/call-pipeline.ts';
+import { type CsiServer, serveCsi } from '../../csi/server/serve-csi.ts';
+import { implement, type ServiceImplementation } from '../../csi/server/service-implementation.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import { diskFiles } from '../../csi-plugin/mount/disk-files.ts';
 import { volumePaths } from '../../csi-plugin/mount/volume-paths.ts';
-import { realClock } from '../../runtime/clock.ts';
 import { createEventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isNotFound } from '../../runtime/kube-error.ts';
-import { type MemoryLog, memoryLog } from '../../runtime/log.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { type MemoryLog, memoryLog } from '../../runtime/log/log.ts';
 import { type MemoryMounter, memoryMounter } from '../../runtime/mount/memory-mounter.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { realRandom } from '../../runtime/random.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { createNodeAgent, type NodeAgent } from '../node-agent.ts';
 
 export interface NodeWorldOptions {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersistentVolumeClaim } from '../../api/kinds.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
-import { silentLog } from '../../runtime/log.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { silentLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { createClaimWatches } from './claim-watches.ts';
 
 const claim = { metadata: { name: 'data', namespace: 'ns' } } as PersistentVolumeClaim;

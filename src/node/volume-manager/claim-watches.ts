@@ -5,9 +5,9 @@
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isForbidden } from '../../runtime/kube-error.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isForbidden } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
 
 /** Following a claim costs more than reading it five times, and many a pod is gone before anybody changes its claim. */

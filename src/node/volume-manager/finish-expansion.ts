@@ -14,8 +14,8 @@ import { nameFromKey } from '../../api/object.ts';
 import { ANN_NODE_EXPANSION_NOT_REQUIRED } from '../../api/well-known.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
 import { eventTime } from '../../runtime/events/event-record.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isConflict } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict } from '../../runtime/kube/kube-error.ts';
 import type { DesiredMount } from './desired-state.ts';
 
 const LONGEST_MESSAGE = 1024;

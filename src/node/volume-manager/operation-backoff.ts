@@ -1,8 +1,8 @@
 // When an operation that failed may be tried again: half a second, doubling to about two minutes, each operation on
 // its own, as the kubelet has it.
 
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
 import type { Clock, Random } from '../../runtime/ports.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
 
 export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
 

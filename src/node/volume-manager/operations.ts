@@ -11,7 +11,7 @@ import { setUp } from '../../csi-plugin/mount/set-up.ts';
 import { removeMount, tearDown } from '../../csi-plugin/mount/tear-down.ts';
 import { removeDevice, unmountDevice } from '../../csi-plugin/mount/unmount-device.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import type { Step } from './decide-volume.ts';

@@ -4,10 +4,10 @@
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/loop.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import { decideVolume, type Step } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';

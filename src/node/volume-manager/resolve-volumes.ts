@@ -15,8 +15,8 @@ import {
   fromPersistentVolume,
   VolumeSpecError,
 } from '../../csi-plugin/mount/mountable-volume.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { DesiredMount } from './desired-state.ts';
 
 export interface Resolution {

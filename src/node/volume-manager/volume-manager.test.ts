@@ -21,10 +21,10 @@ import type {
   NodeStageVolumeRequest,
   NodeUnpublishVolumeRequest,
 } from '../../csi/generated/csi/v1/csi_pb.ts';
-import { realClock } from '../../runtime/clock.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { realClock } from '../../runtime/time/clock.ts';
 import { inWorld, type NodeWorld } from '../testing/node-world.ts';
 
 const DRIVER = 'scripted.csi.test';

@@ -2,12 +2,12 @@
 // taken out after it is unmounted; whoever mounts waits for the report. Writes nothing else of the Node.
 
 import { type Node, nodes } from '../../api/kinds.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { done, type Loop } from '../../runtime/loop.ts';
-import { onAbort } from '../../runtime/on-abort.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, type Loop } from '../../runtime/queue/loop.ts';
+import { onAbort } from '../../runtime/time/on-abort.ts';
 
 const KEY = 'status';
 /** Nobody waits for a volume to be taken out: what ends at about the same time is written at once. */

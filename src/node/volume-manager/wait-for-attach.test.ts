@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nodes, type PersistentVolume, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
 import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
 import { nodeUser } from '../../apiserver/auth/users.ts';
-import { testServer } from '../../apiserver/test-server.ts';
+import { testServer } from '../../apiserver/testing/test-server.ts';
 import { fromPersistentVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import { NotAttachedError, waitForAttach } from './wait-for-attach.ts';
 

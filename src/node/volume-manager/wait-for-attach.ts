@@ -8,8 +8,8 @@ import { attachmentName, inlineAttachmentName, inlineSourceOf, uniqueVolumeName 
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import { ExpectedError } from '../../runtime/expected-error.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 
 /** Not attached (yet): what nearly every volume is when it is first looked at. */
 export class NotAttachedError extends ExpectedError {

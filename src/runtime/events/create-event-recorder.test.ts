@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Event } from '../../api/kinds.ts';
-import type { KubeClient } from '../kube.ts';
-import { KubeError, type KubeErrorReason } from '../kube-error.ts';
-import { memoryLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { KubeError, type KubeErrorReason } from '../kube/kube-error.ts';
+import { memoryLog } from '../log/log.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { seededRandom } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { createEventRecorder, type EventRecorderOptions } from './create-event-recorder.ts';
 import type { EventSubject } from './event-record.ts';
 

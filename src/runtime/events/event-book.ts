@@ -2,8 +2,8 @@
 // written. It does no I/O.
 
 import type { Clock } from '../ports.ts';
-import { TimerHeap } from '../timer-heap.ts';
-import { TokenBucket } from '../token-bucket.ts';
+import { TimerHeap } from '../time/timer-heap.ts';
+import { TokenBucket } from '../time/token-bucket.ts';
 import { type EventSubject, type Remark, subjectKey, truncateMessage } from './event-record.ts';
 import { type Entry, Topic } from './event-topic.ts';
 import { LruMap } from './lru-map.ts';

@@ -1,7 +1,7 @@
 // What is said about one object for one reason. Many messages are one event: from the tenth within ten minutes on they
 // are "(combined from similar events)", so that a message with a time or a number in it cannot make an event a try.
 
-import type { HeapEntry } from '../timer-heap.ts';
+import type { HeapEntry } from '../time/timer-heap.ts';
 import { type Remark, truncateMessage } from './event-record.ts';
 
 const MOST_MESSAGES = 10;

@@ -2,7 +2,7 @@
 // lifetime; what they do is in shared-informer.ts.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { Informer, InformerOptions, Informers } from '../informer.ts';
+import type { Informer, InformerOptions, Informers } from './informer.ts';
 import { type InformerPorts, SharedInformer } from './shared-informer.ts';
 
 interface Entry {

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodes } from '../../api/kinds.ts';
 import { type KubeObject, keyOf } from '../../api/object.ts';
-import type { Informer } from '../informer.ts';
 import { createHttpKubeClient } from '../kube/http-kube-client.ts';
-import { memoryLog } from '../log.ts';
+import { memoryLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
 import { createInformers } from './create-informers.ts';
+import type { Informer } from './informer.ts';
 import { fastClock } from './testing/fast-clock.ts';
 import {
   type Fault,

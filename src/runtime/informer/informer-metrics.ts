@@ -1,9 +1,9 @@
 // What an informer tells about itself: how often it listed, what it was sent, how often it lost track.
 
 import type { Resource } from '../../api/object.ts';
-import { KubeError } from '../kube-error.ts';
-import type { Count } from '../metric-family.ts';
-import type { Metrics } from '../metrics.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { Count } from '../metrics/metric-family.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 export interface InformerMetrics {
   listed(objects: number): void;

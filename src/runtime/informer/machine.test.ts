@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { KubeObject } from '../../api/object.ts';
-import { KubeError, type KubeErrorReason } from '../kube-error.ts';
+import { KubeError, type KubeErrorReason } from '../kube/kube-error.ts';
 import {
   backoffMs,
   type Effect,

@@ -4,8 +4,8 @@
 // watches from is never newer than what it has stored.
 
 import type { KubeObject } from '../../api/object.ts';
-import type { WatchEvent } from '../kube.ts';
-import { isExpired, KubeError } from '../kube-error.ts';
+import type { WatchEvent } from '../kube/kube.ts';
+import { isExpired, KubeError } from '../kube/kube-error.ts';
 
 /** What is under way. Exactly one of these at any time. */
 export type Phase =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ConfigMap, configMaps } from '../../api/kinds.ts';
-import type { Informer, InformerHandler } from '../informer.ts';
+import type { Informer, InformerHandler } from './informer.ts';
 import { ReadYourWrites } from './read-your-writes.ts';
 
 const map = (version: number, value: string): ConfigMap => ({

@@ -2,7 +2,7 @@
 // watch brings it. A loop that decides from its cache needs this, or it decides twice from the same old state.
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
-import type { Informer } from '../informer.ts';
+import type { Informer } from './informer.ts';
 import { isNewer } from './machine.ts';
 
 export class ReadYourWrites<T extends KubeObject> {

@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodes, pods } from '../../api/kinds.ts';
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import type { Informer, InformerOptions } from '../informer.ts';
-import { memoryLog } from '../log.ts';
+import { memoryLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { createInformers } from './create-informers.ts';
+import type { Informer, InformerOptions } from './informer.ts';
 import { kubeError, MemoryKube } from './testing/memory-kube.ts';
 import { summary, World } from './testing/world.ts';
 

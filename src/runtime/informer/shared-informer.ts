@@ -3,13 +3,13 @@
 // change; what they throw is logged and goes no further.
 
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import type { Informer, InformerHandler, InformerOptions } from '../informer.ts';
-import type { KubeClient, Selection } from '../kube.ts';
-import { isForbidden } from '../kube-error.ts';
-import type { Metrics } from '../metrics.ts';
-import { onAbort } from '../on-abort.ts';
+import type { KubeClient, Selection } from '../kube/kube.ts';
+import { isForbidden } from '../kube/kube-error.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { areRead } from '../metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
-import { areRead } from '../unread-metrics.ts';
+import { onAbort } from '../time/on-abort.ts';
+import type { Informer, InformerHandler, InformerOptions } from './informer.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type MachineState, transition } from './machine.ts';
 import { type Change, Store } from './store.ts';

@@ -1,7 +1,7 @@
 // Who waits for an object to reach some state, by key. A change costs only those who wait for that key.
 
 import type { KubeObject } from '../../api/object.ts';
-import { onAbort } from '../on-abort.ts';
+import { onAbort } from '../time/on-abort.ts';
 
 interface Waiter<T> {
   readonly predicate: (object: T | undefined) => boolean;

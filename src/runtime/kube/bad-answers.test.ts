@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { nodes } from '../../api/kinds.ts';
-import { KubeError, type KubeErrorReason } from '../kube-error.ts';
-import { secretValue } from '../secret-value.ts';
+import { secretValue } from '../log/secret-value.ts';
+import { KubeError, type KubeErrorReason } from './kube-error.ts';
 import { clientFor } from './testing/client-for.ts';
 import { failure, json, startRecordingServer } from './testing/recording-server.ts';
 

@@ -8,8 +8,8 @@ import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/ki
 import type { Draft } from '../../api/object.ts';
 import { decodeObject } from '../../api/protobuf/decode-object.ts';
 import { encodeObject } from '../../api/protobuf/encode-object.ts';
-import { isConflict, KubeError } from '../kube-error.ts';
 import { PROTOBUF } from './brief-writes.ts';
+import { isConflict, KubeError } from './kube-error.ts';
 import { clientFor } from './testing/client-for.ts';
 import { failure } from './testing/recording-server.ts';
 

@@ -1,7 +1,7 @@
 // The metrics of the HTTP client, named as client-go's, so that existing dashboards show them.
 
-import type { Count, Distribution } from '../metric-family.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Count, Distribution } from '../metrics/metric-family.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 export interface ClientMetrics {
   answered(observed: { verb: string; host: string; code: number; seconds: number }): void;

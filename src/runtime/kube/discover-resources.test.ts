@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createApiServer } from '../../apiserver/index.ts';
-import { realClock } from '../clock.ts';
-import { KubeError } from '../kube-error.ts';
-import { silentLog } from '../log.ts';
+import { silentLog } from '../log/log.ts';
 import { realRandom } from '../random.ts';
+import { realClock } from '../time/clock.ts';
 import { discoverResources } from './discover-resources.ts';
 import { createHttpKubeClient } from './http-kube-client.ts';
+import { KubeError } from './kube-error.ts';
 import { loadKubeConfig } from './load-kube-config.ts';
 
 /** A server that answers these documents, and what it is told to throw. */

@@ -1,8 +1,8 @@
 // Reads what a server serves from its discovery documents: the core group, the list of groups, then one document for
 // each group version. A group whose server is down (an aggregated API) leaves the others readable.
 
-import type { ServedResource, ServedResources } from '../kube.ts';
-import { KubeError } from '../kube-error.ts';
+import type { ServedResource, ServedResources } from './kube.ts';
+import { KubeError } from './kube-error.ts';
 
 interface ResourceList {
   resources?: {

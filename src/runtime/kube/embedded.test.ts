@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { configMaps, storageClasses, volumeSnapshots } from '../../api/kinds.ts';
 import { type ApiServer, createApiServer } from '../../apiserver/index.ts';
-import { realClock } from '../clock.ts';
 import { createInformers } from '../informer/create-informers.ts';
-import type { KubeClient } from '../kube.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
-import { silentLog } from '../log.ts';
+import { silentLog } from '../log/log.ts';
 import { realRandom } from '../random.ts';
+import { realClock } from '../time/clock.ts';
 import { createHttpKubeClient } from './http-kube-client.ts';
+import type { KubeClient } from './kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './kube-error.ts';
 import { loadKubeConfig } from './load-kube-config.ts';
 
 const ports = { clock: realClock, random: realRandom, log: silentLog };

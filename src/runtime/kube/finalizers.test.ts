@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type ConfigMap, configMaps } from '../../api/kinds.ts';
-import { testServer } from '../../apiserver/test-server.ts';
-import { isNotFound } from '../kube-error.ts';
+import { testServer } from '../../apiserver/testing/test-server.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
+import { isNotFound } from './kube-error.ts';
 
 const OURS = 'example.com/ours';
 const target = { namespace: 'default', name: 'm' };

@@ -3,8 +3,8 @@
 // their own finalizers at the same moment.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { KubeClient } from '../kube.ts';
-import { isConflict, isInvalid, isNotFound, KubeError } from '../kube-error.ts';
+import type { KubeClient } from './kube.ts';
+import { isConflict, isInvalid, isNotFound, KubeError } from './kube-error.ts';
 
 interface Operation {
   op: 'test' | 'add' | 'replace' | 'remove';

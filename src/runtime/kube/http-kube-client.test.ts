@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, persistentVolumeClaims, serviceAccounts, storageClasses } from '../../api/kinds.ts';
 import type { Draft, KubeObject } from '../../api/object.ts';
-import type { KubeClient } from '../kube.ts';
-import { isConflict, KubeError } from '../kube-error.ts';
-import { createMetrics } from '../metrics.ts';
+import { createMetrics } from '../metrics/metrics.ts';
+import type { KubeClient } from './kube.ts';
+import { isConflict, KubeError } from './kube-error.ts';
 import { clientFor } from './testing/client-for.ts';
 import { type Asked, failure, json, startRecordingServer } from './testing/recording-server.ts';
 

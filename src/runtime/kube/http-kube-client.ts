@@ -9,6 +9,13 @@ import {
   type ObjectName,
   type Resource,
 } from '../../api/object.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import type { ObjectType } from './brief-writes.ts';
+import { clientMetrics } from './client-metrics.ts';
+import { CredentialSource } from './credentials.ts';
+import { discoverResources } from './discover-resources.ts';
+import { createHttpTransport, type TransportOptions } from './http-transport.ts';
 import type {
   CallOptions,
   DeleteOptions,
@@ -20,16 +27,9 @@ import type {
   Selection,
   WatchOptions,
   WriteOptions,
-} from '../kube.ts';
-import { isExpired, KubeError } from '../kube-error.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Clock, Log, Random } from '../ports.ts';
-import type { ObjectType } from './brief-writes.ts';
-import { clientMetrics } from './client-metrics.ts';
-import { CredentialSource } from './credentials.ts';
-import { discoverResources } from './discover-resources.ts';
-import { createHttpTransport, type TransportOptions } from './http-transport.ts';
+} from './kube.ts';
 import type { KubeConfig } from './kube-config.ts';
+import { isExpired, KubeError } from './kube-error.ts';
 import { Limiter } from './limiter.ts';
 import { openWatch } from './open-watch.ts';
 import { collectionPath, createPath, objectPath, type Query, withQuery } from './request-path.ts';

@@ -3,11 +3,11 @@
 // every watch at once; for requests it measured no faster on kube-apiserver. Knows nothing of Kubernetes.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { ConnectionTimeouts, Exchange, Flow } from '../http-client/connection.ts';
-import { ConnectionPool } from '../http-client/connection-pool.ts';
-import type { SocketTarget } from '../http-client/open-socket.ts';
-import { type BodyEncoding, type RequestHeaders, requestText } from '../http-client/request-text.ts';
-import { onAbort } from '../on-abort.ts';
+import type { ConnectionTimeouts, Exchange, Flow } from '../../wire/http1/connection.ts';
+import { ConnectionPool } from '../../wire/http1/connection-pool.ts';
+import type { SocketTarget } from '../../wire/http1/open-socket.ts';
+import { type BodyEncoding, type RequestHeaders, requestText } from '../../wire/http1/request-text.ts';
+import { onAbort } from '../time/on-abort.ts';
 import type { TlsMaterial } from './credentials.ts';
 import type { TlsConfig } from './kube-config.ts';
 

@@ -3,7 +3,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { secretValue } from '../secret-value.ts';
+import { secretValue } from '../log/secret-value.ts';
 import {
   type AuthConfig,
   type ExecConfig,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { Limiter, type RequestEnd } from './limiter.ts';
 
 /** Sends `count` requests at once, each taking what `latencyMs` says for the number under way. */

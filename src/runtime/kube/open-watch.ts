@@ -3,10 +3,10 @@
 // closes the connection.
 
 import type { KubeObject } from '../../api/object.ts';
-import type { WatchEvent } from '../kube.ts';
-import { KubeError } from '../kube-error.ts';
 import type { Clock } from '../ports.ts';
 import type { Attempt } from './answer-error.ts';
+import type { WatchEvent } from './kube.ts';
+import { KubeError } from './kube-error.ts';
 import type { KubeRequest, Requester } from './requester.ts';
 import { WatchInbox } from './watch-inbox.ts';
 import { type LineOptions, LineSplitter, type ParsedLine, parseWatchLine } from './watch-stream.ts';

@@ -1,7 +1,7 @@
 // The URL path and query of every request the client makes. Pure.
 
 import type { ObjectName, Resource } from '../../api/object.ts';
-import { KubeError } from '../kube-error.ts';
+import { KubeError } from './kube-error.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

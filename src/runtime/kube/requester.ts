@@ -2,8 +2,7 @@
 // says it did not do (429, or a push-back with Retry-After where repeating is harmless), renews credentials once on
 // 401. Every failure leaves as a KubeError; an abort as the signal's reason.
 
-import type { RequestHeaders } from '../http-client/request-text.ts';
-import { KubeError } from '../kube-error.ts';
+import type { RequestHeaders } from '../../wire/http1/request-text.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import {
   type Attempt,
@@ -17,6 +16,7 @@ import type { ClientMetrics } from './client-metrics.ts';
 import type { CredentialSource } from './credentials.ts';
 import type { HttpAnswer, HttpRequest, HttpTransport, StreamSink } from './http-transport.ts';
 import { KubeConfigError } from './kube-config.ts';
+import { KubeError } from './kube-error.ts';
 import type { Limiter, RequestEnd, RequestKind } from './limiter.ts';
 
 export interface RequesterPorts {

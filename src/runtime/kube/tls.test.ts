@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { nodes } from '../../api/kinds.ts';
-import { secretValue } from '../secret-value.ts';
+import { secretValue } from '../log/secret-value.ts';
 import type { AuthConfig, Material, TlsConfig } from './kube-config.ts';
 import { type Authority, createAuthority, type Pair } from './testing/certificates.ts';
 import { clientFor } from './testing/client-for.ts';

@@ -1,10 +1,10 @@
 // The bytes of one watch between the connection and its reader: kept in order, held back when the reader is slow, and
 // watched for silence. Turns every way in which a stream can end into one answer to `next`.
 
-import { KubeError } from '../kube-error.ts';
 import type { Clock, Timer } from '../ports.ts';
 import { type Attempt, errorFromAnswer, errorFromFailure } from './answer-error.ts';
 import type { HttpAnswer, StreamSink } from './http-transport.ts';
+import { KubeError } from './kube-error.ts';
 
 /** Bytes waiting for a slow reader before the connection is told to wait. */
 const PAUSE_BYTES = 8 << 20;

@@ -2,9 +2,9 @@
 // one stream. Bytes are split at newlines before they are decoded, so that a character may be cut too.
 
 import type { KubeObject } from '../../api/object.ts';
-import type { WatchEvent } from '../kube.ts';
 import { errorFromStatus, isStatus } from './answer-error.ts';
 import { cutManagedFields } from './cut-managed-fields.ts';
+import type { WatchEvent } from './kube.ts';
 
 const NEWLINE = 0x0a;
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';

@@ -1,8 +1,8 @@
 // A request that gets no answer is not given up, since a slow server may still answer it; but after a while a second one
 // goes out beside it, since the first may hang in a dead connection. The first answer counts.
 
-import { onAbort } from '../on-abort.ts';
 import type { Clock } from '../ports.ts';
+import { onAbort } from '../time/on-abort.ts';
 
 export interface AskTwiceInit {
   clock: Pick<Clock, 'setTimeout'>;

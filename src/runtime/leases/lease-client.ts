@@ -3,8 +3,8 @@
 
 import { type Lease, leases } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import type { KubeClient } from '../kube.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kube-error.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../kube/kube-error.ts';
 import type { Clock, Log } from '../ports.ts';
 import {
   heldRecord,

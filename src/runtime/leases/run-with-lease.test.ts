@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { KubeClient } from '../kube.ts';
-import { memoryLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { memoryLog } from '../log/log.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { seededRandom } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { createLeaderHealth } from './leader-health.ts';
 import { LeadershipLostError, type RunWithLeaseOptions, runWithLease } from './run-with-lease.ts';
 import { type LeaseServer, type Link, leaseServer } from './testing/lease-server.ts';

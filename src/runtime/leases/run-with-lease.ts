@@ -5,11 +5,11 @@
 // reached the server, by theirs. Wall clocks play no part. The lease is kept while the work winds down, and released
 // only when it has ended. Assumption: the work ends within the difference of the two once its signal aborts.
 
-import { Bell } from '../bell.ts';
-import { type Deadline, startDeadline, withDeadline } from '../deadline.ts';
-import type { KubeClient } from '../kube.ts';
-import type { Metrics } from '../metrics.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
+import { Bell } from '../time/bell.ts';
+import { type Deadline, startDeadline, withDeadline } from '../time/deadline.ts';
 import { askTwice } from './ask-twice.ts';
 import type { LeaderHealth } from './leader-health.ts';
 import { type LeaseAttempt, LeaseClient } from './lease-client.ts';

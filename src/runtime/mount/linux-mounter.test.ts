@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
-import { realClock } from '../clock.ts';
-import { whileFast } from '../while-fast.ts';
+import { realClock } from '../time/clock.ts';
+import { whileFast } from '../time/while-fast.ts';
 import { linuxMounter } from './linux-mounter.ts';
 import { commandSystemCalls } from './mount-command.ts';
 import { errnoName, isCorruptedMountError } from './mount-error.ts';

@@ -1,7 +1,7 @@
 // The system calls that Node has no function for, behind one small interface. bindSystemCalls makes them directly through
 // koffi; mount-command.ts runs mount(8) instead where the binding does not load. Knows nothing of what a mount is for.
 
-import type { WhileFast } from '../while-fast.ts';
+import type { WhileFast } from '../time/while-fast.ts';
 import { bindPeek, type Peeked } from './bind-peek.ts';
 import { errnoName, MountError } from './mount-error.ts';
 

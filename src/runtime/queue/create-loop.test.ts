@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { realClock } from '../clock.ts';
-import { KubeError } from '../kube-error.ts';
-import { memoryLog } from '../log.ts';
-import { done, type Loop, type Reconcile, requeueAfter } from '../loop.ts';
-import { createMetrics } from '../metrics.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { memoryLog } from '../log/log.ts';
+import { secretValue } from '../log/secret-value.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { seededRandom } from '../random.ts';
-import { secretValue } from '../secret-value.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { realClock } from '../time/clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { createLoop, type LoopOptions } from './create-loop.ts';
+import { done, type Loop, type Reconcile, requeueAfter } from './loop.ts';
 
 function setUp(reconcile: Reconcile, options: Partial<LoopOptions> = {}) {
   const clock = new VirtualClock();

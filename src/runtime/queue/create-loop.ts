@@ -1,13 +1,13 @@
 // The loop under every controller: takes keys from its work queue, hands them to the reconciler, and decides from how
 // that ended what happens to the key next. It alone touches the queue.
 
-import { type BackoffPolicy, backoffDelayMs } from '../backoff.ts';
-import { isConflict } from '../kube-error.ts';
-import type { Loop, Outcome, Reconcile } from '../loop.ts';
-import type { Metrics } from '../metrics.ts';
-import { onAbort } from '../on-abort.ts';
+import { isConflict } from '../kube/kube-error.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { areRead } from '../metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
-import { areRead } from '../unread-metrics.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../time/backoff.ts';
+import { onAbort } from '../time/on-abort.ts';
+import type { Loop, Outcome, Reconcile } from './loop.ts';
 import { type Item, WorkQueue } from './work-queue.ts';
 import { workqueueMetrics } from './workqueue-metrics.ts';
 

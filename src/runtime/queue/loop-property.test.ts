@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { silentLog } from '../log.ts';
-import { done, requeueAfter } from '../loop.ts';
+import { silentLog } from '../log/log.ts';
 import { seededRandom } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { createLoop } from './create-loop.ts';
+import { done, requeueAfter } from './loop.ts';
 
 const KEYS = ['a', 'b', 'c', 'd'];
 const HORIZON_MS = 10_000_000;

@@ -3,7 +3,7 @@
 // in which they became so; a key that is running does not come out again before it has ended.
 
 import type { Clock, Timer } from '../ports.ts';
-import { type HeapEntry, TimerHeap } from '../timer-heap.ts';
+import { type HeapEntry, TimerHeap } from '../time/timer-heap.ts';
 import { Fifo } from './fifo.ts';
 import type { WorkqueueMetrics } from './workqueue-metrics.ts';
 

@@ -1,7 +1,7 @@
 // The metrics of a work queue, under the names that client-go gives them, so that dashboards keep working.
 
-import { WORKQUEUE_BUCKETS } from '../metric-buckets.ts';
-import type { Metrics } from '../metrics.ts';
+import { WORKQUEUE_BUCKETS } from '../metrics/metric-buckets.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 /** What is read from the queue when metrics are scraped. */
 export interface QueueState {

@@ -13,8 +13,8 @@ import {
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { memoryLog } from '../../runtime/log.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { boundClaim, growingClass, isSettledAt } from '../resizer/testing/resizer-world.ts';

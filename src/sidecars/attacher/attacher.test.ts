@@ -14,7 +14,7 @@ import {
 } from '../../api/kinds.ts';
 import type { ControllerPublishVolumeRequest, ControllerUnpublishVolumeRequest } from '../../csi/index.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../csi/index.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import {
   type AttacherWorld,
   attacherWorld,

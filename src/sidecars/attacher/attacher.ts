@@ -10,9 +10,9 @@ import {
 } from '../../api/kinds.ts';
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import { driverOnNode } from '../../api/volumes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { Loop } from '../../runtime/loop.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Loop } from '../../runtime/queue/loop.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
 import { attachmentReconciler } from './attachment-reconciler.ts';

@@ -13,12 +13,12 @@ import {
 import { driverOnNode } from '../../api/volumes.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import { AccessModeError } from '../../csi/volume-capability.ts';
+import { AccessModeError } from '../../csi/messages/volume-capability.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import { isInvalid, isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, type Reconcile } from '../../runtime/loop.ts';
+import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { done, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
 import { SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeTurns } from '../common/volume-turns.ts';

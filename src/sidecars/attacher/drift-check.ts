@@ -2,9 +2,9 @@
 // loose to the attachment loop, which publishes them again. Reads only; see drift-list.ts for what counts as loose.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import type { Candidate, DriftList, Listing } from './drift-list.ts';
 

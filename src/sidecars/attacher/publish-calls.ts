@@ -1,11 +1,11 @@
 // The two calls of the attacher, with the secrets they need. Says what went wrong in a form that is fit for a status:
 // the transport has taken every secret that was sent out of the driver's words.
 
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
-import { volumeCapability } from '../../csi/volume-capability.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import { volumeCapability } from '../../csi/messages/volume-capability.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { readSecret } from '../common/read-secret.ts';
 import type { PublishedVolume, SecretName, VolumeToPublish } from './volume-source.ts';
 

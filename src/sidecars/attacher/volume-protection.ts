@@ -3,12 +3,12 @@
 
 import { type PersistentVolume, persistentVolumes, type VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { done, type Reconcile } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 export const BY_VOLUME = 'volume';
 

@@ -2,10 +2,10 @@
 // when asked to. An object that somebody else made differently is reported and left as it is: it may be meant so.
 
 import { type CSIDriver, csiDrivers } from '../../api/kinds.ts';
-import { withDeadline } from '../../runtime/deadline.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube-error.ts';
-import { done, requeueAfter } from '../../runtime/loop.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done, requeueAfter } from '../../runtime/queue/loop.ts';
+import { withDeadline } from '../../runtime/time/deadline.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 
 export interface ClusterRegistrarOptions {

@@ -1,16 +1,16 @@
 // Who the driver is and what it can do: asked once at the start, after it says it is ready. A driver that is not there
 // yet is waited for; one that cannot say its name or its capabilities is an error.
 
+import { getDriverName, probeUntilReady } from '../../csi/client/probe.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
+import { codeOf } from '../../csi/csi-error.ts';
 import {
   type ControllerCapability,
   controllerCapabilities,
   type PluginCapabilities,
   pluginCapabilities,
-} from '../../csi/capabilities.ts';
-import { codeOf } from '../../csi/csi-error.ts';
-import type { DriverName } from '../../csi/driver-name.ts';
-import { getDriverName, probeUntilReady } from '../../csi/probe.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
+} from '../../csi/messages/capabilities.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 
 const ASK_AGAIN_MS = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../runtime/random.ts';
-import { VirtualClock } from '../../runtime/virtual-clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { RetryGate } from './retry-gate.ts';
 
 test('pauses double up to the longest, and a change opens the gate at once', () => {

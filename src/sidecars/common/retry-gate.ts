@@ -1,8 +1,8 @@
 // When a claim may be tried again. The loop's own backoff is not enough: an attempt may write the claim (an intent, a status
 // that comes and goes), and each write wakes it. What the user changed meanwhile opens the gate at once.
 
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
 import type { Clock, Random } from '../../runtime/ports.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
 
 interface Entry {
   failures: number;

@@ -7,7 +7,7 @@ import { csiNodes, persistentVolumes, type VolumeAttachment, volumeAttachments }
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import { flagHelp } from '../../runtime/flags/flag-help.ts';
 import { parseFlags } from '../../runtime/flags/parse-flags.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { attacherSidecar } from '../attacher/attacher-sidecar.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { provisionerSidecar } from '../provisioner/provisioner-sidecar.ts';

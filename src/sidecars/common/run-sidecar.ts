@@ -1,12 +1,10 @@
 // A sidecar as a process: connects to the driver and to the API server, serves metrics and health, waits for the lease,
 // and runs until it is told to stop. Everything that every sidecar's start and end have in common is here.
 
-import { type CsiConnection, connectCsi } from '../../csi/connect-csi.ts';
-import { operationMetrics } from '../../csi/operation-metrics.ts';
-import type { DebugProfiles } from '../../runtime/debug-profiles.ts';
+import { type CsiConnection, connectCsi } from '../../csi/client/connect-csi.ts';
+import { operationMetrics } from '../../csi/client/operation-metrics.ts';
 import { createEventRecorder, type EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
-import { serveHttpEndpoint } from '../../runtime/http-endpoint.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
 import type { KubeConfig } from '../../runtime/kube/kube-config.ts';
@@ -14,8 +12,10 @@ import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
 import { createLeaderHealth } from '../../runtime/leases/leader-health.ts';
 import { leaseNameFor } from '../../runtime/leases/lease-record.ts';
 import { runWithLease } from '../../runtime/leases/run-with-lease.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
+import { createMetrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import type { DebugProfiles } from '../../runtime/process/debug-profiles.ts';
+import { serveHttpEndpoint } from '../../runtime/process/http-endpoint.ts';
 import { type CommonFlagValues, endpointAddress } from './common-flags.ts';
 import { type Driver, identifyDriver } from './identify-driver.ts';
 import { sameDriverTransport } from './same-driver-transport.ts';
@@ -197,7 +197,7 @@ export async function runProgram(
 
 /** Loaded only where it is asked for: it brings in Node's inspector. */
 async function debugProfiles(clock: Clock): Promise<DebugProfiles> {
-  const { createDebugProfiles } = await import('../../runtime/debug-profiles.ts');
+  const { createDebugProfiles } = await import('../../runtime/process/debug-profiles.ts');
   return createDebugProfiles(clock);
 }
 

@@ -2,8 +2,8 @@
 // another driver may listen: after each loss the first call asks who is there, and the others wait for the answer. A
 // driver that came back as it was is used on; another one ends the sidecar, which is then restarted for it.
 
-import type { CsiConnection } from '../../csi/connect-csi.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
+import type { CsiConnection } from '../../csi/client/connect-csi.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { askDriver, type Driver, driverDifference } from './identify-driver.ts';
 

@@ -1,14 +1,14 @@
 // What a cluster-level sidecar is: a table of flags and a factory that takes its ports. The same description runs as a
 // command of its own (run-sidecar.ts), beside others in one process (../all), and under virtual time.
 
-import type { DriverName } from '../../csi/driver-name.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
 import type { FlagValues } from '../../runtime/flags/parse-flags.ts';
-import type { Informers } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Informers } from '../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import type { CommonFlagValues } from './common-flags.ts';
 import type { Driver } from './identify-driver.ts';

@@ -1,11 +1,11 @@
 // Whether a driver is alive, by its own Probe: asked anew for every question, over one connection that comes back by
 // itself. Knows nothing of who asks.
 
-import type { CsiConnection } from '../../csi/connect-csi.ts';
-import { getDriverName, probe } from '../../csi/probe.ts';
-import { withDeadline } from '../../runtime/deadline.ts';
-import type { HealthCheck } from '../../runtime/http-endpoint.ts';
+import type { CsiConnection } from '../../csi/client/connect-csi.ts';
+import { getDriverName, probe } from '../../csi/client/probe.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
+import type { HealthCheck } from '../../runtime/process/http-endpoint.ts';
+import { withDeadline } from '../../runtime/time/deadline.ts';
 
 export interface DriverHealthOptions {
   connection: CsiConnection;

@@ -4,12 +4,12 @@
 
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CsiConnection, connectCsi } from '../../csi/connect-csi.ts';
-import { csiClient } from '../../csi/csi-client.ts';
-import type { DriverName } from '../../csi/driver-name.ts';
+import { type CsiConnection, connectCsi } from '../../csi/client/connect-csi.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import { getDriverName } from '../../csi/client/probe.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
-import { getDriverName } from '../../csi/probe.ts';
-import { type CsiServer, serveCsi } from '../../csi/serve-csi.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
+import { type CsiServer, serveCsi } from '../../csi/server/serve-csi.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { registrationServices } from './registration-service.ts';
 

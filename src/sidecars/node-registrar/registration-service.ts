@@ -3,7 +3,7 @@
 
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
-import { implement, type ServiceImplementation } from '../../csi/service-implementation.ts';
+import { implement, type ServiceImplementation } from '../../csi/server/service-implementation.ts';
 import type { Log } from '../../runtime/ports.ts';
 
 export interface RegistrationServiceOptions {

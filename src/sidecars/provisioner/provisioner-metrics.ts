@@ -1,6 +1,6 @@
 // The provisioner's counters, by the names that dashboards know.
 
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 
 /** Prometheus' own defaults, which the official provisioner uses here. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -4,10 +4,10 @@
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import type { Segment } from '../../api/topology.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import type { Loop } from '../../runtime/loop.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import type { Loop } from '../../runtime/queue/loop.ts';
 import { RetryGate } from '../common/retry-gate.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { startCapacity } from './capacity/start-capacity.ts';

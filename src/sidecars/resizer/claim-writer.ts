@@ -2,10 +2,10 @@
 // through: what was just written is read back at once.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
-import { isConflict, isNotFound } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 
 /** The user, the binder and a node write the same object; more of them at the same moment come again later. */
 const MOST_ATTEMPTS = 5;

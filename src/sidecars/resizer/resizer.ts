@@ -11,11 +11,11 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { ANN_PRE_RESIZE_CAPACITY } from '../../api/well-known.ts';
-import { nodeCapabilities } from '../../csi/capabilities.ts';
 import { codeOf } from '../../csi/csi-error.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { Loop } from '../../runtime/loop.ts';
+import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Loop } from '../../runtime/queue/loop.ts';
 import { RetryGate } from '../common/retry-gate.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';

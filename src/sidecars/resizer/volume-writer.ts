@@ -2,9 +2,9 @@
 // said or the node just finished, so none depends on a version.
 
 import { type PersistentVolume, persistentVolumes } from '../../api/kinds.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 
 export class VolumeWriter {
   readonly #kube: KubeClient;

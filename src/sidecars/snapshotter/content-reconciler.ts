@@ -7,11 +7,11 @@
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/backoff.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { isInvalid, isNotFound } from '../../runtime/kube-error.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/loop.ts';
+import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
 import { type CsiSecrets, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import { annotatedSecret, secretToLook } from './content-secrets.ts';

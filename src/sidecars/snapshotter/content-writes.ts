@@ -10,7 +10,7 @@ import {
 } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Random } from '../../runtime/ports.ts';
 import { DELETED_PATCH, type StatusPatch } from './content-status.ts';
 import { parametersRecord } from './snapshot-request.ts';

@@ -1,8 +1,8 @@
 // What a failed CreateSnapshot says about whether there is a snapshot that nobody has the handle of. Pure.
 
 import { codeOf } from '../../csi/csi-error.ts';
-import type { GrpcCode } from '../../csi/grpc-code.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
+import type { GrpcCode } from '../../wire/grpc/grpc-code.ts';
 
 /** What an earlier call, whose answer is not known, asked for. */
 export type EarlierCall = 'none' | 'the same' | 'something else';

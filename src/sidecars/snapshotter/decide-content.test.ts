@@ -9,7 +9,7 @@ import {
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import type { GrpcCode } from '../../csi/grpc-code.ts';
+import type { GrpcCode } from '../../wire/grpc/grpc-code.ts';
 import { statusPatch } from './content-status.ts';
 import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
 import { decideContent } from './decide-content.ts';

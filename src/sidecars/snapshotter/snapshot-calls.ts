@@ -2,11 +2,11 @@
 // transport has taken every secret that was sent out of the driver's words.
 
 import type { SecretReference } from '../../api/kinds.ts';
-import type { ControllerCapability } from '../../csi/capabilities.ts';
-import { csiClient } from '../../csi/csi-client.ts';
+import { csiClient } from '../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller, type Snapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { ControllerCapability } from '../../csi/messages/capabilities.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { type CsiSecrets, readSecret } from '../common/read-secret.ts';
 import type { SnapshotFacts } from './content-status.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';

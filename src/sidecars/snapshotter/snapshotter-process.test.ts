@@ -15,7 +15,7 @@ import {
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
 
 const DRIVER = 'scripted.csi.test';

@@ -3,8 +3,8 @@
 
 import { events } from '../../api/kinds.ts';
 import type { Resource } from '../../api/object.ts';
-import type { CsiTransport } from '../../csi/transport.ts';
-import type { KubeClient } from '../../runtime/kube.ts';
+import type { CsiTransport } from '../../csi/client/transport.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 
 export class Crash {
   readonly #at: number;

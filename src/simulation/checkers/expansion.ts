@@ -2,8 +2,8 @@
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
-import type { GrpcCode } from '../../csi/grpc-code.ts';
 import { isFinal, outcomes } from '../../csi/outcome.ts';
+import type { GrpcCode } from '../../wire/grpc/grpc-code.ts';
 import type { CallFacts } from '../history.ts';
 import { bytesAsked } from '../storage-backend.ts';
 import type { Checker, Rules } from './index.ts';

@@ -3,9 +3,9 @@
 
 import { type VolumeAttachment, type VolumeAttachmentStatus, volumeAttachments } from '../../../api/kinds.ts';
 import { attacherFinalizer } from '../../../api/well-known.ts';
-import type { Informer } from '../../../runtime/informer.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isConflict, isNotFound } from '../../../runtime/kube-error.ts';
+import type { Informer } from '../../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isConflict, isNotFound } from '../../../runtime/kube/kube-error.ts';
 
 export type Answer = 'ok' | 'silent' | { error: string };
 

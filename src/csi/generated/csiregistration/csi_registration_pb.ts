@@ -1,8 +1,8 @@
 // Generated from proto/csiregistration/csi_registration.proto by scripts/generate-proto.ts.
 
-import type { DescMessage, Message } from '../../protobuf/descriptor.ts';
-import { protoFile } from '../../protobuf/proto-file.ts';
-import { wellKnown } from '../../protobuf/well-known.ts';
+import type { DescMessage, Message } from '../../../wire/protobuf/descriptor.ts';
+import { protoFile } from '../../../wire/protobuf/proto-file.ts';
+import { wellKnown } from '../../../wire/protobuf/well-known.ts';
 
 const file = protoFile('csiregistration', wellKnown);
 

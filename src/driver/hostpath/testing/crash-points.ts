@@ -7,13 +7,13 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { realClock } from '../../../runtime/clock.ts';
-import { silentLog } from '../../../runtime/log.ts';
+import { silentLog } from '../../../runtime/log/log.ts';
 import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../../runtime/random.ts';
+import { realClock } from '../../../runtime/time/clock.ts';
 import { openStateStore } from '../../state/state-store.ts';
 import { createHostpath } from '../create-hostpath.ts';
-import { openRecords } from '../records.ts';
+import { openRecords } from '../state/records.ts';
 import { readProgress, runScenario } from './crash-scenarios.ts';
 import { cleanUp, leftovers, listContents } from './hostpath-fixture.ts';
 

@@ -3,10 +3,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { realClock } from '../../../runtime/clock.ts';
-import { silentLog } from '../../../runtime/log.ts';
+import { silentLog } from '../../../runtime/log/log.ts';
 import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../../runtime/random.ts';
+import { realClock } from '../../../runtime/time/clock.ts';
 import { driverServices } from '../../driver-services.ts';
 import { createHostpath } from '../create-hostpath.ts';
 import type { HostpathCapabilities } from '../options.ts';

@@ -6,7 +6,8 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import { loopbackTransport } from '../../../csi/client/loopback-transport.ts';
 import {
   Controller,
   type CreateVolumeRequestSchema,
@@ -16,12 +17,11 @@ import {
   Node,
   type VolumeCapabilitySchema,
 } from '../../../csi/index.ts';
-import { loopbackTransport } from '../../../csi/loopback-transport.ts';
-import type { Message, MessageInitShape } from '../../../csi/protobuf/descriptor.ts';
-import { realClock } from '../../../runtime/clock.ts';
-import { memoryLog } from '../../../runtime/log.ts';
+import { memoryLog } from '../../../runtime/log/log.ts';
 import { openLinuxMounter } from '../../../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../../../runtime/random.ts';
+import { realClock } from '../../../runtime/time/clock.ts';
+import type { Message, MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
 import { driverServices } from '../../driver-services.ts';
 import { createHostpath, type Hostpath } from '../create-hostpath.ts';
 import type { HostpathNodeOptions, HostpathOptions } from '../options.ts';

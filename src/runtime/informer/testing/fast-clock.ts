@@ -1,8 +1,8 @@
 // Test support: real time, a thousand times faster, for tests whose other side is a real socket. Minutes of back-off
 // and silence pass in milliseconds.
 
-import { realClock } from '../../clock.ts';
 import type { Clock } from '../../ports.ts';
+import { realClock } from '../../time/clock.ts';
 
 const FACTOR = 1000;
 

@@ -1,8 +1,8 @@
 // Test support: the Kubernetes port over a World, in memory and under any clock, with faults decided by the test.
 
 import type { KubeObject } from '../../../api/object.ts';
-import type { KubeClient, KubeList, ListOptions, WatchEvent, WatchOptions } from '../../kube.ts';
-import { KubeError, type KubeErrorReason } from '../../kube-error.ts';
+import type { KubeClient, KubeList, ListOptions, WatchEvent, WatchOptions } from '../../kube/kube.ts';
+import { KubeError, type KubeErrorReason } from '../../kube/kube-error.ts';
 import type { World } from './world.ts';
 
 export class MemoryKube implements Pick<KubeClient, 'list' | 'watch'> {

@@ -1,7 +1,7 @@
 // Test support: a client on real sockets whose waits pass a thousand times faster.
 
 import { fastClock } from '../../informer/testing/fast-clock.ts';
-import { memoryLog } from '../../log.ts';
+import { memoryLog } from '../../log/log.ts';
 import { seededRandom } from '../../random.ts';
 import {
   createHttpKubeClient,

@@ -3,8 +3,8 @@
 
 import type { Lease } from '../../../api/kinds.ts';
 import type { Draft } from '../../../api/object.ts';
-import type { KubeClient, WatchEvent } from '../../kube.ts';
-import { KubeError } from '../../kube-error.ts';
+import type { KubeClient, WatchEvent } from '../../kube/kube.ts';
+import { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../ports.ts';
 
 export interface LeaseServer {

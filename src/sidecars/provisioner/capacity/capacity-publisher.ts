@@ -9,16 +9,16 @@ import {
   storageClasses,
 } from '../../../api/kinds.ts';
 import { type Segment, segmentText } from '../../../api/topology.ts';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
-import type { Informers } from '../../../runtime/informer.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isAlreadyExists, isNotFound } from '../../../runtime/kube-error.ts';
-import { done, type Outcome } from '../../../runtime/loop.ts';
-import type { Metrics } from '../../../runtime/metrics.ts';
+import type { Informers } from '../../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isAlreadyExists, isNotFound } from '../../../runtime/kube/kube-error.ts';
+import type { Metrics } from '../../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { done, type Outcome } from '../../../runtime/queue/loop.ts';
 import { classParameters } from '../planning/class-parameters.ts';
 import {
   amounts,

@@ -3,7 +3,7 @@
 
 import { type KubeObject, pods, type Resource } from '../../../api/index.ts';
 import type { OwnerReference } from '../../../api/object.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 
 /** What controls pods, and what controls that; more levels than these have not been seen. */
 const KNOWN: Readonly<Record<string, Resource>> = {

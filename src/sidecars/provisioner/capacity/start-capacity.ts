@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Segment } from '../../../api/topology.ts';
-import type { BackoffPolicy } from '../../../runtime/backoff.ts';
+import type { BackoffPolicy } from '../../../runtime/time/backoff.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';
 import type { CapacityOptions } from '../provisioner-options.ts';
 import type { TopologyIndex } from '../topology/topology-index.ts';

@@ -12,8 +12,8 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../../api/well-known.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
 
 /** A change of the claim wakes its loop; this is for a watch that is silent. */
 export const CHANGED_MS = 1_000;

@@ -10,11 +10,11 @@ import {
 import { keyOf } from '../../../api/object.ts';
 import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import type { Informers } from '../../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
-import type { Informers } from '../../../runtime/informer.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, type Intent } from '../intents/intent.ts';
 import type { NodeOwner } from '../node-deployment/node-owner.ts';
 import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';

@@ -4,11 +4,11 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts'
 import { keyOf } from '../../../api/object.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { type CsiSecrets, readSecret } from '../../../csi/credentials.ts';
+import { type CsiSecrets, readSecret } from '../../../csi/secrets/credentials.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import type { RetryGate } from '../../common/retry-gate.ts';
 import type { IntentLedger } from '../intents/intent-ledger.ts';

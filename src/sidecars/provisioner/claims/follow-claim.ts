@@ -5,10 +5,10 @@
 import { type PersistentVolumeClaim, persistentVolumes, type StorageClass } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { type CsiSecrets, SecretError } from '../../../csi/credentials.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import { isNotFound } from '../../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { type CsiSecrets, SecretError } from '../../../csi/secrets/credentials.ts';
+import { isNotFound } from '../../../runtime/kube/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, type Intent } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { createVolumeRequest, type SecretlessRequest } from '../planning/create-volume-request.ts';

@@ -10,12 +10,12 @@ import {
 } from '../../../api/kinds.ts';
 import { type Draft, keyOf } from '../../../api/object.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { type CsiSecrets, SecretError } from '../../../csi/credentials.ts';
-import type { VolumeHandle } from '../../../csi/driver-name.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
+import { type CsiSecrets, SecretError } from '../../../csi/secrets/credentials.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { isAlreadyExists, KubeError } from '../../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { isAlreadyExists, KubeError } from '../../../runtime/kube/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { intentFor } from '../intents/intent.ts';
 import { checkVolume } from '../planning/check-volume.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';

@@ -4,8 +4,8 @@
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
-import { isNotFound } from '../../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { isNotFound } from '../../../runtime/kube/kube-error.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import type { Intent } from '../intents/intent.ts';
 import { CHANGED_MS } from './claim-intent.ts';
 import { type ClaimWork, moveIntentToClaim } from './claim-work.ts';

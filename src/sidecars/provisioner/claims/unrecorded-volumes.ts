@@ -2,7 +2,7 @@
 // them. The intent, in the ledger or on the claim, is what survives a crash; this is what helps while there was none: a
 // request can be repeated exactly although its class, its Secret or even its claim is gone meanwhile.
 
-import type { CsiSecrets } from '../../../csi/credentials.ts';
+import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
 import type { SecretlessRequest } from '../planning/create-volume-request.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CsiError } from '../../../csi/csi-error.ts';
-import { allGrpcCodes, type GrpcCode } from '../../../csi/grpc-code.ts';
+import { allGrpcCodes, type GrpcCode } from '../../../wire/grpc/grpc-code.ts';
 import { createFailure } from './volume-calls.ts';
 
 const uncertain: GrpcCode[] = ['CANCELLED', 'DEADLINE_EXCEEDED', 'ABORTED', 'UNAVAILABLE'];

@@ -1,12 +1,12 @@
 // The two calls of the provisioner, and what a failed CreateVolume says about whether a volume exists.
 
-import type { CsiSecrets } from '../../../csi/credentials.ts';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { codeOf } from '../../../csi/csi-error.ts';
 import { Controller, type Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { GrpcCode } from '../../../csi/grpc-code.ts';
 import { isFinal, outcomeOf, type Verdict } from '../../../csi/outcome.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
+import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
+import type { GrpcCode } from '../../../wire/grpc/grpc-code.ts';
 import { type SecretlessRequest, withSecrets } from '../planning/create-volume-request.ts';
 
 export interface VolumeCalls {

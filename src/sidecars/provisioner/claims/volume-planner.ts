@@ -8,8 +8,8 @@ import {
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
-import type { Informer, Informers } from '../../../runtime/informer.ts';
-import { isNotFound } from '../../../runtime/kube-error.ts';
+import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
+import { isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Random } from '../../../runtime/ports.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import {

@@ -3,7 +3,7 @@
 // not provisioned twice because the watch is slow.
 
 import { type PersistentVolume, persistentVolumes } from '../../../api/kinds.ts';
-import type { Informer, Informers } from '../../../runtime/informer.ts';
+import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 
 const BY_HANDLE = 'provisioner/handle';

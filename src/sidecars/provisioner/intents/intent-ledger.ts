@@ -8,10 +8,10 @@
 
 import { type Lease, leases } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
-import { Bell } from '../../../runtime/bell.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isForbidden, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isForbidden, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
+import { Bell } from '../../../runtime/time/bell.ts';
 import type { Intent } from './intent.ts';
 import { leaseWith, ledgerName, pageOf, UnreadableLedgerError } from './ledger-lease.ts';
 

@@ -4,13 +4,13 @@
 
 import { type PersistentVolumeClaim, persistentVolumeClaims, type StorageClass } from '../../../api/kinds.ts';
 import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
-import { backoffDelayMs } from '../../../runtime/backoff.ts';
-import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube-error.ts';
-import { done, type Outcome, requeueAfter } from '../../../runtime/loop.ts';
+import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Clock, Random } from '../../../runtime/ports.ts';
+import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
+import { backoffDelayMs } from '../../../runtime/time/backoff.ts';
 import type { ClaimWork } from '../claims/claim-work.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 

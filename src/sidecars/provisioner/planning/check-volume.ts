@@ -1,8 +1,8 @@
 // Whether the volume that the driver answers with is the one that was asked for. A volume that is not is never handed
 // to the user; whether it may be deleted depends on whose it is. Pure.
 
-import { parseVolumeHandle, type VolumeHandle } from '../../../csi/driver-name.ts';
 import type { Volume, VolumeContentSource } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { parseVolumeHandle, type VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { ContentSource, VolumePlan } from './plan-volume.ts';
 
 export type VolumeCheck =

@@ -1,8 +1,8 @@
 // A plan and its secrets as a CreateVolume request. Pure.
 
-import type { CsiSecrets } from '../../../csi/credentials.ts';
 import type { CreateVolumeRequestSchema } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { MessageInitShape } from '../../../csi/protobuf/descriptor.ts';
+import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
+import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
 import type { ContentSource, VolumePlan } from './plan-volume.ts';
 
 export type CreateVolumeInit = MessageInitShape<typeof CreateVolumeRequestSchema>;

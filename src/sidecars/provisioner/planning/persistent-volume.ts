@@ -18,8 +18,8 @@ import {
   ANN_PROVISIONED_BY,
   FINALIZER_PROVISIONER,
 } from '../../../api/well-known.ts';
-import type { VolumeHandle } from '../../../csi/driver-name.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { VolumePlan } from './plan-volume.ts';
 import type { SecretKind } from './secret-references.ts';
 

@@ -8,7 +8,7 @@ import type { Segment } from '../../../api/topology.ts';
 import { isBlock, selectedNodeOf } from '../../../api/volumes.ts';
 import { KEY_PV_NAME, KEY_PVC_NAME, KEY_PVC_NAMESPACE } from '../../../api/well-known.ts';
 import type { VolumeCapability } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import { AccessModeError, volumeCapability } from '../../../csi/volume-capability.ts';
+import { AccessModeError, volumeCapability } from '../../../csi/messages/volume-capability.ts';
 import { ClaimProblem } from './claim-problem.ts';
 import { classParameters } from './class-parameters.ts';
 import { SECRET_KINDS, type SecretKind, secretReference } from './secret-references.ts';

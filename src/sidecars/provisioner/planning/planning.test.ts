@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VolumeSchema } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import { create } from '../../../csi/protobuf/create.ts';
-import type { MessageInitShape } from '../../../csi/protobuf/descriptor.ts';
+import { create } from '../../../wire/protobuf/create.ts';
+import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
 import { checkVolume } from './check-volume.ts';
 import { ClaimProblem } from './claim-problem.ts';
 import { classParameters } from './class-parameters.ts';

@@ -4,11 +4,11 @@
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
-import type { Informers } from '../../../runtime/informer.ts';
+import type { Informers } from '../../../runtime/informer/informer.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { done, type Loop } from '../../../runtime/loop.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { done, type Loop } from '../../../runtime/queue/loop.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';

@@ -9,10 +9,10 @@ import {
 } from '../../../api/kinds.ts';
 import type { KubeObject, ObjectName, Resource } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
-import type { ControllerCapability } from '../../../csi/capabilities.ts';
+import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
 import { addFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../../../runtime/kube-error.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { ContentSource } from '../planning/plan-volume.ts';

@@ -5,8 +5,8 @@ import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from
 import { nameFromKey } from '../../../api/object.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { isForbidden, isNotFound } from '../../../runtime/kube-error.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 

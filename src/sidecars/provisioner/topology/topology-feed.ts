@@ -4,7 +4,7 @@
 import { type CSINode, csiNodeInfos, csiNodes, type Node, nodes } from '../../../api/kinds.ts';
 import type { KubeObject } from '../../../api/object.ts';
 import { driverOnNode } from '../../../api/volumes.ts';
-import type { Informer, Informers } from '../../../runtime/informer.ts';
+import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
 import type { TopologyIndex } from './topology-index.ts';
 
 export function feedTopology(index: TopologyIndex, informers: Informers, driver: string): void {

@@ -3,7 +3,7 @@
 
 import { type PersistentVolumeClaim, pods } from '../../../api/kinds.ts';
 import { claimNameOf, isTerminated } from '../../../api/volumes.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 
 /** The name of a pod that is on a node and not done. */
 export async function podThatUses(

@@ -3,11 +3,11 @@
 
 import type { PersistentVolume } from '../../../api/kinds.ts';
 import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
-import { volumeCapability } from '../../../csi/volume-capability.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
+import { volumeCapability } from '../../../csi/messages/volume-capability.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { readSecret } from '../../common/read-secret.ts';
 
 /** What is wrong, in words for the user; nothing is known of what the driver did. */

@@ -7,10 +7,10 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds
 import { keyOf } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
+import { AccessModeError } from '../../../csi/messages/volume-capability.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
-import { AccessModeError } from '../../../csi/volume-capability.ts';
 import { eventTime } from '../../../runtime/events/event-record.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/loop.ts';
+import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { SecretError } from '../../common/read-secret.ts';
 import type { RetryGate } from '../../common/retry-gate.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';

@@ -13,10 +13,10 @@ import {
   KEY_PVC_NAME,
   KEY_PVC_NAMESPACE,
 } from '../../../api/well-known.ts';
-import { csiClient } from '../../../csi/csi-client.ts';
+import { csiClient } from '../../../csi/client/csi-client.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { readSecret } from '../../common/read-secret.ts';
 
 export interface Modification {

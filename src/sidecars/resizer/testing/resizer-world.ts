@@ -20,18 +20,18 @@ import {
 import type { KubeObject, Resource } from '../../../api/object.ts';
 import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
 import { publishedRbac } from '../../../apiserver/bootstrap/published-rbac.ts';
-import { testServer } from '../../../apiserver/test-server.ts';
-import { loopbackTransport } from '../../../csi/loopback-transport.ts';
+import { testServer } from '../../../apiserver/testing/test-server.ts';
+import { loopbackTransport } from '../../../csi/client/loopback-transport.ts';
+import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { ScriptedDriver, type ScriptedDriverOptions } from '../../../csi/testing/scripted-driver.ts';
-import type { CsiTransport } from '../../../csi/transport.ts';
-import { realClock } from '../../../runtime/clock.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
-import type { Informer } from '../../../runtime/informer.ts';
-import type { KubeClient } from '../../../runtime/kube.ts';
-import { type MemoryLog, memoryLog } from '../../../runtime/log.ts';
-import { createMetrics, type Metrics } from '../../../runtime/metrics.ts';
+import type { Informer } from '../../../runtime/informer/informer.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { type MemoryLog, memoryLog } from '../../../runtime/log/log.ts';
+import { createMetrics, type Metrics } from '../../../runtime/metrics/metrics.ts';
 import { seededRandom } from '../../../runtime/random.ts';
+import { realClock } from '../../../runtime/time/clock.ts';
 import { askDriver } from '../../common/identify-driver.ts';
 import { createResizer, type ResizerOptions } from '../resizer.ts';
 

@@ -1,8 +1,8 @@
 // Generated from proto/csi/v1/csi.proto by scripts/generate-proto.ts.
 
-import type { DescMessage, Message, UnknownEnum } from '../../../protobuf/descriptor.ts';
-import { protoFile } from '../../../protobuf/proto-file.ts';
-import { type Timestamp, wellKnown } from '../../../protobuf/well-known.ts';
+import type { DescMessage, Message, UnknownEnum } from '../../../../wire/protobuf/descriptor.ts';
+import { protoFile } from '../../../../wire/protobuf/proto-file.ts';
+import { type Timestamp, wellKnown } from '../../../../wire/protobuf/well-known.ts';
 
 const file = protoFile('csi.v1', wellKnown);
 

@@ -1,0 +1,137 @@
+// Lists the objects of a kind, whole or in pages that all show the same moment.
+
+import type { Version } from '../../storage/version.ts';
+import { present, storageTypeOf } from '../presentation.ts';
+import { authorize, type Machine, type ResourceRequest } from '../request.ts';
+import { badRequest, ExpiredContinueError, expired, tooLargeResourceVersion } from '../status.ts';
+import { decodeContinueToken, encodeContinueToken } from './continue-token.ts';
+import { type CompiledSelection, compileSelection } from './selection.ts';
+
+export interface ListParameters {
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  limit?: number | undefined;
+  continue?: string | undefined;
+  resourceVersion?: string | undefined;
+  resourceVersionMatch?: string | undefined;
+}
+
+export interface ListAnswer {
+  items: Version[];
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+}
+
+export function list(machine: Machine, request: ResourceRequest, parameters: ListParameters): ListAnswer {
+  authorize(machine, 'list', request, parameters.fieldSelector);
+  const { kind, namespace, name } = request;
+  const { labelSelector, fieldSelector } = parameters;
+  const selection = compileSelection({ kind, namespace, name, labelSelector, fieldSelector });
+  return listSelected(machine, request, selection, parameters);
+}
+
+/** Also what a watch begins with. */
+export function listSelected(
+  { store }: Pick<Machine, 'store'>,
+  { kind }: Pick<ResourceRequest, 'kind'>,
+  selection: CompiledSelection,
+  parameters: ListParameters,
+): ListAnswer {
+  const type = storageTypeOf(kind);
+  const { revision, startAfter } = positionOf(store, parameters);
+  // The character after the last key of the previous page: keys never contain it.
+  const from = startAfter === '' ? selection.prefix : `${startAfter}\u0000`;
+  const source =
+    revision === store.revision
+      ? sourceNow(store, type, selection, from)
+      : store.rangeAt(type, selection.prefix, from, revision);
+  const limit = parameters.limit || Number.POSITIVE_INFINITY;
+  const items: Version[] = [];
+  let more = 0;
+  for (const version of source) {
+    if (selection.selective && !selection.matches(version)) continue;
+    if (items.length < limit) items.push(present(version, kind));
+    else {
+      more++;
+      // How many are left is only told where counting needs no selector, as in Kubernetes.
+      if (selection.selective) break;
+    }
+  }
+  const metadata: ListAnswer['metadata'] = { resourceVersion: String(revision) };
+  if (more > 0) {
+    metadata.continue = encodeContinueToken({ revision, startAfter: items.at(-1)?.key ?? '' });
+    if (!selection.selective) metadata.remainingItemCount = more;
+  }
+  return { items, metadata };
+}
+
+function sourceNow(
+  store: Machine['store'],
+  type: string,
+  selection: CompiledSelection,
+  from: string,
+): Iterable<Version> {
+  if (selection.onlyKey === undefined) return store.range(type, selection.prefix, from);
+  const only = selection.onlyKey >= from ? store.get(type, selection.onlyKey) : undefined;
+  return only === undefined ? [] : [only];
+}
+
+/** The revision to show and the key to go on after. */
+function positionOf(
+  store: Machine['store'],
+  parameters: ListParameters,
+): { revision: number; startAfter: string } {
+  const { resourceVersionMatch: match } = parameters;
+  const asked = parseResourceVersion(parameters.resourceVersion);
+  if (match !== undefined && match !== 'Exact' && match !== 'NotOlderThan') {
+    throw badRequest(
+      `resourceVersionMatch: Unsupported value: "${match}": supported values: "Exact", "NotOlderThan"`,
+    );
+  }
+  if (parameters.continue) {
+    if (match !== undefined) {
+      throw badRequest(
+        'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided',
+      );
+    }
+    if (asked !== undefined && asked !== 0) {
+      throw badRequest('specifying resource version is not allowed when using continue');
+    }
+    const token = decodeContinueToken(parameters.continue);
+    if (token.revision === -1) return { revision: store.revision, startAfter: token.startAfter };
+    if (token.revision < store.history.compactedRevision || token.revision > store.revision) {
+      throw new ExpiredContinueError(encodeContinueToken({ revision: -1, startAfter: token.startAfter }));
+    }
+    return token;
+  }
+  if (asked === undefined) {
+    if (match !== undefined) {
+      throw badRequest(
+        'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+      );
+    }
+    return { revision: store.revision, startAfter: '' };
+  }
+  if (asked > store.revision) throw tooLargeResourceVersion(asked, store.revision);
+  if (match === 'Exact' || (match === undefined && asked !== 0 && parameters.limit)) {
+    if (asked === 0) {
+      throw badRequest(
+        'resourceVersionMatch: Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+      );
+    }
+    if (asked < store.history.compactedRevision) {
+      throw expired(
+        `The provided resource version is too old: ${asked} (${store.history.compactedRevision})`,
+      );
+    }
+    return { revision: asked, startAfter: '' };
+  }
+  return { revision: store.revision, startAfter: '' };
+}
+
+export function parseResourceVersion(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^[0-9]{1,15}$/.test(text)) {
+    throw badRequest(`resourceVersion: Invalid value: "${text}": must be a non-negative integer`);
+  }
+  return Number(text);
+}

@@ -1,0 +1,73 @@
+// POST pods/NAME/binding: how a scheduler places a pod on a node. Once, and never on a pod that is going away.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { Plan } from '../../storage/store.ts';
+import type { Version } from '../../storage/version.ts';
+import { timestamp } from '../../timestamp.ts';
+import { authorize, isObject, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { badRequest, conflict, invalid, notFound, successStatus } from '../status.ts';
+import { admissionRequest } from '../write/admit.ts';
+import { writeUpdate } from '../write/update.ts';
+
+type Pod = KubeObject & {
+  spec: { nodeName?: string };
+  status?: { conditions?: { type: string; status: string; lastTransitionTime?: string }[] };
+};
+
+export async function bindPod(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
+  authorize(machine, 'create', request);
+  const { kind, name } = request;
+  if (!isObject(body)) throw badRequest('the body must be a Binding');
+  const target = isObject(body.target) ? body.target : {};
+  const nodeName = target.name;
+  if (typeof nodeName !== 'string' || nodeName === '') {
+    const message = 'Required value';
+    throw invalid({ ...kind, kind: 'Binding' }, name, [
+      { reason: 'FieldValueRequired', field: 'target.name', message },
+    ]);
+  }
+  const metadata = isObject(body.metadata) ? body.metadata : {};
+  const decide = (current: Version | undefined): Plan => {
+    if (current === undefined) throw notFound(kind, name);
+    const pod = unsharedPod(current.object as Pod);
+    if (typeof metadata.uid === 'string' && metadata.uid !== pod.metadata.uid) {
+      throw conflict(
+        kind,
+        name,
+        'Precondition failed: UID in precondition differs from the UID in object meta',
+      );
+    }
+    const asked = admissionRequest(request, {
+      operation: 'create',
+      object: body as unknown as KubeObject,
+      oldObject: undefined,
+      name,
+    });
+    for (const plugin of machine.admission) plugin.validate?.(asked);
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      throw conflict(kind, name, `pod ${name} is being deleted, cannot be assigned to a host`);
+    }
+    if (pod.spec.nodeName) {
+      throw conflict(kind, name, `pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
+    }
+    place(pod, nodeName, metadata.annotations, timestamp(machine.clock.now()));
+    return { kind: 'put', object: pod };
+  };
+  await writeUpdate(machine, request, decide);
+  return { kind: 'other', body: successStatus(undefined, 201), code: 201 };
+}
+
+/** A copy of as much as `place` changes. */
+function unsharedPod(pod: Pod): Pod {
+  return { ...pod, metadata: { ...pod.metadata }, spec: { ...pod.spec } };
+}
+
+function place(pod: Pod, nodeName: string, annotations: unknown, now: string): void {
+  pod.spec.nodeName = nodeName;
+  if (isObject(annotations)) {
+    pod.metadata.annotations = { ...pod.metadata.annotations, ...(annotations as Record<string, string>) };
+  }
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
+  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: now };
+  pod.status = { ...pod.status, conditions: [...others, scheduled] };
+}

@@ -1,0 +1,33 @@
+// POST to a subresource, and to kinds that are answered and never stored: each goes to the one part that knows it.
+
+import { authorize, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { methodNotAllowed } from '../status.ts';
+import { decodeObject } from '../write/decode-object.ts';
+import { bindPod } from './bind-pod.ts';
+import { evictPod } from './evict-pod.ts';
+
+export async function createSubresource(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+): Promise<WriteAnswer> {
+  const { kind, subresource } = request;
+  if (kind.group === '' && kind.plural === 'pods') {
+    if (subresource === 'binding') return bindPod(machine, request, body);
+    if (subresource === 'eviction') return evictPod(machine, request, body);
+  }
+  return createVirtual(machine, request, body);
+}
+
+export async function createVirtual(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+): Promise<WriteAnswer> {
+  authorize(machine, 'create', request);
+  // A token request is a kind of its own, which its issuer reads; the others have their schema.
+  const asked = request.subresource === '' ? decodeObject(body, request) : body;
+  const answer = machine.virtual(request, asked);
+  if (answer === undefined) throw methodNotAllowed('create', request.kind);
+  return { kind: 'other', body: answer, code: 201 };
+}

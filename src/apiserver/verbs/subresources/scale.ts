@@ -1,0 +1,70 @@
+// The `scale` subresource: reads a Scale off an object, and writes the replicas of one back through an ordinary
+// update of the object, so that validation, generation and conflicts are those of the object itself.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { PatchType } from '../../../runtime/kube/kube.ts';
+import { scaleOf, withScale } from '../../kinds/scale.ts';
+import { applyPatch } from '../../patch/apply-patch.ts';
+import { present } from '../presentation.ts';
+import { get } from '../read/get.ts';
+import {
+  authorize,
+  copyOf,
+  type Machine,
+  type ResourceRequest,
+  type WriteAnswer,
+  type WriteRequest,
+} from '../request.ts';
+import { notFound } from '../status.ts';
+import { planUpdate, writeUpdate } from '../write/update.ts';
+
+export function getScale(machine: Machine, request: ResourceRequest): KubeObject {
+  return scaleOf(get(machine, request).object, request.kind);
+}
+
+export async function updateScale(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+): Promise<WriteAnswer> {
+  authorize(machine, 'update', request);
+  return writeScale(machine, request, () => body);
+}
+
+/** A Scale is too plain for lists to be merged: a strategic patch of it is a merge patch. */
+export async function patchScale(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+  type: Exclude<PatchType, 'apply'>,
+): Promise<WriteAnswer> {
+  authorize(machine, 'patch', request);
+  return writeScale(machine, request, (current) =>
+    applyPatch({
+      type: type === 'strategic' ? 'merge' : type,
+      patch: copyOf(body),
+      current,
+      kind: request.kind,
+      fieldManager: request.fieldManager,
+      force: false,
+      subresource: 'scale',
+      nowMs: machine.clock.now(),
+    }),
+  );
+}
+
+async function writeScale(
+  machine: Machine,
+  request: WriteRequest,
+  next: (current: KubeObject) => unknown,
+): Promise<WriteAnswer> {
+  const { kind, name } = request;
+  const ofObject: WriteRequest = { ...request, subresource: '' };
+  const answer = await writeUpdate(machine, ofObject, (stored) => {
+    if (stored === undefined) throw notFound(kind, name);
+    const current = present(stored, kind).object;
+    return planUpdate(machine, ofObject, withScale(current, next(scaleOf(current, kind)), kind), stored);
+  });
+  if (answer.kind === 'other') return answer;
+  return { kind: 'other', code: 200, body: scaleOf(answer.version.object, kind) };
+}

@@ -1,0 +1,94 @@
+// Runs the admission plugins of a write, and everything a write must pass between them: defaults, the kind's own
+// preparation, validation.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { FieldError } from '../../kind.ts';
+import type { AdmissionRequest } from '../../pipeline.ts';
+import { timestamp } from '../../timestamp.ts';
+import { validateMetadata } from '../../validation/metadata.ts';
+import type { Machine, WriteRequest } from '../request.ts';
+import { invalid } from '../status.ts';
+import { shareUnchanged } from './share-unchanged.ts';
+
+export interface Admission {
+  operation: AdmissionRequest['operation'];
+  object: KubeObject | undefined;
+  oldObject: KubeObject | undefined;
+  name: string;
+}
+
+export function admissionRequest(request: WriteRequest, admission: Admission): AdmissionRequest {
+  const { user, kind, subresource, namespace, dryRun } = request;
+  return { user, kind, subresource, namespace, dryRun, ...admission, warn: (text) => request.warn(text) };
+}
+
+/** `track` records what the writer set: after defaults, which are its own choice, before admission, which is not. */
+export function admitCreate(
+  machine: Machine,
+  request: WriteRequest,
+  object: KubeObject,
+  track: (object: KubeObject) => void,
+): void {
+  const { kind } = request;
+  const { name } = object.metadata;
+  const asked = admissionRequest(request, { operation: 'create', object, oldObject: undefined, name });
+  kind.setDefaults(object);
+  kind.prepareForCreate(object);
+  kind.stampTimes?.(object, undefined, timestamp(machine.clock.now()));
+  track(object);
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  // What was cleared has defaults too, such as the phase of a new claim.
+  kind.setDefaults(object);
+  refuse(request, object, validateMetadata(object, kind), kind.validate(object));
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+export function admitUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  next: KubeObject,
+  current: KubeObject,
+  steps: { track(next: KubeObject): void; afterMutation(next: KubeObject): void },
+): void {
+  const { kind, subresource } = request;
+  const { name } = current.metadata;
+  const asked = admissionRequest(request, { operation: 'update', object: next, oldObject: current, name });
+  kind.setDefaults(next);
+  kind.prepareForUpdate(next, current, subresource);
+  kind.stampTimes?.(next, current, timestamp(machine.clock.now()));
+  const { sectionsChanged } = shareUnchanged(next, current);
+  steps.track(next);
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  steps.afterMutation(next);
+  // What is stored was valid when it was written. A few rules look at annotations, too.
+  const isOther = sectionsChanged || next.metadata.annotations !== current.metadata.annotations;
+  refuse(
+    request,
+    next,
+    validateMetadata(next, kind, current),
+    isOther ? kind.validate(next) : NO_ERRORS,
+    kind.validateUpdate(next, current, subresource),
+  );
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+const NO_ERRORS: FieldError[] = [];
+
+export function admitDelete(machine: Machine, request: WriteRequest, current: KubeObject): void {
+  const { name } = current.metadata;
+  const asked = admissionRequest(request, {
+    operation: 'delete',
+    object: undefined,
+    oldObject: current,
+    name,
+  });
+  for (const plugin of machine.admission) plugin.mutate?.(asked);
+  for (const plugin of machine.admission) plugin.validate?.(asked);
+}
+
+/** `validate` and `validateUpdate` may find the same problem; a client is told once. */
+function refuse({ kind }: WriteRequest, object: KubeObject, ...found: readonly FieldError[][]): void {
+  if (found.every((errors) => errors.length === 0)) return;
+  const distinct = new Map(found.flat().map((error) => [`${error.field} ${error.message}`, error]));
+  throw invalid(kind, object.metadata.name ?? object.metadata.generateName ?? '', [...distinct.values()]);
+}

@@ -1,0 +1,93 @@
+// Creates an object: names it, gives it its identity, passes it through admission and validation, stores it.
+
+import type { KubeObject } from '../../../api/object.ts';
+import { isAlreadyExists } from '../../../runtime/kube/kube-error.ts';
+import { trackManagedFields } from '../../patch/managed-fields.ts';
+import { Version } from '../../storage/version.ts';
+import { timestamp } from '../../timestamp.ts';
+import { present, storageTypeOf, toStored } from '../presentation.ts';
+import { authorize, copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { alreadyExists, badRequest, nameCollisions } from '../status.ts';
+import { admitCreate } from './admit.ts';
+import { decodeObject } from './decode-object.ts';
+
+/** Kubernetes cuts the base so that the whole name still fits a label. */
+const MAX_GENERATED_BASE = 58;
+const SUFFIX_LENGTH = 5;
+/** A 27-letter alphabet and five letters: eight collisions in a row mean something else is wrong. */
+const MAX_NAME_ATTEMPTS = 8;
+
+/** `body` is private to the request. */
+export async function create(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
+  authorize(machine, 'create', request);
+  const draft = decodeObject(body, request);
+  if (draft.metadata.resourceVersion !== undefined) {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  const { generateName, name } = draft.metadata;
+  if (name !== undefined || generateName === undefined) return await createNamed(machine, request, draft);
+  for (let attempt = 1; ; attempt++) {
+    const object = copyOf(draft);
+    object.metadata.name = generateName.slice(0, MAX_GENERATED_BASE) + machine.random.suffix(SUFFIX_LENGTH);
+    try {
+      return await createNamed(machine, request, object);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      if (attempt === MAX_NAME_ATTEMPTS) throw nameCollisions(request.kind, object.metadata.name);
+    }
+  }
+}
+
+async function createNamed(machine: Machine, request: WriteRequest, draft: KubeObject): Promise<WriteAnswer> {
+  const { kind, namespace } = request;
+  const type = storageTypeOf(kind);
+  const key = keyFor(namespace, draft.metadata.name ?? '');
+  const prepare = (current: Version | undefined): KubeObject => {
+    if (current !== undefined) throw alreadyExists(kind, draft.metadata.name);
+    return prepareCreate(machine, request, draft);
+  };
+  if (request.dryRun) {
+    const object = prepare(machine.store.head(type, key));
+    return { kind: 'object', version: dryRunVersion(key, object, machine), created: true };
+  }
+  const version = await machine.store.write(type, key, (current) => ({
+    kind: 'put',
+    object: prepare(current),
+  }));
+  return { kind: 'object', version: present(version, kind), created: true };
+}
+
+/** The object as it will be stored, but for its resource version. Also how server-side apply creates. */
+export function prepareCreate(
+  machine: Machine,
+  request: WriteRequest,
+  object: KubeObject,
+  options: { tracked: boolean } = { tracked: false },
+): KubeObject {
+  const { kind, fieldManager, subresource } = request;
+  const { metadata } = object;
+  metadata.uid = machine.random.uuid();
+  metadata.creationTimestamp = timestamp(machine.clock.now());
+  if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp;
+  if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds;
+  if (kind.hasGeneration) metadata.generation = 1;
+  else if (metadata.generation !== undefined) delete metadata.generation;
+  admitCreate(machine, request, object, (next) => {
+    if (options.tracked || !machine.tracksFields) return;
+    trackManagedFields({
+      next,
+      current: undefined,
+      manager: fieldManager,
+      operation: 'Update',
+      kind,
+      subresource,
+      nowMs: machine.clock.now(),
+    });
+  });
+  return toStored(object, kind);
+}
+
+/** What a dry run answers with: the object that would have been stored. */
+export function dryRunVersion(key: string, object: KubeObject, { store }: Machine): Version {
+  return new Version({ key, revision: store.revision, object, freeze: false });
+}

@@ -1,0 +1,131 @@
+// Deletes an object: at once, or by marking it until its grace period is over and its finalizers are gone.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { Kind } from '../../kind.ts';
+import type { Plan } from '../../storage/store.ts';
+import type { Version } from '../../storage/version.ts';
+import { present, storageTypeOf, toStored } from '../presentation.ts';
+import {
+  authorize,
+  isObject,
+  keyFor,
+  type Machine,
+  type WriteAnswer,
+  type WriteRequest,
+} from '../request.ts';
+import { badRequest, conflict, notFound, successStatus } from '../status.ts';
+import { admitDelete } from './admit.ts';
+import { type DeleteParameters, decideDeletion } from './deletion.ts';
+
+export async function deleteOne(
+  machine: Machine,
+  request: WriteRequest,
+  parameters: DeleteParameters,
+): Promise<WriteAnswer> {
+  authorize(machine, 'delete', request);
+  return await deleteAuthorized(machine, request, parameters);
+}
+
+/** For callers that judged the request by another verb: deletecollection, eviction. */
+export async function deleteAuthorized(
+  machine: Machine,
+  request: WriteRequest,
+  parameters: DeleteParameters,
+): Promise<WriteAnswer> {
+  const { kind, namespace, name } = request;
+  const type = storageTypeOf(kind);
+  const key = keyFor(namespace, name);
+  let removed: KubeObject | undefined;
+  const decide = (current: Version | undefined): Plan => {
+    if (current === undefined) throw notFound(kind, name);
+    const shown = present(current, kind);
+    checkPreconditions(kind, shown.object, parameters);
+    admitDelete(machine, request, shown.object);
+    const own = { ...shown.object, metadata: { ...shown.object.metadata } };
+    const step = decideDeletion(own, kind, parameters, machine.clock.now());
+    if (step.kind === 'wait') return { kind: 'keep', version: current };
+    if (step.kind === 'remove') {
+      removed = step.object;
+      return { kind: 'remove', object: toStored(step.object, kind) };
+    }
+    return { kind: 'put', object: toStored(step.object, kind) };
+  };
+  if (request.dryRun) {
+    const current = machine.store.head(type, key);
+    decide(current);
+    if (removed === undefined && current !== undefined) {
+      return { kind: 'object', version: present(current, kind), created: false };
+    }
+  } else {
+    const version = await machine.store.write(type, key, decide);
+    if (removed === undefined) return { kind: 'object', version: present(version, kind), created: false };
+  }
+  const { uid } = (removed as KubeObject).metadata;
+  const group = kind.group === '' ? {} : { group: kind.group };
+  return { kind: 'other', body: successStatus({ name, ...group, kind: kind.plural, uid }), code: 200 };
+}
+
+function checkPreconditions(kind: Kind, current: KubeObject, { preconditions }: DeleteParameters): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  const { name, uid: ownUid, resourceVersion: ownVersion } = current.metadata;
+  if (uid !== undefined && uid !== ownUid) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${ownUid}`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== ownVersion) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${ownVersion}`,
+    );
+  }
+}
+
+const POLICIES = ['Background', 'Foreground', 'Orphan'] as const;
+
+/** Reads a DeleteOptions body. `dryRun` is the door's to combine with the query. */
+export function readDeleteOptions(body: unknown): DeleteParameters & { dryRun: boolean } {
+  if (body === undefined) return { dryRun: false };
+  if (!isObject(body)) throw badRequest('the body must be a DeleteOptions object');
+  if (body.kind !== undefined && body.kind !== 'DeleteOptions') {
+    throw badRequest(`the body of a deletion must be DeleteOptions, not ${String(body.kind)}`);
+  }
+  const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions, dryRun } = body;
+  if (orphanDependents !== undefined && orphanDependents !== null && propagationPolicy) {
+    throw badRequest('orphanDependents and deletionPropagation cannot be both set');
+  }
+  if (
+    gracePeriodSeconds !== undefined &&
+    gracePeriodSeconds !== null &&
+    !Number.isSafeInteger(gracePeriodSeconds)
+  ) {
+    throw badRequest('gracePeriodSeconds must be an integer');
+  }
+  const { uid, resourceVersion } = isObject(preconditions) ? preconditions : {};
+  return {
+    gracePeriodSeconds: (gracePeriodSeconds as number | null) ?? undefined,
+    propagationPolicy: policyOf(propagationPolicy, orphanDependents),
+    preconditions: {
+      ...(typeof uid === 'string' ? { uid } : {}),
+      ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
+    },
+    dryRun: Array.isArray(dryRun) && dryRun.includes('All'),
+  };
+}
+
+export function policyOf(policy: unknown, orphanDependents?: unknown): DeleteParameters['propagationPolicy'] {
+  if (policy === undefined || policy === null || policy === '') {
+    if (orphanDependents === true) return 'Orphan';
+    return orphanDependents === false ? 'Background' : undefined;
+  }
+  const known = POLICIES.find((each) => each === policy);
+  if (known === undefined) {
+    throw badRequest(
+      `propagationPolicy: Unsupported value: "${String(policy)}": supported values: "Background", "Foreground", "Orphan"`,
+    );
+  }
+  return known;
+}

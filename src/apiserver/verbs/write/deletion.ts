@@ -1,0 +1,98 @@
+// The rules of going away: how long a pod may take, which finalizers a propagation policy puts on, when an object
+// that is being deleted is really gone. Pure: decides on private copies, stores nothing.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { Kind } from '../../kind.ts';
+import { timestamp } from '../../timestamp.ts';
+import { jsonEqual } from './json-equal.ts';
+
+export const ORPHAN_FINALIZER = 'orphan';
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+const DEFAULT_POD_GRACE_SECONDS = 30;
+
+export interface DeleteParameters {
+  gracePeriodSeconds?: number | undefined;
+  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' | undefined;
+  preconditions?: { uid?: string; resourceVersion?: string } | undefined;
+}
+
+export type DeletionStep =
+  | { kind: 'remove'; object: KubeObject }
+  | { kind: 'mark'; object: KubeObject }
+  /** Deletion is already under way, and this request does not hasten it. */
+  | { kind: 'wait' };
+
+type PodLike = KubeObject & {
+  spec?: { nodeName?: string; terminationGracePeriodSeconds?: number };
+  status?: { phase?: string };
+};
+type NamespaceLike = KubeObject & { spec?: { finalizers?: string[] }; status?: { phase?: string } };
+
+/** Being deleted, and nothing holds it any more. */
+export function isFinished(object: KubeObject, kind: Kind): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata;
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !isHeld(object, kind);
+}
+
+function isHeld(object: KubeObject, kind: Kind): boolean {
+  if ((object.metadata.finalizers ?? []).length > 0) return true;
+  return isNamespace(kind) && ((object as NamespaceLike).spec?.finalizers ?? []).length > 0;
+}
+
+/** `object` is the current state; itself and its metadata are private and changed in place, nothing below them. */
+export function decideDeletion(
+  object: KubeObject,
+  kind: Kind,
+  parameters: DeleteParameters,
+  nowMs: number,
+): DeletionStep {
+  const { metadata } = object;
+  const graceSeconds = graceFor(object, kind, parameters);
+  let changed = applyPropagation(object, parameters.propagationPolicy);
+  const running = metadata.deletionTimestamp !== undefined;
+  const runningGrace = metadata.deletionGracePeriodSeconds ?? 0;
+  if (!running) {
+    changed = true;
+    metadata.deletionTimestamp = timestamp(nowMs + graceSeconds * 1000);
+    metadata.deletionGracePeriodSeconds = graceSeconds;
+    if (metadata.generation !== undefined) metadata.generation++;
+    if (isNamespace(kind)) {
+      const namespace = object as NamespaceLike;
+      namespace.status = { ...namespace.status, phase: 'Terminating' };
+    }
+  } else if (graceSeconds < runningGrace) {
+    changed = true;
+    // The clock of a deletion does not start again: the end moves forward by what was taken off.
+    const end = Date.parse(metadata.deletionTimestamp as string) - (runningGrace - graceSeconds) * 1000;
+    metadata.deletionTimestamp = timestamp(graceSeconds === 0 ? Math.min(end, nowMs) : end);
+    metadata.deletionGracePeriodSeconds = graceSeconds;
+  }
+  if (isFinished(object, kind)) return { kind: 'remove', object };
+  return changed ? { kind: 'mark', object } : { kind: 'wait' };
+}
+
+function graceFor(object: KubeObject, kind: Kind, { gracePeriodSeconds }: DeleteParameters): number {
+  if (kind.group !== '' || kind.plural !== 'pods') return 0;
+  const { spec, status } = object as PodLike;
+  // Nothing runs that would need time to end.
+  if (!spec?.nodeName || status?.phase === 'Failed' || status?.phase === 'Succeeded') return 0;
+  const asked = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_POD_GRACE_SECONDS;
+  return asked < 0 ? 1 : asked;
+}
+
+/** Whether that changed anything. */
+function applyPropagation(object: KubeObject, policy: DeleteParameters['propagationPolicy']): boolean {
+  if (policy === undefined) return false;
+  const { metadata } = object;
+  const before = metadata.finalizers ?? [];
+  const others = before.filter((each) => each !== ORPHAN_FINALIZER && each !== FOREGROUND_FINALIZER);
+  if (policy === 'Orphan') others.push(ORPHAN_FINALIZER);
+  if (policy === 'Foreground') others.push(FOREGROUND_FINALIZER);
+  if (others.length > 0) metadata.finalizers = others;
+  else delete metadata.finalizers;
+  return !jsonEqual(others, before);
+}
+
+function isNamespace(kind: Kind): boolean {
+  return kind.group === '' && kind.plural === 'namespaces';
+}

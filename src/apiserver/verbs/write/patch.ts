@@ -1,0 +1,66 @@
+// Changes an object by a patch of any of the four types. The patch is applied to the state the write is judged
+// against, so that it only conflicts when the client named a version.
+
+import type { KubeObject } from '../../../api/object.ts';
+import type { PatchType } from '../../../runtime/kube/kube.ts';
+import { applyPatch } from '../../patch/apply-patch.ts';
+import type { Plan } from '../../storage/store.ts';
+import type { Version } from '../../storage/version.ts';
+import { present } from '../presentation.ts';
+import { authorize, copyOf, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { badRequest, notFound } from '../status.ts';
+import { prepareCreate } from './create.ts';
+import { decodeObject } from './decode-object.ts';
+import { planUpdate, writeUpdate } from './update.ts';
+
+export interface PatchParameters {
+  type: PatchType;
+  force: boolean;
+}
+
+/** Refuses at once, by throwing, what needs no look at the object. */
+export function patch(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+  { type, force }: PatchParameters,
+): Promise<WriteAnswer> {
+  authorize(machine, 'patch', request);
+  const { kind, name, subresource } = request;
+  if (type === 'apply' && request.fieldManager === '') {
+    throw badRequest(
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    );
+  }
+  const patched = (current: KubeObject | undefined): KubeObject => {
+    const object = applyPatch({
+      type,
+      patch: body,
+      // Patches share what they leave alone; an apply may change what it is given.
+      current: current === undefined || type !== 'apply' ? current : copyOf(current),
+      kind,
+      fieldManager: request.fieldManager,
+      force,
+      subresource,
+      nowMs: machine.clock.now(),
+    });
+    const decoded = decodeObject(object, request, current);
+    if (decoded.metadata.name !== undefined && decoded.metadata.name !== name) {
+      throw badRequest(
+        `the name of the object (${decoded.metadata.name}) does not match the name on the URL (${name})`,
+      );
+    }
+    decoded.metadata.name = name;
+    return decoded;
+  };
+  const plan = (current: Version | undefined): Plan => {
+    if (current !== undefined) {
+      const next = patched(present(current, kind).object);
+      return planUpdate(machine, request, next, current, { tracked: type === 'apply' });
+    }
+    if (type !== 'apply' || subresource !== '') throw notFound(kind, name);
+    authorize(machine, 'create', request);
+    return { kind: 'put', object: prepareCreate(machine, request, patched(undefined), { tracked: true }) };
+  };
+  return writeUpdate(machine, request, plan);
+}

@@ -1,0 +1,31 @@
+// What a write leaves as it was becomes the stored part itself: it is the same at a glance for all that look at it
+// afterwards, and versions of one object hold it only once.
+
+import type { KubeObject } from '../../../api/object.ts';
+import { jsonEqual } from './json-equal.ts';
+
+/** Changes `next` in place, after which none of its sections may be changed in place any more. */
+export function shareUnchanged(next: KubeObject, current: KubeObject): { sectionsChanged: boolean } {
+  const { metadata } = next;
+  const own = current.metadata;
+  for (const field of SHARED_METADATA) {
+    if (
+      metadata[field] !== own[field] &&
+      metadata[field] !== undefined &&
+      jsonEqual(metadata[field], own[field])
+    ) {
+      (metadata as Record<typeof field, unknown>)[field] = own[field];
+    }
+  }
+  let sectionsChanged = false;
+  const [after, before] = [next, current] as unknown as Record<string, unknown>[];
+  for (const section in after) {
+    if (section === 'metadata' || after[section] === before?.[section]) continue;
+    if (jsonEqual(after[section], before?.[section])) after[section] = before?.[section];
+    else sectionsChanged = true;
+  }
+  for (const section in before) if (after?.[section] === undefined) sectionsChanged = true;
+  return { sectionsChanged };
+}
+
+const SHARED_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields'] as const;

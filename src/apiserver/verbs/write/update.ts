@@ -1,0 +1,184 @@
+// Replaces an object, or one of its subresources. What the write may not touch is put back; a write that changes
+// nothing stores nothing; the last finalizer's removal removes the object.
+
+import type { KubeObject, ManagedFieldsEntry } from '../../../api/object.ts';
+import type { Kind } from '../../kind.ts';
+import { trackManagedFields } from '../../patch/managed-fields.ts';
+import type { Plan } from '../../storage/store.ts';
+import type { Version } from '../../storage/version.ts';
+import { present, storageTypeOf, toStored } from '../presentation.ts';
+import {
+  authorize,
+  isObject,
+  keyFor,
+  type Machine,
+  type WriteAnswer,
+  type WriteRequest,
+} from '../request.ts';
+import { badRequest, conflict, notFound, staleWrite } from '../status.ts';
+import { admitUpdate } from './admit.ts';
+import { dryRunVersion } from './create.ts';
+import { decodeObject } from './decode-object.ts';
+import { isFinished } from './deletion.ts';
+import { jsonEqual } from './json-equal.ts';
+
+/** `body` is private to the request, except for parts of it that are parts of `stored`. Refuses at once, by throwing. */
+export function update(
+  machine: Machine,
+  request: WriteRequest,
+  body: unknown,
+  stored?: KubeObject,
+): Promise<WriteAnswer> {
+  authorize(machine, 'update', request);
+  const { kind, name } = request;
+  const draft = decodeObject(body, request, stored);
+  if (draft.metadata.name === undefined) draft.metadata.name = name;
+  if (draft.metadata.name !== name) {
+    throw badRequest(
+      `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  return writeUpdate(machine, request, (current) => {
+    if (current === undefined) throw notFound(kind, name);
+    return planUpdate(machine, request, draft, current);
+  });
+}
+
+/** Runs a plan through the store, or only looks at it on a dry run. */
+export function writeUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  plan: (current: Version | undefined) => Plan,
+): Promise<WriteAnswer> {
+  const { kind, namespace, name } = request;
+  const type = storageTypeOf(kind);
+  const key = keyFor(namespace, name);
+  let created = false;
+  const decide = (current: Version | undefined): Plan => {
+    created = current === undefined;
+    return plan(current);
+  };
+  const answer = (version: Version): WriteAnswer => ({
+    kind: 'object',
+    version: present(version, kind),
+    created,
+  });
+  if (!request.dryRun) return machine.store.write(type, key, decide).then(answer);
+  const decided = decide(machine.store.head(type, key));
+  const version = decided.kind === 'keep' ? decided.version : dryRunVersion(key, decided.object, machine);
+  return Promise.resolve(answer(version));
+}
+
+export function planUpdate(
+  machine: Machine,
+  request: WriteRequest,
+  draft: KubeObject,
+  stored: Version,
+  options: { tracked: boolean } = { tracked: false },
+): Plan {
+  const { kind, name, fieldManager, subresource } = request;
+  const current = present(stored, kind).object;
+  checkPreconditions(kind, name, draft, current);
+  const next = ownSections(draft, current);
+  restoreIdentity(next, current);
+  admitUpdate(machine, request, next, current, {
+    track(object) {
+      if (options.tracked || !machine.tracksFields) return;
+      trackManagedFields({
+        next: object,
+        current,
+        manager: fieldManager,
+        operation: 'Update',
+        kind,
+        subresource,
+        nowMs: machine.clock.now(),
+      });
+    },
+    afterMutation(object) {
+      if (kind.hasGeneration && specChanged(object, current)) {
+        object.metadata.generation = (current.metadata.generation ?? 0) + 1;
+      }
+    },
+  });
+  if (isFinished(next, kind)) return { kind: 'remove', object: toStored(next, kind) };
+  next.metadata.resourceVersion = current.metadata.resourceVersion;
+  if (sameButForTimes(next, current)) return { kind: 'keep', version: stored };
+  return { kind: 'put', object: toStored(next, kind) };
+}
+
+/** What is stored stays as it is: sections that the draft shares with it become the draft's own. */
+function ownSections(draft: KubeObject, current: KubeObject): KubeObject {
+  const own = draft as KubeObject & Record<string, unknown>;
+  const shared = current as KubeObject & Record<string, unknown>;
+  for (const field of Object.keys(own)) {
+    const section = own[field];
+    if (section === shared[field] && isObject(section)) own[field] = { ...section };
+  }
+  return draft;
+}
+
+function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current: KubeObject): void {
+  const { resourceVersion, uid } = draft.metadata;
+  if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+    throw staleWrite(kind, name);
+  }
+  if (uid !== undefined && uid !== current.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`,
+    );
+  }
+}
+
+const KEPT = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
+
+/** What the server alone decides, whatever the client sent. */
+function restoreIdentity(next: KubeObject, current: KubeObject): void {
+  const { metadata } = next;
+  const own = current.metadata;
+  metadata.uid = own.uid;
+  metadata.creationTimestamp = own.creationTimestamp;
+  for (const field of KEPT) {
+    if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
+    else if (metadata[field] !== undefined) delete metadata[field];
+  }
+  // Absent means "as it was"; an empty list means "forget them".
+  if (metadata.managedFields === undefined && own.managedFields !== undefined) {
+    metadata.managedFields = own.managedFields;
+  }
+}
+
+function specChanged(next: KubeObject, current: KubeObject): boolean {
+  return !sameSections(next, current, (section) => section === 'metadata' || section === 'status');
+}
+
+/** A write that only renews the times in managed fields is no change. */
+function sameButForTimes(next: KubeObject, current: KubeObject): boolean {
+  if (!sameSections(next, current, (section) => section === 'metadata')) return false;
+  const [left, right] = [next.metadata, current.metadata];
+  return (
+    sameSections(left, right, (field) => field === 'managedFields') &&
+    sameOwners(left.managedFields ?? NOBODY, right.managedFields ?? NOBODY)
+  );
+}
+
+const NOBODY: readonly ManagedFieldsEntry[] = [];
+
+function sameOwners(next: readonly ManagedFieldsEntry[], current: readonly ManagedFieldsEntry[]): boolean {
+  if (next === current) return true;
+  const isTime = (field: string) => field === 'time';
+  return (
+    next.length === current.length &&
+    next.every((entry, index) => sameSections(entry, current[index] as ManagedFieldsEntry, isTime))
+  );
+}
+
+function sameSections(a: object, b: object, leftOut: (section: string) => boolean): boolean {
+  const [left, right] = [a, b] as Record<string, unknown>[];
+  for (const key in left) if (!leftOut(key) && !jsonEqual(left[key], right?.[key])) return false;
+  for (const key in right) {
+    if (!leftOut(key) && right[key] !== undefined && left?.[key] === undefined) return false;
+  }
+  return true;
+}

@@ -1,0 +1,157 @@
+// The driver that is checked: its services, what it says it can do, volumes made for a check, and the promise that
+// nothing made here outlives the checks. A failed expectation is a CheckFailure, whose message is the report.
+
+import { type CsiClient, csiClient } from '../csi/client/csi-client.ts';
+import type { CsiTransport } from '../csi/client/transport.ts';
+import { CsiError, codeOf } from '../csi/csi-error.ts';
+import {
+  Controller,
+  Identity,
+  Node,
+  type Volume,
+  type VolumeCapability,
+} from '../csi/generated/csi/v1/csi_pb.ts';
+import {
+  type ControllerCapability,
+  controllerCapabilities,
+  type NodeCapability,
+  nodeCapabilities,
+  type PluginCapabilities,
+  pluginCapabilities,
+} from '../csi/messages/capabilities.ts';
+import type { Clock, Random } from '../runtime/ports.ts';
+import type { GrpcCode } from '../wire/grpc/grpc-code.ts';
+
+export interface CheckOptions {
+  parameters: Readonly<Record<string, string>>;
+  /** By the operation's word in csi-sanity's file, `CreateVolumeSecret`; empty where there are none. */
+  secrets: (operation: string) => Record<string, string>;
+  sizeBytes: bigint;
+  capability: VolumeCapability;
+  /** Where volumes are staged and published; must be the same directory for the driver. */
+  mountDir: string;
+  timeoutMs: number;
+  /** Calls at once in checks of concurrency. */
+  parallel: number;
+}
+
+export class CheckFailure extends Error {
+  override readonly name = 'CheckFailure';
+}
+
+export interface Abilities {
+  plugin: PluginCapabilities;
+  controller: ReadonlySet<ControllerCapability>;
+  node: ReadonlySet<NodeCapability>;
+}
+
+/** Asked of the driver before anything is checked. */
+export async function askAbilities(
+  transports: Transports,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Abilities> {
+  const call = { timeoutMs, signal };
+  const plugin = await pluginCapabilities(transports.controller, call);
+  const hasController = plugin.services.has('CONTROLLER_SERVICE');
+  return {
+    plugin,
+    controller: hasController ? await controllerCapabilities(transports.controller, call) : new Set(),
+    node: await nodeCapabilities(transports.node, call),
+  };
+}
+
+export interface Transports {
+  controller: CsiTransport;
+  node: CsiTransport;
+}
+
+export class DriverUnderTest {
+  readonly identity: CsiClient<typeof Identity>;
+  readonly controller: CsiClient<typeof Controller>;
+  readonly node: CsiClient<typeof Node>;
+  readonly can: Abilities;
+  readonly options: CheckOptions;
+  readonly clock: Clock;
+  readonly #random: Random;
+  readonly #undo: (() => Promise<unknown>)[] = [];
+
+  constructor(
+    transports: Transports,
+    can: Abilities,
+    options: CheckOptions,
+    ports: { clock: Clock; random: Random },
+  ) {
+    const { timeoutMs } = options;
+    this.identity = csiClient(Identity, transports.controller, { timeoutMs });
+    this.controller = csiClient(Controller, transports.controller, { timeoutMs });
+    this.node = csiClient(Node, transports.node, { timeoutMs });
+    this.can = can;
+    this.options = options;
+    this.clock = ports.clock;
+    this.#random = ports.random;
+  }
+
+  /** A name that no driver has seen. */
+  name(kind: string): string {
+    return `berth-check-${kind}-${this.#random.uuid().slice(0, 13)}`;
+  }
+
+  createRequest(name: string) {
+    const { parameters, capability, sizeBytes, secrets } = this.options;
+    return {
+      name,
+      parameters: { ...parameters },
+      volumeCapabilities: [capability],
+      capacityRange: { requiredBytes: sizeBytes, limitBytes: 0n },
+      secrets: secrets('CreateVolumeSecret'),
+    };
+  }
+
+  async createVolume(name = this.name('volume'), more: object = {}): Promise<Volume> {
+    const { volume } = await this.controller.createVolume({ ...this.createRequest(name), ...more });
+    if (volume === undefined || volume.volumeId === '') {
+      throw new CheckFailure('CreateVolume succeeded and named no volume: volume.volume_id is empty');
+    }
+    this.undo(() => this.deleteVolume(volume.volumeId));
+    return volume;
+  }
+
+  deleteVolume(volumeId: string): Promise<unknown> {
+    return this.controller.deleteVolume({ volumeId, secrets: this.options.secrets('DeleteVolumeSecret') });
+  }
+
+  /** What to do in the end, the last first, whether the check succeeded or not. */
+  undo(step: () => Promise<unknown>): void {
+    this.#undo.push(step);
+  }
+
+  /** What could not be undone, for the report. */
+  async cleanUp(): Promise<string[]> {
+    const left: string[] = [];
+    for (const step of this.#undo.splice(0).reverse()) {
+      await step().catch((error: Error) => {
+        // A check that went well has undone some of it itself.
+        if (codeOf(error) !== 'NOT_FOUND') left.push(error.message);
+      });
+    }
+    return left;
+  }
+}
+
+/** The call must fail, with one of these codes. */
+export async function refuses(what: string, call: Promise<unknown>, ...codes: GrpcCode[]): Promise<void> {
+  const wanted = codes.join(' or ');
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof CsiError)) throw error;
+    if (codes.includes(error.code)) return;
+    throw new CheckFailure(`${what}: expected ${wanted}, got ${error.code}: ${error.description}`);
+  }
+  throw new CheckFailure(`${what}: expected ${wanted}, but the call succeeded`);
+}
+
+export function expect(condition: boolean, otherwise: string): asserts condition {
+  if (!condition) throw new CheckFailure(otherwise);
+}

@@ -1,0 +1,113 @@
+// A volume on its way to a directory, and back: the four steps in the order that the specification asks for, those of
+// them that the driver has. Each step may be taken again, as after an answer that was lost.
+
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Volume } from '../csi/generated/csi/v1/csi_pb.ts';
+import type { DriverUnderTest } from './driver-under-test.ts';
+
+export class MountedVolume {
+  readonly volumeId: string;
+  readonly stagingPath: string;
+  readonly targetPath: string;
+  readonly #driver: DriverUnderTest;
+  readonly #volume: Volume;
+  readonly #directory: string;
+  #nodeId = '';
+  #publishContext: Record<string, string> = {};
+
+  private constructor(driver: DriverUnderTest, volume: Volume, directory: string) {
+    this.#driver = driver;
+    this.#volume = volume;
+    this.#directory = directory;
+    this.volumeId = volume.volumeId;
+    this.stagingPath = join(directory, 'staging');
+    this.targetPath = join(directory, 'target');
+  }
+
+  static async create(driver: DriverUnderTest): Promise<MountedVolume> {
+    const volume = await driver.createVolume();
+    const mounted = new MountedVolume(driver, volume, join(driver.options.mountDir, driver.name('mount')));
+    // The one who asks makes the directory in which the driver makes the target.
+    await mkdir(mounted.stagingPath, { recursive: true });
+    driver.undo(() => rm(mounted.#directory, { recursive: true, force: true }));
+    return mounted;
+  }
+
+  get #isAttached(): boolean {
+    return this.#driver.can.controller.has('PUBLISH_UNPUBLISH_VOLUME');
+  }
+
+  get isStaged(): boolean {
+    return this.#driver.can.node.has('STAGE_UNSTAGE_VOLUME');
+  }
+
+  async attach(): Promise<void> {
+    if (!this.#isAttached) return;
+    const { controller, node, options } = this.#driver;
+    this.#nodeId = (await node.nodeGetInfo({})).nodeId;
+    this.#driver.undo(() => this.detach());
+    const { publishContext } = await controller.controllerPublishVolume({
+      ...this.#common('ControllerPublishVolumeSecret'),
+      nodeId: this.#nodeId,
+      volumeCapability: options.capability,
+    });
+    this.#publishContext = { ...publishContext };
+  }
+
+  async detach(): Promise<void> {
+    if (!this.#isAttached) return;
+    const secrets = this.#driver.options.secrets('ControllerUnpublishVolumeSecret');
+    await this.#driver.controller.controllerUnpublishVolume({
+      volumeId: this.volumeId,
+      nodeId: this.#nodeId,
+      secrets,
+    });
+  }
+
+  async stage(timeoutMs?: number): Promise<void> {
+    if (!this.isStaged) return;
+    this.#driver.undo(() => this.unstage());
+    await this.#driver.node.nodeStageVolume(
+      {
+        ...this.#common('NodeStageVolumeSecret'),
+        publishContext: this.#publishContext,
+        stagingTargetPath: this.stagingPath,
+        volumeCapability: this.#driver.options.capability,
+      },
+      timeoutMs === undefined ? {} : { timeoutMs },
+    );
+  }
+
+  async unstage(): Promise<void> {
+    if (!this.isStaged) return;
+    const { volumeId } = this;
+    await this.#driver.node.nodeUnstageVolume({ volumeId, stagingTargetPath: this.stagingPath });
+  }
+
+  async publish(timeoutMs?: number): Promise<void> {
+    this.#driver.undo(() => this.unpublish());
+    await this.#driver.node.nodePublishVolume(
+      {
+        ...this.#common('NodePublishVolumeSecret'),
+        publishContext: this.#publishContext,
+        ...(this.isStaged && { stagingTargetPath: this.stagingPath }),
+        targetPath: this.targetPath,
+        volumeCapability: this.#driver.options.capability,
+      },
+      timeoutMs === undefined ? {} : { timeoutMs },
+    );
+  }
+
+  async unpublish(): Promise<void> {
+    await this.#driver.node.nodeUnpublishVolume({ volumeId: this.volumeId, targetPath: this.targetPath });
+  }
+
+  #common(secret: string) {
+    return {
+      volumeId: this.volumeId,
+      volumeContext: { ...this.#volume.volumeContext },
+      secrets: this.#driver.options.secrets(secret),
+    };
+  }
+}

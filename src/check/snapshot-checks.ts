@@ -1,0 +1,135 @@
+// Making, finding, restoring and deleting snapshots.
+
+import type { Snapshot } from '../csi/generated/csi/v1/csi_pb.ts';
+import type { Check } from './check.ts';
+import { CheckFailure, type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
+
+const SNAPS = ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] as const;
+
+export const snapshotChecks: readonly Check[] = [
+  {
+    group: 'CreateSnapshot',
+    title: 'refuses requests without a name or a source',
+    needs: SNAPS,
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      await refuses(
+        'without a name',
+        snap(driver, { name: '', sourceVolumeId: volumeId }),
+        'INVALID_ARGUMENT',
+      );
+      const name = driver.name('snapshot');
+      await refuses('without a source', snap(driver, { name, sourceVolumeId: '' }), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    group: 'CreateSnapshot',
+    title: 'answers with the same snapshot when it is asked again, of the volume that was asked for',
+    needs: SNAPS,
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const name = driver.name('snapshot');
+      const first = await createSnapshot(driver, volumeId, name);
+      const again = await createSnapshot(driver, volumeId, name);
+      expect(
+        first.snapshotId === again.snapshotId,
+        `one name, two snapshots: ${first.snapshotId}, then ${again.snapshotId}`,
+      );
+      expect(
+        first.sourceVolumeId === volumeId,
+        `asked for one of ${volumeId}, got one of ${first.sourceVolumeId}`,
+      );
+      expect(first.creationTime !== undefined, 'creation_time is missing');
+    },
+  },
+  {
+    group: 'CreateSnapshot',
+    title: 'refuses a name that is taken by a snapshot of another volume',
+    needs: SNAPS,
+    async run(driver) {
+      const [one, other] = [await driver.createVolume(), await driver.createVolume()];
+      const name = driver.name('snapshot');
+      await createSnapshot(driver, one.volumeId, name);
+      await refuses(
+        'another source',
+        snap(driver, { name, sourceVolumeId: other.volumeId }),
+        'ALREADY_EXISTS',
+      );
+    },
+  },
+  {
+    group: 'DeleteSnapshot',
+    title: 'refuses a request without an ID, and succeeds for a snapshot that does not exist or is gone',
+    needs: SNAPS,
+    async run(driver) {
+      await refuses('without an ID', deleteSnapshot(driver, ''), 'INVALID_ARGUMENT');
+      await deleteSnapshot(driver, 'berth-check-no-such-snapshot');
+      const { snapshotId } = await createSnapshot(driver, (await driver.createVolume()).volumeId);
+      await deleteSnapshot(driver, snapshotId);
+      await deleteSnapshot(driver, snapshotId);
+    },
+  },
+  {
+    group: 'ListSnapshots',
+    title: 'finds a snapshot by its ID and by its source, and nothing by those of none',
+    needs: [...SNAPS, 'LIST_SNAPSHOTS'],
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      const { snapshotId } = await createSnapshot(driver, volumeId);
+      const find = async (by: object): Promise<string[]> => {
+        const { entries } = await driver.controller.listSnapshots({
+          ...by,
+          secrets: driver.options.secrets('ListSnapshotsSecret'),
+        });
+        return entries.map(({ snapshot }) => snapshot?.snapshotId ?? '');
+      };
+      for (const [by, wanted] of [
+        [{ snapshotId }, [snapshotId]],
+        [{ sourceVolumeId: volumeId }, [snapshotId]],
+        [{ snapshotId: 'berth-check-none' }, []],
+        [{ sourceVolumeId: 'berth-check-none' }, []],
+      ] as const) {
+        const found = await find(by);
+        expect(
+          found.join() === wanted.join(),
+          `by ${Object.keys(by)[0]}: expected [${wanted}], got [${found}]`,
+        );
+      }
+    },
+  },
+  {
+    group: 'CreateVolume',
+    title: 'restores a snapshot, and refuses one that does not exist',
+    needs: SNAPS,
+    async run(driver) {
+      const { snapshotId } = await createSnapshot(driver, (await driver.createVolume()).volumeId);
+      const from = (id: string) => ({
+        volumeContentSource: { type: { case: 'snapshot' as const, value: { snapshotId: id } } },
+      });
+      await driver.createVolume(driver.name('restored'), from(snapshotId));
+      const request = { ...driver.createRequest(driver.name('restored')), ...from('berth-check-none') };
+      await refuses('unknown snapshot', driver.controller.createVolume(request), 'NOT_FOUND');
+    },
+  },
+];
+
+function snap({ controller, options }: DriverUnderTest, request: { name: string; sourceVolumeId: string }) {
+  return controller.createSnapshot({ ...request, secrets: options.secrets('CreateSnapshotSecret') });
+}
+
+function deleteSnapshot({ controller, options }: DriverUnderTest, snapshotId: string): Promise<unknown> {
+  return controller.deleteSnapshot({ snapshotId, secrets: options.secrets('DeleteSnapshotSecret') });
+}
+
+async function createSnapshot(
+  driver: DriverUnderTest,
+  sourceVolumeId: string,
+  name = driver.name('snapshot'),
+): Promise<Snapshot> {
+  const { snapshot } = await snap(driver, { name, sourceVolumeId });
+  if (snapshot === undefined || snapshot.snapshotId === '') {
+    throw new CheckFailure('CreateSnapshot succeeded and named no snapshot: snapshot.snapshot_id is empty');
+  }
+  driver.undo(() => deleteSnapshot(driver, snapshot.snapshotId));
+  return snapshot;
+}

@@ -1,0 +1,194 @@
+// What happens in every cluster and in few tests: many calls at once, and callers that give up. A caller that gave up
+// asks again, as the sidecars and the kubelet do; then the driver has to come to one end, whichever call did the work.
+
+import { CsiError, codeOf } from '../csi/csi-error.ts';
+import type { Check } from './check.ts';
+import { type DriverUnderTest, expect } from './driver-under-test.ts';
+import { MountedVolume } from './mounted-volume.ts';
+import { listed } from './volume-checks.ts';
+
+const MAKES = ['CREATE_DELETE_VOLUME'] as const;
+/** Codes by which a driver says "ask again": it is at it, it is busy, or the answer did not come in time. */
+const AGAIN = new Set(['ABORTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'RESOURCE_EXHAUSTED']);
+const PAUSE_MS = 50;
+/** When callers give up: at once, and while the driver may be in the middle of it. */
+const PATIENCE_MS = [1, 2, 5, 10, 20];
+
+export const troubleChecks: readonly Check[] = [
+  {
+    group: 'Many at once',
+    title: 'the same CreateVolume makes one volume',
+    needs: MAKES,
+    async run(driver) {
+      const name = driver.name('volume');
+      const made = await atOnce(driver, () => untilDone(driver, () => driver.createVolume(name)));
+      const ids = new Set(made.map(({ volumeId }) => volumeId));
+      expect(ids.size === 1, `one name, ${ids.size} volumes: ${[...ids].join(', ')}`);
+      if (!driver.can.controller.has('LIST_VOLUMES')) return;
+      const [id] = ids;
+      const times = (await listed(driver, 0)).filter((each) => each === id).length;
+      expect(times === 1, `${id} is listed ${times} times`);
+    },
+  },
+  {
+    group: 'Many at once',
+    title: 'different volumes are made and deleted without minding each other',
+    needs: MAKES,
+    async run(driver) {
+      const made = await atOnce(driver, () => untilDone(driver, () => driver.createVolume()));
+      expect(new Set(made.map(({ volumeId }) => volumeId)).size === made.length, 'two names, one volume');
+      await Promise.all(made.map(({ volumeId }) => untilDone(driver, () => driver.deleteVolume(volumeId))));
+    },
+  },
+  {
+    group: 'Many at once',
+    title: 'the same DeleteVolume succeeds for all',
+    needs: MAKES,
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      await atOnce(driver, () => untilDone(driver, () => driver.deleteVolume(volumeId)));
+    },
+  },
+  {
+    group: 'Many at once',
+    title: 'a volume that is made while it is deleted is there or not, and can be made again',
+    needs: MAKES,
+    async run(driver) {
+      const name = driver.name('volume');
+      const { volumeId } = await driver.createVolume(name);
+      await Promise.all([
+        untilDone(driver, () => driver.createVolume(name)),
+        untilDone(driver, () => driver.deleteVolume(volumeId)),
+      ]);
+      await untilDone(driver, () => driver.createVolume(name));
+    },
+  },
+  {
+    group: 'Many at once',
+    title: 'the same stage and publish mount once, and are undone by one unpublish and unstage',
+    needs: MAKES,
+    mounts: true,
+    async run(driver) {
+      const mounted = await MountedVolume.create(driver);
+      await mounted.attach();
+      await atOnce(driver, () => untilDone(driver, () => mounted.stage()));
+      await atOnce(driver, () => untilDone(driver, () => mounted.publish()));
+      await mounted.unpublish();
+      await mounted.unstage();
+      await mounted.detach();
+    },
+  },
+  {
+    group: 'Lost answers',
+    title: 'CreateVolume that was given up and asked for again makes one volume',
+    needs: MAKES,
+    async run(driver) {
+      const name = driver.name('volume');
+      for (const timeoutMs of PATIENCE_MS) {
+        await givenUp(driver.controller.createVolume(driver.createRequest(name), { timeoutMs }));
+      }
+      const first = await untilDone(driver, () => driver.createVolume(name));
+      const again = await driver.createVolume(name);
+      expect(
+        first.volumeId === again.volumeId,
+        `one name, two volumes: ${first.volumeId}, ${again.volumeId}`,
+      );
+    },
+  },
+  {
+    group: 'Lost answers',
+    title: 'a volume whose CreateVolume was given up can be deleted by whoever asks again',
+    needs: [...MAKES, 'LIST_VOLUMES'],
+    async run(driver) {
+      const before = new Set(await listed(driver, 0));
+      const name = driver.name('volume');
+      for (const timeoutMs of PATIENCE_MS) {
+        await givenUp(driver.controller.createVolume(driver.createRequest(name), { timeoutMs }));
+      }
+      const { volumeId } = await untilDone(driver, () => driver.createVolume(name));
+      await untilDone(driver, () => driver.deleteVolume(volumeId));
+      const left = (await listed(driver, 0)).filter((id) => !before.has(id));
+      expect(left.length === 0, `left behind: ${left.join(', ')}`);
+    },
+  },
+  {
+    group: 'Lost answers',
+    title: 'DeleteVolume that was given up and asked for again deletes the volume',
+    needs: MAKES,
+    async run(driver) {
+      const { volumeId } = await driver.createVolume();
+      for (const timeoutMs of PATIENCE_MS)
+        await givenUp(
+          driver.controller.deleteVolume(
+            { volumeId, secrets: driver.options.secrets('DeleteVolumeSecret') },
+            { timeoutMs },
+          ),
+        );
+      await untilDone(driver, () => driver.deleteVolume(volumeId));
+      if (!driver.can.controller.has('LIST_VOLUMES')) return;
+      expect(!(await listed(driver, 0)).includes(volumeId), `${volumeId} is still listed`);
+    },
+  },
+  {
+    group: 'Lost answers',
+    title: 'stage and publish that were given up are finished by the next, and undone',
+    needs: MAKES,
+    mounts: true,
+    async run(driver) {
+      const mounted = await MountedVolume.create(driver);
+      await mounted.attach();
+      for (const timeoutMs of PATIENCE_MS) await givenUp(mounted.stage(timeoutMs));
+      await untilDone(driver, () => mounted.stage());
+      for (const timeoutMs of PATIENCE_MS) await givenUp(mounted.publish(timeoutMs));
+      await untilDone(driver, () => mounted.publish());
+      await untilDone(driver, () => mounted.unpublish());
+      await untilDone(driver, () => mounted.unstage());
+      await mounted.detach();
+    },
+  },
+  {
+    group: 'Lost answers',
+    title: 'what was staged or published by a call that was given up can be undone at once',
+    needs: MAKES,
+    mounts: true,
+    async run(driver) {
+      for (const timeoutMs of PATIENCE_MS) {
+        const mounted = await MountedVolume.create(driver);
+        await mounted.attach();
+        await givenUp(mounted.stage(timeoutMs));
+        await untilDone(driver, () => mounted.unstage());
+        await untilDone(driver, () => mounted.stage());
+        await givenUp(mounted.publish(timeoutMs));
+        await untilDone(driver, () => mounted.unpublish());
+        await untilDone(driver, () => mounted.unstage());
+        await mounted.detach();
+        await untilDone(driver, () => driver.deleteVolume(mounted.volumeId));
+      }
+    },
+  },
+];
+
+const atOnce = <T>({ options }: DriverUnderTest, call: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: options.parallel }, call));
+
+/** As the sidecars do: again, until there is an answer. */
+async function untilDone<T>({ clock, options }: DriverUnderTest, call: () => Promise<T>): Promise<T> {
+  const limitMs = clock.monotonicMs() + options.timeoutMs;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!AGAIN.has(codeOf(error) ?? '') || clock.monotonicMs() > limitMs) throw error;
+    }
+    await clock.sleep(PAUSE_MS);
+  }
+}
+
+/** Whatever becomes of it. */
+async function givenUp(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof CsiError)) throw error;
+  }
+}

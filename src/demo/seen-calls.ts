@@ -1,0 +1,47 @@
+// What the driver saw of calls that the story makes claims about: which secrets came with them, and what pod. Holds
+// secret values only to compare them, and never hands one out.
+
+import type { Interceptor } from '../csi/server/call-pipeline.ts';
+
+interface SeenCall {
+  method: string;
+  secrets: Readonly<Record<string, string>>;
+  volumeContext: Readonly<Record<string, string>>;
+}
+
+export class SeenCalls {
+  readonly #calls: SeenCall[] = [];
+
+  readonly interceptor: Interceptor = (call, next) => {
+    const { secrets = {}, volumeContext = {} } = call.request as unknown as Partial<SeenCall>;
+    this.#calls.push({ method: call.method.name, secrets, volumeContext });
+    return next();
+  };
+
+  /** Whether a call of this method brought exactly these secrets. */
+  broughtSecrets(method: string, expected: Readonly<Record<string, string>>): boolean {
+    const wanted = JSON.stringify(Object.entries(expected).toSorted());
+    return this.#of(method).some(
+      ({ secrets }) => JSON.stringify(Object.entries(secrets).toSorted()) === wanted,
+    );
+  }
+
+  /** Whether any call of another method brought any of these values. */
+  leakedSecrets(methods: readonly string[], values: readonly string[]): string[] {
+    return this.#calls
+      .filter(
+        ({ method, secrets }) =>
+          !methods.includes(method) && Object.values(secrets).some((value) => values.includes(value)),
+      )
+      .map(({ method }) => method);
+  }
+
+  /** The last volume context of this method that holds the key with the value. */
+  contextWith(method: string, key: string, value: string): Readonly<Record<string, string>> | undefined {
+    return this.#of(method).findLast(({ volumeContext }) => volumeContext[key] === value)?.volumeContext;
+  }
+
+  #of(method: string): SeenCall[] {
+    return this.#calls.filter((call) => call.method === method);
+  }
+}

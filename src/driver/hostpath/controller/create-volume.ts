@@ -1,0 +1,108 @@
+// Brings a volume into being: its record, its place, its content. A record in state `creating` surrounds every change on
+// disk, but for a plain directory, which comes first: whatever a crash leaves is finished or undone by the next call or at
+// start-up.
+
+import type { TopologyRequirement } from '../../../csi/index.ts';
+import { findOrCreate } from '../../find-or-create.ts';
+import { refuse } from '../../refuse.ts';
+import { existingVolume, type HostpathCore, volumeLock } from '../core.ts';
+import type { VolumeRecord, VolumeSource } from '../state/records.ts';
+import { copySource } from './copy-source.ts';
+import { placeVolume } from './placement.ts';
+import { difference, planVolume, type SourceRecord, sourceOf, type VolumeRequest } from './plan-volume.ts';
+import { discardVolume } from './remove-volume.ts';
+
+export type CreateRequest = VolumeRequest & { accessibilityRequirements?: TopologyRequirement | undefined };
+
+/** The volume of that name, or the record of a new one, where there is room. */
+export function recordVolume(
+  core: HostpathCore,
+  request: CreateRequest,
+  state: 'creating' | 'ready',
+  id = core.random.uuid(),
+): VolumeRecord {
+  return findOrCreate(core.store, core.records.volumes, {
+    kind: 'volume',
+    name: request.name,
+    differs: (existing) => difference(existing, request, core),
+    make: () => {
+      const source = sourceRecord(core, sourceOf(request.volumeContentSource));
+      const plan = planVolume(request, core, source);
+      const topology = placeVolume(core, plan.sizeBytes, request.accessibilityRequirements);
+      return { key: id, record: { id, name: request.name, state, ...plan, ...(topology && { topology }) } };
+    },
+  });
+}
+
+export function isPlainDirectory(core: HostpathCore, request: CreateRequest): boolean {
+  return request.volumeContentSource === undefined && planVolume(request, core).backing === 'directory';
+}
+
+/**
+ * The common case, with one transaction instead of two: the directory first, then its record. A directory whose record
+ * was not written is nobody's, and is removed at start-up; the lock tells it from one that is being made.
+ */
+export function createPlainDirectory(core: HostpathCore, request: CreateRequest): Promise<VolumeRecord> {
+  const id = core.random.uuid();
+  const path = core.layout.volume(id);
+  return core.locks.exclusive(volumeLock(id), async () => {
+    await core.step('volume: make');
+    await core.files.makeVolumeDirectory(path);
+    let record: VolumeRecord | undefined;
+    try {
+      await core.step('volume: record');
+      record = recordVolume(core, request, 'ready', id);
+    } finally {
+      // There was a volume of that name, or there is no room for one.
+      if (record?.id !== id) await core.files.removeTree(path);
+    }
+    return record;
+  });
+}
+
+/** Makes what a record in state `creating` speaks of. Leaves nothing behind if it cannot. */
+export async function finishCreation(
+  core: HostpathCore,
+  record: VolumeRecord,
+  signal?: AbortSignal,
+): Promise<VolumeRecord> {
+  if (record.state === 'ready') return record;
+  return core.locks.exclusive(
+    volumeLock(record.id),
+    async () => {
+      // Since the record was read it may have been made ready, or cleaned up, by another process.
+      const current = core.records.volumes.get(record.id);
+      if (current?.state === 'ready') return current;
+      if (current?.state !== 'creating') {
+        throw refuse.aborted(`volume ${record.name} is being deleted; try again when that has ended`);
+      }
+      try {
+        await makeContent(core, current);
+      } catch (error) {
+        await discardVolume(core, current);
+        throw error;
+      }
+      await core.step('volume: mark ready');
+      const ready: VolumeRecord = { ...current, state: 'ready' };
+      core.records.volumes.put(ready.id, ready);
+      return ready;
+    },
+    signal,
+  );
+}
+
+async function makeContent(core: HostpathCore, volume: VolumeRecord): Promise<void> {
+  const path = core.layout.volume(volume.id);
+  if (volume.source !== undefined) return copySource(core, volume, volume.source);
+  await core.step('volume: make');
+  if (volume.backing === 'directory') await core.files.makeVolumeDirectory(path);
+  else await core.files.makeImage(path, volume.sizeBytes);
+}
+
+function sourceRecord(core: HostpathCore, source: VolumeSource | undefined): SourceRecord | undefined {
+  if (source === undefined) return undefined;
+  if ('volumeId' in source) return existingVolume(core, source.volumeId);
+  const snapshot = core.records.snapshots.get(source.snapshotId);
+  if (snapshot?.state !== 'ready') throw refuse.notFound(`snapshot ${source.snapshotId} does not exist`);
+  return snapshot;
+}

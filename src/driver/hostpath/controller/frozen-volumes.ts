@@ -1,0 +1,67 @@
+// Holds volumes still while they are copied. A mounted image is frozen, so that the copy holds a whole filesystem; a raw
+// device is flushed; a directory can only be locked against other operations of the driver, its copy is as good as any
+// copy of files in use. A crash while frozen is repaired at start-up by thawVolume, which harms nothing else.
+
+import { open } from 'node:fs/promises';
+import { existingVolume, type HostpathCore, volumeLock } from '../core.ts';
+import type { VolumeRecord } from '../state/records.ts';
+
+/** Takes the volumes' locks, in an order that all agree on, and gives `work` the volumes as they are then. */
+export async function withFrozenVolumes<T>(
+  core: HostpathCore,
+  volumeIds: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const [first, ...rest] = volumeIds.toSorted();
+  if (first === undefined) return work();
+  return core.locks.exclusive(volumeLock(first), async () => {
+    const volume = existingVolume(core, first);
+    const paths = await frozenPaths(core, volume);
+    try {
+      for (const path of paths) {
+        await core.step('freeze');
+        await core.mounter.freeze(path);
+      }
+      return await withFrozenVolumes(core, rest, work);
+    } finally {
+      for (const path of paths) {
+        await core.step('thaw');
+        await core.mounter.thaw(path);
+      }
+    }
+  });
+}
+
+async function frozenPaths(core: HostpathCore, volume: VolumeRecord): Promise<string[]> {
+  if (volume.backing !== 'image') return [];
+  if (volume.accessType === 'block') {
+    for (const device of await core.mounter.loop.find(core.layout.volume(volume.id))) await flush(device);
+    return [];
+  }
+  // Mounts of one image share one filesystem: any of them freezes it.
+  return (await mountedPaths(core, volume.id)).slice(0, 1);
+}
+
+async function mountedPaths(core: HostpathCore, volumeId: string): Promise<string[]> {
+  const paths: string[] = [];
+  for (const { record } of core.records.stagings.findAll('volume', volumeId)) {
+    if (record.accessType === 'mount' && (await core.mounter.isMountPoint(record.path)))
+      paths.push(record.path);
+  }
+  return paths;
+}
+
+async function flush(device: string): Promise<void> {
+  const handle = await open(device, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Undoes the freeze of a process that died. Call it as the holder of the volume's lock. */
+export async function thawVolume(core: HostpathCore, volumeId: string): Promise<void> {
+  if (core.records.volumes.get(volumeId)?.backing !== 'image') return;
+  for (const path of (await mountedPaths(core, volumeId)).slice(0, 1)) await core.mounter.thaw(path);
+}

@@ -1,0 +1,23 @@
+// ControllerModifyVolume: parameters that can change while a volume lives. hostpath only remembers them; that is enough
+// to see them arrive.
+
+import type { ControllerOperations } from '../../driver.ts';
+import { checkSecrets, existingVolume, type HostpathCore } from '../core.ts';
+import { checkMutableParameters } from './plan-volume.ts';
+
+export function modifyVolume(
+  core: HostpathCore,
+): NonNullable<ControllerOperations['controllerModifyVolume']> {
+  return (request) => {
+    checkSecrets(core, request.secrets);
+    core.store.transaction(() => {
+      const volume = existingVolume(core, request.volumeId);
+      checkMutableParameters(request.mutableParameters, core.mutableParameters);
+      core.records.volumes.put(volume.id, {
+        ...volume,
+        mutableParameters: { ...volume.mutableParameters, ...request.mutableParameters },
+      });
+    });
+    return {};
+  };
+}

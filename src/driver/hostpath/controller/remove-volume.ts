@@ -1,0 +1,78 @@
+// Takes a volume away: refuses while it is used, notes that it is going, removes its content and then its record.
+
+import { refuse } from '../../refuse.ts';
+import type { HostpathCore } from '../core.ts';
+import type { VolumeRecord } from '../state/records.ts';
+
+/** Call it as the holder of the volume's lock. */
+export async function removeVolume(core: HostpathCore, volumeId: string): Promise<void> {
+  const volume = core.records.volumes.get(volumeId);
+  if (volume === undefined) return;
+  if (volume.state === 'ready') {
+    if (volume.backing === 'directory' && (await forgetIfUnused(core, volumeId))) {
+      await core.step('volume: remove empty');
+      await core.files.removeTree(core.layout.volume(volumeId));
+      return;
+    }
+    const user = await userOf(core, volumeId);
+    if (user !== undefined) {
+      throw refuse.failedPrecondition(
+        `volume ${volumeId} is in use: ${user}; it can be deleted when that has ended`,
+      );
+    }
+    await core.step('volume: mark deleting');
+    core.records.volumes.put(volumeId, { ...volume, state: 'deleting' });
+  }
+  await discardVolume(core, volume);
+}
+
+/** Removes whatever there is of a volume, then its record. */
+export async function discardVolume(core: HostpathCore, volume: VolumeRecord): Promise<void> {
+  const path = core.layout.volume(volume.id);
+  await core.step('volume: remove content');
+  if (volume.backing === 'image') {
+    for (const device of await core.mounter.loop.find(path)) await core.mounter.loop.detach(device, path);
+  }
+  if (volume.source !== undefined) await core.files.removeTree(core.layout.unfinished(path));
+  await core.files.removeTree(path);
+  await forgetVolume(core, volume.id);
+}
+
+/**
+ * Removes the record of an empty directory that nobody uses. An empty directory without a record is removed at start-up,
+ * so its record may go first, and there is no need to note that it is being deleted.
+ */
+async function forgetIfUnused(core: HostpathCore, volumeId: string): Promise<boolean> {
+  if ((await core.files.list(core.layout.volume(volumeId))).length > 0) return false;
+  await core.step('volume: remove record');
+  return core.store.transaction(() => {
+    if (usesOf(core, volumeId).length > 0) return false;
+    core.records.volumes.delete(volumeId);
+    return true;
+  });
+}
+
+async function forgetVolume(core: HostpathCore, volumeId: string): Promise<void> {
+  await core.step('volume: remove record');
+  core.store.transaction(() => {
+    for (const { uses, key } of usesOf(core, volumeId)) uses.delete(key);
+    core.records.volumes.delete(volumeId);
+  });
+}
+
+function usesOf({ records }: HostpathCore, volumeId: string) {
+  return [records.attachments, records.stagings, records.targets].flatMap((uses) =>
+    uses.findAll('volume', volumeId).map(({ key, record }) => ({ uses, key, record })),
+  );
+}
+
+/** Who still uses the volume. Records of mounts that a reboot took away do not count. */
+async function userOf(core: HostpathCore, volumeId: string): Promise<string | undefined> {
+  for (const { record } of usesOf(core, volumeId)) {
+    if (!('path' in record)) return `it is published to node ${record.nodeId}`;
+    if ((await core.mounter.inspect(record.path)) === 'mounted') {
+      return `it is mounted at ${record.path} on node ${record.nodeId}`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,154 @@
+// CreateSnapshot, DeleteSnapshot and what is told about snapshots. As with volumes, a record surrounds every change on
+// disk. Snapshots are copies: they do not need their volume, and volumes made from them do not need the snapshot.
+
+import type { SnapshotSchema } from '../../../csi/index.ts';
+import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
+import { timestampFromMs } from '../../../wire/protobuf/well-known.ts';
+import type { ControllerOperations } from '../../driver.ts';
+import { findOrCreate } from '../../find-or-create.ts';
+import { paginate } from '../../pagination.ts';
+import { refuse } from '../../refuse.ts';
+import type { ListOptions } from '../../state/state-store.ts';
+import { checkSecrets, existingVolume, type HostpathCore, snapshotLock } from '../core.ts';
+import { readPassing, type SnapshotRecord, type VolumeRecord } from '../state/records.ts';
+import { cutSnapshots, removeSnapshotContent } from './snapshot-content.ts';
+
+export function snapshotOperations(core: HostpathCore) {
+  const { records, store, can } = core;
+
+  const createSnapshot: ControllerOperations['createSnapshot'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const { name, sourceVolumeId } = request;
+    const record = findOrCreate(store, records.snapshots, {
+      kind: 'snapshot',
+      name,
+      differs: (existing) =>
+        existing.sourceVolumeId === sourceVolumeId ? undefined : `it is of volume ${existing.sourceVolumeId}`,
+      make: () => {
+        const made = newSnapshot(core, existingVolume(core, sourceVolumeId), { name });
+        return { key: made.id, record: made };
+      },
+    });
+    const ready = record.state === 'ready' ? record : await finishSnapshot(core, record, signal);
+    return { snapshot: snapshotMessage(ready) };
+  };
+
+  const deleteSnapshot: ControllerOperations['deleteSnapshot'] = async (request, { signal }) => {
+    checkSecrets(core, request.secrets);
+    const snapshot = records.snapshots.get(request.snapshotId);
+    if (snapshot === undefined) return {};
+    if (snapshot.groupSnapshotId !== undefined) {
+      throw refuse.invalidArgument(
+        `snapshot ${snapshot.id} belongs to group snapshot ${snapshot.groupSnapshotId}; delete that instead`,
+      );
+    }
+    await core.locks.exclusive(snapshotLock(snapshot.id), () => discardSnapshot(core, snapshot), signal);
+    return {};
+  };
+
+  const listSnapshots: ControllerOperations['listSnapshots'] = (request) => {
+    checkSecrets(core, request.secrets);
+    const { snapshotId, sourceVolumeId } = request;
+    if (snapshotId !== '') {
+      const snapshot = records.snapshots.get(snapshotId);
+      const matches =
+        snapshot?.state === 'ready' && (sourceVolumeId === '' || snapshot.sourceVolumeId === sourceVolumeId);
+      return { entries: matches ? [{ snapshot: snapshotMessage(snapshot) }] : [] };
+    }
+    const source = (options: ListOptions) =>
+      sourceVolumeId === ''
+        ? records.snapshots.list(options)
+        : records.snapshots.findAll('volume', sourceVolumeId, options);
+    const page = paginate(request, {
+      read: (after, limit) => readPassing(source, ({ state }) => state === 'ready', { after, limit }),
+      keyOf: ({ id }) => id,
+    });
+    return {
+      entries: page.items.map((snapshot) => ({ snapshot: snapshotMessage(snapshot) })),
+      nextToken: page.nextToken,
+    };
+  };
+
+  const getSnapshot: ControllerOperations['getSnapshot'] = (request) => {
+    checkSecrets(core, request.secrets);
+    const snapshot = records.snapshots.get(request.snapshotId);
+    if (snapshot?.state !== 'ready') throw refuse.notFound(`snapshot ${request.snapshotId} does not exist`);
+    return { snapshot: snapshotMessage(snapshot) };
+  };
+
+  if (!can.snapshots) return {};
+  return {
+    createSnapshot,
+    deleteSnapshot,
+    ...(can.listSnapshots && { listSnapshots }),
+    ...(can.getSnapshot && { getSnapshot }),
+  };
+}
+
+export function newSnapshot(
+  core: HostpathCore,
+  volume: VolumeRecord,
+  { name, groupSnapshotId }: { name: string; groupSnapshotId?: string },
+): SnapshotRecord {
+  return {
+    id: core.random.uuid(),
+    name,
+    state: 'creating',
+    sourceVolumeId: volume.id,
+    backing: volume.backing,
+    accessType: volume.accessType,
+    ...(volume.fsType && { fsType: volume.fsType }),
+    sizeBytes: volume.sizeBytes,
+    createdAt: core.clock.now(),
+    ...(groupSnapshotId && { groupSnapshotId }),
+  };
+}
+
+function finishSnapshot(
+  core: HostpathCore,
+  record: SnapshotRecord,
+  signal: AbortSignal,
+): Promise<SnapshotRecord> {
+  const work = async () => {
+    // Since the record was read it may have been made ready, or cleaned up, by another process.
+    const current = core.records.snapshots.get(record.id);
+    if (current?.state === 'ready') return current;
+    if (current?.state !== 'creating') {
+      throw refuse.aborted(`snapshot ${record.name} is being deleted; try again when that has ended`);
+    }
+    try {
+      const createdAt = await cutSnapshots(core, [current]);
+      await core.step('snapshot: mark ready');
+      const ready: SnapshotRecord = { ...current, state: 'ready', createdAt };
+      core.records.snapshots.put(ready.id, ready);
+      return ready;
+    } catch (error) {
+      await discardSnapshot(core, current);
+      throw error;
+    }
+  };
+  return core.locks.exclusive(snapshotLock(record.id), work, signal);
+}
+
+/** Removes whatever there is of a snapshot, then its record. Call it as the holder of the snapshot's lock. */
+export async function discardSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Promise<void> {
+  // A snapshot that is not ready is as good as deleted; and on a full disk nothing can be written before it is removed.
+  if (snapshot.state === 'ready') {
+    await core.step('snapshot: mark deleting');
+    core.records.snapshots.put(snapshot.id, { ...snapshot, state: 'deleting' });
+  }
+  await removeSnapshotContent(core, snapshot.id);
+  await core.step('snapshot: remove record');
+  core.records.snapshots.delete(snapshot.id);
+}
+
+export function snapshotMessage(snapshot: SnapshotRecord): MessageInitShape<typeof SnapshotSchema> {
+  return {
+    snapshotId: snapshot.id,
+    sourceVolumeId: snapshot.sourceVolumeId,
+    sizeBytes: snapshot.sizeBytes,
+    creationTime: timestampFromMs(snapshot.createdAt),
+    readyToUse: true,
+    ...(snapshot.groupSnapshotId && { groupSnapshotId: snapshot.groupSnapshotId }),
+  };
+}

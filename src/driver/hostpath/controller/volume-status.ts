@@ -1,0 +1,27 @@
+// What is told about a volume beside its record: the nodes it is published to, and whether its storage is in order.
+
+import type { HostpathCore } from '../core.ts';
+import type { VolumeRecord } from '../state/records.ts';
+
+export interface Condition {
+  abnormal: boolean;
+  message: string;
+}
+
+export function publishedNodeIds({ records }: HostpathCore, volumeId: string): string[] {
+  return records.attachments.findAll('volume', volumeId).map(({ record }) => record.nodeId);
+}
+
+/** The volume's storage itself, as the controller sees it. */
+export async function conditionOf(core: HostpathCore, volume: VolumeRecord): Promise<Condition> {
+  const path = core.layout.volume(volume.id);
+  const wanted = volume.backing === 'directory' ? 'directory' : 'file';
+  const found = await core.files.kindOf(path);
+  if (found !== wanted) {
+    return {
+      abnormal: true,
+      message: `the volume's ${volume.backing} ${found === 'absent' ? 'is gone' : `is a ${found}`}; restore it from a snapshot`,
+    };
+  }
+  return { abnormal: false, message: 'the volume is in order' };
+}

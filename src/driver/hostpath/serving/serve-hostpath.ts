@@ -1,0 +1,71 @@
+// hostpath for a cluster on this machine: one core over one directory of volumes, its controller service on one socket,
+// and a node service for each node on a socket in that node's own plugins directory.
+
+import { join } from 'node:path';
+import type { Interceptor } from '../../../csi/server/call-pipeline.ts';
+import type { CsiServer } from '../../../csi/server/serve-csi.ts';
+import type { Mounter } from '../../../runtime/mount/mounter.ts';
+import type { Clock, Log, Random } from '../../../runtime/ports.ts';
+import { serveDriver } from '../../serve-driver.ts';
+import { createHostpath } from '../create-hostpath.ts';
+
+/** All that decides what is served; plain data, so that it can be told to another thread. */
+export interface HostpathPlan {
+  /** Directory of its state and its volumes. */
+  readonly home: string;
+  readonly version: string;
+  readonly controllerSocket: string;
+  readonly nodes: readonly HostpathNodePlan[];
+}
+
+export interface HostpathNodePlan {
+  readonly nodeId: string;
+  readonly topology: Readonly<Record<string, string>>;
+  readonly socket: string;
+}
+
+export interface HostpathPorts {
+  mounter: Mounter;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** See each call on its way in. */
+  interceptors?: readonly Interceptor[];
+}
+
+const GRACE_MS = 5_000;
+
+/** Resolves, once it serves, with how to stop it; calls under way may end first. */
+export async function serveHostpath(plan: HostpathPlan, ports: HostpathPorts): Promise<() => Promise<void>> {
+  const { mounter, clock, random, log, interceptors = [] } = ports;
+  const hostpath = await createHostpath({
+    stateDir: join(plan.home, 'state'),
+    version: plan.version,
+    mounter,
+    clock,
+    random,
+    log,
+  });
+  const drivers = plan.nodes.map(({ nodeId, topology, socket }) => ({
+    endpoint: socket,
+    driver: hostpath.driver({ node: { nodeId, topology } }),
+  }));
+  // After the nodes are known: whether there is topology depends on them.
+  const controller = { endpoint: plan.controllerSocket, driver: hostpath.driver({ controller: true }) };
+  const servers: CsiServer[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop(GRACE_MS)));
+    hostpath.close();
+  };
+  try {
+    await Promise.all(
+      [controller, ...drivers].map(async ({ endpoint, driver }) => {
+        servers.push(await serveDriver(driver, { endpoint, clock, log, interceptors }));
+      }),
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
+}

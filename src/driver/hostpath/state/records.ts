@@ -1,0 +1,147 @@
+// What hostpath remembers, and nothing more: each record is written before the first thing it speaks of is made, and
+// removed after the last one is gone, so whatever a crash leaves behind has a record that tells what to do about it.
+
+import type { StateStore } from '../../state/state-store.ts';
+import type { Backing } from '../options.ts';
+
+/** `creating` and `deleting` are finished or undone by the next call, or at start-up. */
+export type RecordState = 'creating' | 'ready' | 'deleting';
+
+export interface VolumeRecord {
+  id: string;
+  name: string;
+  state: RecordState;
+  backing: Backing;
+  sizeBytes: bigint;
+  /** Filesystem of an image that is not raw. */
+  fsType?: string;
+  accessType: 'mount' | 'block';
+  source?: VolumeSource;
+  topology?: Record<string, string>;
+  mutableParameters: Record<string, string>;
+  /** The node whose pod an inline volume belongs to. */
+  ephemeralOn?: string;
+  /** A format was begun: what is on the device is ours, and no user's data. */
+  formatting?: boolean;
+  /** The filesystem is smaller than its device: restored or cloned into a larger volume, or expanded. */
+  growBeforeUse?: boolean;
+}
+
+export type VolumeSource = { snapshotId: string } | { volumeId: string };
+
+export interface SnapshotRecord {
+  id: string;
+  name: string;
+  state: RecordState;
+  sourceVolumeId: string;
+  backing: Backing;
+  accessType: 'mount' | 'block';
+  fsType?: string;
+  sizeBytes: bigint;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  groupSnapshotId?: string;
+}
+
+export interface GroupSnapshotRecord {
+  id: string;
+  name: string;
+  state: RecordState;
+  sourceVolumeIds: string[];
+  snapshotIds: string[];
+  createdAt: number;
+}
+
+export interface NodeRecord {
+  nodeId: string;
+  topology: Record<string, string>;
+  maxVolumesPerNode: number;
+}
+
+/** A volume published to a node by the controller. Key: volume and node. */
+export interface AttachmentRecord {
+  volumeId: string;
+  nodeId: string;
+  readOnly: boolean;
+  accessMode: number;
+  accessType: 'mount' | 'block';
+}
+
+/** A volume staged on a node. Key: node and volume. */
+export interface StagingRecord {
+  nodeId: string;
+  volumeId: string;
+  path: string;
+  accessType: 'mount' | 'block';
+  accessMode: number;
+  mountFlags: string[];
+  /** False from before the first mount until after the last. */
+  done: boolean;
+}
+
+/** A volume published at a path of a node. Key: node and path. */
+export interface TargetRecord {
+  nodeId: string;
+  volumeId: string;
+  path: string;
+  readOnly: boolean;
+  accessType: 'mount' | 'block';
+  accessMode: number;
+  done: boolean;
+}
+
+export function openRecords(store: StateStore) {
+  return {
+    volumes: store.collection<VolumeRecord>('volumes', {
+      indexes: {
+        name: { of: (volume) => volume.name, unique: true },
+      },
+    }),
+    snapshots: store.collection<SnapshotRecord>('snapshots', {
+      indexes: {
+        name: { of: (snapshot) => snapshot.name, unique: true },
+        group: { of: (snapshot) => snapshot.groupSnapshotId },
+        volume: { of: (snapshot) => snapshot.sourceVolumeId },
+      },
+    }),
+    groups: store.collection<GroupSnapshotRecord>('groupSnapshots', {
+      indexes: { name: { of: (group) => group.name, unique: true } },
+    }),
+    nodes: store.collection<NodeRecord>('nodes'),
+    attachments: store.collection<AttachmentRecord>('attachments', {
+      indexes: { volume: { of: ({ volumeId }) => volumeId }, node: { of: ({ nodeId }) => nodeId } },
+    }),
+    stagings: store.collection<StagingRecord>('stagings', {
+      indexes: { volume: { of: ({ volumeId }) => volumeId } },
+    }),
+    targets: store.collection<TargetRecord>('targets', {
+      indexes: {
+        volume: { of: ({ volumeId }) => volumeId },
+        volumeOnNode: { of: (target) => recordKey(target.nodeId, target.volumeId) },
+      },
+    }),
+  };
+}
+
+export type Records = ReturnType<typeof openRecords>;
+
+/** One key from two parts, none of which can hold the separator: control characters are refused in every field. */
+export function recordKey(first: string, second: string): string {
+  return `${first}\n${second}`;
+}
+
+/** Up to `limit` records that pass, in the order of their keys, from a source that gives some that do not. */
+export function readPassing<T>(
+  source: (page: { after: string; limit: number }) => { key: string; record: T }[],
+  passes: (record: T) => boolean,
+  { after, limit }: { after: string; limit: number },
+): T[] {
+  const passing: T[] = [];
+  for (let last = after; passing.length < limit; ) {
+    const page = source({ after: last, limit });
+    for (const { record } of page) if (passes(record)) passing.push(record);
+    if (page.length < limit) break;
+    last = page.at(-1)?.key ?? last;
+  }
+  return passing.slice(0, limit);
+}

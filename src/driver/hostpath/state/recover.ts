@@ -1,0 +1,63 @@
+// Start-up: undoes what a process that died left in the middle. What another live process works on is locked by it, and
+// left alone. Mounts are not touched here: the calls that made them are repeated, and repair them.
+
+import { thawVolume } from '../controller/frozen-volumes.ts';
+import { discardGroup } from '../controller/group-snapshot-operations.ts';
+import { discardVolume } from '../controller/remove-volume.ts';
+import { discardSnapshot } from '../controller/snapshot-operations.ts';
+import { groupLock, type HostpathCore, snapshotLock, volumeLock } from '../core.ts';
+
+export async function recover(core: HostpathCore): Promise<void> {
+  const { records, log } = core;
+  const say = (what: string, id: string, state: string) =>
+    log.info(`undoing a ${what} that an earlier process left unfinished`, { id, state });
+
+  for (const { record } of records.groups.list()) {
+    if (record.state === 'ready') continue;
+    await core.locks.ifFree(groupLock(record.id), async () => {
+      const group = records.groups.get(record.id);
+      if (group === undefined || group.state === 'ready') return;
+      say('group snapshot', group.id, group.state);
+      for (const volumeId of group.sourceVolumeIds) await thawIfFree(core, volumeId);
+      await discardGroup(core, group);
+    });
+  }
+  for (const { record } of records.snapshots.list()) {
+    if (record.state === 'ready' || record.groupSnapshotId !== undefined) continue;
+    await core.locks.ifFree(snapshotLock(record.id), async () => {
+      const snapshot = records.snapshots.get(record.id);
+      if (snapshot === undefined || snapshot.state === 'ready') return;
+      say('snapshot', snapshot.id, snapshot.state);
+      await thawIfFree(core, snapshot.sourceVolumeId);
+      await discardSnapshot(core, snapshot);
+    });
+  }
+  for (const { record: volume } of records.volumes.list()) {
+    if (volume.state === 'ready') continue;
+    await core.locks.ifFree(volumeLock(volume.id), async () => {
+      const current = records.volumes.get(volume.id);
+      if (current === undefined || current.state === 'ready') return;
+      say('volume', current.id, current.state);
+      if (current.source && 'volumeId' in current.source) await thawIfFree(core, current.source.volumeId);
+      await discardVolume(core, current);
+    });
+  }
+  for (const name of await core.files.list(core.layout.volumes)) {
+    // A directory is made before its record: see createPlainDirectory. It is empty then; anything in it is data.
+    if (records.volumes.get(name) !== undefined || !isVolumeName(name)) continue;
+    await core.locks.ifFree(volumeLock(name), async () => {
+      if (records.volumes.get(name) !== undefined) return;
+      if (await core.files.removeEmpty(core.layout.volume(name))) say('directory', name, 'without a record');
+    });
+  }
+}
+
+/** Names that hold a hash or a suffix belong to volumes whose record is written first. */
+function isVolumeName(name: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
+}
+
+/** Whoever holds the volume's lock is alive, and thaws by itself. */
+async function thawIfFree(core: HostpathCore, volumeId: string): Promise<void> {
+  await core.locks.ifFree(volumeLock(volumeId), () => thawVolume(core, volumeId));
+}

@@ -1,0 +1,185 @@
+// What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
+// volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
+// is gone, succeeds. Nothing here is asked of a path while something is mounted on it.
+
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  type MakeDirectoryOptions,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  type Stats,
+} from 'node:fs';
+import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { errorCode, MountError } from '../../../runtime/mount/mount-error.ts';
+import type { Clock } from '../../../runtime/ports.ts';
+import { whileFast } from '../../../runtime/time/while-fast.ts';
+import { refuse } from '../../refuse.ts';
+
+const run = promisify(execFile);
+
+export type PathKind = 'absent' | 'directory' | 'file' | 'block' | 'symlink' | 'other';
+
+export interface VolumeFiles {
+  /** Names in a directory; none if it is not there. */
+  list(path: string): Promise<string[]>;
+  kindOf(path: string): Promise<PathKind>;
+  /** A directory of a volume, that everybody may write to. */
+  makeVolumeDirectory(path: string): Promise<void>;
+  /** A directory to mount on; its parents too. */
+  makeDirectory(path: string): Promise<void>;
+  /** An empty file, to mount on. */
+  makeFile(path: string): Promise<void>;
+  /** A sparse file of this size. */
+  makeImage(path: string, sizeBytes: bigint): Promise<void>;
+  /** Never makes it smaller. */
+  growImage(path: string, sizeBytes: bigint): Promise<void>;
+  /** Copies a directory or an image to a path where nothing is; owners, modes, links and holes are kept. */
+  copy(from: string, to: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes whatever is there, with all that is in it. Never follows a link, never leaves the filesystem. */
+  removeTree(path: string): Promise<void>;
+  /** Removes a directory that is empty, or not there; false if it is neither. */
+  removeEmpty(path: string): Promise<boolean>;
+  /** Removes an empty directory or an empty file that a volume was mounted on; refuses to remove anything else. */
+  removeMountPoint(path: string): Promise<void>;
+}
+
+export function diskFiles(clock: Clock): VolumeFiles {
+  const atOnce = whileFast(clock);
+  const make = atOnce(mkdirSync, mkdir) as (path: string, options?: MakeDirectoryOptions) => Promise<unknown>;
+  const removeEmptyDirectory = atOnce<[string], void>(rmdirSync, rmdir);
+  const look = atOnce<[string], Stats | undefined>(
+    (path) => lstatSync(path, { throwIfNoEntry: false }),
+    (path) => lstat(path),
+  );
+  const files: VolumeFiles = {
+    async list(path) {
+      try {
+        return readdirSync(path);
+      } catch (error) {
+        if (isAbsent(error)) return [];
+        throw error;
+      }
+    },
+
+    async kindOf(path) {
+      try {
+        const stats = await look(path);
+        if (stats === undefined) return 'absent';
+        if (stats.isDirectory()) return 'directory';
+        if (stats.isFile()) return 'file';
+        if (stats.isBlockDevice()) return 'block';
+        return stats.isSymbolicLink() ? 'symlink' : 'other';
+      } catch (error) {
+        if (isAbsent(error)) return 'absent';
+        throw error;
+      }
+    },
+
+    async makeVolumeDirectory(path) {
+      try {
+        await make(path);
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error;
+      }
+      // mkdir's own mode is cut by the umask.
+      chmodSync(path, 0o777);
+    },
+
+    async makeDirectory(path) {
+      await make(path, { recursive: true, mode: 0o750 });
+    },
+
+    async makeFile(path) {
+      await (await open(path, 'a', 0o640)).close();
+    },
+
+    async makeImage(path, sizeBytes) {
+      await writeFile(path, '', { mode: 0o600 });
+      await truncate(path, Number(sizeBytes));
+    },
+
+    async growImage(path, sizeBytes) {
+      const { size } = await stat(path, { bigint: true });
+      if (size < sizeBytes) await truncate(path, Number(sizeBytes));
+    },
+
+    async copy(from, to) {
+      // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
+      const args = [
+        '--archive',
+        '--reflink=auto',
+        '--sparse=always',
+        '--one-file-system',
+        '-T',
+        '--',
+        from,
+        to,
+      ];
+      try {
+        await run('cp', args, { env: { ...process.env, LC_ALL: 'C' } });
+      } catch (error) {
+        const detail =
+          (error as { stderr?: string }).stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
+        const code = /No space left/.test(detail)
+          ? 'ENOSPC'
+          : /quota exceeded/i.test(detail)
+            ? 'EDQUOT'
+            : 'EIO';
+        throw new MountError({ operation: 'copy', path: from, code, detail, cause: error });
+      }
+    },
+
+    rename,
+
+    async removeTree(path) {
+      // Most are empty by now: one call instead of a walk.
+      if (await files.removeEmpty(path)) return;
+      await rm(path, { recursive: true, force: true });
+    },
+
+    async removeEmpty(path) {
+      try {
+        await removeEmptyDirectory(path);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') return false;
+      }
+      return true;
+    },
+
+    async removeMountPoint(path) {
+      try {
+        // Directories first: nearly all are.
+        await removeEmptyDirectory(path);
+      } catch (error) {
+        if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
+        if (errorCode(error) === 'ENOENT') return;
+        if (['ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) {
+          throw refuse.failedPrecondition(
+            `${path} is not empty although nothing is mounted there; it is not removed, in case it is somebody's data`,
+          );
+        }
+        throw error;
+      }
+    },
+  };
+  return files;
+}
+
+async function isEmptyFile(path: string): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    return stats.isFile() && stats.size === 0;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';
+}

@@ -1,0 +1,61 @@
+// Who the pods are and what they may do: one account for the controller's pod, bound to the published role of each of
+// its sidecars and to no other; one for the nodes' pods, which may do nothing. And the CSIDriver object, by which
+// Kubernetes knows what the driver wants.
+
+import type { CSIDriverSpec } from 'kubernetes-types/storage/v1.js';
+import { publishedRbac, RBAC_COMPONENTS } from '../apiserver/bootstrap/published-rbac.ts';
+import { baseName, controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+
+export async function accessObjects(plan: Plan): Promise<Manifest[]> {
+  const { namespace, secrets } = plan;
+  const account = (name: string, component: 'controller' | 'node') => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace, labels: labelsOf(plan, component) },
+  });
+  const components = RBAC_COMPONENTS.filter((component) => plan.sidecars.includes(component));
+  const roles = await publishedRbac({
+    components,
+    namespace,
+    secrets: components.length === 0 ? 'none' : secrets,
+    serviceAccount: controllerName(plan),
+    suffix: baseName(plan),
+  });
+  return [
+    ...(plan.makesNamespace ? [namespaceObject(namespace)] : []),
+    ...(plan.controller === 'none'
+      ? []
+      : [
+          account(controllerName(plan), 'controller'),
+          ...roles.filter(({ kind }) => kind !== 'ServiceAccount'),
+        ]),
+    account(nodeName(plan), 'node'),
+  ];
+}
+
+/** The nodes' pods are privileged: a cluster that enforces pod security has to be told that they may. */
+const namespaceObject = (name: string): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
+});
+
+export function csiDriverObjects(plan: Plan): Manifest[] {
+  // The cluster-registrar keeps it by itself.
+  if (plan.sidecars.includes('cluster-registrar')) return [];
+  const { csiDriver } = plan;
+  const spec: CSIDriverSpec = {
+    attachRequired: plan.sidecars.includes('attacher'),
+    podInfoOnMount: csiDriver.podInfo,
+    fsGroupPolicy: csiDriver.fsGroupPolicy,
+    volumeLifecycleModes: [...csiDriver.lifecycleModes],
+    storageCapacity: csiDriver.storageCapacity,
+    requiresRepublish: csiDriver.requiresRepublish,
+    ...(csiDriver.seLinuxMount && { seLinuxMount: true }),
+    ...(csiDriver.tokenAudiences.length > 0 && {
+      tokenRequests: csiDriver.tokenAudiences.map((audience) => ({ audience })),
+    }),
+  };
+  const metadata = { name: plan.driverName };
+  return [{ apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata, spec }];
+}

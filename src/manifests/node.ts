@@ -1,0 +1,87 @@
+// The pod that runs on each node: the driver's node service and the registrar that makes the kubelet know it. Three
+// directories of the host, as the kubelet's side of CSI has it: where the kubelet looks for drivers, where this driver's
+// socket is, and the kubelet's own directory, from which mounts must reach the host. Pure.
+
+import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
+import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
+import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.ts';
+import { berthContainer, driverContainer, probeContainer, SOCKET_VOLUME } from './containers.ts';
+import { labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+
+const REGISTRATION = 'registration-dir';
+const REGISTRATION_DIR = '/registration';
+const KUBELET = 'kubelet-dir';
+
+export function nodeObjects(plan: Plan): Manifest[] {
+  const labels = labelsOf(plan, 'node');
+  const spec: DaemonSetSpec = {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: {
+        serviceAccountName: nodeName(plan),
+        // Nothing here speaks to the API.
+        automountServiceAccountToken: false,
+        priorityClassName: 'system-node-critical',
+        nodeSelector: { 'kubernetes.io/os': 'linux' },
+        // Wherever pods may run, their volumes must be mounted.
+        tolerations: [{ operator: 'Exists' }],
+        ...(plan.hostNetwork && { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }),
+        containers: [
+          nodeDriver(plan),
+          ...(plan.hasRegistrar ? [registrar(plan)] : []),
+          ...(plan.hasProbe ? [probeContainer(plan)] : []),
+        ],
+        volumes: [
+          hostPath(SOCKET_VOLUME, pluginDir(plan), 'DirectoryOrCreate'),
+          hostPath(KUBELET, plan.kubeletDir, 'Directory'),
+          ...(plan.hasRegistrar
+            ? [hostPath(REGISTRATION, `${plan.kubeletDir}/plugins_registry`, 'DirectoryOrCreate')]
+            : []),
+          ...plan.hostPaths.map((path, index) => hostPath(extraName(index), path)),
+        ],
+      },
+    },
+  };
+  const metadata = { name: nodeName(plan), namespace: plan.namespace, labels };
+  return [{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec }];
+}
+
+function nodeDriver(plan: Plan): Container {
+  const driver = driverContainer(plan, 'node');
+  const mounts: VolumeMount[] = [
+    { name: KUBELET, mountPath: plan.kubeletDir, mountPropagation: 'Bidirectional' },
+    ...plan.hostPaths.map((path, index) => ({ name: extraName(index), mountPath: path })),
+  ];
+  return {
+    ...driver,
+    volumeMounts: [...(driver.volumeMounts ?? []), ...mounts],
+    // It mounts, and only a privileged container may pass mounts on to the host.
+    securityContext: { privileged: true },
+  };
+}
+
+const registrar = (plan: Plan): Container =>
+  berthContainer(plan, {
+    name: 'node-registrar',
+    command: 'node-registrar',
+    arguments: [
+      `--plugin-registration-path=${REGISTRATION_DIR}`,
+      `--kubelet-registration-path=${pluginDir(plan)}/csi.sock`,
+      ...plan.arguments('node-registrar'),
+    ],
+    port: plan.healthPort + 1,
+    healthPath: '/healthz',
+    mounts: [{ name: REGISTRATION, mountPath: REGISTRATION_DIR }],
+    memory: '64Mi',
+  });
+
+const pluginDir = ({ kubeletDir, driverName }: Plan): string =>
+  `${kubeletDir}/plugins/${sanitizedDriverName(driverName as DriverName)}`;
+
+const extraName = (index: number): string => `host-path-${index + 1}`;
+
+const hostPath = (name: string, path: string, type?: string): Volume => ({
+  name,
+  hostPath: { path, ...(type && { type }) },
+});

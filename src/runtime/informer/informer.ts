@@ -1,0 +1,64 @@
+// What components see of an informer: a cache of one kind that follows the API server, whatever happens to the
+// connection. The machine behind it is in informer/.
+
+import type { KubeObject, Resource } from '../../api/object.ts';
+import type { Selection } from '../kube/kube.ts';
+
+/** Handlers may throw: it is logged, and neither the informer nor other handlers notice. */
+export interface InformerHandler<T extends KubeObject> {
+  added?(object: T): void;
+  /** Also called on resync, with `before === after`. */
+  updated?(before: T, after: T): void;
+  deleted?(last: T): void;
+}
+
+export interface Informer<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  /** By `keyOf` key. */
+  get(key: string): T | undefined;
+  list(): T[];
+  /** Adding an index after start re-indexes what is cached. The same name and function may be added again. */
+  addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
+  /** Nobody asks by it any more. Harmless when there is none of that name. */
+  dropIndex(name: string): void;
+  byIndex(name: string, value: string): readonly T[];
+  /** Distinct values that an index holds now. */
+  indexValues(name: string): Iterable<string>;
+  /** Replays what is cached as `added`, then follows. Returns unsubscribe. */
+  subscribe(handler: InformerHandler<T>): () => void;
+  /** Resolves once the first list is in the cache and handlers have seen it; rejects when `signal` aborts. */
+  synced(signal?: AbortSignal): Promise<void>;
+  readonly hasSynced: boolean;
+  /** The version that the cache stands at: what is older and not in it is gone. '' before the first list. */
+  readonly resourceVersion: string;
+  /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */
+  waitFor(
+    key: string,
+    predicate: (object: T | undefined) => boolean,
+    signal?: AbortSignal,
+  ): Promise<T | undefined>;
+}
+
+export interface InformerOptions<T extends KubeObject> extends Selection {
+  /**
+   * Drops what nobody reads before it is cached; returns a new object. Where somebody else in the process has asked for
+   * whole objects already, theirs are shared instead.
+   */
+  trim?: (object: T) => T;
+  /** Calls `updated(x, x)` for everything at this period; 0 or absent: never. */
+  resyncMs?: number;
+  /**
+   * The kind may not be installed (a CRD), or not be for this account to read: the informer then counts as synced and
+   * empty, says so once, looks again with backoff, and fills when the kind appears.
+   */
+  optional?: boolean;
+}
+
+/** Informers of one process, shared: the same resource and options give the same informer. */
+export interface Informers {
+  of<T extends KubeObject>(resource: Resource<T>, options?: InformerOptions<T>): Informer<T>;
+  /** Starts those asked for so far and, from then on, each as it is first asked for. They stop on abort. */
+  start(signal: AbortSignal): void;
+  /** All those asked for so far are synced. */
+  synced(signal?: AbortSignal): Promise<void>;
+}

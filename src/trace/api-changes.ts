@@ -1,0 +1,119 @@
+// Writes each change of the objects that make up a volume's life into the trace, with who made it. The server says what
+// changed; who, is known of components whose client is one of ours: they tell before they write.
+
+import {
+  type Event,
+  events,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '../api/kinds.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import type { Reader } from '../apiserver/pipeline.ts';
+import { describeChange } from './describe-change.ts';
+import type { TraceBook } from './trace-book.ts';
+import {
+  attachmentToken,
+  claimToken,
+  handleToken,
+  podToken,
+  podUidToken,
+  type Token,
+  volumeToken,
+} from './trace-entry.ts';
+import type { WritesUnderWay } from './writes-under-way.ts';
+
+interface Followed<T extends KubeObject> {
+  resource: Resource<T>;
+  self(object: T): Token;
+  links(object: T): Token[];
+}
+
+const followed = <T extends KubeObject>(kind: Followed<T>): Followed<KubeObject> =>
+  kind as unknown as Followed<KubeObject>;
+
+const FOLLOWED: readonly Followed<KubeObject>[] = [
+  followed<PersistentVolumeClaim>({
+    resource: persistentVolumeClaims,
+    self: ({ metadata }) => claimToken(metadata.namespace ?? '', metadata.name),
+    // The volume is called after the claim before it exists.
+    links: ({ metadata, spec }) => [volumeToken(spec.volumeName || `pvc-${metadata.uid}`)],
+  }),
+  followed<PersistentVolume>({
+    resource: persistentVolumes,
+    self: ({ metadata }) => volumeToken(metadata.name),
+    links: ({ spec }) => [
+      ...(spec.csi ? [handleToken(spec.csi.volumeHandle)] : []),
+      ...(spec.claimRef ? [claimToken(spec.claimRef.namespace ?? '', spec.claimRef.name ?? '')] : []),
+    ],
+  }),
+  followed<VolumeAttachment>({
+    resource: volumeAttachments,
+    self: ({ metadata }) => attachmentToken(metadata.name),
+    links: ({ spec: { source } }) => [
+      ...(source.persistentVolumeName ? [volumeToken(source.persistentVolumeName)] : []),
+      ...(source.inlineVolumeSpec?.csi ? [handleToken(source.inlineVolumeSpec.csi.volumeHandle)] : []),
+    ],
+  }),
+  followed<Pod>({
+    resource: pods,
+    self: ({ metadata }) => podToken(metadata.namespace ?? '', metadata.name),
+    links: ({ metadata, spec }) => [
+      podUidToken(metadata.uid),
+      ...(spec.volumes ?? []).flatMap(({ persistentVolumeClaim, ephemeral, name }) => {
+        const claim = persistentVolumeClaim?.claimName ?? (ephemeral && `${metadata.name}-${name}`);
+        return claim === undefined ? [] : [claimToken(metadata.namespace ?? '', claim)];
+      }),
+    ],
+  }),
+  followed<Event>({
+    resource: events,
+    self: ({ metadata }) => `event ${metadata.namespace}/${metadata.name}`,
+    links: ({ involvedObject: { kind, namespace = '', name = '' } }) => {
+      if (kind === 'PersistentVolumeClaim') return [claimToken(namespace, name)];
+      if (kind === 'PersistentVolume') return [volumeToken(name)];
+      if (kind === 'VolumeAttachment') return [attachmentToken(name)];
+      return kind === 'Pod' ? [podToken(namespace, name)] : [];
+    },
+  }),
+];
+
+/** Returns the function that ends it. */
+export function traceApiChanges(options: {
+  reader: Reader;
+  book: TraceBook;
+  writes: WritesUnderWay;
+}): () => void {
+  const { reader, book, writes } = options;
+  const unsubscribes = FOLLOWED.map(({ resource, self, links }) =>
+    reader.subscribe(resource, (before, after) => {
+      const object = after ?? before;
+      if (object === undefined) return;
+      const atMs = book.nowMs();
+      const by = writes.writerOf(resource, object.metadata) ?? 'a client';
+      book.note(() => {
+        const changes = describeChange(before, after);
+        if (before !== undefined && after !== undefined && changes.length === 0) return undefined;
+        const { name, namespace } = object.metadata;
+        return {
+          kind: 'api',
+          atMs,
+          by,
+          verb: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
+          object: { kind: resource.kind, name, ...(namespace !== undefined && { namespace }) },
+          changes,
+          self: self(object),
+          links: links(object),
+        };
+      });
+    }),
+  );
+  return () => {
+    for (const unsubscribe of unsubscribes) unsubscribe();
+  };
+}

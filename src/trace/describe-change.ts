@@ -1,0 +1,95 @@
+// What is different between two versions of an object, in the words of someone who follows a volume. Says only what
+// matters to its life: phases, bindings, finalizers, attachments, paths. Pure.
+
+import type { Event, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
+import type { KubeObject } from '../api/object.ts';
+import { ANN_PUBLISHED_VOLUMES, ANN_SELECTED_NODE, ANN_STORAGE_PROVISIONER } from '../api/well-known.ts';
+
+/** A fact that is told when it is new, another, or gone. Read from each version of each object: keep it cheap. */
+interface Fact<T extends KubeObject> {
+  name: string;
+  of(object: T): string | undefined;
+}
+
+const claimFacts: readonly Fact<PersistentVolumeClaim>[] = [
+  { name: 'phase', of: ({ status }) => status?.phase },
+  { name: 'volume', of: ({ spec }) => spec.volumeName },
+  { name: 'provisioner', of: ({ metadata }) => metadata.annotations?.[ANN_STORAGE_PROVISIONER] },
+  { name: 'selected node', of: ({ metadata }) => metadata.annotations?.[ANN_SELECTED_NODE] },
+  { name: 'asks for', of: ({ spec }) => spec.resources?.requests?.storage },
+  { name: 'capacity', of: ({ status }) => status?.capacity?.storage },
+];
+
+const volumeFacts: readonly Fact<PersistentVolume>[] = [
+  { name: 'phase', of: ({ status }) => status?.phase },
+  {
+    name: 'claim',
+    of: ({ spec: { claimRef } }) => claimRef && `${claimRef.namespace}/${claimRef.name}`,
+  },
+  { name: 'handle', of: ({ spec }) => spec.csi?.volumeHandle },
+  { name: 'capacity', of: ({ spec }) => spec.capacity?.storage },
+];
+
+const attachmentFacts: readonly Fact<VolumeAttachment>[] = [
+  { name: 'node', of: ({ spec }) => spec.nodeName },
+  {
+    name: 'attached',
+    of: ({ status }) => (status?.attached === undefined ? undefined : String(status.attached)),
+  },
+  { name: 'attach error', of: ({ status }) => status?.attachError?.message },
+  { name: 'detach error', of: ({ status }) => status?.detachError?.message },
+];
+
+const podFacts: readonly Fact<Pod>[] = [
+  { name: 'phase', of: ({ status }) => status?.phase },
+  { name: 'node', of: ({ spec }) => spec.nodeName },
+  { name: 'published', of: ({ metadata }) => metadata.annotations?.[ANN_PUBLISHED_VOLUMES] },
+  {
+    // Conditions that fail together say the same.
+    name: 'waits',
+    of: ({ status }) =>
+      status?.conditions?.find((condition) => condition.status === 'False' && condition.message)?.message,
+  },
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: each list is for the kind that it is listed under
+const FACTS: Readonly<Record<string, readonly Fact<any>[]>> = {
+  PersistentVolumeClaim: claimFacts,
+  PersistentVolume: volumeFacts,
+  VolumeAttachment: attachmentFacts,
+  Pod: podFacts,
+};
+
+/** Empty when nothing that matters changed. */
+export function describeChange(before: KubeObject | undefined, after: KubeObject | undefined): string[] {
+  if (after === undefined) return [];
+  if (after.kind === 'Event') return describeEvent(before as Event | undefined, after as Event);
+  const told: string[] = [];
+  const gone: string[] = [];
+  for (const { name, of } of FACTS[after.kind] ?? []) {
+    const is = of(after);
+    const was = before && of(before);
+    if (is === was) continue;
+    if (is === undefined) gone.push(`${name}: none`);
+    else told.push(is === '' ? name : `${name}: ${is}`);
+  }
+  if (after.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
+    told.push('deletion asked for');
+  }
+  const was = before?.metadata.finalizers ?? [];
+  const is = after.metadata.finalizers ?? [];
+  if (was !== is) {
+    for (const finalizer of is) if (!was.includes(finalizer)) told.push(`finalizer ${finalizer}`);
+    for (const finalizer of was) if (!is.includes(finalizer)) gone.push(`finalizer ${finalizer}: none`);
+  }
+  return gone.length === 0 ? told : [...told, ...gone];
+}
+
+/** Of events it matters what they say, and how often; nobody waits for their deletion. */
+function describeEvent(before: Event | undefined, after: Event): string[] {
+  const { reason = 'event', message, count = 1 } = after;
+  return [
+    ...(message !== undefined && message !== before?.message ? [`${reason}: ${message}`] : []),
+    ...(count > 1 && count !== before?.count ? [`times: ${count}`] : []),
+  ];
+}

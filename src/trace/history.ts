@@ -1,0 +1,36 @@
+// The trace as the page shows it.
+
+import type { EndedCall, History } from '../dashboard/history.ts';
+import type { Step } from '../dashboard/told.ts';
+import { Relations, relatedEntries } from './related-entries.ts';
+import { textOf } from './timeline.ts';
+import type { TraceBook } from './trace-book.ts';
+import { claimToken, podToken, type TraceEntry } from './trace-entry.ts';
+
+export function historyOf(book: TraceBook): History {
+  const stepOf = (entry: TraceEntry): Step => ({
+    seq: entry.seq,
+    atMs: entry.atMs,
+    by: entry.by,
+    text: textOf(entry, book.nowMs()),
+    kind: entry.kind,
+    hasFailed: entry.kind === 'retry' || (entry.kind === 'csi' && hasFailed(entry.code)),
+  });
+  return {
+    recent: (most) => book.entries().slice(-most).map(stepOf),
+    of({ kind, namespace, name }) {
+      const token = kind === 'claim' ? claimToken(namespace, name) : podToken(namespace, name);
+      return relatedEntries(book.entries(), new Relations({ kind, token })).map(stepOf);
+    },
+    follow: (listener) => book.follow((entry) => listener(stepOf(entry), callOf(entry))),
+  };
+}
+
+/** A call under way has no code yet. */
+const hasFailed = (code: string | undefined): boolean => code !== undefined && code !== 'OK';
+
+function callOf(entry: TraceEntry): EndedCall | undefined {
+  if (entry.kind !== 'csi' || entry.durationMs === undefined) return undefined;
+  const { method, durationMs, code } = entry;
+  return { method, durationMs, hasFailed: hasFailed(code) };
+}

@@ -1,0 +1,85 @@
+// Keeps the last entries of everything that happens in a cluster, in memory, and hands new ones to those who follow.
+
+import type { Clock } from '../runtime/ports.ts';
+import { linksOf } from './about-call.ts';
+import type { CsiEntry, TraceEntry, Unnumbered } from './trace-entry.ts';
+
+/** More than a hundred lives of volumes: what anybody looks at, in a few megabytes. */
+const LONGEST = 5_000;
+/** Added before the oldest are dropped all at once: dropping one on each addition would move the whole list. */
+const SLACK = 1_000;
+
+/** Puts into words what was noted; undefined when there turns out to be nothing to tell. */
+export type Tell = () => Unnumbered | undefined;
+
+type Call = Pick<CsiEntry, 'by' | 'method' | 'request'>;
+
+interface Noted {
+  readonly seq: number;
+  readonly tell: Tell;
+}
+
+export class TraceBook {
+  readonly #clock: Clock;
+  readonly #wallMs: number;
+  readonly #monotonicMs: number;
+  readonly #limit: number;
+  readonly #listeners = new Set<(entry: TraceEntry) => void>();
+  readonly #underWay = new Map<Call, number>();
+  #noted: Noted[] = [];
+  #seq = 0;
+
+  constructor(options: { clock: Clock; limit?: number }) {
+    this.#clock = options.clock;
+    this.#wallMs = options.clock.now();
+    this.#monotonicMs = options.clock.monotonicMs();
+    this.#limit = options.limit ?? LONGEST;
+  }
+
+  /** The time that entries carry: with fractions, and never going back. */
+  nowMs(): number {
+    return this.#wallMs + (this.#clock.monotonicMs() - this.#monotonicMs);
+  }
+
+  /** Put into words when somebody reads it, or follows: of most that happens nobody ever asks. */
+  note(tell: Tell): void {
+    const noted = { seq: this.#seq++, tell };
+    this.#noted.push(noted);
+    if (this.#noted.length >= this.#limit + SLACK) this.#noted = this.#noted.slice(-this.#limit);
+    if (this.#listeners.size === 0) return;
+    for (const entry of told(noted)) for (const listener of this.#listeners) listener(entry);
+  }
+
+  /** A call that has begun; it becomes an entry when it ends. */
+  begin(call: Call): (end: { code: string; error?: string }) => void {
+    const atMs = this.nowMs();
+    this.#underWay.set(call, atMs);
+    return (end) => {
+      if (!this.#underWay.delete(call)) return;
+      const durationMs = this.nowMs() - atMs;
+      this.note(() => ({ ...callEntry(call, atMs), ...end, durationMs }));
+    };
+  }
+
+  /** By time of beginning, calls under way last. */
+  entries(): TraceEntry[] {
+    const ended = this.#noted.flatMap(told).sort((a, b) => a.atMs - b.atMs || a.seq - b.seq);
+    const underWay = [...this.#underWay].map(([call, atMs]) => ({ ...callEntry(call, atMs), seq: -1 }));
+    return [...ended, ...underWay];
+  }
+
+  /** Calls back with each entry that is added from now on. Returns unsubscribe. */
+  follow(listener: (entry: TraceEntry) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function told({ seq, tell }: Noted): TraceEntry[] {
+  const entry = tell();
+  return entry === undefined ? [] : [{ ...entry, seq }];
+}
+
+function callEntry(call: Call, atMs: number): Omit<CsiEntry, 'seq'> {
+  return { kind: 'csi', ...call, atMs, ...linksOf(call.request) };
+}

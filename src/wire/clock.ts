@@ -1,0 +1,16 @@
+// The time that the wire needs: deadlines, idle timers and turns of the event loop. Every clock of the project fits.
+
+/** A timer that was set; `cancel` is idempotent and harmless after it fired. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall-clock milliseconds since the epoch. May jump. */
+  now(): number;
+  /** Milliseconds since some fixed start; never goes back. For durations and deadlines. */
+  monotonicMs(): number;
+  setTimeout(callback: () => void, delayMs: number): Timer;
+  /** Runs `callback` in a later turn of the event loop (virtual time: same instant, after what is queued). */
+  setImmediate(callback: () => void): Timer;
+}
