@@ -68,6 +68,16 @@ test('a claim gets the smallest volume that fits, and both sides say so', async 
   assert.equal(fit.status?.phase, 'Bound');
 });
 
+test('a claim of one node leaves the shared volume to those who need it, however well its size fits', async (t) => {
+  const { make, ask, volumeIs, claimIs } = await start(t);
+  const accessModes = ['ReadWriteOnce', 'ReadWriteMany'];
+  await make(volume('shared', { accessModes }), volume('plain', { capacity: { storage: '9Gi' } }));
+  await volumeIs('shared', 'Available');
+  await volumeIs('plain', 'Available');
+  await ask(claim('data'));
+  assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'plain');
+});
+
 test('[PROV-1] a claim of a class is marked for its provisioner under both names', async (t) => {
   const { kube, ask, settled } = await start(t);
   await kube.create(storageClasses, { metadata: { name: 'fast' }, provisioner: 'driver.example' });

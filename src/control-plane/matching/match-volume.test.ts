@@ -38,6 +38,8 @@ function pvc(change: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVol
   };
 }
 
+const reserved = { claimRef: { name: 'data', namespace: 'ns' } };
+
 const inZone = (zone: string) => ({
   nodeAffinity: {
     required: {
@@ -67,6 +69,40 @@ test('the volume a claim should have', () => {
         pv('tiny', { capacity: { storage: '1Gi' } }),
       ],
       expected: 'fit',
+    },
+    {
+      name: 'fewest access modes before smallest: a shared volume is not spent on a claim of one node',
+      volumes: [
+        pv('shared', {
+          capacity: { storage: '3Gi' },
+          accessModes: ['ReadWriteOnce', 'ReadWriteMany'],
+        }),
+        pv('plain', { capacity: { storage: '9Gi' } }),
+        pv('fit', { capacity: { storage: '4Gi' } }),
+      ],
+      expected: 'fit',
+    },
+    {
+      name: 'a mode given twice counts once',
+      volumes: [
+        pv('big', { capacity: { storage: '9Gi' } }),
+        pv('twice', { capacity: { storage: '4Gi' }, accessModes: ['ReadWriteOnce', 'ReadWriteOnce'] }),
+      ],
+      expected: 'twice',
+    },
+    {
+      name: 'several reserved for this claim: again the fewest modes, then the smallest',
+      volumes: [
+        pv('shared', { ...reserved, accessModes: ['ReadWriteOnce', 'ReadWriteMany'] }),
+        pv('big', { ...reserved, capacity: { storage: '9Gi' } }),
+        pv('mine', reserved),
+      ],
+      expected: 'mine',
+    },
+    {
+      name: 'reserved for this claim, whatever modes it has besides, before a free one',
+      volumes: [pv('free'), pv('mine', { ...reserved, accessModes: ['ReadWriteOnce', 'ReadWriteMany'] })],
+      expected: 'mine',
     },
     { name: 'equal sizes: by name', volumes: [pv('b'), pv('a')], expected: 'a' },
     {

@@ -1,4 +1,4 @@
-// Which existing volume a claim may have: the one rule that binder and scheduler share. Pure.
+// Which existing volume a claim gets: the one rule that binder and scheduler share. Pure.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { compareQuantities, parseQuantity, type Quantity } from '../../api/quantity.ts';
@@ -19,8 +19,9 @@ export function affinityAdmits(volume: PersistentVolume, node: Node): boolean {
 }
 
 /**
- * The volume that this claim should have: the one that already names it, otherwise the smallest available one that
- * fits. `node` is given where the claim's binding was delayed and the pod's node is known.
+ * The volume that this claim should have. A volume whose `claimRef` names the claim comes before any free one. Among
+ * equals the one with the fewest access modes wins, so that a shared volume is not spent on a claim of one node; then
+ * the smallest, then the first by name. `node` is given where binding was delayed and the pod's node is known.
  */
 export function matchVolume(
   claim: PersistentVolumeClaim,
@@ -29,25 +30,29 @@ export function matchVolume(
 ): PersistentVolume | undefined {
   const selector = claim.spec.selector ? labelSelectorOf(claim.spec.selector) : undefined;
   const parse = remembering(parseQuantity);
-  let best: PersistentVolume | undefined;
+  let own: PersistentVolume | undefined;
+  let free: PersistentVolume | undefined;
   for (const volume of candidates) {
     const reserved = volume.spec.claimRef !== undefined;
     if (reserved && !refersToClaim(volume.spec.claimRef, claim)) continue;
     if (unfit(volume, claim, parse) !== undefined) continue;
-    const admitted = node === undefined || affinityAdmits(volume, node);
-    // Reserved for this claim: there is no second choice, whatever else would fit. Who reserved it knew what they
-    // wanted, so that the class is not asked for.
-    if (reserved) return admitted ? volume : undefined;
-    if (!admitted || volume.status?.phase !== 'Available' || !sameClass(volume, claim)) continue;
+    if (reserved) {
+      if (own === undefined || isBetter(volume, own, parse)) own = volume;
+      continue;
+    }
+    if (volume.status?.phase !== 'Available' || !sameClass(volume, claim)) continue;
     if (selector && !matchesLabels(selector, volume.metadata.labels ?? {})) continue;
-    if (best === undefined || isSmaller(volume, best, parse)) best = volume;
+    if (free !== undefined && !isBetter(volume, free, parse)) continue;
+    if (node === undefined || affinityAdmits(volume, node)) free = volume;
   }
-  return best;
+  if (own === undefined) return free;
+  // Somebody chose this volume for the claim: class and selector are not checked, and there is no second choice.
+  return node === undefined || affinityAdmits(own, node) ? own : undefined;
 }
 
 type ParseQuantity = (text: string) => Quantity;
 
-/** Thousands of candidates have a handful of sizes between them. */
+/** Thousands of candidates share a handful of sizes. */
 function remembering(parse: ParseQuantity): ParseQuantity {
   const known = new Map<string, Quantity>();
   return (text) => {
@@ -76,10 +81,13 @@ function unfit(
   return undefined;
 }
 
-/** By size, then by name, so that the same candidates always give the same choice. */
-function isSmaller(a: PersistentVolume, b: PersistentVolume, parse: ParseQuantity): boolean {
-  const order = compareQuantities(parse(sizeOf(a)), parse(sizeOf(b)));
+function isBetter(a: PersistentVolume, b: PersistentVolume, parse: ParseQuantity): boolean {
+  const order = modeCount(a) - modeCount(b) || compareQuantities(parse(sizeOf(a)), parse(sizeOf(b)));
   return order < 0 || (order === 0 && a.metadata.name < b.metadata.name);
+}
+
+function modeCount({ spec: { accessModes } }: PersistentVolume): number {
+  return new Set(accessModes).size;
 }
 
 function sameClass(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {

@@ -11,14 +11,9 @@ import type {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
-import {
-  claimNameOf,
-  refersToClaim,
-  selectedNodeOf,
-  storageClassOf,
-  uniqueVolumeName,
-} from '../../api/volumes.ts';
+import { claimNameOf, selectedNodeOf, storageClassOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { ANN_BIND_COMPLETED } from '../../api/well-known.ts';
+import { matchVolume } from '../matching/match-volume.ts';
 import { isMadeFor } from '../pods-by-claim.ts';
 
 export interface DelayedClaim {
@@ -123,9 +118,10 @@ function addClaim(
   const storageClass = lookups.storageClass(className);
   if (!storageClass) return `storageclass.storage.k8s.io "${className}" not found`;
   if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return UNBOUND_IMMEDIATE;
-  for (const volume of lookups.reservedFor(key)) {
-    if (!refersToClaim(volume.spec.claimRef, claim)) continue;
-    addExisting(found, volume);
+  // As the binder chooses: one that is reserved but too small, say, will never be bound.
+  const reserved = matchVolume(claim, lookups.reservedFor(key));
+  if (reserved) {
+    addExisting(found, reserved);
     return undefined;
   }
   const sizeBytes = quantityToBytes(claim.spec.resources?.requests?.storage ?? '0');

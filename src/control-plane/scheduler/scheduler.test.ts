@@ -62,6 +62,24 @@ test('[TOP-8] an unbound delayed claim: the node fits AllowedTopologies, is writ
   assert.equal(await w.nodeOf('p'), 'node-c');
 });
 
+test('[TOP-8] a delayed claim leaves the shared volume, and one reserved for it that is too small, and takes a plain one', async (t) => {
+  const w = await threeZones(t);
+  await w.storageClass('late', { provisioner: 'kubernetes.io/no-provisioner' });
+  await w.volume('shared', {
+    accessModes: ['ReadWriteOnce', 'ReadWriteMany'],
+    ...reachableFrom('zone', 'b'),
+  });
+  await w.volume('plain', { capacity: { storage: '9Gi' }, ...reachableFrom('zone', 'b') });
+  const claimRef = { name: 'data', namespace: 'default' };
+  await w.volume('reserved', { claimRef, capacity: { storage: '1Mi' }, ...reachableFrom('zone', 'c') });
+  await w.settle();
+  await w.claim('data');
+  await w.pod('p', ['data']);
+  await w.settle();
+  assert.equal((await w.readClaim('data')).spec.volumeName, 'plain');
+  assert.equal(await w.nodeOf('p'), 'node-b');
+});
+
 test('[TOP-8] where the driver publishes capacity, only nodes with enough of it are chosen', async (t) => {
   const w = await threeZones(t);
   await w.driver({ storageCapacity: true });
