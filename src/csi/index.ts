@@ -30,9 +30,11 @@ export {
 export {
   type CallOutcome,
   type CsiOperation,
+  type EarlierCalls,
   isFinal,
   outcomeOf,
   outcomes,
+  provesNothingMade,
   type Verdict,
 } from './outcome.ts';
 export type { IncomingCall, Interceptor } from './server/call-pipeline.ts';

@@ -3,17 +3,26 @@ import { describe, it } from 'node:test';
 import { allGrpcCodes, type GrpcCode, grpcCodes } from '../wire/grpc/grpc-code.ts';
 import { CsiError } from './csi-error.ts';
 import { Controller, GroupController, Identity, Node, SnapshotMetadata } from './generated/csi/v1/csi_pb.ts';
-import { type CallOutcome, type CsiOperation, isFinal, outcomeOf, outcomes } from './outcome.ts';
+import {
+  type CallOutcome,
+  type CsiOperation,
+  type EarlierCalls,
+  isFinal,
+  outcomeOf,
+  outcomes,
+  provesNothingMade,
+} from './outcome.ts';
 
-// The rows as letters, one a code in the order of their numbers: f(inal), i(nfeasible), m(aybe in progress).
+// The rows as letters, one a code in the order of their numbers: f(inal), r(efused: final, and nothing was made),
+// i(nfeasible, also refused), m(aybe in progress).
 //                              0123456789…
-const change = 'fmffmfffmfmfffmff';
+const change = 'fmfrmrrfmrmrrfmff';
 const read = 'fffffffffffffffff';
 const table: Record<CsiOperation, string> = {
   GetPluginInfo: read,
   GetPluginCapabilities: read,
   Probe: read,
-  CreateVolume: 'fmfimfifffmiffmff',
+  CreateVolume: 'fmfimrrfrrmrrfmff',
   DeleteVolume: change,
   ControllerPublishVolume: change,
   ControllerUnpublishVolume: change,
@@ -21,15 +30,15 @@ const table: Record<CsiOperation, string> = {
   ListVolumes: read,
   GetCapacity: read,
   ControllerGetCapabilities: read,
-  CreateSnapshot: 'fmffmfifmfmfffmff',
-  DeleteSnapshot: 'fmfimfffmfmfffmff',
+  CreateSnapshot: 'fmfrmrifmrmrrfmff',
+  DeleteSnapshot: 'fmfimrrfmrmrrfmff',
   ListSnapshots: read,
   GetSnapshot: read,
-  ControllerExpandVolume: 'fmfimiffmfmiffmff',
+  ControllerExpandVolume: 'fmfimirfmrmirfmff',
   ControllerGetVolume: read,
-  ControllerModifyVolume: 'fmfimfffmfmfffmff',
+  ControllerModifyVolume: 'fmfimrrfmrmrrfmff',
   GroupControllerGetCapabilities: read,
-  CreateVolumeGroupSnapshot: 'fmffmfifmfmfffmff',
+  CreateVolumeGroupSnapshot: 'fmfrmrifmrmrrfmff',
   DeleteVolumeGroupSnapshot: change,
   GetVolumeGroupSnapshot: read,
   GetMetadataAllocated: read,
@@ -39,11 +48,16 @@ const table: Record<CsiOperation, string> = {
   NodePublishVolume: change,
   NodeUnpublishVolume: change,
   NodeGetVolumeStats: read,
-  NodeExpandVolume: 'fmfimiffmfmiffmff',
+  NodeExpandVolume: 'fmfimirfmrmirfmff',
   NodeGetCapabilities: change,
   NodeGetInfo: read,
 };
-const letters: Record<string, CallOutcome> = { f: 'final', i: 'infeasible', m: 'maybe-in-progress' };
+const letters: Record<string, { outcome: CallOutcome; refused: boolean }> = {
+  f: { outcome: 'final', refused: false },
+  r: { outcome: 'final', refused: true },
+  i: { outcome: 'infeasible', refused: true },
+  m: { outcome: 'maybe-in-progress', refused: false },
+};
 const operations = Object.keys(table) as CsiOperation[];
 const failure = (code: GrpcCode | number): CsiError => new CsiError({ code, message: 'no' });
 
@@ -59,9 +73,9 @@ describe('outcomeOf', () => {
       const row = table[operation];
       assert.equal(row.length, 17);
       for (const code of allGrpcCodes) {
-        const verdict = outcomeOf(operation, failure(code));
-        assert.equal(verdict.outcome, letters[row.charAt(grpcCodes[code])], `${operation} ${code}`);
-        assert.notEqual(verdict.why, '');
+        const { why, ...verdict } = outcomeOf(operation, failure(code));
+        assert.deepEqual(verdict, letters[row.charAt(grpcCodes[code])], `${operation} ${code}`);
+        assert.notEqual(why, '');
       }
     });
   }
@@ -96,4 +110,37 @@ describe('outcomeOf', () => {
       }
     });
   }
+});
+
+describe('provesNothingMade', () => {
+  const uncertain: GrpcCode[] = ['CANCELLED', 'DEADLINE_EXCEEDED', 'ABORTED', 'UNAVAILABLE'];
+  const failures: GrpcCode[] = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'PERMISSION_DENIED', 'UNAUTHENTICATED'];
+  const codes = allGrpcCodes.filter((code) => code !== 'OK');
+  const proves = (operation: CsiOperation, error: unknown, earlier: EarlierCalls): boolean =>
+    provesNothingMade(outcomeOf(operation, error), earlier);
+
+  it('takes a certain end of a first call, and after others only a refusal of the same', () => {
+    for (const code of codes) {
+      const isFirst = proves('CreateVolume', failure(code), 'none');
+      assert.equal(isFirst, !uncertain.includes(code), `${code}, first`);
+      const isSame = proves('CreateVolume', failure(code), 'the same');
+      assert.equal(isSame, isFirst && !failures.includes(code), `${code}, after the same`);
+      assert.equal(proves('CreateVolume', failure(code), 'something else'), false, `${code}, after another`);
+    }
+  });
+
+  it('differs for a snapshot in RESOURCE_EXHAUSTED, which may mean load there', () => {
+    for (const code of codes.filter((each) => each !== 'RESOURCE_EXHAUSTED')) {
+      for (const earlier of ['none', 'the same', 'something else'] as const) {
+        const ofVolume = proves('CreateVolume', failure(code), earlier);
+        assert.equal(proves('CreateSnapshot', failure(code), earlier), ofVolume, `${code}, ${earlier}`);
+      }
+    }
+    assert.equal(proves('CreateVolume', failure('RESOURCE_EXHAUSTED'), 'the same'), true);
+    assert.equal(proves('CreateSnapshot', failure('RESOURCE_EXHAUSTED'), 'none'), false);
+  });
+
+  it('takes nothing from what is not an answer of the driver', () => {
+    assert.equal(proves('CreateVolume', new Error('what?'), 'none'), false);
+  });
 });

@@ -21,8 +21,16 @@ export type CallOutcome = 'final' | 'infeasible' | 'maybe-in-progress' | 'resche
 
 export interface Verdict {
   readonly outcome: CallOutcome;
+  /**
+   * The driver refused the request itself. The specification wants OK for a request that was carried out before, so a
+   * refused Create… also proves that an identical earlier one made nothing. A failure (INTERNAL and the like) does not.
+   */
+  readonly refused: boolean;
   readonly why: string;
 }
+
+/** What earlier calls asked for of which no certain answer came. */
+export type EarlierCalls = 'none' | 'the same' | 'something else';
 
 type MethodsOf<S extends { method: object }> = Capitalize<keyof S['method'] & string>;
 
@@ -36,25 +44,26 @@ export type CsiOperation =
 
 type Row = Record<GrpcCode, Verdict>;
 
-const final = (why: string): Verdict => ({ outcome: 'final', why });
-const infeasible = (why: string): Verdict => ({ outcome: 'infeasible', why });
-const maybe = (why: string): Verdict => ({ outcome: 'maybe-in-progress', why });
+const final = (why: string): Verdict => ({ outcome: 'final', refused: false, why });
+const refused = (why: string): Verdict => ({ outcome: 'final', refused: true, why });
+const infeasible = (why: string): Verdict => ({ outcome: 'infeasible', refused: true, why });
+const maybe = (why: string): Verdict => ({ outcome: 'maybe-in-progress', refused: false, why });
 
 /** Calls that change something. */
 const change: Row = {
   OK: final('it was done'),
   CANCELLED: maybe('we gave up waiting; the driver may not have noticed'),
   UNKNOWN: final('the driver failed in a way it has no code for'),
-  INVALID_ARGUMENT: final('the driver refused the request before it began'),
+  INVALID_ARGUMENT: refused('the driver refused the request before it began'),
   DEADLINE_EXCEEDED: maybe('the answer did not come in time; the work may go on, or be done'),
-  NOT_FOUND: final('what the request names is not there, so nothing was done to it'),
-  ALREADY_EXISTS: final('something else is in its place'),
+  NOT_FOUND: refused('what the request names is not there, so nothing was done to it'),
+  ALREADY_EXISTS: refused('something else is in its place'),
   PERMISSION_DENIED: final('the driver or its storage did not allow it'),
   RESOURCE_EXHAUSTED: maybe('the driver has no room for this call now; an earlier one may still be running'),
-  FAILED_PRECONDITION: final('the volume is not in a state in which it could begin'),
+  FAILED_PRECONDITION: refused('the volume is not in a state in which it could begin'),
   ABORTED: maybe('another call for the same volume is under way, possibly an earlier one of ours'),
-  OUT_OF_RANGE: final('the driver refused the size before it began'),
-  UNIMPLEMENTED: final('the driver does not offer the call'),
+  OUT_OF_RANGE: refused('the driver refused the size before it began'),
+  UNIMPLEMENTED: refused('the driver does not offer the call'),
   INTERNAL: final('the driver tried and failed'),
   UNAVAILABLE: maybe('the connection failed; the driver may have received the call, or an earlier one'),
   DATA_LOSS: final('the driver tried and lost data'),
@@ -73,9 +82,11 @@ const list: Row = {
 const createVolume: Row = {
   ...change,
   INVALID_ARGUMENT: infeasible('the parameters, capabilities or source do not suit the driver'),
-  ALREADY_EXISTS: infeasible('a volume of this name exists with other properties; the name never changes'),
-  OUT_OF_RANGE: infeasible('the driver cannot make a volume of this size'),
-  RESOURCE_EXHAUSTED: final(
+  // Retried with ordinary backoff, as the official provisioner does: an administrator can remove the other volume, or
+  // raise a limit of the driver, and neither is an event that would wake the claim.
+  ALREADY_EXISTS: refused('a volume of this name exists with other properties'),
+  OUT_OF_RANGE: refused('the driver does not make a volume of this size'),
+  RESOURCE_EXHAUSTED: refused(
     'no room for the volume; for this call the specification means storage, not load',
   ),
 };
@@ -137,7 +148,7 @@ export const outcomes: Readonly<Record<CsiOperation, Row>> = {
   NodeGetVolumeStats: read,
   NodeExpandVolume: {
     ...expandVolume,
-    FAILED_PRECONDITION: final('it cannot grow while it is in use on the node; unmounting it changes that'),
+    FAILED_PRECONDITION: refused('it cannot grow while it is in use on the node; unmounting it changes that'),
   },
   // Asked in the middle of mounting: a driver that does not answer must not make an uncertain mount look certain.
   NodeGetCapabilities: change,
@@ -146,6 +157,7 @@ export const outcomes: Readonly<Record<CsiOperation, Row>> = {
 
 const rescheduled: Verdict = {
   outcome: 'reschedule',
+  refused: true,
   why: 'no room for the volume where the selected node can reach it; another node may have some',
 };
 
@@ -179,4 +191,12 @@ export function outcomeOf(
 /** Over, one way or the other: the state of the volume is certain. */
 export function isFinal(verdict: Verdict): boolean {
   return verdict.outcome !== 'maybe-in-progress';
+}
+
+/**
+ * Whether a failed Create… proves that the driver holds nothing of this name. A certain failure of a first call does.
+ * After earlier calls without a certain answer only a refusal of the identical request does.
+ */
+export function provesNothingMade(verdict: Verdict, earlier: EarlierCalls): boolean {
+  return isFinal(verdict) && (earlier === 'none' || (earlier === 'the same' && verdict.refused));
 }

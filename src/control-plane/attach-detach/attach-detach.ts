@@ -18,7 +18,7 @@ import {
 import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
-import { isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
+import { isNotFound, isRejected } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -163,7 +163,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       } catch (error) {
         if (signal.aborted) throw error;
         ended('fail-unknown');
-        if (isRefusal(error)) {
+        if (isRejected(error)) {
           actual.made(volumeId, nodeName);
           wakeRefused(volumeId);
         }
@@ -286,9 +286,4 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       }
     },
   };
-}
-
-/** The server said no: nothing was made. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof KubeError && error.code >= 400 && error.code < 500 && error.reason !== 'Timeout';
 }

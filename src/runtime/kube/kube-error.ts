@@ -75,3 +75,9 @@ export const isInvalid = (error: unknown): boolean => has(error, 'Invalid');
 export const isTooManyRequests = (error: unknown): boolean => has(error, 'TooManyRequests');
 /** The resource version is too old to read or watch from: list again. */
 export const isExpired = (error: unknown): boolean => has(error, 'Gone', 'Expired');
+/** The server does not take the object as it is, and will say the same next time. */
+export const isUnacceptable = (error: unknown): boolean =>
+  has(error, 'Invalid', 'BadRequest', 'RequestEntityTooLarge');
+/** The server answered that it did not do it: nothing was written. */
+export const isRejected = (error: unknown): boolean =>
+  error instanceof KubeError && error.code >= 400 && error.code < 500 && error.reason !== 'Timeout';

@@ -7,6 +7,7 @@
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
+import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -17,7 +18,6 @@ import type { SidecarPorts } from '../common/sidecar.ts';
 import { annotatedSecret, secretToLook } from './content-secrets.ts';
 import { errorPatch, type SnapshotFacts, statusPatch } from './content-status.ts';
 import { ContentWrites, hasHandle } from './content-writes.ts';
-import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
 import { decideContent, isUncertain, mayGo } from './decide-content.ts';
 import type { SnapshotCalls } from './snapshot-calls.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
@@ -90,7 +90,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   ): Promise<Outcome> {
     let current = content;
     let snapshot: SnapshotFacts;
-    let earlier: EarlierCall = earlierCall(content);
+    let earlier: EarlierCalls = earlierCall(content);
     try {
       const parameters = parametersFor(content, classOf(content), options);
       const isGoing = content.metadata.deletionTimestamp !== undefined;
@@ -106,7 +106,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       current = await writes.status(current, statusPatch(current, snapshot, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (provesNoSnapshot(error, earlier) && !hasHandle(current)) {
+      if (provesNothingMade(outcomeOf('CreateSnapshot', error), earlier) && !hasHandle(current)) {
         current = await writes.forget(current, 'all', signal);
         if (mayGo(current)) return goesNow;
       }
@@ -221,7 +221,7 @@ function concernsUser(error: unknown): error is Error {
 }
 
 /** That a call may be under way, or be done, is recorded before it is sent. */
-function earlierCall(content: VolumeSnapshotContent): EarlierCall {
+function earlierCall(content: VolumeSnapshotContent): EarlierCalls {
   if (!isUncertain(content)) return 'none';
   // The official snapshotter records no parameters: its class may be another by now.
   return content.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS] === undefined

@@ -8,10 +8,7 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
-import { CsiError } from '../../csi/csi-error.ts';
-import type { GrpcCode } from '../../wire/grpc/grpc-code.ts';
 import { statusPatch } from './content-status.ts';
-import { type EarlierCall, provesNoSnapshot } from './create-failure.ts';
 import { decideContent } from './decide-content.ts';
 import { parametersFor, parametersRecord, snapshotNameFor } from './snapshot-request.ts';
 
@@ -138,25 +135,6 @@ for (const [name, change, wanted] of table) {
 
 test('a content whose class is of another driver is left alone', () => {
   assert.equal(decideContent({ content: content(), driver: 'd', classDriver: 'e' }).do, 'nothing');
-});
-
-const failures: [GrpcCode, EarlierCall, boolean][] = [
-  ['INTERNAL', 'none', true],
-  ['INTERNAL', 'the same', false],
-  ['NOT_FOUND', 'the same', true],
-  ['NOT_FOUND', 'something else', false],
-  ['DEADLINE_EXCEEDED', 'none', false],
-  ['RESOURCE_EXHAUSTED', 'none', false],
-  ['ABORTED', 'the same', false],
-];
-for (const [code, earlier, proves] of failures) {
-  test(`${code} after ${earlier} ${proves ? 'proves' : 'does not prove'} that there is no snapshot`, () => {
-    assert.equal(provesNoSnapshot(new CsiError({ code, message: '' }), earlier), proves);
-  });
-}
-
-test('an error that is not the driver’s proves nothing', () => {
-  assert.equal(provesNoSnapshot(new Error('cut off'), 'none'), false);
 });
 
 test('names hold as much of the UID as asked for', () => {

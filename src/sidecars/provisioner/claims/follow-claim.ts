@@ -6,6 +6,7 @@ import { type PersistentVolumeClaim, persistentVolumes, type StorageClass } from
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { type CsiSecrets, SecretError } from '../../../csi/secrets/credentials.ts';
 import { isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
@@ -15,7 +16,6 @@ import { createVolumeRequest, type SecretlessRequest } from '../planning/create-
 import { asFirstAsked, CHANGED_MS, intendedDigest, renewIntent } from './claim-intent.ts';
 import { type ClaimWork, inputsOf, messageOf, provisionerSecrets, settle } from './claim-work.ts';
 import type { UnrecordedVolume } from './unrecorded-volumes.ts';
-import { createFailure } from './volume-calls.ts';
 
 interface Repeat {
   claimUid: string;
@@ -186,7 +186,7 @@ export async function followRecorded(
     }
   } catch (error) {
     signal.throwIfAborted();
-    const { noVolume } = createFailure(error, { nodeSelected: false, earlier: 'the same' });
+    const noVolume = provesNothingMade(outcomeOf('CreateVolume', error), 'the same');
     if (!noVolume) return again(`a call for its volume may be going on: ${messageOf(error)}`);
   }
   work.unrecorded.delete(keyOf(claim), uid);
@@ -204,7 +204,7 @@ async function findAndDelete(work: ClaimWork, repeat: Repeat, signal: AbortSigna
   } catch (error) {
     signal.throwIfAborted();
     const earlier = repeat.same ? 'the same' : 'something else';
-    const { noVolume } = createFailure(error, { nodeSelected: false, earlier });
+    const noVolume = provesNothingMade(outcomeOf('CreateVolume', error), earlier);
     if (noVolume) return { kind: 'certain', how: 'the driver made none' };
     return { kind: 'uncertain', why: `a volume may be left, asking again: ${messageOf(error)}` };
   }

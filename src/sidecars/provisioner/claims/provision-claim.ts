@@ -12,9 +12,10 @@ import { type Draft, keyOf } from '../../../api/object.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
+import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { type CsiSecrets, SecretError } from '../../../csi/secrets/credentials.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { isAlreadyExists, KubeError } from '../../../runtime/kube/kube-error.ts';
+import { isAlreadyExists, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
 import { done, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { intentFor } from '../intents/intent.ts';
 import { checkVolume } from '../planning/check-volume.ts';
@@ -33,7 +34,6 @@ import {
   settle,
 } from './claim-work.ts';
 import { isRecorded } from './follow-claim.ts';
-import { createFailure } from './volume-calls.ts';
 import type { PlannedVolume } from './volume-planner.ts';
 
 /** The watch is rarely later than this. */
@@ -45,7 +45,7 @@ interface Attempt {
   storageClass: StorageClass;
   plan: VolumePlan;
   secrets: CsiSecrets | undefined;
-  earlier: 'none' | 'the same' | 'something else';
+  earlier: EarlierCalls;
   signal: AbortSignal;
 }
 
@@ -204,7 +204,7 @@ async function record(
       }
     } else {
       work.made.remove(plan.volumeName);
-      if (!isRefusal(error)) throw error;
+      if (!isUnacceptable(error)) throw error;
       return deleteUseless(attempt, handle, `the volume cannot be recorded: ${messageOf(error)}`);
     }
   }
@@ -221,13 +221,6 @@ async function record(
   );
   work.log.v(2).info('Provisioned a volume', { claim: keyOf(claim), volume: plan.volumeName, handle });
   return done;
-}
-
-/** The server will say the same next time. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof KubeError && ['Invalid', 'BadRequest', 'RequestEntityTooLarge'].includes(error.reason)
-  );
 }
 
 async function deleteUseless(attempt: Attempt, handle: VolumeHandle, why: string): Promise<Outcome> {
@@ -250,7 +243,8 @@ async function deleteUseless(attempt: Attempt, handle: VolumeHandle, why: string
 async function refusedByDriver(attempt: Attempt, error: unknown): Promise<Outcome> {
   const { work, claim, plan, earlier, signal } = attempt;
   const nodeSelected = plan.selectedNode !== undefined && work.withTopology;
-  const { verdict, noVolume } = createFailure(error, { nodeSelected, earlier });
+  const verdict = outcomeOf('CreateVolume', error, { nodeSelected });
+  const noVolume = provesNothingMade(verdict, earlier);
   const reschedule = verdict.outcome === 'reschedule' && noVolume;
   if (noVolume) await settle(work, claim, { reschedule, signal });
   if (verdict.outcome === 'reschedule') work.capacityChanged(labelsOf(claim).class);

@@ -9,7 +9,7 @@
 import { type Lease, leases } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
-import { isForbidden, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
+import { isForbidden, isNotFound, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { Bell } from '../../../runtime/time/bell.ts';
 import type { Intent } from './intent.ts';
@@ -210,7 +210,7 @@ export class IntentLedger {
         return await this.#write(signal);
       } catch (error) {
         // A conflict, or an answer that was lost: what stands there now is not known.
-        if (signal.aborted || attempt >= MOST_ATTEMPTS || this.#isRefusal(error)) throw error;
+        if (signal.aborted || attempt >= MOST_ATTEMPTS || this.#isPermanent(error)) throw error;
       }
     }
   }
@@ -252,13 +252,15 @@ export class IntentLedger {
   }
 
   /** The server will say the same next time. */
-  #isRefusal(error: unknown): boolean {
+  #isPermanent(error: unknown): boolean {
     const hasNoNamespace = isNotFound(error) && this.#lease === undefined;
-    return hasNoNamespace || isForbidden(error) || isInvalid(error) || error instanceof UnreadableLedgerError;
+    return (
+      hasNoNamespace || isForbidden(error) || isUnacceptable(error) || error instanceof UnreadableLedgerError
+    );
   }
 
   #giveUp(error: unknown): boolean {
-    if (!this.#isRefusal(error)) return false;
+    if (!this.#isPermanent(error)) return false;
     if (this.#isUsable) {
       this.#log.error('Intents cannot be kept in a Lease; each claim keeps its own, as a finalizer', error);
     }
