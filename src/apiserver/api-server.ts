@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { PathHandler } from '../runtime/process/path-handler.ts';
 import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createPki, type Pki } from './auth/pki.ts';
@@ -14,7 +15,6 @@ import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap/bootstrap-store.ts';
 import { followCustomResources } from './crd/custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
-import type { PathHandler } from './http/handle-other.ts';
 import type { HttpsDoor } from './http/https-door.ts';
 import type { Kind } from './kind.ts';
 import { createKindRegistry } from './kind-registry.ts';

@@ -1,13 +1,13 @@
 // `berth demo`: the story of volumes in a terminal, on a cluster of its own that is gone afterwards.
 
-import { checkUser, openTriedMounter } from '../cluster/check-machine.ts';
 import { openDataDirectory } from '../cluster/data-directory.ts';
 import { planNodes } from '../cluster/plan-nodes.ts';
-import { quietLog } from '../cluster/quiet-log.ts';
 import { startCluster } from '../cluster/start-cluster.ts';
 import { createNarrator } from '../demo/narrator.ts';
 import { SeenCalls } from '../demo/seen-calls.ts';
 import { tellStory } from '../demo/tell-story.ts';
+import { quietLog } from '../runtime/log/quiet-log.ts';
+import { checkUser, openTriedMounter } from '../runtime/mount/tried-mounter.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { duration } from '../trace/timeline.ts';

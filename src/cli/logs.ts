@@ -1,10 +1,10 @@
 // `berth logs`: what the parts of `berth up` say, also what its own output leaves out. Pods have no logs here, for
 // Berth runs no containers.
 
-import type { KeptLine } from '../cluster/logs/log-book.ts';
-import { LOGS_PATH } from '../cluster/logs/logs-path.ts';
 import { boolFlag, stringFlag } from '../runtime/flags/flag.ts';
 import { textOf } from '../runtime/log/log.ts';
+import type { KeptLine } from '../trace/log-book.ts';
+import { LOGS_PATH } from '../trace/logs-path.ts';
 import { defineCommand, ExitCode } from './command.ts';
 import { findKubeConfig, readLines } from './objects/read-lines.ts';
 

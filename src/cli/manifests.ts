@@ -22,7 +22,8 @@ import {
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import type { Driver } from '../sidecars/common/identify-driver.ts';
-import { defineCommand, type Output, UsageError } from './command.ts';
+import { defineCommand, type Output, standardFlags, UsageError } from './command.ts';
+import { commands } from './commands.ts';
 import { sidecarKinds } from './sidecars.ts';
 import { packageVersion } from './version.ts';
 
@@ -178,7 +179,10 @@ export const command = defineCommand({
 
 /** Nothing where a container of any of them would refuse its command line. */
 async function print(all: readonly Manifest[], chosen: readonly Manifest[], stdout: Output): Promise<void> {
-  const wrong = await commandLineProblem(all);
+  const wrong = await commandLineProblem(all, async (name) => {
+    const row = commands[name];
+    return row && { ...(await row.load()).command.flags, ...standardFlags };
+  });
   if (wrong !== undefined) throw new UsageError(wrong);
   stdout.write(chosen.map(documentOf).join('---\n'));
 }

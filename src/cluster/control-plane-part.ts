@@ -3,14 +3,14 @@
 // identities of their own.
 
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
-import { COMPONENT_ACCOUNTS } from '../apiserver/bootstrap/published-rbac.ts';
 import type { User } from '../apiserver/index.ts';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
+import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
+import type { Part } from '../runtime/process/supervise.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import { type PartContext, partPorts } from './part-context.ts';
-import type { Part } from './supervise.ts';
 
 export interface ClusterController {
   readonly name: string;

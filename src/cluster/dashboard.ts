@@ -2,11 +2,11 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
-import { COMPONENT_ACCOUNTS } from '../apiserver/bootstrap/published-rbac.ts';
 import { type Dashboard, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
+import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { historyOf } from '../trace/history.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { stepSourceOf } from './page-steps.ts';
 import type { Cluster } from './start-cluster.ts';
 
 export interface ClusterDashboardOptions {
@@ -28,7 +28,7 @@ export async function openDashboard(cluster: Cluster, options: ClusterDashboardO
     log: options.log.with({ part: 'dashboard' }),
     token: await keptToken(directory.dashboardToken, random),
     server: cluster.url,
-    history: historyOf(cluster.book),
+    history: stepSourceOf(cluster.book),
     ports() {
       const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS.dashboard);
       const { kube, informers } = cluster.portsFor({ name: 'dashboard', user, signal });

@@ -5,9 +5,9 @@ import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { hostFacts } from '../node/node-object/host-facts.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
+import type { Part } from '../runtime/process/supervise.ts';
 import { type PartContext, partPorts } from './part-context.ts';
 import type { PlannedNode } from './plan-nodes.ts';
-import type { Part } from './supervise.ts';
 
 export function nodePart(
   context: PartContext,

@@ -6,6 +6,7 @@ import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
 import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer/informer.ts';
+import type { SharedCaches } from '../runtime/informer/shared-caches.ts';
 import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead, unreadMetrics } from '../runtime/metrics/unread-metrics.ts';
@@ -14,7 +15,6 @@ import type { TraceBook } from '../trace/trace-book.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
 import { tracedLog } from '../trace/traced-log.ts';
 import type { WritesUnderWay } from '../trace/writes-under-way.ts';
-import type { ClusterCaches } from './cluster-caches.ts';
 import type { PartMetrics } from './part-metrics.ts';
 
 /** A cluster has a dozen that tell events, and few objects at a time. */
@@ -24,7 +24,7 @@ export interface PartContext {
   server: ApiServer;
   book: TraceBook;
   writes: WritesUnderWay;
-  caches: ClusterCaches;
+  caches: SharedCaches;
   /** Absent: nothing is counted, which costs nothing. */
   metrics?: PartMetrics | undefined;
   clock: Clock;

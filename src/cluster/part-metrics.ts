@@ -1,9 +1,9 @@
 // What the parts of a cluster count about themselves, each in a registry of its own, as if it were a process: over HTTPS
 // as `GET /berth/metrics?part=provisioner`, in the text format of Prometheus. Without a part, the names of those there are.
 
-import type { PathHandler } from '../apiserver/index.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock } from '../runtime/ports.ts';
+import type { PathHandler } from '../runtime/process/path-handler.ts';
 
 export const METRICS_PATH = '/berth/metrics';
 

@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { connectCsi } from '../csi/client/connect-csi.ts';
+import type { Part } from '../runtime/process/supervise.ts';
 import { createNodeRegistrar } from '../sidecars/node-registrar/node-registrar.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import type { PartContext } from './part-context.ts';
-import type { Part } from './supervise.ts';
 
 const TIMEOUT_MS = 10_000;
 

@@ -2,13 +2,15 @@
 // own informers. The same descriptions run as commands of their own, with the same flags.
 
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
-import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
 import { connectCsi } from '../csi/client/connect-csi.ts';
+import { countedConnection } from '../csi/client/counted-connection.ts';
 import { operationMetrics } from '../csi/client/operation-metrics.ts';
+import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead } from '../runtime/metrics/unread-metrics.ts';
+import type { Part } from '../runtime/process/supervise.ts';
 import { together } from '../sidecars/all/all-sidecars.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
@@ -17,9 +19,7 @@ import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
-import { countedConnection } from './counted-connection.ts';
 import { type PartContext, partPorts } from './part-context.ts';
-import type { Part } from './supervise.ts';
 
 export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };

@@ -3,7 +3,6 @@
 
 import { csiNodes } from '../api/kinds.ts';
 import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
-import { COMPONENT_ACCOUNTS, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
 import {
   type ApiServer,
   createApiServer,
@@ -11,21 +10,24 @@ import {
   type User,
 } from '../apiserver/index.ts';
 import type { Interceptor } from '../csi/server/call-pipeline.ts';
+import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
+import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
+import { bothLogs } from '../runtime/log/both-logs.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
+import { type Part, supervise } from '../runtime/process/supervise.ts';
 import { traceApiChanges } from '../trace/api-changes.ts';
+import { LogBook } from '../trace/log-book.ts';
+import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
 import { TraceBook } from '../trace/trace-book.ts';
 import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
-import { createClusterCaches } from './cluster-caches.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { drain } from './drain.ts';
 import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
-import { bothLogs, LogBook } from './logs/log-book.ts';
-import { LOGS_PATH, logsPath } from './logs/logs-path.ts';
 import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
@@ -42,7 +44,6 @@ import {
   installRoles,
   installSnapshotClasses,
 } from './start-objects.ts';
-import { type Part, supervise } from './supervise.ts';
 import { unmountBelow } from './unmount-below.ts';
 
 export interface ClusterOptions {
@@ -115,7 +116,7 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       clock,
       random,
     };
-    const caches = createClusterCaches(reader, ending.signal);
+    const caches = createSharedCaches(reader, ending.signal);
     const context: PartContext = { server, book, writes, caches, metrics, clock, random, log };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     const running = supervise(partsOf(context, options, drivers), {

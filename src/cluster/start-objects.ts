@@ -17,9 +17,9 @@ import {
 import type { Draft, KubeObject, Resource } from '../api/object.ts';
 import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS } from '../api/well-known.ts';
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
-import { publishedRbac, type RbacComponent } from '../apiserver/bootstrap/published-rbac.ts';
 import { isEstablished } from '../apiserver/crd/definition-status.ts';
 import type { ApiServer } from '../apiserver/index.ts';
+import { publishedRbac, type RbacComponent } from '../manifests/published-rbac.ts';
 
 /** Of the file a definition came from. */
 const ANN_DEFINITION_DIGEST = 'csi.berth/definition-digest';

@@ -1,6 +1,6 @@
 // Calls of drivers between two samples, as figures for each method.
 
-import type { EndedCall } from './history.ts';
+import type { EndedCall } from './step-source.ts';
 import type { CallFigures } from './told.ts';
 
 export class CallCounter {

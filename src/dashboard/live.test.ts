@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryLog } from '../runtime/log/log.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
-import type { EndedCall, History } from './history.ts';
 import { Live } from './live.ts';
 import type { Observation, Observed } from './observed.ts';
+import type { EndedCall, StepSource } from './step-source.ts';
 import type { Message, Step } from './told.ts';
 
 const EMPTY = {
@@ -53,7 +53,7 @@ function setUp() {
       };
     },
   };
-  const history: History = {
+  const history: StepSource = {
     recent: () => [step(1)],
     of: () => [],
     follow(listener) {

@@ -3,8 +3,8 @@
 
 import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import { CallCounter } from './call-figures.ts';
-import type { History } from './history.ts';
 import type { Observed } from './observed.ts';
+import type { StepSource } from './step-source.ts';
 import { changesBetween, sampleOf, tablesOf } from './tables.ts';
 import type { About, Message, Sample, Step, Tables } from './told.ts';
 
@@ -20,7 +20,7 @@ const KEPT_STEPS = 200;
 export interface LiveOptions {
   readonly about: About;
   readonly observed: Observed;
-  readonly history: History | undefined;
+  readonly history: StepSource | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }

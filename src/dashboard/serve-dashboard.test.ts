@@ -16,15 +16,15 @@ import {
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
-import { publishedRbac } from '../apiserver/bootstrap/published-rbac.ts';
 import { draft, testServer } from '../apiserver/testing/test-server.ts';
 import { installRoles } from '../cluster/start-objects.ts';
+import { publishedRbac } from '../manifests/published-rbac.ts';
 import { createInformers } from '../runtime/informer/create-informers.ts';
 import { memoryLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
-import type { History } from './history.ts';
 import { newToken, serveDashboard } from './serve-dashboard.ts';
+import type { StepSource } from './step-source.ts';
 import type { Message, SubjectDetails } from './told.ts';
 
 const PASSWORD = 'hunter2-not-for-anybody';
@@ -32,7 +32,7 @@ const SOON = { timeout: 30_000 };
 
 async function setUp(
   t: TestContext,
-  options: { isAllowed?: boolean; history?: History; port?: number } = {},
+  options: { isAllowed?: boolean; history?: StepSource; port?: number } = {},
 ) {
   const server = await testServer(t);
   if (options.isAllowed !== false) await installRoles(server, ['dashboard']);
@@ -173,7 +173,7 @@ test('every file that the page imports is served, and nothing beside', SOON, asy
 });
 
 test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SOON, async (t) => {
-  const history: History = {
+  const history: StepSource = {
     recent: () => [],
     of: ({ kind, name }) => [
       { seq: 1, atMs: 1, by: 'provisioner', text: `of ${kind} ${name}`, kind: 'csi', hasFailed: false },

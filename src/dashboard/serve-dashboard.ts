@@ -6,17 +6,17 @@ import type { AddressInfo } from 'node:net';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { createGate } from './gate.ts';
-import type { History } from './history.ts';
 import type { Live } from './live.ts';
 import type { Observed, ObservedPorts } from './observed.ts';
 import { CONTENT_SECURITY_POLICY, pageFile } from './page-files.ts';
+import type { StepSource } from './step-source.ts';
 import type { AskedSubject } from './subject-details.ts';
 import type { Message } from './told.ts';
 
 export interface DashboardOptions {
   /** Made when somebody first looks. */
   readonly ports: () => ObservedPorts;
-  readonly history?: History;
+  readonly history?: StepSource;
   readonly version: string;
   /** URL of the API server, to be shown. */
   readonly server: string;

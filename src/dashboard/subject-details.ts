@@ -4,8 +4,8 @@
 import type { Event, PersistentVolume } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
 import { explain, type Subject } from '../why/explain.ts';
-import type { History } from './history.ts';
 import type { Observation } from './observed.ts';
+import type { StepSource } from './step-source.ts';
 import type { EventLine, Step, SubjectDetails } from './told.ts';
 
 const MOST_EVENTS = 50;
@@ -22,7 +22,7 @@ export interface AskedSubject {
 export function subjectDetails(
   observation: Observation,
   asked: AskedSubject,
-  history: History | undefined,
+  history: StepSource | undefined,
 ): SubjectDetails | undefined {
   const object = find(observation, asked);
   if (object === undefined) return undefined;
@@ -51,7 +51,7 @@ function find(observation: Observation, { kind, namespace, name }: AskedSubject)
 }
 
 /** A volume's life is told with that of its claim. */
-function stepsOf(object: KubeObject, { kind }: AskedSubject, history: History | undefined): Step[] {
+function stepsOf(object: KubeObject, { kind }: AskedSubject, history: StepSource | undefined): Step[] {
   const { namespace = '', name } =
     kind === 'volume' ? ((object as PersistentVolume).spec.claimRef ?? {}) : object.metadata;
   if (history === undefined || name === undefined) return [];

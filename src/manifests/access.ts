@@ -3,8 +3,8 @@
 // Kubernetes knows what the driver wants.
 
 import type { CSIDriverSpec } from 'kubernetes-types/storage/v1.js';
-import { publishedRbac, RBAC_COMPONENTS } from '../apiserver/bootstrap/published-rbac.ts';
 import { baseName, controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+import { publishedRbac, RBAC_COMPONENTS } from './published-rbac.ts';
 
 export async function accessObjects(plan: Plan): Promise<Manifest[]> {
   const { namespace, secrets } = plan;

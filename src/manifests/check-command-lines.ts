@@ -1,23 +1,27 @@
-// Reads the command line of each container of Berth's as that container will: a flag that it would refuse is refused
-// before anything is deployed.
+// Parses the command line of each of Berth's containers as that container will, so that a flag it would reject is
+// rejected before anything is deployed. Which flags a command has comes in through a port: the command line knows.
 
 import type { Container } from 'kubernetes-types/core/v1.js';
-import { standardFlags } from '../cli/command.ts';
-import { commands } from '../cli/commands.ts';
+import type { FlagTable } from '../runtime/flags/flag.ts';
 import { FlagError, parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Manifest } from './plan.ts';
 
-/** What is wrong, in one sentence; undefined when all is well. */
-export async function commandLineProblem(manifests: readonly Manifest[]): Promise<string | undefined> {
+/** The flags of a command of `berth`; undefined when there is no such command. */
+export type FlagsOf = (command: string) => Promise<FlagTable | undefined>;
+
+/** What is wrong, in one sentence; undefined when every command line is accepted. */
+export async function commandLineProblem(
+  manifests: readonly Manifest[],
+  flagsOf: FlagsOf,
+): Promise<string | undefined> {
   for (const { kind, spec } of manifests) {
     const template = (spec as { template?: { spec: { containers: Container[] } } } | undefined)?.template;
     for (const { name, command: [program, subcommand = ''] = [], args = [] } of template?.spec.containers ??
       []) {
-      const row = program === 'berth' ? commands[subcommand] : undefined;
-      if (row === undefined) continue;
-      const { command } = await row.load();
+      const table = program === 'berth' ? await flagsOf(subcommand) : undefined;
+      if (table === undefined) continue;
       try {
-        parseFlags({ table: { ...command.flags, ...standardFlags }, argv: args });
+        parseFlags({ table, argv: args });
       } catch (error) {
         if (!(error instanceof FlagError)) throw error;
         return `container ${name} of the ${kind} would refuse its command line: ${error.message}`;

@@ -2,9 +2,9 @@
 // account and role. Its names are the official ones, since only one of them may run.
 
 import { readdir, readFile } from 'node:fs/promises';
-import { publishedRbac } from '../apiserver/bootstrap/published-rbac.ts';
 import { berthContainer } from './containers.ts';
 import type { Manifest } from './plan.ts';
+import { publishedRbac } from './published-rbac.ts';
 
 const definitions = new URL('../../deploy/crds/', import.meta.url);
 const NAME = 'snapshot-controller';

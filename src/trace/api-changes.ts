@@ -14,7 +14,6 @@ import {
   volumeAttachments,
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
-import type { Reader } from '../apiserver/pipeline.ts';
 import { describeChange } from './describe-change.ts';
 import type { TraceBook } from './trace-book.ts';
 import {
@@ -83,9 +82,18 @@ const FOLLOWED: readonly Followed<KubeObject>[] = [
   }),
 ];
 
+/** Where committed changes are heard of, in order: the embedded server's reader. */
+interface ChangeSource {
+  /** `before` is undefined on creation, `after` on removal. */
+  subscribe<T extends KubeObject>(
+    resource: Resource<T>,
+    listener: (before: T | undefined, after: T | undefined) => void,
+  ): () => void;
+}
+
 /** Returns the function that ends it. */
 export function traceApiChanges(options: {
-  reader: Reader;
+  reader: ChangeSource;
   book: TraceBook;
   writes: WritesUnderWay;
 }): () => void {

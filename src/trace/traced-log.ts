@@ -1,7 +1,7 @@
 // A log that also tells the trace when something failed and is tried again: every loop says so in one way, with the key
 // it works on and the time it waits.
 
-import { oncePerLevel } from '../cluster/logs/once-per-level.ts';
+import { oncePerLevel } from '../runtime/log/once-per-level.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
 import type { TraceBook } from './trace-book.ts';
 import { attachmentToken, claimToken, podToken, type Token, volumeToken } from './trace-entry.ts';

@@ -20,12 +20,8 @@ import {
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
-import {
-  COMPONENT_ACCOUNTS,
-  publishedRbac,
-  type RbacComponent,
-} from '../../src/apiserver/bootstrap/published-rbac.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
+import { COMPONENT_ACCOUNTS, publishedRbac, type RbacComponent } from '../../src/manifests/published-rbac.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import type { Discovery, KubeClient } from '../../src/runtime/kube/kube.ts';

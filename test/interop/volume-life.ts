@@ -21,8 +21,8 @@ import {
 import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
 import { attachmentName } from '../../src/api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../src/api/well-known.ts';
-import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/apiserver/bootstrap/published-rbac.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
+import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/manifests/published-rbac.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';

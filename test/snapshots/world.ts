@@ -24,7 +24,6 @@ import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
 import { FINALIZER_PVC_PROTECTION } from '../../src/api/well-known.ts';
 import type { ApiServer } from '../../src/apiserver/api-server.ts';
 import { serviceAccountUser } from '../../src/apiserver/auth/users.ts';
-import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/apiserver/bootstrap/published-rbac.ts';
 import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import {
   createSnapshotController,
@@ -34,6 +33,7 @@ import {
 import { loopbackTransport } from '../../src/csi/client/loopback-transport.ts';
 import type { CsiTransport } from '../../src/csi/client/transport.ts';
 import { ScriptedDriver, type ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
+import { COMPONENT_ACCOUNTS, publishedRbac } from '../../src/manifests/published-rbac.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import type { Informer } from '../../src/runtime/informer/informer.ts';

@@ -22,9 +22,9 @@ import type { KubeObject, Resource } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { ADMIN, nodeUser } from '../auth/users.ts';
 import { createAuthorizer } from '../authorization/authorizer.ts';
-import { createMemoryReader, type MemoryReader } from '../authorization/memory-reader.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { AdmissionPlugin, AdmissionRequest, User } from '../pipeline.ts';
+import { createMemoryReader, type MemoryReader } from '../testing/memory-reader.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { podSecurityPolicies } from './pod-security-policy.ts';
 

@@ -22,6 +22,7 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../api/object.ts';
+import { publishedRbac } from '../../manifests/published-rbac.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { AuthConfig, Material } from '../../runtime/kube/kube-config.ts';
@@ -33,7 +34,6 @@ import { realClock } from '../../runtime/time/clock.ts';
 import { podSecurityPolicies } from '../admission/pod-security-policy.ts';
 import { type ApiServer, createApiServer } from '../api-server.ts';
 import { nodeUser, serviceAccountUser } from '../auth/users.ts';
-import { publishedRbac } from '../bootstrap/published-rbac.ts';
 import type { User } from '../pipeline.ts';
 
 let server: ApiServer;

@@ -13,8 +13,8 @@ import {
 } from '../../api/kinds.ts';
 import { ADMIN, ANONYMOUS, nodeUser, serviceAccountUser } from '../auth/users.ts';
 import type { Attributes, User } from '../pipeline.ts';
+import { createMemoryReader, type MemoryReader } from '../testing/memory-reader.ts';
 import { createAuthorizer } from './authorizer.ts';
-import { createMemoryReader, type MemoryReader } from './memory-reader.ts';
 
 const user = (name: string, ...groups: string[]): User => ({ name, groups });
 

@@ -3,12 +3,12 @@ import { suite, test } from 'node:test';
 import type { ClusterRole } from '../../api/kinds.ts';
 import { clusterRoleBindings, clusterRoles, namespaces, serviceAccounts } from '../../api/kinds.ts';
 import type { Draft, KubeObject } from '../../api/object.ts';
+import { publishedRbac } from '../../manifests/published-rbac.ts';
 import { ADMIN, ANONYMOUS, authenticated, serviceAccountUser } from '../auth/users.ts';
 import { createAuthorizer } from '../authorization/authorizer.ts';
-import { createMemoryReader, type MemoryReader } from '../authorization/memory-reader.ts';
 import type { Attributes, User } from '../pipeline.ts';
+import { createMemoryReader, type MemoryReader } from '../testing/memory-reader.ts';
 import { bootstrapObjects, bootstrapSteps } from './bootstrap-objects.ts';
-import { publishedRbac } from './published-rbac.ts';
 
 function store(reader: MemoryReader, wanted?: Draft<KubeObject>[]): number {
   const steps = bootstrapSteps(reader, wanted);

@@ -1,6 +1,7 @@
 // Requests about the server itself: health, version, metrics, discovery, OpenAPI. Each is judged by its path.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PathHandler } from '../../runtime/process/path-handler.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { User } from '../pipeline.ts';
 import type { Machine } from '../verbs/request.ts';
@@ -11,13 +12,6 @@ import type { OpenDocuments } from './documents.ts';
 import type { RequestMetrics } from './metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 import { versionInfo } from './version-info.ts';
-
-/** Answers GET on a path of its own. `gone` aborts when the client has left or the server stops. */
-export type PathHandler = (request: {
-  query: URLSearchParams;
-  response: ServerResponse;
-  gone: AbortSignal;
-}) => Promise<void>;
 
 export interface OtherExchange {
   machine: Machine;

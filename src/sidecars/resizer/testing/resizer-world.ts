@@ -19,11 +19,11 @@ import {
 } from '../../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../../api/object.ts';
 import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
-import { publishedRbac } from '../../../apiserver/bootstrap/published-rbac.ts';
 import { testServer } from '../../../apiserver/testing/test-server.ts';
 import { loopbackTransport } from '../../../csi/client/loopback-transport.ts';
 import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { ScriptedDriver, type ScriptedDriverOptions } from '../../../csi/testing/scripted-driver.ts';
+import { publishedRbac } from '../../../manifests/published-rbac.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
 import type { Informer } from '../../../runtime/informer/informer.ts';

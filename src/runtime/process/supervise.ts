@@ -1,8 +1,8 @@
 // Runs the parts of a cluster side by side in one process. A part that fails is said so and started afresh after a
 // pause that grows, as a cluster would restart its pod; the others never notice.
 
-import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { backoffDelayMs } from '../runtime/time/backoff.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+import { backoffDelayMs } from '../time/backoff.ts';
 
 export interface Part {
   /** `provisioner of hostpath.csi.berth`: for people. */

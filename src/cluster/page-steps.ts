@@ -1,13 +1,13 @@
 // The trace as the page shows it.
 
-import type { EndedCall, History } from '../dashboard/history.ts';
+import type { EndedCall, StepSource } from '../dashboard/step-source.ts';
 import type { Step } from '../dashboard/told.ts';
-import { Relations, relatedEntries } from './related-entries.ts';
-import { textOf } from './timeline.ts';
-import type { TraceBook } from './trace-book.ts';
-import { claimToken, podToken, type TraceEntry } from './trace-entry.ts';
+import { Relations, relatedEntries } from '../trace/related-entries.ts';
+import { textOf } from '../trace/timeline.ts';
+import type { TraceBook } from '../trace/trace-book.ts';
+import { claimToken, podToken, type TraceEntry } from '../trace/trace-entry.ts';
 
-export function historyOf(book: TraceBook): History {
+export function stepSourceOf(book: TraceBook): StepSource {
   const stepOf = (entry: TraceEntry): Step => ({
     seq: entry.seq,
     atMs: entry.atMs,

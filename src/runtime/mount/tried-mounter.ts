@@ -3,8 +3,8 @@
 
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
-import type { Mounter } from '../runtime/mount/mounter.ts';
+import { openLinuxMounter } from './linux-mounter.ts';
+import type { Mounter } from './mounter.ts';
 
 /** Volumes cannot be mounted here: the message says why and what to do. */
 export class CannotMountError extends Error {

@@ -1,7 +1,7 @@
 // Whether an account may list and watch a kind, in the server's own words: it is asked as any client would ask.
 
-import type { KubeObject, Resource } from '../api/object.ts';
-import type { KubeClient } from '../runtime/kube/kube.ts';
+import type { KubeObject, Resource } from '../../api/object.ts';
+import type { KubeClient } from './kube.ts';
 
 interface AccessReview extends KubeObject {
   spec: {

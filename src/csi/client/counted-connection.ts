@@ -1,12 +1,12 @@
 // A connection to a driver that several sidecars share, with the calls of one of them counted as that sidecar's own.
 
-import type { CsiConnection } from '../csi/client/connect-csi.ts';
-import type { OperationMetrics } from '../csi/client/operation-metrics.ts';
-import { withCall } from '../csi/client/with-call.ts';
-import { CsiError } from '../csi/csi-error.ts';
-import type { Clock } from '../runtime/ports.ts';
-import { grpcCodes } from '../wire/grpc/grpc-code.ts';
-import { methodPath } from '../wire/grpc/method-path.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
+import { methodPath } from '../../wire/grpc/method-path.ts';
+import { CsiError } from '../csi-error.ts';
+import type { CsiConnection } from './connect-csi.ts';
+import type { OperationMetrics } from './operation-metrics.ts';
+import { withCall } from './with-call.ts';
 
 export function countedConnection(
   connection: CsiConnection,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memoryLog } from '../runtime/log/log.ts';
-import { seededRandom } from '../runtime/random.ts';
-import { VirtualClock } from '../runtime/time/virtual-clock.ts';
+import { memoryLog } from '../log/log.ts';
+import { seededRandom } from '../random.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { type Part, supervise } from './supervise.ts';
 
 function world(parts: Part[]) {

@@ -1,7 +1,7 @@
 // A log for many parts in one process: what each would say of its own ordinary course as a process is left out, unless
 // someone wants to hear it.
 
-import type { Log } from '../runtime/ports.ts';
+import type { Log } from '../ports.ts';
 
 /** `info` is said from -v=1 on; warnings and errors always. */
 export function quietLog(log: Log): Log {

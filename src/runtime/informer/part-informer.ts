@@ -2,9 +2,9 @@
 // else's informer, from the moment it is connected until the part ends. Before that it looks like an informer that has not
 // been started.
 
-import type { KubeObject, Resource } from '../api/object.ts';
-import type { Informer, InformerHandler } from '../runtime/informer/informer.ts';
-import { onAbort } from '../runtime/time/on-abort.ts';
+import type { KubeObject, Resource } from '../../api/object.ts';
+import { onAbort } from '../time/on-abort.ts';
+import type { Informer, InformerHandler } from './informer.ts';
 
 type ValuesOf<T> = (object: T) => readonly string[];
 

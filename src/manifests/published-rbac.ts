@@ -2,7 +2,7 @@
 // embedded server runs the same components under the same accounts with the same roles, read from here.
 
 import { readFile } from 'node:fs/promises';
-import type { Draft, KubeObject } from '../../api/object.ts';
+import type { Draft, KubeObject } from '../api/object.ts';
 
 export const RBAC_COMPONENTS = [
   'provisioner',
@@ -48,7 +48,7 @@ interface RbacObject extends Draft<KubeObject> {
   roleRef?: { apiGroup: string; kind: string; name: string };
 }
 
-const directory = new URL('../../../deploy/rbac/', import.meta.url);
+const directory = new URL('../../deploy/rbac/', import.meta.url);
 
 async function readObjects(file: string): Promise<RbacObject[]> {
   const [{ parseAllDocuments }, text] = await Promise.all([

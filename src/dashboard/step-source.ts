@@ -10,7 +10,7 @@ export interface EndedCall {
   readonly hasFailed: boolean;
 }
 
-export interface History {
+export interface StepSource {
   /** The last ones, oldest first. */
   recent(most: number): Step[];
   /** All that belongs to it, oldest first, calls under way last. */

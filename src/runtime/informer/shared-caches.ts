@@ -2,16 +2,16 @@
 // follows it. A part has what its own account may list and watch. What it may not, it asks for itself, through an informer
 // of its own, and hears the server's refusal as it would in a process of its own.
 
-import type { KubeObject, Resource } from '../api/object.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
-import type { Informer, InformerOptions, Informers } from '../runtime/informer/informer.ts';
-import type { InformerPorts } from '../runtime/informer/shared-informer.ts';
-import type { KubeClient } from '../runtime/kube/kube.ts';
-import { onAbort } from '../runtime/time/on-abort.ts';
-import { mayFollow } from './may-follow.ts';
+import type { KubeObject, Resource } from '../../api/object.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { mayFollow } from '../kube/may-follow.ts';
+import { onAbort } from '../time/on-abort.ts';
+import { createInformers } from './create-informers.ts';
+import type { Informer, InformerOptions, Informers } from './informer.ts';
 import { PartInformer } from './part-informer.ts';
+import type { InformerPorts } from './shared-informer.ts';
 
-export interface ClusterCaches {
+export interface SharedCaches {
   /** Informers of one part; `ports.kube` is the part's own client. */
   informersFor(ports: InformerPorts & { kube: KubeClient }): Informers;
 }
@@ -31,7 +31,7 @@ interface Comparable extends Omit<InformerOptions<never>, 'trim'> {
 }
 
 /** `ports.kube` may read everything. The caches are kept until `signal` aborts. */
-export function createClusterCaches(ports: InformerPorts, signal: AbortSignal): ClusterCaches {
+export function createSharedCaches(ports: InformerPorts, signal: AbortSignal): SharedCaches {
   const shared = createInformers(ports);
   shared.start(signal);
   let parts = 0;

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { type ConfigMap, clusterRoleBindings, clusterRoles, configMaps } from '../api/kinds.ts';
-import { keyOf } from '../api/object.ts';
-import { type ApiServer, createApiServer, type User } from '../apiserver/index.ts';
-import { silentLog } from '../runtime/log/log.ts';
-import { realRandom } from '../runtime/random.ts';
-import { realClock } from '../runtime/time/clock.ts';
-import { type ClusterCaches, createClusterCaches } from './cluster-caches.ts';
+import { type ConfigMap, clusterRoleBindings, clusterRoles, configMaps } from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { type ApiServer, createApiServer, type User } from '../../apiserver/index.ts';
+import { silentLog } from '../log/log.ts';
+import { realRandom } from '../random.ts';
+import { realClock } from '../time/clock.ts';
+import { createSharedCaches, type SharedCaches } from './shared-caches.ts';
 
 const ports = { clock: realClock, random: realRandom, log: silentLog };
 const namespace = 'default';
@@ -27,7 +27,7 @@ async function allow(server: ApiServer, user: string): Promise<void> {
 
 describe('the caches of a cluster', () => {
   let server: ApiServer;
-  let caches: ClusterCaches;
+  let caches: SharedCaches;
   let watches: string[];
   let stops: AbortController[];
 
@@ -46,7 +46,7 @@ describe('the caches of a cluster', () => {
     const stop = new AbortController();
     stops = [stop];
     watches = [];
-    caches = createClusterCaches({ ...ports, kube: clientOf('caches', server.adminUser) }, stop.signal);
+    caches = createSharedCaches({ ...ports, kube: clientOf('caches', server.adminUser) }, stop.signal);
   });
 
   afterEach(() => {

@@ -1,6 +1,6 @@
 // A log's `v` is asked for a level at each step of every loop, and answers the same each time: it is made once.
 
-import type { Log } from '../../runtime/ports.ts';
+import type { Log } from '../ports.ts';
 
 export function oncePerLevel(make: Log['v']): Log['v'] {
   const made: ReturnType<Log['v']>[] = [];
