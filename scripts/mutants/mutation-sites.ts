@@ -1,0 +1,79 @@
+// Every place in a source file where one operator, literal or statement can be changed so that the program still parses
+// and means something else. Pure: text positions in, replacements out.
+import {
+  isBinaryExpression,
+  isConditionalExpression,
+  isContinueStatement,
+  isIfStatement,
+  isLiteralTypeNode,
+  isPrefixUnaryExpression,
+  isReturnStatement,
+  type Node,
+  type SourceFile,
+  SyntaxKind,
+} from 'typescript/unstable/ast';
+import { lineOf, nodesOf, type ParsedFile } from '../source-files.ts';
+
+export interface Mutation {
+  readonly path: string;
+  readonly line: number;
+  /** Offsets in the file's text; what lies between is replaced. */
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Operators whose swap keeps the types: a mutant that does not compile would prove nothing. */
+const swaps = new Map<SyntaxKind, string>([
+  [SyntaxKind.EqualsEqualsEqualsToken, '!=='],
+  [SyntaxKind.ExclamationEqualsEqualsToken, '==='],
+  [SyntaxKind.LessThanToken, '<='],
+  [SyntaxKind.LessThanEqualsToken, '<'],
+  [SyntaxKind.GreaterThanToken, '>='],
+  [SyntaxKind.GreaterThanEqualsToken, '>'],
+  [SyntaxKind.AmpersandAmpersandToken, '||'],
+  [SyntaxKind.BarBarToken, '&&'],
+  [SyntaxKind.MinusToken, '+'],
+]);
+
+export function mutationsOf({ path, tree }: ParsedFile): Mutation[] {
+  const found: Mutation[] = [];
+  const replace = (node: Node, after: string): void => {
+    const start = node.getStart(tree);
+    found.push({
+      path,
+      line: lineOf(tree, node),
+      start,
+      end: node.end,
+      before: tree.text.slice(start, node.end),
+      after,
+    });
+  };
+  const text = (node: Node): string => tree.text.slice(node.getStart(tree), node.end);
+  const types = literalTypes(tree);
+  for (const node of nodesOf(tree)) {
+    if (isBinaryExpression(node)) {
+      const swapped = swaps.get(node.operatorToken.kind);
+      if (swapped !== undefined) replace(node.operatorToken, swapped);
+      if (node.operatorToken.kind === SyntaxKind.QuestionQuestionToken) replace(node, text(node.left));
+    }
+    if (isIfStatement(node)) replace(node.expression, `!(${text(node.expression)})`);
+    if (isConditionalExpression(node)) replace(node.condition, `!(${text(node.condition)})`);
+    if (isContinueStatement(node)) replace(node, ';');
+    if (isReturnStatement(node) && node.expression === undefined) replace(node, ';');
+    if (isPrefixUnaryExpression(node) && node.operator === SyntaxKind.ExclamationToken) {
+      replace(node, text(node.operand));
+    }
+    if (node.kind === SyntaxKind.TrueKeyword && !types.has(node)) replace(node, 'false');
+    if (node.kind === SyntaxKind.FalseKeyword && !types.has(node)) replace(node, 'true');
+  }
+  return found;
+}
+
+/** `true` and `false` where they are types: nothing is left of them when the program runs. */
+function literalTypes(tree: SourceFile): Set<Node> {
+  const found = new Set<Node>();
+  for (const node of nodesOf(tree)) if (isLiteralTypeNode(node)) found.add(node.literal);
+  return found;
+}
