@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { declaredModes, inlineMode } from './inline-volumes.ts';
+import { inlineMode } from './inline-volumes.ts';
 import type { CSIDriver } from './kinds.ts';
 
 const driver = (spec: CSIDriver['spec']): CSIDriver => ({
@@ -27,9 +27,16 @@ test('the mode of an inline volume: what the pod asks for, as far as the driver 
     [{ lifecycle: 'persistent' }, handle, 'Persistent'],
   ];
   for (const [spec, source, expected] of table) {
-    const mode = inlineMode({ driver: 'd', ...source }, declaredModes(driver(spec)));
+    const mode = inlineMode({ driver: 'd', ...source }, driver(spec));
     const found = typeof mode === 'object' ? 'refused' : mode;
     assert.equal(found, expected, `${JSON.stringify(spec)} ${JSON.stringify(source)}`);
     if (typeof mode === 'object') assert.match(mode.problem, /driver d/);
   }
+});
+
+test('[INL-3] an ephemeral volume of a driver without a CSIDriver object: the error does not speak of one as if it existed', () => {
+  const mode = inlineMode({ driver: 'd' }, undefined);
+  assert(typeof mode === 'object');
+  assert.match(mode.problem, /no CSIDriver object d declares/);
+  assert.equal(inlineMode({ driver: 'd', volumeHandle: 'h' }, undefined), 'Persistent');
 });

@@ -6,20 +6,22 @@ import type { CSIDriver, CSIVolumeSource } from './kinds.ts';
 export type InlineMode = 'Ephemeral' | 'Persistent';
 
 /** What the driver's object declares; persistent when it says nothing. */
-export function declaredModes(driver: CSIDriver): readonly string[] {
+function declaredModes(driver: CSIDriver): readonly string[] {
   const { volumeLifecycleModes, lifecycle } = driver.spec;
   if (volumeLifecycleModes?.length) return volumeLifecycleModes;
   return lifecycle === 'ephemeral' ? ['Ephemeral'] : ['Persistent'];
 }
 
 /**
- * The mode in which a driver serves this source. A handle asks for an existing volume, its absence for one that lives
- * with the pod; of a driver that only knows ephemeral volumes a handle is ignored, as the inline design has it.
+ * The mode in which a driver serves this source; `driver` is its CSIDriver object, if there is one. A handle asks for
+ * an existing volume, its absence for one that lives with the pod. A driver that declares only Ephemeral ignores the
+ * handle, as the inline design has it. A driver without an object declares nothing, which means Persistent.
  */
 export function inlineMode(
   source: CSIVolumeSource,
-  modes: readonly string[],
+  driver: CSIDriver | undefined,
 ): InlineMode | { problem: string } {
+  const modes = driver ? declaredModes(driver) : ['Persistent'];
   const known = modes.join(', ');
   if (source.volumeHandle) {
     if (modes.includes('Persistent')) return 'Persistent';
@@ -29,9 +31,18 @@ export function inlineMode(
     };
   }
   if (modes.includes('Ephemeral')) return 'Ephemeral';
+  const asked = `without volumeHandle this asks driver ${source.driver} for an ephemeral inline volume`;
+  const remedy = 'give the volumeHandle of an existing volume';
+  if (!driver) {
+    return {
+      problem:
+        `${asked}, but no CSIDriver object ${source.driver} declares that it serves them; ${remedy}, or create that ` +
+        'object with Ephemeral in volumeLifecycleModes',
+    };
+  }
   return {
     problem:
-      `without volumeHandle this asks driver ${source.driver} for an ephemeral inline volume, but its CSIDriver object ` +
-      `declares only ${known} in volumeLifecycleModes; give the volumeHandle of an existing volume, or declare Ephemeral`,
+      `${asked}, but CSIDriver ${source.driver} declares only ${known} in volumeLifecycleModes; ${remedy}, or ` +
+      'declare Ephemeral',
   };
 }

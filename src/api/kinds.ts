@@ -156,6 +156,22 @@ export const csiNodeInfos = resource<CSINodeInfo>(
   false,
 );
 
+/** The design documents' CSIDriver; today's object of that kind is the source of truth. */
+export type CSIDriverDesign = KubeObject & {
+  spec: {
+    attachRequired?: boolean;
+    podInfoOnMountVersion?: string;
+    lifecycle?: 'persistent' | 'ephemeral';
+  };
+};
+export const csiDriverDesigns = resource<CSIDriverDesign>(
+  'csi.storage.k8s.io',
+  'v1alpha1',
+  'CSIDriver',
+  'csidrivers',
+  false,
+);
+
 // coordination, rbac, apps, apiextensions
 
 export type Lease = Stored<coordination.Lease>;

@@ -1,10 +1,11 @@
-// Every controller of the control plane, by the name that kube-controller-manager gives it. Whoever composes them (the
+// Every controller of the control plane, by kube-controller-manager's name where it has the controller. Whoever composes them (the
 // `controller-manager` command, the cluster in one process, the simulation) goes through this table. The scheduler is
 // a process of its own and not in it.
 
 import { createAttachDetach } from './attach-detach/attach-detach.ts';
 import { createBinder } from './binder/binder.ts';
 import type { Controller, DiscoveringPorts } from './controller.ts';
+import { createCsiDriverMapping } from './csi-driver-mapping/csi-driver-mapping.ts';
 import { createEphemeralClaims } from './ephemeral/ephemeral-claims.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
@@ -85,5 +86,12 @@ export const controllers: readonly ControllerRow[] = [
     alias: 'statefulset',
     account: 'statefulset-controller',
     create: createStatefulSetController,
+  },
+  // Not in kube-controller-manager: the design documents' CSIDriver, mapped to today's.
+  {
+    name: 'csidriver-mapping-controller',
+    alias: 'csidriver-mapping',
+    account: 'csidriver-mapping-controller',
+    create: createCsiDriverMapping,
   },
 ];

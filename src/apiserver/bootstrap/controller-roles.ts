@@ -91,6 +91,12 @@ const CONTROLLERS: Readonly<Record<string, PolicyRule[]>> = {
     rule(CORE, ['persistentvolumeclaims'], [...READ_UPDATE, 'create', 'delete']),
     EVENTS,
   ],
+  // Berth's own: Kubernetes has no such controller.
+  'csidriver-mapping-controller': [
+    rule(CSI, ['csidrivers'], READ),
+    rule(STORAGE, ['csidrivers'], [...READ_UPDATE, 'create', 'delete']),
+    EVENTS,
+  ],
   'clusterrole-aggregation-controller': [rule(RBAC, ['clusterroles'], [...READ_UPDATE, 'escalate'])],
   'service-account-controller': [
     rule(CORE, ['serviceaccounts'], [...READ, 'create']),

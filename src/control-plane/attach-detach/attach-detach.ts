@@ -5,7 +5,7 @@
 // One loop, a key for each slot (one volume on one node), and one for the reports of nodes. A run that waits for an
 // attacher costs nothing but its promise, so there is no limit on how many do.
 
-import { declaredModes, inlineMode } from '../../api/inline-volumes.ts';
+import { inlineMode } from '../../api/inline-volumes.ts';
 import {
   csiDrivers,
   nodes,
@@ -144,7 +144,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const driver = caches.drivers.get(volume.driver);
     if (driver?.spec.attachRequired === false) return false;
     if (volume.kind !== 'inline') return true;
-    return inlineMode(volume.csi, driver ? declaredModes(driver) : ['Persistent']) === 'Persistent';
+    return inlineMode(volume.csi, driver) === 'Persistent';
   }
 
   async function attach(key: string, signal: AbortSignal): Promise<Outcome> {

@@ -75,7 +75,7 @@ describe('volumes that cannot be mounted say why', () => {
     [
       'ephemeral not declared',
       () => fromInlineVolume(pod(), inline({ driver: 'd.test' }), undefined),
-      /declares only Persistent/,
+      /no CSIDriver object d\.test declares/,
     ],
   ];
   for (const [name, make, text] of cases) {

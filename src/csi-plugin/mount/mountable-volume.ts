@@ -1,7 +1,7 @@
 // A volume as the node mounts it, whatever it was declared as: a PersistentVolume behind a claim, or a pod's inline
 // `csi` volume, persistent or ephemeral. Pure: from API objects to the words of the plugin.
 
-import { declaredModes, inlineMode } from '../../api/inline-volumes.ts';
+import { inlineMode } from '../../api/inline-volumes.ts';
 import type { CSIDriver, CSIVolumeSource, PersistentVolume, Pod, PodVolume } from '../../api/kinds.ts';
 import { ephemeralVolumeHandle, uniqueVolumeName } from '../../api/volumes.ts';
 import { driverNameProblem } from '../../csi/names/driver-name.ts';
@@ -80,8 +80,7 @@ export function fromInlineVolume(
   const { csi } = volume;
   const what = `volume ${volume.name}`;
   checkName(what, csi.driver);
-  // A driver without an object serves persistent volumes only: what it never declared is not asked of it.
-  const mode = inlineMode(csi, driver ? declaredModes(driver) : ['Persistent']);
+  const mode = inlineMode(csi, driver);
   if (typeof mode === 'object') throw new VolumeSpecError(`${what}: ${mode.problem}`);
   const namespace = pod.metadata.namespace ?? '';
   const secret = (ref: { name?: string } | undefined): SecretKey | undefined =>

@@ -1,0 +1,82 @@
+// Maps CSIDriver objects of the design documents' CRD to today's CSIDriver objects. Watches both kinds, of which the CRD
+// may not be installed; writes today's objects that it made itself, and events on the CRD's objects.
+
+import { csiDriverDesigns, csiDrivers } from '../../api/kinds.ts';
+import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { done } from '../../runtime/queue/loop.ts';
+import { cachesSynced } from '../caches-synced.ts';
+import type { Controller, ControllerPorts } from '../controller.ts';
+import { decideMapping, type MappingStep } from './decide-mapping.ts';
+
+const BACKOFF = { startMs: 100, maxMs: 60_000 };
+
+export function createCsiDriverMapping(ports: ControllerPorts): Controller {
+  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const log = ports.log.with({ controller: 'csidriver-mapping' });
+  const designs = informers.of(csiDriverDesigns, { optional: true });
+  const drivers = informers.of(csiDrivers);
+
+  const loop = createLoop({
+    name: 'csidriver-mapping',
+    workers: 1,
+    clock,
+    random,
+    log,
+    backoff: BACKOFF,
+    ...(metrics && { metrics }),
+    async reconcile(name, { signal }) {
+      for (const step of decideMapping(designs.get(name), drivers.get(name))) {
+        await perform(name, step, signal);
+      }
+      return done;
+    },
+  });
+
+  async function perform(name: string, step: MappingStep, signal: AbortSignal): Promise<void> {
+    const design = designs.get(name);
+    const today = drivers.get(name);
+    switch (step.do) {
+      case 'event':
+        if (design) recorder.event(design, 'Warning', step.reason, step.message);
+        return;
+      case 'create':
+        try {
+          await kube.create(csiDrivers, step.object, { signal });
+        } catch (error) {
+          // The watch brings it, and the next run looks at whose it is.
+          if (isAlreadyExists(error)) return;
+          const message = `cannot create CSIDriver ${name} of storage.k8s.io/v1: ${error instanceof Error ? error.message : String(error)}`;
+          if (design && !signal.aborted) recorder.event(design, 'Warning', 'CSIDriverNotMapped', message);
+          throw error;
+        }
+        return;
+      case 'patch':
+        await kube.patch(csiDrivers, { name }, { spec: step.spec }, { type: 'merge', signal });
+        return;
+      case 'delete': {
+        const { uid = '', resourceVersion = '' } = today?.metadata ?? {};
+        await kube
+          .delete(csiDrivers, { name }, { preconditions: { uid, resourceVersion }, signal })
+          .catch((error: unknown) => {
+            if (!isNotFound(error)) throw error;
+          });
+      }
+    }
+  }
+
+  const look = ({ metadata }: { metadata: { name: string } }): void => loop.add(metadata.name);
+  const each = {
+    added: look,
+    updated: (_before: unknown, after: { metadata: { name: string } }) => look(after),
+  };
+  designs.subscribe({ ...each, deleted: look });
+  drivers.subscribe({ ...each, deleted: look });
+
+  return {
+    name: 'csidriver-mapping-controller',
+    async run(signal) {
+      if (await cachesSynced([designs, drivers], signal)) await loop.run(signal);
+    },
+  };
+}
