@@ -1,6 +1,8 @@
 // Kubernetes quantities ("10Gi", "1500m", "12e6"): exact arithmetic on bigints, and the canonical text the API server
 // gives back. A quantity is counted in nano units, the smallest that Kubernetes keeps; finer values round up.
 
+import { getOwn } from './own-property.ts';
+
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface Quantity {
@@ -72,9 +74,9 @@ function parse(text: string | number): Quantity {
 }
 
 function interpretSuffix(suffix: string): { base: 2 | 10; exponent: number; format: QuantityFormat } {
-  const decimal = DECIMAL_EXPONENTS[suffix];
+  const decimal = getOwn(DECIMAL_EXPONENTS, suffix);
   if (decimal !== undefined) return { base: 10, exponent: decimal, format: 'DecimalSI' };
-  const binary = BINARY_EXPONENTS[suffix];
+  const binary = getOwn(BINARY_EXPONENTS, suffix);
   if (binary !== undefined) return { base: 2, exponent: binary, format: 'BinarySI' };
   const written = /^[eE]([+-]?[0-9]+)$/.exec(suffix)?.[1];
   const exponent = Number(written);

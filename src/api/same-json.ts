@@ -14,7 +14,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   const keys = Object.keys(left);
   if (Array.isArray(right) || keys.length !== Object.keys(right).length) return false;
   for (const key of keys) {
-    if (!sameJson(left[key as never], right[key as never])) return false;
+    if (!Object.hasOwn(right, key) || !sameJson(left[key as never], right[key as never])) return false;
   }
   return true;
 }

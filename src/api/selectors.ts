@@ -4,6 +4,7 @@
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
 import type { NodeSelectorRequirement, NodeSelectorTerm } from './kinds.ts';
 import { labelKeyProblems, labelValueProblems } from './names.ts';
+import { getOwn } from './own-property.ts';
 
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
@@ -146,7 +147,7 @@ export function matchesLabels(
   selector: ParsedSelector,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean {
-  return !selector.nothing && selector.requirements.every((each) => holds(each, labels?.[each.key]));
+  return !selector.nothing && selector.requirements.every((each) => holds(each, getOwn(labels, each.key)));
 }
 
 function holds({ operator, values }: Requirement, actual: string | undefined): boolean {
@@ -235,7 +236,9 @@ export function matchesNodeSelectorTerms(
   return (terms ?? []).some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length === 0 && matchFields.length === 0) return false;
     return (
-      matchExpressions.every((each) => holds(nodeRequirement(each), node.metadata.labels?.[each.key])) &&
+      matchExpressions.every((each) =>
+        holds(nodeRequirement(each), getOwn(node.metadata.labels, each.key)),
+      ) &&
       matchFields.every((each) =>
         holds(nodeRequirement(each), each.key === 'metadata.name' ? node.metadata.name : undefined),
       )

@@ -2,6 +2,7 @@
 // affinity. No order of keys or segments ever carries meaning, so everything here is independent of it.
 
 import type { NodeSelectorTerm, TopologySelectorTerm } from './kinds.ts';
+import { getOwn, setOwn } from './own-property.ts';
 
 export type Segment = Readonly<Record<string, string>>;
 
@@ -27,16 +28,16 @@ export function segmentFromLabels(
 ): Segment | undefined {
   const segment: Record<string, string> = {};
   for (const key of keys) {
-    const value = labels?.[key];
+    const value = getOwn(labels, key);
     if (value === undefined) return undefined;
-    segment[key] = value;
+    setOwn(segment, key, value);
   }
   return segment;
 }
 
 /** Whether `inner` lies within `outer`: it has every key of `outer`, with the same value. */
 export function segmentWithin(inner: Segment, outer: Segment): boolean {
-  return Object.entries(outer).every(([key, value]) => inner[key] === value);
+  return Object.entries(outer).every(([key, value]) => getOwn(inner, key) === value);
 }
 
 /** `allowedTopologies` multiplied out: every combination of the listed values is one segment. */

@@ -14,6 +14,7 @@ import type {
   PodVolume,
   VolumeAttachment,
 } from './kinds.ts';
+import { getOwn } from './own-property.ts';
 import {
   ANN_CSI_NODE_ID,
   ANN_SELECTED_NODE,
@@ -141,7 +142,7 @@ export function driverOnNode(
   if (today?.nodeID) return { nodeId: today.nodeID, topologyKeys: today.topologyKeys ?? [] };
   const alpha = sources.csiNodeInfo?.csiDrivers?.find((d) => d.name === driver);
   if (alpha?.nodeID) return { nodeId: alpha.nodeID, topologyKeys: alpha.topologyKeys ?? [] };
-  const annotated = nodeIdsOf(sources.node)[driver];
+  const annotated = getOwn(nodeIdsOf(sources.node), driver);
   return annotated ? { nodeId: annotated, topologyKeys: [] } : undefined;
 }
 

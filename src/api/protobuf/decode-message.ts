@@ -1,6 +1,7 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
 import { WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
+import { setOwn } from '../own-property.ts';
 import { type Field, type Message, messageOf } from './message-table.ts';
 
 type Json = Record<string, unknown>;
@@ -63,7 +64,7 @@ function readEntry(map: Json, type: string, bytes: Uint8Array, depth: number): v
   }
   // No Kubernetes key is called so, and code that copies properties must never meet it.
   if (key === '__proto__') throw new WireError('unknown field "__proto__"');
-  map[key] = value;
+  setOwn(map, key, value);
 }
 
 function readValue(type: string, reader: WireReader, depth: number): unknown {

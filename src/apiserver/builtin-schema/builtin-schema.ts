@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
+import { getOwn } from '../../api/own-property.ts';
 import type { Schema } from '../schema.ts';
 import { ADDITIONS } from './additions.ts';
 import { ATOMIC_TYPES, applyMergeRules, GRANULAR_FIELDS, RETAIN_KEYS_TYPES } from './merge-rules.ts';
@@ -48,7 +49,7 @@ export function definitionNameOf(schema: Schema): string | undefined {
 
 /** What the declaration says of a field whose type has a name (and so a description) of its own. */
 export function fieldDescriptionOf(schema: Schema, field: string): string | undefined {
-  return fieldDescriptions.get(schema)?.[field] ?? schema.properties?.[field]?.description;
+  return getOwn(fieldDescriptions.get(schema), field) ?? getOwn(schema.properties, field)?.description;
 }
 
 function definitionName(module: string, type: string): string {

@@ -2,6 +2,7 @@
 // operators, `has`, `size`, `type`-free string functions, and the macros all, exists, exists_one, filter and map.
 // A rule that uses more does not compile, and the CRD is refused: no rule is ever skipped in silence.
 
+import { getOwn } from '../../api/own-property.ts';
 import {
   arithmetic,
   CelError,
@@ -65,7 +66,7 @@ function tokenize(text: string): Token[] {
 
 function unquoted(text: string): string {
   const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r' };
-  return text.slice(1, -1).replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter);
+  return text.slice(1, -1).replace(/\\(.)/g, (_, letter: string) => getOwn(escapes, letter) ?? letter);
 }
 
 /** CEL writes reserved words among field names as `__namespace__`. */
@@ -197,14 +198,14 @@ class Parser {
       return (scope) => isPresent(target, scope);
     }
     const [argument, ...rest] = this.#arguments(')');
-    const convert = CONVERSIONS[name];
+    const convert = getOwn(CONVERSIONS, name);
     if (!convert || !argument || rest.length > 0) throw new CelError(`unknown function "${name}"`);
     return (scope) => convert(argument(scope));
   }
 
   #method(target: Expression, name: string): Expression {
     if (MACROS.has(name)) return this.#macro(target, name);
-    const method = METHODS[name];
+    const method = getOwn(METHODS, name);
     if (!method) throw new CelError(`unknown function "${name}"`);
     const args = this.#arguments(')');
     return (scope) => method(target(scope), ...args.map((argument) => argument(scope)));

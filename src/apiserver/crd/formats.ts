@@ -1,6 +1,7 @@
 // The string formats that schemas may name. A format that is not known here is accepted, as in Kubernetes.
 
 import { isIPv4, isIPv6 } from 'node:net';
+import { getOwn } from '../../api/own-property.ts';
 import { isQuantity } from '../../api/quantity.ts';
 
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
@@ -30,6 +31,6 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 export function formatProblem(format: string, text: string): boolean {
-  const holds = FORMATS[format];
+  const holds = getOwn(FORMATS, format);
   return holds !== undefined && !holds(text);
 }

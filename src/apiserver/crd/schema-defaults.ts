@@ -1,5 +1,6 @@
 // Fills in the defaults that a structural schema declares, deepest values included.
 
+import { setOwn } from '../../api/own-property.ts';
 import { copyJson } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 
@@ -13,7 +14,7 @@ export function setSchemaDefaults(schema: Schema, value: unknown): void {
   const object = value as Record<string, unknown>;
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     const absent = !Object.hasOwn(object, key) || (object[key] === null && !property.nullable);
-    if (absent && property.default !== undefined) object[key] = copyJson(property.default);
+    if (absent && property.default !== undefined) setOwn(object, key, copyJson(property.default));
     if (Object.hasOwn(object, key)) setSchemaDefaults(property, object[key]);
   }
   const { additionalProperties } = schema;

@@ -73,7 +73,7 @@ function checkList(checks: Checks, path: string, schema: LooseMap): void {
   );
   const properties = mapOf(mapOf(schema.items)?.properties) ?? {};
   for (const [index, key] of keys.entries()) {
-    if (!(key in properties)) {
+    if (!Object.hasOwn(properties, key)) {
       checks.add(
         required(
           `${path}.items.properties`,

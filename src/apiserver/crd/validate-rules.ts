@@ -1,6 +1,7 @@
 // Evaluates the rules (`x-kubernetes-validations`) of a schema on an object. Rules about the previous value run only
 // where there is one; elements of keyed lists are matched by their keys, those of other lists have none.
 
+import { getOwn } from '../../api/own-property.ts';
 import type { FieldError } from '../kind.ts';
 import { deepEqual, isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
@@ -48,7 +49,7 @@ export function createRuleSet(schema: Schema): RuleSet {
           walk(
             property,
             value,
-            isObject(old) ? old[key] : undefined,
+            isObject(old) ? getOwn(old, key) : undefined,
             path === '' ? key : `${path}.${key}`,
             errors,
           );
@@ -89,7 +90,9 @@ function propertyOf(schema: Schema, key: string): Schema | undefined {
 function previousElement(list: Schema, element: unknown, old: unknown): unknown {
   if (list['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isObject(element)) return undefined;
   const keys = list['x-kubernetes-list-map-keys'] ?? [];
-  return old.find((each) => isObject(each) && keys.every((key) => deepEqual(each[key], element[key])));
+  return old.find(
+    (each) => isObject(each) && keys.every((key) => deepEqual(getOwn(each, key), getOwn(element, key))),
+  );
 }
 
 function hasRules(schema: Schema): boolean {

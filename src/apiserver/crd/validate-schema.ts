@@ -114,7 +114,9 @@ function checkArray(schema: Schema, value: unknown[], path: string, errors: Fiel
 
 function keyOf(element: unknown, keys: readonly string[]): unknown {
   if (!isObject(element)) return element;
-  return Object.fromEntries(keys.filter((key) => key in element).map((key) => [key, element[key]]));
+  return Object.fromEntries(
+    keys.filter((key) => Object.hasOwn(element, key)).map((key) => [key, element[key]]),
+  );
 }
 
 function checkUnique(

@@ -1,5 +1,6 @@
 // Kinds of the core group.
 
+import { setOwn } from '../../api/own-property.ts';
 import type { Kind } from '../kind.ts';
 import { copyJson } from '../patch/json.ts';
 import {
@@ -217,7 +218,7 @@ const secretKind = defineKind({
     if (plain) {
       const data = ensureMap(secret, 'data');
       for (const [key, value] of Object.entries(plain)) {
-        data[key] = Buffer.from(String(value), 'utf8').toString('base64');
+        setOwn(data, key, Buffer.from(String(value), 'utf8').toString('base64'));
       }
     }
     delete secret.stringData;

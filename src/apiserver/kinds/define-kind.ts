@@ -2,6 +2,7 @@
 // all verbs, status isolated from spec when there is a status subresource, nothing to default or validate.
 
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
@@ -87,7 +88,7 @@ export function defineKind(definition: KindDefinition): Kind {
       definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],
     selectable: Object.keys(selectable),
     selectableField(object, field) {
-      const value = selectable[field]?.(object as Loose);
+      const value = getOwn(selectable, field)?.(object as Loose);
       return value === undefined || value === null ? '' : String(value);
     },
   };
@@ -99,7 +100,7 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
     for (const field in current) {
       if (field !== 'status' && field !== 'metadata') restore(next, current, field);
     }
-    for (const field in next) if (!(field in current) && field !== 'status') delete next[field];
+    for (const field in next) if (!Object.hasOwn(current, field) && field !== 'status') delete next[field];
   } else if (subresource === '') {
     restore(next, current, 'status');
   }
@@ -108,6 +109,7 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 export function restore(next: KubeObject, current: KubeObject, field: string): void {
   const [target, source] = [next as Loose, current as Loose];
   // What is stored is shared; who changes a section in place needs its own.
-  if (field in source) target[field] = mapOf(source[field]) ? { ...source[field] } : source[field];
+  if (Object.hasOwn(source, field))
+    setOwn(target, field, mapOf(source[field]) ? { ...source[field] } : source[field]);
   else delete target[field];
 }

@@ -2,6 +2,7 @@
 
 import { events } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import type { Kind } from '../kind.ts';
 import { eventColumns } from '../printing/core-columns.ts';
 import { validateNewEvent } from '../validation/event.ts';
@@ -25,7 +26,7 @@ function renamed(
   names: Readonly<Record<string, string>>,
   apiVersion: string,
 ): KubeObject {
-  const entries = Object.entries(object).map(([field, value]) => [names[field] ?? field, value]);
+  const entries = Object.entries(object).map(([field, value]) => [getOwn(names, field) ?? field, value]);
   return { ...Object.fromEntries(entries), apiVersion, kind: 'Event' };
 }
 

@@ -2,6 +2,7 @@
 // what they expect of a field and get that or nothing.
 
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn, setOwn } from '../../api/own-property.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: request bodies are arbitrary JSON below the metadata.
 export type Loose = KubeObject & Record<string, any>;
@@ -28,14 +29,15 @@ export function stringsOf(value: unknown): string[] {
 
 /** Sets a field that is absent; null counts as absent. */
 export function setDefault(target: LooseMap, field: string, value: unknown): void {
-  if (target[field] === undefined || target[field] === null) target[field] = value;
+  const present = getOwn(target, field);
+  if (present === undefined || present === null) setOwn(target, field, value);
 }
 
 /** The map in a field, made when absent. */
 export function ensureMap(target: LooseMap, field: string): LooseMap {
-  const present = mapOf(target[field]);
+  const present = mapOf(getOwn(target, field));
   if (present) return present;
   const made: LooseMap = {};
-  target[field] = made;
+  setOwn(target, field, made);
   return made;
 }

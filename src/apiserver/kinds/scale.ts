@@ -2,6 +2,7 @@
 // fields it stands for is the kind's to say.
 
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, ScalePaths } from '../kind.ts';
 import { copyJson } from '../patch/json.ts';
@@ -14,7 +15,7 @@ function keysOf(path: string): string[] {
 }
 
 function read(object: unknown, path: string): unknown {
-  return keysOf(path).reduce<unknown>((value, key) => mapOf(value)?.[key], object);
+  return keysOf(path).reduce<unknown>((value, key) => getOwn(mapOf(value), key), object);
 }
 
 export function scaleOf(object: KubeObject, kind: Kind): KubeObject {
@@ -45,7 +46,7 @@ export function withScale(object: KubeObject, scale: unknown, kind: Kind): KubeO
   const keys = keysOf(pathsOf(kind).specReplicas);
   const last = keys.pop() ?? 'replicas';
   const holder = keys.reduce<LooseMap>((map, key) => ensureMap(map, key), next as unknown as LooseMap);
-  holder[last] = replicas;
+  setOwn(holder, last, replicas);
   const version = mapOf(mapOf(scale)?.metadata)?.resourceVersion;
   if (typeof version === 'string' && version !== '') next.metadata.resourceVersion = version;
   return next;

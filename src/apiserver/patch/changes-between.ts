@@ -2,6 +2,7 @@
 // the server alone writes; and of the rest only what a write through the subresource may own at all.
 
 import type { KubeObject, Metadata } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
 import { fieldEdge } from './field-set-builder.ts';
@@ -26,12 +27,13 @@ export function changesBetween(
   const found = new ChangesBuilder();
   const before = (current ?? NOTHING) as unknown as JsonObject;
   const after = next as unknown as JsonObject;
-  for (const section in after) {
-    if (before[section] === after[section] || !isOwned(section, kind, subresource)) continue;
-    const below = compareFields(before[section], after[section], propertySchema(schema, section));
+  for (const section of Object.keys(after)) {
+    const was = getOwn(before, section);
+    if (was === after[section] || !isOwned(section, kind, subresource)) continue;
+    const below = compareFields(was, after[section], propertySchema(schema, section));
     found.add(fieldEdge(section), below);
   }
-  for (const section in before) {
+  for (const section of Object.keys(before)) {
     if (Object.hasOwn(after, section) || !isOwned(section, kind, subresource)) continue;
     found.add(fieldEdge(section), compareFields(before[section], undefined, propertySchema(schema, section)));
   }

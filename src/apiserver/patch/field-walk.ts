@@ -1,6 +1,7 @@
 // Reads objects by their schema as managed fields see them: which parts are granular (maps, keyed lists, sets), which
 // are one leaf; what fields an object has, what differs between two, how one is merged into or removed from another.
 
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import type { Schema } from '../schema.ts';
 import { asMember, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
 import { FieldSetBuilder, fieldEdge, keyEdge, valueEdge } from './field-set-builder.ts';
@@ -43,14 +44,14 @@ function elementEdge(element: Json, keys: readonly string[]): string | undefined
   if (!isJsonObject(element)) return undefined;
   if (keys.length === 1) {
     const [only = ''] = keys;
-    const value = element[only];
+    const value = getOwn(element, only);
     if (typeof value === 'string') return keyEdge(only, value);
   }
   const key: JsonObject = {};
   for (const name of [...keys].sort()) {
-    const value = element[name] ?? KEY_DEFAULTS[name];
+    const value = getOwn(element, name) ?? getOwn(KEY_DEFAULTS, name);
     if (value === undefined) return undefined;
-    key[name] = value;
+    setOwn(key, name, value);
   }
   return `k:${JSON.stringify(key)}`;
 }
@@ -146,7 +147,7 @@ function compareObjects(
 ): FieldChanges | undefined {
   const found = new ChangesBuilder();
   for (const key of Object.keys(after)) {
-    const was = Object.hasOwn(before, key) ? before[key] : undefined;
+    const was = getOwn(before, key);
     if (was === after[key]) continue;
     found.add(fieldEdge(key), compareFields(was, after[key], propertySchema(schema, key)));
   }

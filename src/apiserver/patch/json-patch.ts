@@ -1,7 +1,19 @@
 // RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed, and
-// what the patch leaves alone is shared with it.
+// what the patch leaves alone is shared with it. The work of one patch is bounded: operations, copied bytes, moved
+// list elements and the depth of the result.
 
-import { copyJson, decodePointer, deepEqual, isObject, type Json, PatchError } from './json.ts';
+import { getOwn, setOwn } from '../../api/own-property.ts';
+import {
+  copyJson,
+  decodePointer,
+  deepEqual,
+  isJsonObject,
+  isObject,
+  type Json,
+  type JsonObject,
+  PatchError,
+  refuseDeep,
+} from './json.ts';
 
 interface Operation {
   op: string;
@@ -10,8 +22,12 @@ interface Operation {
   value?: Json;
 }
 
-/** More than this in one patch is refused, as Kubernetes does. */
+/** As kube-apiserver. */
 const MAX_OPERATIONS = 10_000;
+/** All that `copy` operations of one patch add, as JSON. As kube-apiserver. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
+/** Inserting into a list, or removing from it, moves the elements behind. This many take some 30 ms. */
+const MAX_MOVED_ELEMENTS = 50_000_000;
 
 export function applyJsonPatch(document: Json, patch: unknown): Json {
   if (!Array.isArray(patch)) throw new PatchError('a JSON patch must be an array of operations');
@@ -21,12 +37,46 @@ export function applyJsonPatch(document: Json, patch: unknown): Json {
       'RequestEntityTooLarge',
     );
   }
-  const own: Own = new Set();
-  return patch.reduce<Json>((result, operation) => applyOperation(result, checked(operation), own), document);
+  const work: Work = { own: new Set(), copiedBytes: 0, movedElements: 0 };
+  const result = patch.reduce<Json>(
+    (before, operation) => applyOperation(before, checked(operation), work),
+    document,
+  );
+  refuseDeep(result);
+  return result;
 }
 
-/** Objects and lists that belong to the result alone. */
-type Own = Set<Json>;
+interface Work {
+  /** Objects and lists that belong to the result alone. */
+  readonly own: Set<Json>;
+  copiedBytes: number;
+  movedElements: number;
+}
+
+/** A copy of its own. What it costs is known before it is made. */
+function copied(value: Json, work: Work): Json {
+  refuseDeep(value);
+  const text = JSON.stringify(value);
+  work.copiedBytes += Buffer.byteLength(text);
+  if (work.copiedBytes > MAX_COPIED_BYTES) {
+    throw new PatchError(
+      `Unable to complete the copy, the accumulated size increase of copy is ${work.copiedBytes}, exceeding the limit ${MAX_COPIED_BYTES}`,
+      'Invalid',
+    );
+  }
+  return JSON.parse(text) as Json;
+}
+
+function splice(list: Json[], at: number, gone: 0 | 1, work: Work, ...added: Json[]): Json[] {
+  work.movedElements += list.length - at;
+  if (work.movedElements > MAX_MOVED_ELEMENTS) {
+    throw new PatchError(
+      `The allowed maximum of list elements moved by a JSON patch is ${MAX_MOVED_ELEMENTS}`,
+      'RequestEntityTooLarge',
+    );
+  }
+  return list.splice(at, gone, ...added);
+}
 
 function checked(operation: unknown): Operation {
   if (!isObject(operation) || typeof operation.op !== 'string' || typeof operation.path !== 'string') {
@@ -36,28 +86,32 @@ function checked(operation: unknown): Operation {
   if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
     throw new PatchError(`a JSON patch operation "${op}" needs "from"`);
   }
-  if ((op === 'add' || op === 'replace' || op === 'test') && !('value' in operation) && op !== 'test') {
+  if (
+    (op === 'add' || op === 'replace' || op === 'test') &&
+    !Object.hasOwn(operation, 'value') &&
+    op !== 'test'
+  ) {
     throw new PatchError(`a JSON patch operation "${op}" needs "value"`);
   }
   return { op, path, ...(typeof from === 'string' ? { from } : {}), value: (value ?? null) as Json };
 }
 
-function applyOperation(document: Json, { op, path, from = '', value = null }: Operation, own: Own): Json {
+function applyOperation(document: Json, { op, path, from = '', value = null }: Operation, work: Work): Json {
   switch (op) {
     case 'add':
-      return add(document, path, copyJson(value), own);
+      return add(document, path, copyJson(value), work);
     case 'remove':
-      return remove(document, path, own).document;
+      return remove(document, path, work).document;
     case 'replace':
-      return replace(document, path, copyJson(value), own);
+      return replace(document, path, copyJson(value), work);
     case 'move': {
       if (path.startsWith(`${from}/`))
         throw new PatchError(`move operation: cannot move ${from} into itself`);
-      const taken = remove(document, from, own);
-      return add(taken.document, path, taken.removed, own);
+      const taken = remove(document, from, work);
+      return add(taken.document, path, taken.removed, work);
     }
     case 'copy':
-      return add(document, path, copyJson(read(document, from, 'copy')), own);
+      return add(document, path, copied(read(document, from, 'copy'), work), work);
     case 'test':
       if (!deepEqual(readOrNull(document, path), value)) {
         throw new PatchError(`testing value ${path} failed`, 'Invalid');
@@ -88,8 +142,8 @@ function read(document: Json, path: string, op: string): Json {
   for (const key of decodePointer(path)) {
     const next: Json | undefined = Array.isArray(at)
       ? at[index(key, at.length - 1, path)]
-      : isObject(at) && Object.hasOwn(at, key)
-        ? (at[key] as Json)
+      : isJsonObject(at)
+        ? getOwn(at, key)
         : undefined;
     if (next === undefined) throw missing(op, path);
     at = next;
@@ -108,58 +162,59 @@ function index(key: string, last: number, path: string): number {
 function opened(
   document: Json,
   path: string,
-  { op, own }: { op: string; own: Own },
+  { op, work }: { op: string; work: Work },
 ): { document: Json; parent: Json; key: string } {
   const keys = decodePointer(path);
   const key = keys.pop();
   if (key === undefined) throw missing(op, path);
   // Refuses paths that lead nowhere.
   read(document, path.slice(0, path.lastIndexOf('/')), op);
-  const root = owned(document, own);
+  const root = owned(document, work);
   let parent = root;
   for (const each of keys) {
-    const holder = parent as Record<string, Json>;
-    holder[each] = owned(holder[each] as Json, own);
-    parent = holder[each];
+    const holder = parent as JsonObject;
+    const own = owned(getOwn(holder, each) as Json, work);
+    setOwn(holder, each, own);
+    parent = own;
   }
   return { document: root, parent, key };
 }
 
-function owned(value: Json, own: Own): Json {
-  if (typeof value !== 'object' || value === null || own.has(value)) return value;
+function owned(value: Json, work: Work): Json {
+  if (typeof value !== 'object' || value === null || work.own.has(value)) return value;
   const copy = Array.isArray(value) ? [...value] : { ...value };
-  own.add(copy);
+  work.own.add(copy);
   return copy;
 }
 
 /** A member that is not there is added: Kubernetes' library takes it so, and the official snapshot controller counts on it. */
-function replace(before: Json, path: string, value: Json, own: Own): Json {
+function replace(before: Json, path: string, value: Json, work: Work): Json {
   if (path === '') return value;
-  const { document, parent, key } = opened(before, path, { op: 'replace', own });
+  const { document, parent, key } = opened(before, path, { op: 'replace', work });
   if (Array.isArray(parent)) parent[index(key, parent.length - 1, path)] = value;
-  else if (isObject(parent)) parent[key] = value;
+  else if (isJsonObject(parent)) setOwn(parent, key, value);
   else throw missing('replace', path);
   return document;
 }
 
-function add(before: Json, path: string, value: Json, own: Own): Json {
+function add(before: Json, path: string, value: Json, work: Work): Json {
   if (path === '') return value;
-  const { document, parent, key } = opened(before, path, { op: 'add', own });
+  const { document, parent, key } = opened(before, path, { op: 'add', work });
   if (Array.isArray(parent)) {
     if (key === '-') parent.push(value);
-    else parent.splice(index(key, parent.length, path), 0, value);
-  } else if (isObject(parent)) {
-    parent[key] = value;
+    else splice(parent, index(key, parent.length, path), 0, work, value);
+  } else if (isJsonObject(parent)) {
+    setOwn(parent, key, value);
   } else {
     throw missing('add', path);
   }
   return document;
 }
 
-function remove(before: Json, path: string, own: Own): { document: Json; removed: Json } {
-  const { document, parent, key } = opened(before, path, { op: 'remove', own });
+function remove(before: Json, path: string, work: Work): { document: Json; removed: Json } {
+  const { document, parent, key } = opened(before, path, { op: 'remove', work });
   if (Array.isArray(parent)) {
-    const [removed = null] = parent.splice(index(key, parent.length - 1, path), 1);
+    const [removed = null] = splice(parent, index(key, parent.length - 1, path), 1, work);
     return { document, removed };
   }
   if (!isObject(parent) || !Object.hasOwn(parent, key)) {

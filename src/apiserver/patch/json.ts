@@ -1,5 +1,6 @@
 // JSON values as patches see them, and the one error that patches throw.
 
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import { KubeError, type KubeErrorReason } from '../../runtime/kube/kube-error.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -54,11 +55,7 @@ function copyValue(value: unknown, known: unknown): unknown {
   for (const key of Object.keys(value)) {
     const each = (value as Record<string, unknown>)[key];
     if (each === undefined || typeof each === 'function') continue;
-    const own = typeof each === 'object' ? copyValue(each, fields?.[key]) : each;
-    // Assigning to this name would set the prototype instead.
-    if (key === '__proto__') {
-      Object.defineProperty(copy, key, { value: own, enumerable: true, writable: true, configurable: true });
-    } else copy[key] = own;
+    setOwn(copy, key, typeof each === 'object' ? copyValue(each, getOwn(fields, key)) : each);
   }
   return copy;
 }
@@ -78,10 +75,26 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The keys of a JSON pointer (RFC 6901). */
+/** The keys of a JSON pointer (RFC 6901). A name that bodies may not contain is refused here as well. */
 export function decodePointer(path: string): string[] {
   if (path === '') return [];
   if (!path.startsWith('/')) throw new PatchError(`invalid JSON pointer "${path}": it must start with "/"`);
-  const keys = path.slice(1).split('/');
-  return path.includes('~') ? keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')) : keys;
+  const parts = path.slice(1).split('/');
+  const keys = path.includes('~')
+    ? parts.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    : parts;
+  if (keys.includes('__proto__')) throw new PatchError('unknown field "__proto__"');
+  return keys;
+}
+
+/** As deep as a body may be. Everything that walks an object recursively relies on it. */
+const MAX_DEPTH = 200;
+
+/** A patch can nest values into each other, so that the result is deeper than what any request carried. */
+export function refuseDeep(value: Json, depth = 0): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) {
+    throw new PatchError(`the patched object is nested deeper than ${MAX_DEPTH} levels`, 'Invalid');
+  }
+  for (const each of Array.isArray(value) ? value : Object.values(value)) refuseDeep(each, depth + 1);
 }

@@ -2,6 +2,7 @@
 // merge), `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`. Pure: arguments are not changed; what the
 // patch does not touch is shared with the document.
 
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import type { Schema } from '../schema.ts';
 import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 
@@ -27,9 +28,9 @@ function mergeObject(
   const result: JsonObject = { ...original };
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;
-    const merged = mergeField(result[key], value, { key, patch, schema: propertyOf(schema, key) });
+    const merged = mergeField(getOwn(result, key), value, { key, patch, schema: propertyOf(schema, key) });
     if (merged === undefined) delete result[key];
-    else result[key] = merged;
+    else setOwn(result, key, merged);
   }
   applyListDirectives(result, patch, schema);
   if (Array.isArray(retained)) {
@@ -73,14 +74,19 @@ function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Sche
     if (!Array.isArray(value)) continue;
     if (directive.startsWith(DELETE_PRIMITIVES)) {
       const key = directive.slice(DELETE_PRIMITIVES.length);
-      const list = result[key];
+      const list = getOwn(result, key);
       if (Array.isArray(list))
-        result[key] = list.filter((each) => !value.some((gone) => deepEqual(gone, each)));
+        setOwn(
+          result,
+          key,
+          list.filter((each) => !value.some((gone) => deepEqual(gone, each))),
+        );
     } else if (directive.startsWith(ORDER)) {
       const key = directive.slice(ORDER.length);
-      const list = result[key];
+      const list = getOwn(result, key);
       const mergeKey = propertyOf(schema, key)?.['x-kubernetes-patch-merge-key'];
-      if (Array.isArray(list) && !(key in patch)) result[key] = ordered(list, value, list, mergeKey);
+      if (Array.isArray(list) && !Object.hasOwn(patch, key))
+        setOwn(result, key, ordered(list, value, list, mergeKey));
     }
   }
 }
@@ -107,7 +113,8 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
         'Invalid',
       );
     }
-    const same = (each: Json): boolean => isJsonObject(each) && deepEqual(each[mergeKey], element[mergeKey]);
+    const same = (each: Json): boolean =>
+      isJsonObject(each) && deepEqual(getOwn(each, mergeKey), element[mergeKey]);
     if (directive === 'delete') {
       result = result.filter((each) => !same(each));
       continue;
@@ -124,7 +131,7 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
 /** Elements the order names come in that order; the others keep their place among them as on the server. */
 function ordered(list: Json[], order: Json[], server: Json[], mergeKey: string | undefined): Json[] {
   const identity = (element: Json | undefined): Json | undefined =>
-    mergeKey && isJsonObject(element) ? element[mergeKey] : element;
+    mergeKey && isJsonObject(element) ? getOwn(element, mergeKey) : element;
   const position = (within: Json[], element: Json | undefined): number =>
     within.findIndex((each) => deepEqual(identity(each), identity(element)));
   const named = list

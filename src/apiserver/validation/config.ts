@@ -1,6 +1,7 @@
 // ConfigMaps and Secrets: keys, sizes, types, and objects that were declared immutable.
 
 import { configKeyProblems } from '../../api/names.ts';
+import { getOwn } from '../../api/own-property.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf } from '../kinds/loose.ts';
 import { deepEqual } from '../patch/json.ts';
@@ -38,8 +39,8 @@ export function validateSecret(secret: Loose): FieldError[] {
     } else size += bytesOf(value);
   }
   if (size > MAX_BYTES) checks.add(tooLong('data', MAX_BYTES));
-  for (const key of TYPE_KEYS[secret.type] ?? []) {
-    if (data[key] === undefined) checks.add(required(`data[${key}]`));
+  for (const key of getOwn(TYPE_KEYS, secret.type) ?? []) {
+    if (!Object.hasOwn(data, key)) checks.add(required(`data[${key}]`));
   }
   if (
     secret.type === 'kubernetes.io/basic-auth' &&
@@ -69,7 +70,8 @@ export function validateConfigMap(map: Loose): FieldError[] {
   let size = 0;
   for (const [key, value] of Object.entries(text)) {
     checks.text(`data[${key}]`, key, configKeyProblems);
-    if (key in binary) checks.add(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    if (Object.hasOwn(binary, key))
+      checks.add(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
     size += Buffer.byteLength(String(value));
   }
   for (const [key, value] of Object.entries(binary)) {

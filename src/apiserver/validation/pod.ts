@@ -6,6 +6,7 @@ import {
   labelKeyProblems,
   labelValueProblems,
 } from '../../api/names.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
@@ -113,7 +114,7 @@ function checkResources(checks: Checks, field: string, resources: LooseMap): voi
   for (const [name, amount] of Object.entries(limits)) checks.quantity(`${field}.limits[${name}]`, amount);
   for (const [name, amount] of Object.entries(mapOf(resources.requests) ?? {})) {
     const valid = checks.quantity(`${field}.requests[${name}]`, amount);
-    const limit = limits[name];
+    const limit = getOwn(limits, name);
     if (valid && isQuantity(limit) && compareQuantities(String(amount), String(limit)) > 0) {
       checks.add(
         invalid(`${field}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`),

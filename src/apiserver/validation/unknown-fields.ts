@@ -3,6 +3,7 @@
 // Custom kinds keep wrong types for schema validation, which reports all of them with their paths.
 
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { builtinSchema, definitionNameOf } from '../builtin-schema/builtin-schema.ts';
@@ -60,7 +61,7 @@ function visitObject(
   const read = typeof known === 'object' ? (known as Record<string, unknown> | null) : undefined;
   for (const key of Object.keys(object)) {
     const value = object[key];
-    if (typeof value === 'object' && value !== null && value === read?.[key]) continue;
+    if (typeof value === 'object' && value !== null && value === getOwn(read, key)) continue;
     const property =
       properties && Object.hasOwn(properties, key)
         ? properties[key]
@@ -70,9 +71,9 @@ function visitObject(
     if (property) {
       if (isPlain(value, property)) continue;
       if (value === null && walk.decodes) delete object[key];
-      else visit(object, key, property, fieldOf(path, key), walk, read?.[key]);
+      else visit(object, key, property, fieldOf(path, key), walk, getOwn(read, key));
     } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {
-      if (key === 'metadata') visitMetadata(object, key, fieldOf(path, key), walk, read?.[key]);
+      if (key === 'metadata') visitMetadata(object, key, fieldOf(path, key), walk, getOwn(read, key));
     } else if (
       !schema['x-kubernetes-preserve-unknown-fields'] &&
       additionalProperties !== true &&

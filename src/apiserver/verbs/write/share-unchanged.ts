@@ -2,6 +2,7 @@
 // afterwards, and versions of one object hold it only once.
 
 import type { KubeObject } from '../../../api/object.ts';
+import { getOwn, setOwn } from '../../../api/own-property.ts';
 import { jsonEqual } from './json-equal.ts';
 
 /** Changes `next` in place, after which none of its sections may be changed in place any more. */
@@ -20,11 +21,12 @@ export function shareUnchanged(next: KubeObject, current: KubeObject): { section
   let sectionsChanged = false;
   const [after, before] = [next, current] as unknown as Record<string, unknown>[];
   for (const section in after) {
-    if (section === 'metadata' || after[section] === before?.[section]) continue;
-    if (jsonEqual(after[section], before?.[section])) after[section] = before?.[section];
+    const was = getOwn(before, section);
+    if (section === 'metadata' || after[section] === was) continue;
+    if (jsonEqual(after[section], was)) setOwn(after, section, was);
     else sectionsChanged = true;
   }
-  for (const section in before) if (after?.[section] === undefined) sectionsChanged = true;
+  for (const section in before) if (getOwn(after, section) === undefined) sectionsChanged = true;
   return { sectionsChanged };
 }
 

@@ -2,6 +2,7 @@
 // nothing stores nothing; the last finalizer's removal removes the object.
 
 import type { KubeObject, ManagedFieldsEntry } from '../../../api/object.ts';
+import { getOwn } from '../../../api/own-property.ts';
 import type { Kind } from '../../kind.ts';
 import { trackManagedFields } from '../../patch/managed-fields.ts';
 import type { Plan } from '../../storage/store.ts';
@@ -112,7 +113,7 @@ function ownSections(draft: KubeObject, current: KubeObject): KubeObject {
   const shared = current as KubeObject & Record<string, unknown>;
   for (const field of Object.keys(own)) {
     const section = own[field];
-    if (section === shared[field] && isObject(section)) own[field] = { ...section };
+    if (section === getOwn(shared, field) && isObject(section)) own[field] = { ...section };
   }
   return draft;
 }
@@ -176,9 +177,9 @@ function sameOwners(next: readonly ManagedFieldsEntry[], current: readonly Manag
 
 function sameSections(a: object, b: object, leftOut: (section: string) => boolean): boolean {
   const [left, right] = [a, b] as Record<string, unknown>[];
-  for (const key in left) if (!leftOut(key) && !jsonEqual(left[key], right?.[key])) return false;
+  for (const key in left) if (!leftOut(key) && !jsonEqual(left[key], getOwn(right, key))) return false;
   for (const key in right) {
-    if (!leftOut(key) && right[key] !== undefined && left?.[key] === undefined) return false;
+    if (!leftOut(key) && right[key] !== undefined && getOwn(left, key) === undefined) return false;
   }
   return true;
 }
