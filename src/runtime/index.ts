@@ -38,9 +38,19 @@ export {
   serveHttpEndpoint,
 } from './process/http-endpoint.ts';
 export { createLoop, DEFAULT_BACKOFF, type LoopOptions } from './queue/create-loop.ts';
-export { done, type Loop, type Outcome, type Reconcile, requeueAfter } from './queue/loop.ts';
+export {
+  done,
+  type Failure,
+  failed,
+  type Loop,
+  type Outcome,
+  type Reconcile,
+  type Run,
+  requeueAfter,
+} from './queue/loop.ts';
+export type { Retries } from './queue/retries.ts';
 export { realRandom, type SeededRandom, seededRandom } from './random.ts';
-export { type Backoff, type BackoffPolicy, backoffDelayMs, createBackoff } from './time/backoff.ts';
+export { type BackoffPolicy, backoffDelayMs } from './time/backoff.ts';
 export { realClock } from './time/clock.ts';
 export { type Deadline, type DeadlineInit, startDeadline, withDeadline } from './time/deadline.ts';
 export {

@@ -4,8 +4,7 @@
 import { type Namespace, namespaces } from '../../api/kinds.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, requeueAfter } from '../../runtime/queue/loop.ts';
-import { type Backoff, createBackoff } from '../../runtime/time/backoff.ts';
+import { done, failed } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, DiscoveringPorts } from '../controller.ts';
 import { emptyNamespace } from './empty-namespace.ts';
@@ -20,7 +19,6 @@ export function createNamespaceController(ports: DiscoveringPorts): Controller {
   const { kube, informers, clock, random, metrics } = ports;
   const log = ports.log.with({ controller: 'namespace' });
   const informer = informers.of(namespaces);
-  const waits = new Map<string, Backoff>();
 
   const loop = createLoop({
     name: 'namespaces',
@@ -32,20 +30,14 @@ export function createNamespaceController(ports: DiscoveringPorts): Controller {
     ...(metrics && { metrics }),
     async reconcile(name, { signal }) {
       const namespace = informer.get(name);
-      if (!namespace || !isOurs(namespace)) {
-        waits.delete(name);
-        return done;
-      }
+      if (!namespace || !isOurs(namespace)) return done;
       const content = await emptyNamespace(ports, name, signal);
       if (isEmpty(content)) {
         await finalize(name, signal);
-        waits.delete(name);
         return done;
       }
       await report(namespace, content, signal);
-      const wait = waits.get(name) ?? createBackoff(LOOK_AGAIN, random);
-      waits.set(name, wait);
-      return requeueAfter(wait.nextMs(), 'the namespace is not empty yet');
+      return failed({ why: 'the namespace is not empty yet', quiet: true });
     },
   });
 

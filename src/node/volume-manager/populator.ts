@@ -10,12 +10,12 @@ import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
+import { done, failed, type Loop, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
 import { podNeed } from '../pod/pod-phase.ts';
 import type { ClaimWatches } from './claim-watches.ts';
 import type { DesiredState } from './desired-state.ts';
-import { OperationBackoff } from './operation-backoff.ts';
 import type { PodWaits } from './pod-waits.ts';
+import { OPERATION_BACKOFF } from './reconciler.ts';
 import { resolveVolumes } from './resolve-volumes.ts';
 
 /** A claim is often bound a moment after its pod is placed: that is no event yet. */
@@ -51,7 +51,6 @@ export function createPopulator(ports: {
   const uidByKey = new Map<string, string>();
   const keyByUid = new Map<string, string>();
   const unseen = new Set<string>();
-  const backoff = new OperationBackoff(ports);
 
   const loop: Loop = createLoop({
     name: 'volume-populator',
@@ -60,11 +59,12 @@ export function createPopulator(ports: {
     random: ports.random,
     log: ports.log,
     ...(ports.metrics && { metrics: ports.metrics }),
-    async reconcile(key, { signal }) {
+    backoff: OPERATION_BACKOFF,
+    async reconcile(key, run) {
       try {
-        return await reconcile(key, signal);
+        return await reconcile(key, run);
       } finally {
-        if (!signal.aborted) seen(key);
+        if (!run.signal.aborted) seen(key);
       }
     },
   });
@@ -74,7 +74,7 @@ export function createPopulator(ports: {
     ports.populated();
   }
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async function reconcile(key: string, run: Run): Promise<Outcome> {
     const pod = ports.pods.get(key);
     const known = uidByKey.get(key);
     if (known !== undefined && known !== pod?.metadata.uid) forget(key, known);
@@ -88,8 +88,8 @@ export function createPopulator(ports: {
       ports.podChanged(key);
       return done;
     }
-    const outcome = desired.pod(uid)?.resolved ? refresh(pod) : await resolve(pod, signal);
-    if (need.untilMs === undefined || outcome.kind === 'requeueAfter') return outcome;
+    const outcome = desired.pod(uid)?.resolved ? refresh(pod) : await resolve(pod, run);
+    if (need.untilMs === undefined || outcome.kind !== 'done') return outcome;
     return requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
   }
 
@@ -103,11 +103,10 @@ export function createPopulator(ports: {
     return done;
   }
 
-  async function resolve(pod: Pod, signal: AbortSignal): Promise<Outcome> {
+  async function resolve(pod: Pod, { signal, attempt, retries }: Run): Promise<Outcome> {
     const { uid } = pod.metadata;
-    if (backoff.waitMs(uid, 'resolve') > 0 && desired.pod(uid)) {
-      return requeueAfter(backoff.waitMs(uid, 'resolve'), 'some volumes are not known yet');
-    }
+    const held = desired.pod(uid) && retries.held(uid);
+    if (held) return held;
     const { mounts, claims: read, problems } = await resolveVolumes(ports, pod, signal);
     signal.throwIfAborted();
     // Meanwhile it may have been deleted or replaced: the next run, which that has asked for, decides.
@@ -123,11 +122,9 @@ export function createPopulator(ports: {
     for (const { volumeNames } of mounts.values()) waits.clear(uid, problemsOver(volumeNames, problems));
     for (const [name, why] of problems) waits.set(uid, [name], why);
     ports.podChanged(keyOf(pod));
-    if (resolved) {
-      backoff.reset(uid);
-      return done;
-    }
-    if (backoff.failed(uid, 'resolve') > QUIET_FAILURES) {
+    if (resolved) return done;
+    const quiet = attempt < QUIET_FAILURES;
+    if (!quiet) {
       for (const [name, why] of problems) {
         ports.recorder.event(
           pod,
@@ -137,7 +134,7 @@ export function createPopulator(ports: {
         );
       }
     }
-    return requeueAfter(backoff.waitMs(uid, 'resolve'), 'some volumes are not known yet');
+    return failed({ why: 'some volumes are not known yet', inputs: uid, quiet });
   }
 
   function problemsOver(names: readonly string[], problems: ReadonlyMap<string, string>): string[] {
@@ -145,7 +142,6 @@ export function createPopulator(ports: {
   }
 
   function leave(uid: string): void {
-    backoff.reset(uid);
     claims.release(uid);
     if (!desired.pod(uid)) return;
     ports.volumesChanged(uid, desired.remove(uid));
@@ -163,7 +159,7 @@ export function createPopulator(ports: {
     retry(podUid) {
       const key = keyByUid.get(podUid);
       if (key === undefined || desired.pod(podUid)?.resolved) return;
-      backoff.reset(podUid);
+      loop.forget(key);
       loop.add(key);
     },
     async run(signal) {

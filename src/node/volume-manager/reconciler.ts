@@ -8,10 +8,11 @@ import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
+import type { Retries } from '../../runtime/queue/retries.ts';
+import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import { decideVolume, type Step } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
-import { OperationBackoff } from './operation-backoff.ts';
 import { NoLongerWantedError, type Perform } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
 import { NotAttachedError } from './wait-for-attach.ts';
@@ -20,6 +21,8 @@ import { NotAttachedError } from './wait-for-attach.ts';
 const WORKERS = 1000;
 /** As often as the kubelet looks at a pod, and so as often as it publishes again for drivers that want it. */
 const REPUBLISH_MS = 60_000;
+/** As the kubelet has it for each operation. */
+export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
 /** Attaching takes a moment; that is no event yet. */
 const QUIET_ATTACH_FAILURES = 4;
 
@@ -50,7 +53,6 @@ export function createReconciler(ports: {
   useChanged(): void;
 }): Reconciler {
   const { desired, actual, waits, clock, log } = ports;
-  const backoff = new OperationBackoff(ports);
   const duration = ports.metrics?.histogram({
     name: 'storage_operation_duration_seconds',
     help: 'Storage operation duration',
@@ -65,7 +67,8 @@ export function createReconciler(ports: {
     random: ports.random,
     log,
     ...(ports.metrics && { metrics: ports.metrics }),
-    reconcile: (key, { signal }) => reconcile(key, signal),
+    backoff: OPERATION_BACKOFF,
+    reconcile: (key, { signal, retries }) => reconcile(key, retries, signal),
   });
 
   function steps(key: string): Step[] {
@@ -85,14 +88,14 @@ export function createReconciler(ports: {
     return mount.publishedAtMs + REPUBLISH_MS - clock.monotonicMs();
   }
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async function reconcile(key: string, retries: Retries, signal: AbortSignal): Promise<Outcome> {
     for (;;) {
       const pending = steps(key);
-      backoff.keepOnly(key, new Set(pending.map(({ id }) => id)));
-      const next = pending.find(({ id }) => backoff.waitMs(key, id) === 0);
-      if (next === undefined) return whenToLookAgain(key, pending);
-      if (next.kind === 'wait-for-pod') waitForPod(key, next);
-      else await performOne(key, next, signal);
+      retries.keepOnly(new Set(pending.map(({ id }) => id)));
+      const next = pending.find(({ id }) => retries.waitMs({ operation: id }) === 0);
+      if (next === undefined) return whenToLookAgain(key, pending, retries);
+      if (next.kind === 'wait-for-pod') waitForPod(next, retries);
+      else await performOne(key, next, retries, signal);
       signal.throwIfAborted();
     }
   }
@@ -100,18 +103,19 @@ export function createReconciler(ports: {
   async function performOne(
     key: string,
     step: Exclude<Step, { kind: 'wait-for-pod' }>,
+    retries: Retries,
     signal: AbortSignal,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
     let status = 'success';
     try {
       await ports.perform(step, key, signal);
-      backoff.succeeded(key, step.id);
+      retries.succeeded(step.id);
       log.v(2).info('volume operation done', { operation: step.kind, volume: key });
     } catch (error) {
       signal.throwIfAborted();
       status = 'fail-unknown';
-      if (!(error instanceof NoLongerWantedError)) failed(key, step, error);
+      if (!(error instanceof NoLongerWantedError)) failed(key, step, error, retries);
     } finally {
       duration?.observe(
         { operation_name: NAMES[step.kind], status },
@@ -125,10 +129,15 @@ export function createReconciler(ports: {
     ports.useChanged();
   }
 
-  function failed(key: string, step: Exclude<Step, { kind: 'wait-for-pod' }>, error: unknown): void {
-    const failures = backoff.failed(key, step.id);
+  function failed(
+    key: string,
+    step: Exclude<Step, { kind: 'wait-for-pod' }>,
+    error: unknown,
+    retries: Retries,
+  ): void {
+    const retryInMs = Math.round(retries.failed({ operation: step.id }));
     const why = error instanceof Error ? error.message : String(error);
-    const fields = { operation: step.kind, volume: key, retryInMs: Math.round(backoff.waitMs(key, step.id)) };
+    const fields = { operation: step.kind, volume: key, retryInMs };
     if (error instanceof NotAttachedError)
       log.v(2).info('waiting for a volume to be attached', { ...fields, why });
     else log.warn('a volume operation failed and will be tried again', { ...fields, why });
@@ -144,7 +153,7 @@ export function createReconciler(ports: {
     if (step.kind === 'mount-device' || (step.kind === 'set-up' && !step.again))
       waits.set(pod.metadata.uid, volumeNames, why);
     if (error instanceof NotAttachedError) {
-      if (error.failed || failures >= QUIET_ATTACH_FAILURES)
+      if (error.failed || retries.failures(step.id) >= QUIET_ATTACH_FAILURES)
         ports.recorder.event(pod, 'Warning', 'FailedAttachVolume', why);
       return;
     }
@@ -159,10 +168,10 @@ export function createReconciler(ports: {
   }
 
   function waitForPod(
-    key: string,
     { id, mount, otherPodUid }: Extract<Step, { kind: 'wait-for-pod' }>,
+    retries: Retries,
   ): void {
-    backoff.failed(key, id);
+    retries.failed({ operation: id });
     const other = ports.podByUid(otherPodUid);
     const why =
       `volume ${mount.volume.specName} is ReadWriteOncePod and pod ` +
@@ -171,8 +180,9 @@ export function createReconciler(ports: {
     ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
   }
 
-  function whenToLookAgain(key: string, pending: readonly Step[]): Outcome {
-    const retryMs = Math.min(...pending.map(({ id }) => backoff.waitMs(key, id)), Number.POSITIVE_INFINITY);
+  function whenToLookAgain(key: string, pending: readonly Step[], retries: Retries): Outcome {
+    const waits = pending.map(({ id }) => retries.waitMs({ operation: id }));
+    const retryMs = Math.min(...waits, Number.POSITIVE_INFINITY);
     const republishMs = Math.min(
       ...[...(actual.get(key)?.mounts.values() ?? [])].map(republishInMs),
       Number.POSITIVE_INFINITY,
@@ -187,7 +197,7 @@ export function createReconciler(ports: {
   return {
     add: (key) => loop.add(key),
     retry(key) {
-      backoff.reset(key);
+      loop.forget(key);
       loop.add(key);
     },
     run: (signal) => loop.run(signal),

@@ -8,7 +8,7 @@ import { seededRandom } from '../random.ts';
 import { realClock } from '../time/clock.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
 import { createLoop, type LoopOptions } from './create-loop.ts';
-import { done, type Loop, type Reconcile, requeueAfter } from './loop.ts';
+import { done, failed, type Loop, type Reconcile, requeueAfter } from './loop.ts';
 
 function setUp(reconcile: Reconcile, options: Partial<LoopOptions> = {}) {
   const clock = new VirtualClock();
@@ -115,6 +115,51 @@ describe('createLoop', () => {
     const times = [...at.values()];
     assert.ok(times.every((time) => time >= 1000 && time < 1500));
     assert.ok(new Set(times).size > 40);
+  });
+
+  it('backs off after an outcome that says so, as after an exception', async () => {
+    const at: number[] = [];
+    const attempts: number[] = [];
+    const { clock, loop } = setUp(
+      async (_key, { attempt }) => {
+        at.push(clock.monotonicMs());
+        attempts.push(attempt);
+        return attempts.length < 4 ? failed({ why: 'not yet', slow: attempts.length === 3 }) : done;
+      },
+      { backoff: { startMs: 100, maxMs: 5000 } },
+    );
+    loop.add('a');
+    await clock.runUntilIdle(60_000);
+    assert.deepEqual(at, [0, 100, 300, 5300]);
+    assert.deepEqual(attempts, [0, 1, 2, 3]);
+  });
+
+  it('lets a reconciler wait for the backoff until the inputs of the failure change', async () => {
+    const tried: [number, string, number][] = [];
+    let inputs = 'small';
+    const { clock, loop } = setUp(
+      async (_key, { attempt, retries }) => {
+        const held = retries.held(inputs);
+        if (held) return held;
+        tried.push([clock.monotonicMs(), inputs, attempt]);
+        return failed({ why: 'no room', inputs });
+      },
+      { backoff: { startMs: 1000, maxMs: 300_000 } },
+    );
+    loop.add('a');
+    await clock.advance(1500);
+    // A write of the reconciler's own.
+    loop.add('a');
+    await clock.advance(500);
+    inputs = 'large';
+    loop.add('a');
+    await clock.advance(1500);
+    assert.deepEqual(tried, [
+      [0, 'small', 0],
+      [1000, 'small', 1],
+      [2000, 'large', 2],
+      [3000, 'large', 1],
+    ]);
   });
 
   it('forgets backoff when told', async () => {

@@ -5,7 +5,7 @@ import { isConflict } from '../kube/kube-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { areRead } from '../metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../ports.ts';
-import { type BackoffPolicy, backoffDelayMs } from '../time/backoff.ts';
+import type { BackoffPolicy } from '../time/backoff.ts';
 import { onAbort } from '../time/on-abort.ts';
 import type { Loop, Outcome, Reconcile } from './loop.ts';
 import { type Item, WorkQueue } from './work-queue.ts';
@@ -30,12 +30,12 @@ export interface LoopOptions {
   backoff?: BackoffPolicy;
 }
 
-type Ending = Outcome | { kind: 'failed'; error: unknown };
+type Ending = Outcome | { kind: 'threw'; error: unknown };
 
 export function createLoop(options: LoopOptions): Loop {
   const { name, reconcile, workers = 1, clock, random, backoff = DEFAULT_BACKOFF } = options;
   const log = options.log.with({ loop: name });
-  const queue = new WorkQueue(clock, wake);
+  const queue = new WorkQueue({ clock, random, backoff }, wake);
   if (areRead(options.metrics)) queue.tell(workqueueMetrics(options.metrics, name, queue));
   /** While `run` runs. */
   let active: { signal: AbortSignal; drained: () => void; broken: (bug: unknown) => void } | undefined;
@@ -71,12 +71,12 @@ export function createLoop(options: LoopOptions): Loop {
   }
 
   function runOne(item: Item, signal: AbortSignal): void {
-    const failed = (error: unknown): void => ended(item, { kind: 'failed', error }, signal);
+    const threw = (error: unknown): void => ended(item, { kind: 'threw', error }, signal);
     try {
-      const run = reconcile(item.key, { signal, attempt: item.failures });
-      run.then((outcome) => ended(item, outcome, signal), failed);
+      const run = reconcile(item.key, { signal, attempt: item.retries.failures(), retries: item.retries });
+      run.then((outcome) => ended(item, outcome, signal), threw);
     } catch (error) {
-      failed(error);
+      threw(error);
     }
   }
 
@@ -92,20 +92,30 @@ export function createLoop(options: LoopOptions): Loop {
   }
 
   function settle(item: Item, ending: Ending, signal: AbortSignal): void {
-    const { key } = item;
+    const { key, retries } = item;
+    const attempt = retries.failures();
     switch (ending.kind) {
       case 'done':
-        item.failures = 0;
+        retries.succeeded();
         return;
       case 'requeueAfter':
-        item.failures = 0;
+        retries.succeeded();
         log.v(4).info('Will look at it again', { key, delayMs: ending.delayMs, why: ending.why });
         queue.retry(key, ending.delayMs);
         return;
+      case 'held':
+        queue.addAfter(key, ending.delayMs);
+        return;
       case 'failed': {
-        const attempt = item.failures;
-        const retryInMs = backoffDelayMs(backoff, attempt, random);
-        item.failures++;
+        const retryInMs = retries.failed(ending);
+        queue.retry(key, retryInMs);
+        const fields = { key, attempt, retryInMs: Math.round(retryInMs), why: ending.why };
+        if (ending.quiet) log.v(4).info('Not done yet, will retry', fields);
+        else log.warn('Failed, will retry', fields);
+        return;
+      }
+      case 'threw': {
+        const retryInMs = retries.failed({});
         queue.retry(key, retryInMs);
         const fields = { key, attempt, retryInMs: Math.round(retryInMs) };
         if (signal.aborted) log.v(4).info('Stopped in the middle', { ...fields, err: ending.error });

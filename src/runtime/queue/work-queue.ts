@@ -5,6 +5,7 @@
 import type { Clock, Timer } from '../ports.ts';
 import { type HeapEntry, TimerHeap } from '../time/timer-heap.ts';
 import { Fifo } from './fifo.ts';
+import { Retries, type RetryPorts } from './retries.ts';
 import type { WorkqueueMetrics } from './workqueue-metrics.ts';
 
 export interface Item extends HeapEntry {
@@ -13,12 +14,12 @@ export interface Item extends HeapEntry {
   running: boolean;
   /** When it became ready, or when its run began: monotonic. */
   sinceMs: number;
-  /** Runs in a row that failed. */
-  failures: number;
+  readonly retries: Retries;
 }
 
 export class WorkQueue {
   readonly #clock: Clock;
+  readonly #retryPorts: RetryPorts;
   readonly #onReady: () => void;
   readonly #items = new Map<string, Item>();
   readonly #ready = new Fifo<Item>();
@@ -33,8 +34,9 @@ export class WorkQueue {
   #metrics: WorkqueueMetrics | undefined;
 
   /** `onReady`: a key can be taken out; not to be done within this call. */
-  constructor(clock: Clock, onReady: () => void) {
-    this.#clock = clock;
+  constructor(ports: RetryPorts & { clock: Clock }, onReady: () => void) {
+    this.#clock = ports.clock;
+    this.#retryPorts = ports;
     this.#onReady = onReady;
   }
 
@@ -112,7 +114,7 @@ export class WorkQueue {
   forget(key: string): void {
     const item = this.#items.get(key);
     if (item === undefined) return;
-    item.failures = 0;
+    item.retries.clear();
     this.#dropIfIdle(item);
   }
 
@@ -131,7 +133,8 @@ export class WorkQueue {
   #item(key: string): Item {
     let item = this.#items.get(key);
     if (item === undefined) {
-      item = { key, next: 'none', running: false, sinceMs: 0, failures: 0, dueMs: 0, sequence: 0, index: -1 };
+      const retries = new Retries(this.#retryPorts);
+      item = { key, next: 'none', running: false, sinceMs: 0, retries, dueMs: 0, sequence: 0, index: -1 };
       this.#items.set(key, item);
     }
     return item;
@@ -158,7 +161,7 @@ export class WorkQueue {
   }
 
   #dropIfIdle(item: Item): void {
-    if (!item.running && item.next === 'none' && item.failures === 0) this.#items.delete(item.key);
+    if (!item.running && item.next === 'none' && item.retries.isEmpty) this.#items.delete(item.key);
   }
 
   #arm(): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { backoffDelayMs, createBackoff } from './backoff.ts';
+import { backoffDelayMs } from './backoff.ts';
 
 const always = (value: number) => ({ next: () => value });
 
@@ -19,11 +19,4 @@ describe('backoffDelayMs', () => {
       assert.equal(backoffDelayMs({ ...policy, jitter }, failures, always(chance)), expected);
     });
   }
-});
-
-it('createBackoff doubles until it is reset', () => {
-  const backoff = createBackoff({ startMs: 10, maxMs: 30 }, always(0));
-  assert.deepEqual([backoff.nextMs(), backoff.nextMs(), backoff.nextMs()], [10, 20, 30]);
-  backoff.reset();
-  assert.equal(backoff.nextMs(), 10);
 });

@@ -22,20 +22,3 @@ export function backoffDelayMs(
   const jitter = policy.jitter ?? 0;
   return jitter === 0 ? baseMs : baseMs * (1 + jitter * random.next());
 }
-
-export interface Backoff {
-  /** The next wait; each call doubles the one after it. */
-  nextMs(): number;
-  reset(): void;
-}
-
-/** For one thing that is tried again and again, such as a connection. */
-export function createBackoff(policy: BackoffPolicy, random: Pick<Random, 'next'>): Backoff {
-  let failures = 0;
-  return {
-    nextMs: () => backoffDelayMs(policy, failures++, random),
-    reset: () => {
-      failures = 0;
-    },
-  };
-}

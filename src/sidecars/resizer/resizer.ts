@@ -16,7 +16,6 @@ import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
-import { RetryGate } from '../common/retry-gate.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
 import { ClaimWriter } from './claim-writer.ts';
@@ -78,7 +77,6 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       for (const { loop } of works) loop.add(key);
     }),
   };
-  const newGate = (): RetryGate => new RetryGate({ clock, random, policy });
   const loopOptions = { workers, backoff: policy, clock, random, log, metrics };
 
   function expansion(place: 'controller' | 'node'): Work {
@@ -86,8 +84,6 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       ...ports,
       ...shared,
       place,
-      gate: newGate(),
-      nodeGate: newGate(),
       calls:
         place === 'node'
           ? nodeOnlyExpandCalls
@@ -123,7 +119,6 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       ...shared,
       calls,
       classes: attributes,
-      gate: newGate(),
     });
     return {
       loop: createLoop({ name: `${driver.name}-pvc-modify`, reconcile, ...loopOptions }),

@@ -11,8 +11,13 @@ import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outco
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
+import {
+  done,
+  type Outcome,
+  type Reconcile,
+  requeueAfter,
+  failed as retryLater,
+} from '../../runtime/queue/loop.ts';
 import { type CsiSecrets, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import { annotatedSecret, secretToLook } from './content-secrets.ts';
@@ -30,8 +35,6 @@ export interface ContentReconcilerOptions
   calls: SnapshotCalls;
   naming: SnapshotNaming;
   extraCreateMetadata: boolean;
-  /** How often to look again at a snapshot that is not ready. */
-  pace: BackoffPolicy;
 }
 
 type FailureReason = 'SnapshotCreationFailed' | 'SnapshotContentCheckandUpdateFailed' | 'SnapshotDeleteError';
@@ -43,14 +46,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   const { kube, driver, clock, random, log, recorder, calls } = options;
   const contents = new ReadYourWrites(options.contents);
   const writes = new ContentWrites({ kube, random, contents });
-  /** How often in a row a snapshot was found not ready. */
-  const looks = new Map<string, number>();
-  options.contents.subscribe({
-    deleted: ({ metadata }) => {
-      looks.delete(metadata.name);
-      writes.gone(metadata.uid);
-    },
-  });
+  options.contents.subscribe({ deleted: ({ metadata }) => writes.gone(metadata.uid) });
 
   const classOf = ({ spec }: VolumeSnapshotContent) =>
     spec.volumeSnapshotClassName === undefined
@@ -133,13 +129,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   function readyOrLater({ metadata: { name } }: VolumeSnapshotContent, { ready }: SnapshotFacts): Outcome {
     const latest = contents.get(name);
     if (latest !== undefined && mayGo(latest)) return goesNow;
-    if (ready) {
-      looks.delete(name);
-      return done;
-    }
-    const times = looks.get(name) ?? 0;
-    looks.set(name, times + 1);
-    return requeueAfter(backoffDelayMs(options.pace, times, random), 'it is not ready to use yet');
+    return ready ? done : retryLater({ why: 'it is not ready to use yet', quiet: true });
   }
 
   async function deleteSnapshot(

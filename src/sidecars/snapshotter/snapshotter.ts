@@ -68,7 +68,6 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
       }),
       naming: { prefix: options.namePrefix, uuidLength: options.nameUuidLength },
       extraCreateMetadata: options.extraCreateMetadata,
-      pace: backoff,
     }),
     workers: options.workers,
     backoff,

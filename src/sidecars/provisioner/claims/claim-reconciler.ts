@@ -163,10 +163,10 @@ function isOpen(claim: PersistentVolumeClaim): boolean {
 }
 
 function soonest(outcomes: readonly Outcome[]): Outcome {
-  let first: Outcome = done;
+  let first: (Outcome & { kind: 'requeueAfter' }) | undefined;
   for (const outcome of outcomes) {
-    if (outcome.kind === 'done') continue;
-    if (first.kind === 'done' || outcome.delayMs < first.delayMs) first = outcome;
+    if (outcome.kind !== 'requeueAfter') continue;
+    if (first === undefined || outcome.delayMs < first.delayMs) first = outcome;
   }
-  return first;
+  return first ?? done;
 }

@@ -10,9 +10,14 @@ import { CsiError } from '../../../csi/csi-error.ts';
 import { AccessModeError } from '../../../csi/messages/volume-capability.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
 import { eventTime } from '../../../runtime/events/event-record.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/queue/loop.ts';
+import {
+  done,
+  type Outcome,
+  type Reconcile,
+  requeueAfter,
+  failed as retryLater,
+} from '../../../runtime/queue/loop.ts';
 import { SecretError } from '../../common/read-secret.ts';
-import type { RetryGate } from '../../common/retry-gate.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';
 import type { VolumeTurns } from '../../common/volume-turns.ts';
 import type { ClaimWriter } from '../claim-writer.ts';
@@ -30,6 +35,9 @@ import {
   settledVolumePatch,
 } from './expansion-patches.ts';
 
+/** Names the backoff between two times that a node which gave up is sent to try again. */
+const SEND_BACK = 'send-back-to-node';
+
 /** The driver is not asked now, and was not: the volume is in use. */
 class InUse extends Error {
   override readonly name = 'InUse';
@@ -41,9 +49,6 @@ export interface ExpansionReconcilerOptions
   volumes: VolumeWriter;
   calls: ExpandCalls;
   place: 'controller' | 'node';
-  gate: RetryGate;
-  /** Between two times that a node which gave up is sent to try again. */
-  nodeGate: RetryGate;
   turns: VolumeTurns;
   recovers: boolean;
   /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
@@ -58,8 +63,7 @@ export interface ExpansionReconciler {
 }
 
 export function expansionReconciler(options: ExpansionReconcilerOptions): ExpansionReconciler {
-  const { kube, driver, clock, log, recorder, claims, volumes, calls, gate, nodeGate, turns, recovers } =
-    options;
+  const { kube, driver, clock, log, recorder, claims, volumes, calls, turns, recovers } = options;
   const { volumeExpansion } = driver.plugin;
   // A driver that expands online does not mean use when it says that something else must come first.
   const minds = options.minds && !volumeExpansion.has('ONLINE');
@@ -70,7 +74,8 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
   const foundInUse = new Set<string>();
   const context = (): PatchContext => ({ now: eventTime(clock.now()), recovers });
 
-  const reconcile: Reconcile = async (key, { signal }) => {
+  const reconcile: Reconcile = async (key, run) => {
+    const { signal, retries } = run;
     const claim = claims.get(key);
     if (claim === undefined) return done;
     const volume = volumes.get(claim.spec.volumeName);
@@ -90,17 +95,18 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       log.v(5).info('Nothing to do for a claim', { claim: key, why: decision.why });
       return done;
     }
+    const inputs = `${uid} ${decision.size}`;
+    const held = retries.held(inputs);
+    if (held) return held;
     const isSentBack = expansionState(claim) === 'NodeResizeInfeasible';
-    const waitMs = Math.max(
-      gate.waitMs(uid, decision.size),
-      isSentBack ? nodeGate.waitMs(uid, decision.size) : 0,
-    );
-    if (waitMs > 0) return requeueAfter(waitMs, 'its last attempt failed');
+    const sendBack = { operation: SEND_BACK, inputs };
+    const waitMs = isSentBack ? retries.waitMs(sendBack) : 0;
+    if (waitMs > 0) return requeueAfter(waitMs, 'the node gave up a moment ago');
     const handle = decision.volume.spec.csi?.volumeHandle ?? '';
     if (!turns.tryEnter(handle, key)) return done;
     try {
-      if (isSentBack) nodeGate.failed(uid, decision.size, false);
-      return await expand(claim, decision, signal);
+      if (isSentBack) retries.failed(sendBack);
+      return await expand(claim, { ...decision, inputs }, signal);
     } finally {
       turns.leave(handle);
     }
@@ -108,7 +114,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
 
   async function expand(
     claim: PersistentVolumeClaim,
-    { volume, size }: { volume: PersistentVolume; size: string },
+    { volume, size, inputs }: { volume: PersistentVolume; size: string; inputs: string },
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { uid } = claim.metadata;
@@ -124,11 +130,10 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       failedForSure.delete(uid);
       grown = await call(size);
     } catch (error) {
-      return failed(current, size, error, signal);
+      return failed(current, { size, inputs }, error, signal);
     }
     signal.throwIfAborted();
     await finish(current, volume, grown, signal);
-    gate.forget(uid);
     log.v(2).info('Expanded', { claim: keyOf(claim), volume: volume.metadata.name, ...grown });
     return done;
   }
@@ -190,7 +195,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
 
   async function failed(
     claim: PersistentVolumeClaim,
-    size: string,
+    { size, inputs }: { size: string; inputs: string },
     error: unknown,
     signal: AbortSignal,
   ): Promise<Outcome> {
@@ -204,15 +209,13 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       if (error.code === 'FAILED_PRECONDITION') foundInUse.add(uid);
     }
     recorder.event(claim, 'Warning', 'VolumeResizeFailed', error.message);
-    const delayMs = gate.failed(uid, size, infeasible);
-    log.warn('Could not expand a volume', { claim: keyOf(claim), size, err: error, retryInMs: delayMs });
     if (isFinal(verdict) || error instanceof InUse) {
       const state = infeasible && recovers;
       const patchFor = (now: PersistentVolumeClaim) =>
         isUnderWay(claim, now) ? failurePatch(now, error, { ...context(), infeasible: state }) : undefined;
       await claims.report(claim, patchFor, signal);
     }
-    return requeueAfter(delayMs, error.message);
+    return retryLater({ why: `could not expand to ${size}: ${error.message}`, slow: infeasible, inputs });
   }
 
   return {
@@ -220,8 +223,6 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     forget({ metadata: { uid } }) {
       failedForSure.delete(uid);
       foundInUse.delete(uid);
-      gate.forget(uid);
-      nodeGate.forget(uid);
     },
   };
 }

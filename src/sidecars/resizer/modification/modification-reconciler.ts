@@ -7,9 +7,14 @@ import { CsiError } from '../../../csi/csi-error.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
 import { eventTime } from '../../../runtime/events/event-record.ts';
 import type { Informer } from '../../../runtime/informer/informer.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../../runtime/queue/loop.ts';
+import {
+  done,
+  type Outcome,
+  type Reconcile,
+  type Run,
+  failed as retryLater,
+} from '../../../runtime/queue/loop.ts';
 import { SecretError } from '../../common/read-secret.ts';
-import type { RetryGate } from '../../common/retry-gate.ts';
 import type { SidecarPorts } from '../../common/sidecar.ts';
 import type { VolumeTurns } from '../../common/volume-turns.ts';
 import type { ClaimWriter } from '../claim-writer.ts';
@@ -37,7 +42,6 @@ export interface ModificationReconcilerOptions
   volumes: VolumeWriter;
   classes: Informer<VolumeAttributesClass>;
   calls: ModifyCalls;
-  gate: RetryGate;
   turns: VolumeTurns;
 }
 
@@ -47,12 +51,13 @@ export interface ModificationReconciler {
 }
 
 export function modificationReconciler(options: ModificationReconcilerOptions): ModificationReconciler {
-  const { driver, clock, log, recorder, claims, volumes, classes, calls, gate, turns } = options;
+  const { driver, clock, log, recorder, claims, volumes, classes, calls, turns } = options;
   /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
   const failedForSure = new Set<string>();
   const now = (): string => eventTime(clock.now());
 
-  const reconcile: Reconcile = async (key, { signal }) => {
+  const reconcile: Reconcile = async (key, run) => {
+    const { signal } = run;
     const claim = claims.get(key);
     if (claim === undefined) return done;
     const decision = decideModification({
@@ -70,7 +75,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
         recorder.event(claim, 'Normal', 'VolumeModifyCanceled', 'No other attributes are asked for any more');
         return done;
       case 'modify':
-        return inTurn(key, claim, decision, signal);
+        return inTurn(key, claim, decision, run);
       default:
         return decision satisfies never;
     }
@@ -80,13 +85,12 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     key: string,
     claim: PersistentVolumeClaim,
     modification: Modification,
-    signal: AbortSignal,
+    { signal, retries }: Run,
   ): Promise<Outcome> {
     const attributes = classes.get(modification.target);
     if (attributes?.driverName !== driver.name) return refuse(claim, modification, attributes, signal);
-    // A class of the same name that was made anew has other parameters.
-    const waitMs = gate.waitMs(claim.metadata.uid, attributes.metadata.uid);
-    if (waitMs > 0) return requeueAfter(waitMs, 'its last attempt failed');
+    const held = retries.held(inputsOf(claim, attributes));
+    if (held) return held;
     const handle = modification.volume.spec.csi?.volumeHandle ?? '';
     if (!turns.tryEnter(handle, key)) return done;
     try {
@@ -142,7 +146,6 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
       (latest) => (isUnderWay(latest, target) ? finishPatch(latest, target) : undefined),
       signal,
     );
-    gate.forget(uid);
     recorder.event(claim, 'Normal', 'VolumeModifySuccessful', `The volume has the attributes of ${target}`);
     log.v(2).info('Modified', { claim: keyOf(claim), volume: volume.metadata.name, class: target });
     return done;
@@ -163,29 +166,27 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     const isOver = error instanceof CsiError && isFinal(verdict);
     if (isOver) failedForSure.add(uid);
     recorder.event(claim, 'Warning', 'VolumeModifyFailed', error.message);
-    const delayMs = gate.failed(uid, attributes.metadata.uid, infeasible);
-    log.warn('Could not modify a volume', {
-      claim: keyOf(claim),
-      class: target,
-      err: error,
-      retryInMs: delayMs,
-    });
     if (error instanceof CsiError) {
       const failure = { error, infeasible, isFinal: isOver, now: now() };
       const patchFor = (latest: PersistentVolumeClaim) =>
         isUnderWay(latest, target) ? failurePatch(latest, target, failure) : undefined;
       await claims.report(claim, patchFor, signal);
     }
-    return requeueAfter(delayMs, error.message);
+    const why = `could not give the volume the attributes of ${target}: ${error.message}`;
+    return retryLater({ why, slow: infeasible, inputs: inputsOf(claim, attributes) });
   }
 
   return {
     reconcile,
     forget({ metadata: { uid } }) {
       failedForSure.delete(uid);
-      gate.forget(uid);
     },
   };
+}
+
+/** What an attempt was about: a class of the same name that was made anew has other parameters. */
+function inputsOf(claim: PersistentVolumeClaim, attributes: VolumeAttributesClass): string {
+  return `${claim.metadata.uid} ${attributes.metadata.uid}`;
 }
 
 /** Another resizer may have taken over from one that was held up, and finished since. */

@@ -1,0 +1,95 @@
+// The backoff of one key of a loop: the only place that decides when something that failed is tried again. A key has one
+// backoff, and one more for each operation that its reconciler tells apart, so that one which keeps failing does not
+// hold up the others. A failure can name the inputs it was about: while they are the same, a run that comes early (a
+// write of the reconciler itself has woken the key) has to wait; once they change, the backoff starts from the beginning.
+
+import type { Clock, Random } from '../ports.ts';
+import { type BackoffPolicy, backoffDelayMs } from '../time/backoff.ts';
+import type { Outcome } from './loop.ts';
+
+export interface RetryPorts {
+  clock: Pick<Clock, 'monotonicMs'>;
+  random: Pick<Random, 'next'>;
+  backoff: BackoffPolicy;
+}
+
+export interface Attempted {
+  /** What was tried, where a key has several things to do; the key as a whole unless given. */
+  operation?: string | undefined;
+  /** Everything the attempt was made from that somebody else can change. */
+  inputs?: string | undefined;
+}
+
+interface Entry {
+  failures: number;
+  dueMs: number;
+  inputs: string | undefined;
+}
+
+const WHOLE = '';
+
+export class Retries {
+  readonly #ports: RetryPorts;
+  #entries: Map<string, Entry> | undefined;
+
+  constructor(ports: RetryPorts) {
+    this.#ports = ports;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries === undefined;
+  }
+
+  /** Failures in a row. */
+  failures(operation = WHOLE): number {
+    return this.#entries?.get(operation)?.failures ?? 0;
+  }
+
+  /** How long the attempt has to wait from now. 0 when the last one did not fail, or was about other inputs. */
+  waitMs({ operation = WHOLE, inputs }: Attempted): number {
+    const entry = this.#entries?.get(operation);
+    if (entry === undefined || entry.inputs !== inputs) return 0;
+    return Math.max(0, entry.dueMs - this.#ports.clock.monotonicMs());
+  }
+
+  /** What a run returns that came too early; undefined when it may go on. */
+  held(inputs: string): Outcome | undefined {
+    const delayMs = this.waitMs({ inputs });
+    return delayMs > 0 ? { kind: 'held', delayMs } : undefined;
+  }
+
+  /** Returns how long to wait; `slow` waits the longest time at once. */
+  failed({ operation = WHOLE, inputs, slow = false }: Attempted & { slow?: boolean | undefined }): number {
+    const { clock, random, backoff } = this.#ports;
+    this.#entries ??= new Map();
+    const before = this.#entries.get(operation);
+    const isAnother = inputs !== undefined && before?.inputs !== undefined && before.inputs !== inputs;
+    const failures = before === undefined || isAnother ? 0 : before.failures;
+    const delayMs = slow ? backoff.maxMs : backoffDelayMs(backoff, failures, random);
+    const dueMs = clock.monotonicMs() + delayMs;
+    const entry = { failures: failures + 1, dueMs, inputs };
+    // A failure about nothing in particular does not shorten the wait of one that was.
+    const kept = inputs === undefined && before?.inputs !== undefined;
+    this.#entries.set(
+      operation,
+      kept ? { ...entry, inputs: before.inputs, dueMs: Math.max(dueMs, before.dueMs) } : entry,
+    );
+    return delayMs;
+  }
+
+  succeeded(operation = WHOLE): void {
+    this.#entries?.delete(operation);
+    if (this.#entries?.size === 0) this.#entries = undefined;
+  }
+
+  /** Forgets operations that nobody asks for any more. */
+  keepOnly(operations: ReadonlySet<string>): void {
+    for (const operation of this.#entries?.keys() ?? [])
+      if (operation !== WHOLE && !operations.has(operation)) this.succeeded(operation);
+  }
+
+  /** Everything may be tried at once, and counts from the beginning. */
+  clear(): void {
+    this.#entries = undefined;
+  }
+}
