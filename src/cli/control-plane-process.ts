@@ -1,29 +1,22 @@
-// A process of the control plane: connects to the API server, serves metrics and health, waits for the lease, runs what
-// it is given. What `controller-manager` and `scheduler` have in common, with the flags of their namesakes.
+// A process of the control plane: the controllers it is given, run by the process runner (runtime/process) with the flags
+// that kube-controller-manager and kube-scheduler share.
 
-import { hostname } from 'node:os';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
-import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
 import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
-import { createHttpKubeClient } from '../runtime/kube/http-kube-client.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
-import { loadKubeConfig } from '../runtime/kube/load-kube-config.ts';
-import { createLeaderHealth } from '../runtime/leases/leader-health.ts';
-import { runWithLease } from '../runtime/leases/run-with-lease.ts';
-import { createMetrics } from '../runtime/metrics/metrics.ts';
-import { serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
-import { realRandom } from '../runtime/random.ts';
-import { realClock } from '../runtime/time/clock.ts';
 import {
-  endpointAddress,
+  type ElectionTimes,
   endpointFlags,
+  endpointOf,
+  kubeConfigOf,
   kubeconfigFlag,
+  limitsOf,
   paceFlags,
-} from '../sidecars/common/common-flags.ts';
-import { type CommandContext, UsageError } from './command.ts';
-import { packageVersion } from './version.ts';
+} from '../runtime/process/process-flags.ts';
+import { runProcess } from '../runtime/process/run-process.ts';
+import type { CommandContext } from './command.ts';
+import { processContext } from './process-context.ts';
 
 const election = 'Leader election';
 
@@ -65,93 +58,52 @@ export const leaseNameFlag = (name: string) =>
 export interface ControlPlaneProgram {
   readonly name: string;
   readonly leaseName: string;
+  /** Undefined: works without a Lease. */
+  readonly election: ElectionTimes | undefined;
+  /** Of the Lease. */
+  readonly namespace: string;
   create(ports: DiscoveringPorts): Controller;
-  /** What must be so before it asks for the lease; throws when it cannot go on. */
+  /** Runs before the Lease is waited for; throws when the process cannot go on. */
   prepare?(kube: KubeClient, signal: AbortSignal): Promise<void>;
-  releaseOnExit?: boolean;
 }
+
+const connectionFlags = { kubeconfig: kubeconfigFlag, ...paceFlags, ...endpointFlags };
 
 /** Resolves when told to stop; rejects when it cannot go on, with a message that says why. */
 export async function runControlPlaneProcess(
   program: ControlPlaneProgram,
-  flags: FlagValues<typeof controlPlaneFlags>,
-  { signal, log, env }: Pick<CommandContext<typeof controlPlaneFlags>, 'signal' | 'log' | 'env'>,
+  flags: FlagValues<typeof connectionFlags>,
+  command: Pick<CommandContext<typeof connectionFlags>, 'signal' | 'log' | 'env'>,
 ): Promise<void> {
-  const address = addressOf(flags);
-  const ports = { clock: realClock, random: realRandom, log };
-  const metrics = createMetrics({ clock: realClock });
-  const identity = `${hostname()}_${realRandom.uuid()}`;
-  const health = createLeaderHealth({ clock: realClock });
-  const config = await loadKubeConfig({
-    env,
-    ...(flags.kubeconfig === '' ? {} : { path: flags.kubeconfig }),
-  });
-  const kube = createHttpKubeClient({
-    ...ports,
-    config,
-    metrics,
-    userAgent: `berth-${program.name}/${await packageVersion()}`,
-    ...(flags.kubeApiQps === undefined ? {} : { qps: flags.kubeApiQps }),
-    ...(flags.kubeApiBurst === undefined ? {} : { burst: flags.kubeApiBurst }),
-  });
-  // The endpoint outlives the work: a probe during a slow stop must not find the port closed.
-  const endpoint = new AbortController();
-  try {
-    if (address !== undefined) {
-      await serveHttpEndpoint({
-        address,
-        metrics,
-        metricsPath: flags.metricsPath,
-        checks: flags.leaderElect ? { 'leader-election': () => health.check() } : {},
-        log,
-        signal: endpoint.signal,
-      });
-    }
-    const recorder = createEventRecorder({
-      ...ports,
-      kube,
-      metrics,
-      component: program.name,
-      instance: identity,
+  const { name, leaseName, election, namespace } = program;
+  const endpoint = endpointOf(flags);
+  const context = await processContext(name, command);
+  const config = await kubeConfigOf(flags, command.env);
+  const options = { config, limits: limitsOf(flags), endpoint, election, namespace };
+  await runProcess(options, context, async ({ kube, metrics, signal, recorderFor, lead }) => {
+    const { clock, random, log } = context;
+    await program.prepare?.(kube, signal);
+    const recorder = recorderFor(name);
+    await lead({
+      leaseName,
+      create(informers) {
+        const ports = { clock, random, log, metrics, kube, informers, recorder };
+        const controller = program.create({ ...ports, discovery: kube });
+        log.info('Running', { controllers: controller.name });
+        return controller;
+      },
     });
-    const lead = async (leading: AbortSignal): Promise<void> => {
-      const informers = createInformers({ ...ports, kube, metrics, ownsObjects: true });
-      const controller = program.create({ ...ports, kube, discovery: kube, informers, recorder, metrics });
-      informers.start(leading);
-      log.info('Running', { controllers: controller.name });
-      await controller.run(leading);
-    };
-    try {
-      await program.prepare?.(kube, signal);
-      if (flags.leaderElect) {
-        const namespace = flags.leaderElectResourceNamespace || config.namespace || 'default';
-        const lease = {
-          namespace,
-          name: program.leaseName,
-          identity,
-          ...(program.releaseOnExit === undefined ? {} : { releaseOnExit: program.releaseOnExit }),
-        };
-        const times = {
-          leaseDurationMs: flags.leaderElectLeaseDurationMs,
-          renewDeadlineMs: flags.leaderElectRenewDeadlineMs,
-          retryPeriodMs: flags.leaderElectRetryPeriodMs,
-        };
-        await runWithLease({ ...ports, kube, metrics, health, ...lease, ...times }, lead, signal);
-      } else await lead(signal);
-    } finally {
-      // After the lease was given back: what is left to say must not hold up the next leader.
-      await recorder.flush();
-    }
-  } finally {
-    endpoint.abort();
-    await kube.close();
-  }
+  });
 }
 
-function addressOf(flags: FlagValues<typeof controlPlaneFlags>): string | undefined {
-  try {
-    return endpointAddress(flags);
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
+/** What `--leader-elect…` says: undefined without an election. */
+export const electionOf = (flags: FlagValues<typeof controlPlaneFlags>) => ({
+  namespace: flags.leaderElectResourceNamespace,
+  election: flags.leaderElect
+    ? {
+        leaseDurationMs: flags.leaderElectLeaseDurationMs,
+        renewDeadlineMs: flags.leaderElectRenewDeadlineMs,
+        retryPeriodMs: flags.leaderElectRetryPeriodMs,
+      }
+    : undefined,
+});

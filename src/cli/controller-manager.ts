@@ -3,9 +3,14 @@
 import { controllers } from '../control-plane/index.ts';
 import { selectControllers } from '../control-plane/select-controllers.ts';
 import { stringsFlag } from '../runtime/flags/flag.ts';
-import { together } from '../sidecars/all/all-sidecars.ts';
+import { together } from '../runtime/process/together.ts';
 import { defineCommand, UsageError } from './command.ts';
-import { controlPlaneFlags, leaseNameFlag, runControlPlaneProcess } from './control-plane-process.ts';
+import {
+  controlPlaneFlags,
+  electionOf,
+  leaseNameFlag,
+  runControlPlaneProcess,
+} from './control-plane-process.ts';
 
 export const command = defineCommand({
   summary: 'Runs the controllers that volumes need: binder, attach/detach, garbage collection and others',
@@ -27,18 +32,10 @@ export const command = defineCommand({
       {
         name: 'controller-manager',
         leaseName: flags.leaderElectResourceName,
+        ...electionOf(flags),
         create(ports) {
           const running = chosen.map(({ create }) => create(ports));
-          return {
-            name: running.map(({ name }) => name).join(', '),
-            async run(signal) {
-              await together(running)
-                .run(signal)
-                .catch((error: unknown) => {
-                  if (!signal.aborted) throw error;
-                });
-            },
-          };
+          return { name: running.map(({ name }) => name).join(', '), ...together(running) };
         },
       },
       flags,

@@ -2,12 +2,11 @@
 
 import { DASHBOARD_PORT, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import { intFlag } from '../runtime/flags/flag.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
-import { realRandom } from '../runtime/random.ts';
-import { realClock } from '../runtime/time/clock.ts';
+import { runProcess } from '../runtime/process/run-process.ts';
 import { defineCommand } from './command.ts';
 import { connectionFlags } from './objects/object-flags.ts';
-import { openClient } from './objects/open-client.ts';
+import { findKubeConfig } from './objects/read-lines.ts';
+import { processContext } from './process-context.ts';
 import { packageVersion } from './version.ts';
 
 export const command = defineCommand({
@@ -25,26 +24,28 @@ export const command = defineCommand({
       max: 65_535,
     }),
   },
-  async run({ flags, env, log, signal, stdout }) {
-    await using client = await openClient({ flags, env, log });
-    const { kube } = client;
-    const clock = realClock;
-    const dashboard = await serveDashboard({
-      version: await packageVersion(),
-      server: client.server,
-      port: flags.port,
-      isFlexible: flags.port === DASHBOARD_PORT,
-      token: newToken(realRandom),
-      clock,
-      log,
-      signal,
-      ports() {
-        const informers = createInformers({ kube, clock, random: realRandom, log, ownsObjects: true });
-        informers.start(signal);
-        return { kube, informers, clock };
-      },
+  async run({ flags, stdout, ...command }) {
+    const config = await findKubeConfig(flags, command.env);
+    const context = await processContext('dashboard', command);
+    const { clock, random, log } = context;
+    await runProcess({ config }, context, async ({ kube, signal, informers }) => {
+      const dashboard = await serveDashboard({
+        version: await packageVersion(),
+        server: config.server,
+        port: flags.port,
+        isFlexible: flags.port === DASHBOARD_PORT,
+        token: newToken(random),
+        clock,
+        log,
+        signal,
+        ports() {
+          const watched = informers();
+          watched.start(signal);
+          return { kube, informers: watched, clock };
+        },
+      });
+      stdout.write(`ready ${dashboard.url}\nCtrl-C stops it.\n`);
+      await dashboard.stopped;
     });
-    stdout.write(`ready ${dashboard.url}\nCtrl-C stops it.\n`);
-    await dashboard.stopped;
   },
 });

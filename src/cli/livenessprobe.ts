@@ -5,8 +5,9 @@ import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
 import { createMetrics } from '../runtime/metrics/metrics.ts';
 import { type HttpEndpointOptions, serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
+import { endpointFlags } from '../runtime/process/process-flags.ts';
 import { realClock } from '../runtime/time/clock.ts';
-import { csiAddressFlag, endpointFlags } from '../sidecars/common/common-flags.ts';
+import { csiAddressFlag } from '../sidecars/common/common-flags.ts';
 import { driverHealth, learnDriverName } from '../sidecars/livenessprobe/driver-health.ts';
 import { defineCommand, UsageError } from './command.ts';
 

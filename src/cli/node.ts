@@ -10,18 +10,12 @@ import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { hostFacts } from '../node/node-object/host-facts.ts';
-import { createEventRecorder } from '../runtime/events/create-event-recorder.ts';
 import { boolFlag, mapFlag, stringFlag } from '../runtime/flags/flag.ts';
-import { createInformers } from '../runtime/informer/create-informers.ts';
-import { createHttpKubeClient } from '../runtime/kube/http-kube-client.ts';
-import { loadKubeConfig } from '../runtime/kube/load-kube-config.ts';
-import { createMetrics } from '../runtime/metrics/metrics.ts';
 import { openTriedMounter } from '../runtime/mount/tried-mounter.ts';
-import { serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
-import { realRandom } from '../runtime/random.ts';
-import { realClock } from '../runtime/time/clock.ts';
-import { kubeconfigFlag, paceFlags } from '../sidecars/common/common-flags.ts';
+import { kubeConfigOf, kubeconfigFlag, limitsOf, paceFlags } from '../runtime/process/process-flags.ts';
+import { runProcess } from '../runtime/process/run-process.ts';
 import { defineCommand, type Environment, ExitCode } from './command.ts';
+import { processContext } from './process-context.ts';
 import { packageVersion } from './version.ts';
 
 export const command = defineCommand({
@@ -61,49 +55,45 @@ export const command = defineCommand({
     const nodeName = (flags.hostnameOverride || hostname()).toLowerCase();
     const version = await packageVersion();
     const mounter = await openTriedMounter(rootDir);
-    const metrics = createMetrics({ clock: realClock });
-    const config = await loadKubeConfig({ env, ...(flags.kubeconfig !== '' && { path: flags.kubeconfig }) });
-    const ports = { clock: realClock, random: realRandom, log, metrics };
-    const kube = createHttpKubeClient({
-      ...ports,
+    const config = await kubeConfigOf(flags, env);
+    const context = await processContext('node', { log, env, signal });
+    const { httpEndpoint: address, metricsPath } = flags;
+    const options = {
       config,
-      userAgent: `berth-node/${version}`,
-      ...(flags.kubeApiQps !== undefined && { qps: flags.kubeApiQps }),
-      ...(flags.kubeApiBurst !== undefined && { burst: flags.kubeApiBurst }),
-    });
-    const informers = createInformers({ ...ports, kube, ownsObjects: true });
-    const recorder = createEventRecorder({ ...ports, kube, component: 'kubelet', instance: nodeName });
-    const agent = createNodeAgent({
-      ...ports,
-      kube,
-      informers,
-      recorder,
-      mounter,
-      files: diskFiles(rootDir, realClock),
-      connect: (address) =>
-        connectCsi({
-          address,
-          log,
-          clock: realClock,
-          metrics: operationMetrics({ metrics, prefix: 'csi', driverName: address }),
-        }),
-      options: { nodeName, rootDir, host: hostFacts(nodeName, version), labels: flags.nodeLabels },
-    });
-    try {
-      if (flags.httpEndpoint !== '') {
-        const { httpEndpoint: address, metricsPath } = flags;
-        await serveHttpEndpoint({ address, metrics, metricsPath, checks: {}, log, signal });
-      }
-      informers.start(signal);
+      limits: limitsOf(flags),
+      endpoint: address === '' ? undefined : { address, metricsPath },
+      identity: nodeName,
+    };
+    await runProcess(options, context, async (running) => {
+      const { kube, metrics } = running;
+      const { clock, random } = context;
+      const informers = running.informers();
+      const agent = createNodeAgent({
+        kube,
+        informers,
+        clock,
+        random,
+        log,
+        metrics,
+        recorder: running.recorderFor('kubelet'),
+        mounter,
+        files: diskFiles(rootDir, clock),
+        connect: (socket) =>
+          connectCsi({
+            address: socket,
+            log,
+            clock,
+            metrics: operationMetrics({ metrics, prefix: 'csi', driverName: socket }),
+          }),
+        options: { nodeName, rootDir, host: hostFacts(nodeName, version), labels: flags.nodeLabels },
+      });
+      informers.start(running.signal);
       agent.ready.then(
         () => stdout.write(`ready ${nodeName}\n`),
         () => {},
       );
-      await agent.run(signal);
-      await recorder.flush();
-    } finally {
-      await kube.close();
-    }
+      await agent.run(running.signal);
+    });
     return ExitCode.ok;
   },
 });

@@ -3,7 +3,12 @@
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { stringFlag } from '../runtime/flags/flag.ts';
 import { defineCommand } from './command.ts';
-import { controlPlaneFlags, leaseNameFlag, runControlPlaneProcess } from './control-plane-process.ts';
+import {
+  controlPlaneFlags,
+  electionOf,
+  leaseNameFlag,
+  runControlPlaneProcess,
+} from './control-plane-process.ts';
 
 export const command = defineCommand({
   summary:
@@ -27,6 +32,7 @@ export const command = defineCommand({
       {
         name: 'scheduler',
         leaseName,
+        ...electionOf(flags),
         create: (ports) => createScheduler({ ...ports, schedulerName }),
       },
       flags,

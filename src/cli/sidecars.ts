@@ -11,7 +11,7 @@ import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
 import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
 import { defineCommand } from './command.ts';
-import { checkFlags, processContext } from './sidecar-command.ts';
+import { processContext } from './process-context.ts';
 
 export const sidecarKinds: readonly AnySidecarKind[] = [
   provisionerSidecar,
@@ -49,7 +49,6 @@ export const command = defineCommand({
   async run(context) {
     const { given } = context;
     const values = context.flags as unknown as CommonFlagValues & { controllers: readonly string[] };
-    checkFlags(values);
     const chosen = sidecarKinds.filter((kind) => values.controllers.includes(kind.name));
     const program = allSidecars({ kinds: chosen, values: values as never, given });
     // Of the gates of a shared command line only those that were given have a value.

@@ -7,14 +7,14 @@ import { featureGatesFlag } from '../runtime/flags/feature-gates.ts';
 import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isNotFound } from '../runtime/kube/kube-error.ts';
-import { realClock } from '../runtime/time/clock.ts';
 import {
   endpointFlags,
   kubeconfigFlag,
   leaseFlags,
   paceFlags,
   releaseOnExitGate,
-} from '../sidecars/common/common-flags.ts';
+} from '../runtime/process/process-flags.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand } from './command.ts';
 import { runControlPlaneProcess } from './control-plane-process.ts';
 
@@ -75,7 +75,15 @@ export const command = defineCommand({
       {
         name: 'snapshot-controller',
         leaseName: 'snapshot-controller-leader',
-        releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
+        namespace: flags.leaderElectionNamespace,
+        election: flags.leaderElection
+          ? {
+              leaseDurationMs: flags.leaderElectionLeaseDurationMs,
+              renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
+              retryPeriodMs: flags.leaderElectionRetryPeriodMs,
+              releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
+            }
+          : undefined,
         prepare: (kube, signal) => awaitDefinitions(kube, { withinMs: flags.retryCrdIntervalMaxMs, signal }),
         create: (ports) =>
           createSnapshotController(ports, {
@@ -87,14 +95,7 @@ export const command = defineCommand({
             preventVolumeModeConversion: flags.preventVolumeModeConversion,
           }),
       },
-      {
-        ...flags,
-        leaderElect: flags.leaderElection,
-        leaderElectLeaseDurationMs: flags.leaderElectionLeaseDurationMs,
-        leaderElectRenewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
-        leaderElectRetryPeriodMs: flags.leaderElectionRetryPeriodMs,
-        leaderElectResourceNamespace: flags.leaderElectionNamespace,
-      },
+      flags,
       context,
     );
   },

@@ -9,7 +9,7 @@ import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
 import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
 import type { Part } from '../runtime/process/supervise.ts';
-import { together } from '../sidecars/all/all-sidecars.ts';
+import { together } from '../runtime/process/together.ts';
 import { type PartContext, partPorts } from './part-context.ts';
 
 export interface ClusterController {

@@ -11,7 +11,7 @@ import { parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead } from '../runtime/metrics/unread-metrics.ts';
 import type { Part } from '../runtime/process/supervise.ts';
-import { together } from '../sidecars/all/all-sidecars.ts';
+import { together } from '../runtime/process/together.ts';
 import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';

@@ -19,7 +19,7 @@ import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/a
 import { defineSidecar } from '../common/sidecar.ts';
 import { boundClaim, growingClass, isSettledAt } from '../resizer/testing/resizer-world.ts';
 import { sidecarRig } from '../testing/sidecar-rig.ts';
-import { allSidecars, together } from './all-sidecars.ts';
+import { allSidecars } from './all-sidecars.ts';
 
 async function until<T extends KubeObject>(
   kube: KubeClient,
@@ -104,22 +104,6 @@ test('[SIDE-6] a sidecar that is not there is refused by name', async (t) => {
   const process = rig.spawn('sidecars', ['--controllers=attacher,attachr']);
   assert.equal((await process.exit).code, 2);
   assert.match(process.output(), /there is no sidecar "attachr", only .*attacher/);
-});
-
-test('[SIDE-6] one that fails stops the others, and its error is told', async () => {
-  let stopped = false;
-  const steady = {
-    run: (signal: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => {
-          stopped = true;
-          resolve();
-        });
-      }),
-  };
-  const failing = { run: () => Promise.reject(new Error('cannot go on')) };
-  await assert.rejects(together([steady, failing]).run(new AbortController().signal), /cannot go on/);
-  assert.ok(stopped);
 });
 
 test('[SIDE-6] sidecars of every node and of the whole cluster are not put into one process', async (t) => {

@@ -2,9 +2,11 @@
 // is the same as when it runs alone. When one of them cannot go on, all stop: the process is then started afresh.
 
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { limitsOf } from '../../runtime/process/process-flags.ts';
+import { together } from '../../runtime/process/together.ts';
 import type { CommonFlagValues } from '../common/common-flags.ts';
 import type { SidecarProgram } from '../common/run-sidecar.ts';
-import type { Sidecar, SidecarFlags } from '../common/sidecar.ts';
+import type { SidecarFlags } from '../common/sidecar.ts';
 import { type AnySidecarKind, flagsFor, hasOwnPace } from './shared-flags.ts';
 
 type MemberFlags = SidecarFlags<Record<never, never>> & { timeoutMs?: number; maxGrpcLogLength?: number };
@@ -41,7 +43,7 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
       }
       const sidecars = chosen.map(({ kind, flags }) => {
         const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
-        const kube = hasOwnPace(kind, given) ? ports.kubeWith(paceOf(flags)) : ports.kube;
+        const kube = hasOwnPace(kind, given) ? ports.kubeWith(limitsOf(flags)) : ports.kube;
         return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);
       });
       return together(sidecars);
@@ -63,34 +65,4 @@ function needLease(members: readonly { kind: AnySidecarKind; flags: MemberFlags 
     );
   }
   return bound?.length !== 0;
-}
-
-function paceOf({ kubeApiQps, kubeApiBurst }: CommonFlagValues): { qps?: number; burst?: number } {
-  return {
-    ...(kubeApiQps === undefined ? {} : { qps: kubeApiQps }),
-    ...(kubeApiBurst === undefined ? {} : { burst: kubeApiBurst }),
-  };
-}
-
-/** Ends when all have ended; one that fails makes the others stop, and its error is the one that counts. */
-export function together(sidecars: readonly Sidecar[]): Sidecar {
-  return {
-    async run(signal) {
-      const stop = new AbortController();
-      const either = AbortSignal.any([signal, stop.signal]);
-      let failure: { error: unknown } | undefined;
-      await Promise.all(
-        sidecars.map(async (sidecar) => {
-          try {
-            await sidecar.run(either);
-          } catch (error) {
-            if (!either.aborted) failure = { error };
-            stop.abort(error);
-          }
-        }),
-      );
-      if (failure !== undefined) throw failure.error;
-      signal.throwIfAborted();
-    },
-  };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { featureGatesFlag } from '../../runtime/flags/feature-gates.ts';
 import { durationFlag, intFlag, stringFlag } from '../../runtime/flags/flag.ts';
 import { FlagError, parseFlags } from '../../runtime/flags/parse-flags.ts';
-import { releaseOnExitGate } from '../common/common-flags.ts';
+import { releaseOnExitGate } from '../../runtime/process/process-flags.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { type AnySidecarKind, flagsFor, hasOwnPace, sharedFlags } from './shared-flags.ts';
 

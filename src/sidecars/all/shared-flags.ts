@@ -4,7 +4,8 @@
 
 import { type Flag, type FlagTable, InvalidValue, pairs } from '../../runtime/flags/flag.ts';
 import { valueKey } from '../../runtime/flags/parse-flags.ts';
-import { commonFlags, paceFlags } from '../common/common-flags.ts';
+import { paceFlags } from '../../runtime/process/process-flags.ts';
+import { commonFlags } from '../common/common-flags.ts';
 import type { SidecarKind } from '../common/sidecar.ts';
 
 type Gates = Readonly<Record<string, boolean>>;

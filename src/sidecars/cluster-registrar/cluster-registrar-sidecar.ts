@@ -2,7 +2,7 @@
 
 import { featureGatesFlag } from '../../runtime/flags/feature-gates.ts';
 import { boolFlag, durationFlag } from '../../runtime/flags/flag.ts';
-import { releaseOnExitGate } from '../common/common-flags.ts';
+import { releaseOnExitGate } from '../../runtime/process/process-flags.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { createClusterRegistrar } from './cluster-registrar.ts';
 

@@ -12,7 +12,7 @@ import {
   stringFlag,
 } from '../../runtime/flags/flag.ts';
 import type { FlagValues } from '../../runtime/flags/parse-flags.ts';
-import { releaseOnExitGate } from '../common/common-flags.ts';
+import { releaseOnExitGate } from '../../runtime/process/process-flags.ts';
 import { defineSidecar, type ProcessPorts } from '../common/sidecar.ts';
 import { createProvisioner } from './provisioner.ts';
 import type { ProvisionerOptions } from './provisioner-options.ts';

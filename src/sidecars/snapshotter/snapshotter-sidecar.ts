@@ -9,7 +9,7 @@ import {
   intFlag,
   stringFlag,
 } from '../../runtime/flags/flag.ts';
-import { releaseOnExitGate } from '../common/common-flags.ts';
+import { releaseOnExitGate } from '../../runtime/process/process-flags.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { createSnapshotter } from './snapshotter.ts';
 

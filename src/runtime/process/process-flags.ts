@@ -1,0 +1,131 @@
+// The flags that processes which talk to an API server share, with the names and defaults of the official sidecars, and
+// what the process runner takes from them. Two defaults differ on purpose: the pace of API requests adapts to the server
+// instead of being fixed, and the Lease is released on exit.
+
+import { boolFlag, durationFlag, floatFlag, intFlag, mapFlag, stringFlag } from '../flags/flag.ts';
+import { FlagError, type FlagValues } from '../flags/parse-flags.ts';
+import type { KubeConfig } from '../kube/kube-config.ts';
+import { loadKubeConfig } from '../kube/load-kube-config.ts';
+
+const election = 'Leader election';
+const endpoint = 'Metrics and health';
+const api = 'Kubernetes API';
+
+export const kubeconfigFlag = stringFlag({
+  help: 'Kubeconfig file; without it the service account of the pod, then KUBECONFIG, then ~/.kube/config',
+  default: '',
+  group: api,
+});
+
+/** How fast to ask the API server; both or none. */
+export const paceFlags = {
+  'kube-api-qps': floatFlag({
+    help: 'Requests a second to the API server; without it the client adapts to the server',
+    min: 0,
+    group: api,
+  }),
+  'kube-api-burst': intFlag({
+    help: 'Requests at once before --kube-api-qps counts (10 unless given)',
+    min: 0,
+    group: api,
+  }),
+};
+
+export const endpointFlags = {
+  'http-endpoint': stringFlag({
+    help: 'Where to serve metrics and health, as in :8080; nowhere unless given',
+    default: '',
+    group: endpoint,
+  }),
+  'metrics-address': stringFlag({
+    help: 'As --http-endpoint; only one of them',
+    default: '',
+    group: endpoint,
+    deprecated: 'use --http-endpoint',
+  }),
+  'metrics-path': stringFlag({ help: 'Path of the metrics', default: '/metrics', group: endpoint }),
+};
+
+export const leaseFlags = {
+  'leader-election': boolFlag({
+    help: 'Work only while holding a Lease, so that several replicas may run',
+    group: election,
+  }),
+  'leader-election-namespace': stringFlag({
+    help: "Namespace of the Lease; the pod's, or the kubeconfig's, unless given",
+    default: '',
+    group: election,
+  }),
+  'leader-election-lease-duration': durationFlag({
+    help: 'How long a Lease counts after its last renewal',
+    default: 15_000,
+    group: election,
+  }),
+  'leader-election-renew-deadline': durationFlag({
+    help: 'How long the leader tries to renew before it stops',
+    default: 10_000,
+    group: election,
+  }),
+  'leader-election-retry-period': durationFlag({
+    help: 'Time between attempts to take or renew the Lease',
+    default: 5_000,
+    group: election,
+  }),
+  'leader-election-labels': mapFlag({
+    help: 'Labels of the Lease, as in k1:v1,k2:v2',
+    separator: ':',
+    group: election,
+  }),
+};
+
+export const releaseOnExitGate = {
+  ReleaseLeaderElectionOnExit: {
+    default: true,
+    stage: 'alpha',
+    help: 'Give the Lease back on exit, so that the next replica takes over at once',
+  },
+} as const;
+
+/** The address of the endpoint; throws when it is given twice. */
+export function endpointAddress(flags: FlagValues<typeof endpointFlags>): string | undefined {
+  if (flags.httpEndpoint !== '' && flags.metricsAddress !== '') {
+    throw new FlagError('give only one of --http-endpoint and --metrics-address');
+  }
+  return flags.httpEndpoint || flags.metricsAddress || undefined;
+}
+
+/** Undefined when the endpoint is not to be served. */
+export function endpointOf(
+  flags: FlagValues<typeof endpointFlags> & { enablePprof?: boolean },
+): { address: string; metricsPath: string; profiles: boolean } | undefined {
+  const address = endpointAddress(flags);
+  const { metricsPath, enablePprof: profiles = false } = flags;
+  return address === undefined ? undefined : { address, metricsPath, profiles };
+}
+
+export interface RequestLimits {
+  qps?: number;
+  burst?: number;
+}
+
+export function limitsOf({ kubeApiQps, kubeApiBurst }: FlagValues<typeof paceFlags>): RequestLimits {
+  return {
+    ...(kubeApiQps !== undefined && { qps: kubeApiQps }),
+    ...(kubeApiBurst !== undefined && { burst: kubeApiBurst }),
+  };
+}
+
+export interface ElectionTimes {
+  leaseDurationMs: number;
+  renewDeadlineMs: number;
+  retryPeriodMs: number;
+  labels?: Record<string, string>;
+  /** True unless given. */
+  releaseOnExit?: boolean;
+}
+
+/** `--kubeconfig`; without it the service account of the pod, then the environment's. */
+export const kubeConfigOf = (
+  { kubeconfig }: { kubeconfig: string },
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<KubeConfig> => loadKubeConfig({ env, ...(kubeconfig !== '' && { path: kubeconfig }) });
