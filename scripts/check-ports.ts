@@ -52,9 +52,7 @@ export function portViolations(files: readonly ParsedFile[]): Violation[] {
 }
 
 function isGuarded(path: string): boolean {
-  const isFree = ['src/runtime/', 'src/wire/http1/', 'src/dashboard/page/'].some((folder) =>
-    path.startsWith(folder),
-  );
+  const isFree = ['src/runtime/', 'src/dashboard/page/'].some((folder) => path.startsWith(folder));
   return path.startsWith('src/') && !isFree && !isTest(path);
 }
 

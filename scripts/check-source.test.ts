@@ -57,6 +57,12 @@ describe('the import rule', () => {
         code: from('../../runtime/clock.ts'),
         found: [/api must not import runtime.*wire$/],
       },
+      { path: 'src/wire/a.ts', code: from('../../api/b.ts'), found: [/wire must not import api/] },
+      {
+        path: 'src/wire/a.test.ts',
+        code: from('../../runtime/b.ts'),
+        found: [/wire must not import runtime/],
+      },
       { path: 'src/runtime/a.ts', code: from('../../api/object.ts'), found: [] },
       { path: 'src/runtime/a.ts', code: from('../../csi/client.ts'), found: [/runtime must not import csi/] },
       { path: 'src/csi/a.ts', code: from('../../runtime/ports.ts'), found: [] },

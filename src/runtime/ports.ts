@@ -2,22 +2,14 @@
 // live beside this file; the simulation brings virtual ones. Kubernetes is in kube.ts, CSI in src/csi/client/transport.ts,
 // mounts in mount/mounter.ts.
 
-/** A timer that was set; `cancel` is idempotent and harmless after it fired. */
-export interface Timer {
-  cancel(): void;
-}
+import type { Clock as WireClock } from '../wire/clock.ts';
+
+export type { Timer } from '../wire/clock.ts';
 
 /** Time. `Date.now`, `setTimeout` and friends are banned outside src/runtime; this is what there is instead. */
-export interface Clock {
-  /** Wall-clock milliseconds since the epoch. May jump. */
-  now(): number;
-  /** Milliseconds since some fixed start; never goes back. For durations and deadlines. */
-  monotonicMs(): number;
-  setTimeout(callback: () => void, delayMs: number): Timer;
+export interface Clock extends WireClock {
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** Runs `callback` in a later turn of the event loop (virtual time: same instant, after what is queued). */
-  setImmediate(callback: () => void): Timer;
 }
 
 /** Chance. A seeded one makes a run repeatable. */

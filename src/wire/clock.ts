@@ -1,8 +1,10 @@
-// The time that the wire needs: deadlines, idle timers and turns of the event loop. Every clock of the project fits.
+// The clock port of the wire: deadlines, idle timers and turns of the event loop.
 
 /** A timer that was set; `cancel` is idempotent and harmless after it fired. */
 export interface Timer {
   cancel(): void;
+  /** Lets the process exit before it fires. Virtual timers keep no process and have none. */
+  unref?(): void;
 }
 
 export interface Clock {

@@ -7,6 +7,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { memoryLog, silentLog } from '../../runtime/log/log.ts';
 import { createMetrics } from '../../runtime/metrics/metrics.ts';
 import { realClock } from '../../runtime/time/clock.ts';
@@ -581,6 +582,32 @@ describe('serveCsi', () => {
     assert.doesNotMatch(error.message, /shadow|\.ts\b|TypeError/);
     assert.match(log.text(), /shadow/);
     assert.equal((await failure(client.deleteVolume({}))).code, 'INTERNAL');
+  });
+
+  it('answers INTERNAL for an answer that is no message, told to the log and not to the caller', async (context) => {
+    const path = await temporarySocket(context);
+    const log = memoryLog();
+    const identity = implement(Identity, { getPluginInfo: () => ({ name: 5 as unknown as string }) });
+    await server(context, { address: path, services: [identity], log });
+    const client = csiClient(Identity, connection(context, { address: path }), defaults);
+    const error = await failure(client.getPluginInfo({}));
+    assert.equal(error.code, 'INTERNAL');
+    assert.doesNotMatch(error.message, /number/);
+    assert.match(log.text(), /name of csi\.v1\.GetPluginInfoResponse cannot be number/);
+  });
+
+  it('answers INTERNAL for bytes that are not the request of the method', async (context) => {
+    const path = await temporarySocket(context);
+    await server(context, { address: path, services });
+    const channel = new Client(`unix:${path}`, credentials.createInsecure());
+    context.after(() => channel.close());
+    const raw = (bytes: Buffer): Buffer => bytes;
+    const { createVolume } = Controller.method;
+    const error = await new Promise<ServiceError | null>((resolve) =>
+      channel.makeUnaryRequest(methodPath(createVolume), raw, raw, Buffer.from([0xff, 0xff]), resolve),
+    );
+    assert.match(String(error?.details), /the request is no csi\.v1\.CreateVolumeRequest/);
+    assert.equal(error?.code, 13);
   });
 
   it('answers UNIMPLEMENTED for what has no handler, in known and unknown services', async (context) => {

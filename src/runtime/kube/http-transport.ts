@@ -7,6 +7,7 @@ import type { ConnectionTimeouts, Exchange, Flow } from '../../wire/http1/connec
 import { ConnectionPool } from '../../wire/http1/connection-pool.ts';
 import type { SocketTarget } from '../../wire/http1/open-socket.ts';
 import { type BodyEncoding, type RequestHeaders, requestText } from '../../wire/http1/request-text.ts';
+import { realClock } from '../time/clock.ts';
 import { onAbort } from '../time/on-abort.ts';
 import type { TlsMaterial } from './credentials.ts';
 import type { TlsConfig } from './kube-config.ts';
@@ -100,7 +101,8 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
       port: Number(port || (secure ? 443 : 80)),
       ...(secure && { tls: { context: secureContext(material, options.tls), ...options.tls } }),
     };
-    const shared = { target, session: {}, readBuffer, timeouts };
+    // Sockets live in real time, whatever clock the client above them has.
+    const shared = { clock: realClock, target, session: {}, readBuffer, timeouts };
     return {
       tls: material,
       requests: new ConnectionPool({ ...shared, maxConnections: MAX_CONNECTIONS }),

@@ -28,6 +28,16 @@ describe('realClock', () => {
     assert.equal(fired, false);
   });
 
+  it('lets the process exit before a timer that was unreferenced', () => {
+    const count = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = count();
+    const timers = [3_600_000, 2 ** 40].map((delayMs) => realClock.setTimeout(() => {}, delayMs));
+    assert.equal(count(), before + 2);
+    for (const timer of timers) timer.unref?.();
+    assert.equal(count(), before);
+    for (const timer of timers) timer.cancel();
+  });
+
   it('aborts a sleep with the reason', async () => {
     const abort = new AbortController();
     const sleeping = realClock.sleep(3_600_000, abort.signal);

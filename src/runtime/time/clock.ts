@@ -18,12 +18,33 @@ export const realClock: Clock = {
 };
 
 function startTimer(callback: () => void, delayMs: number): Timer {
-  let handle: NodeJS.Timeout;
-  const arm = (leftMs: number) => {
-    const stepMs = Math.min(leftMs, LONGEST_TIMEOUT_MS);
-    handle = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : callback()), stepMs);
-  };
   // Node drops fractions; a deadline must not come early.
-  arm(Math.max(0, Math.ceil(delayMs) || 0));
-  return { cancel: () => clearTimeout(handle) };
+  return new RealTimer(callback, Math.max(0, Math.ceil(delayMs) || 0));
+}
+
+class RealTimer implements Timer {
+  #handle: NodeJS.Timeout | undefined;
+  #keepsProcess = true;
+
+  constructor(callback: () => void, delayMs: number) {
+    this.#arm(callback, delayMs);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+
+  unref(): void {
+    this.#keepsProcess = false;
+    this.#handle?.unref();
+  }
+
+  #arm(callback: () => void, delayMs: number): void {
+    const restMs = delayMs - LONGEST_TIMEOUT_MS;
+    this.#handle =
+      restMs <= 0
+        ? setTimeout(callback, delayMs)
+        : setTimeout(() => this.#arm(callback, restMs), LONGEST_TIMEOUT_MS);
+    if (!this.#keepsProcess) this.#handle.unref();
+  }
 }

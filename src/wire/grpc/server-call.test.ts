@@ -4,16 +4,11 @@ import assert from 'node:assert/strict';
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2';
 import { createConnection } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { connectCsi } from '../../csi/client/connect-csi.ts';
-import { csiClient } from '../../csi/client/csi-client.ts';
-import { Controller, DeleteVolumeRequestSchema, Identity } from '../../csi/generated/csi/v1/csi_pb.ts';
-import { type ServeCsiOptions, serveCsi } from '../../csi/server/serve-csi.ts';
-import { implement } from '../../csi/server/service-implementation.ts';
-import { memoryLog, silentLog } from '../../runtime/log/log.ts';
-import { realClock } from '../../runtime/time/clock.ts';
-import { create } from '../protobuf/create.ts';
-import { toBinary } from '../protobuf/encode.ts';
+import { prefixed } from '../testing/prefixed.ts';
+import { testClock } from '../testing/test-clock.ts';
 import { temporarySocket } from '../testing/test-socket.ts';
+import { type GrpcServerOptions, grpcServer } from './grpc-server.ts';
+import { MESSAGE_HEADROOM } from './message-framing.ts';
 
 interface Answer {
   http: number;
@@ -21,29 +16,27 @@ interface Answer {
   text: string | undefined;
 }
 
-async function world(t: TestContext, options: Partial<ServeCsiOptions> = {}) {
+const echo: GrpcServerOptions['handle'] = async (path, request, call) => {
+  if (path !== '/test.Echo/Echo') call.answer({ code: 12, text: `unknown method ${path}` });
+  else call.answer({ code: 0 }, Buffer.concat([Buffer.alloc(MESSAGE_HEADROOM), request]));
+};
+
+async function world(t: TestContext, handle = echo) {
   const address = await temporarySocket(t);
-  const controller = implement(Controller, { deleteVolume: () => ({}) });
-  const server = await serveCsi({
-    address,
-    services: [controller],
-    log: silentLog,
-    clock: realClock,
-    maxMessageBytes: 1000,
-    ...options,
-  });
+  const server = grpcServer({ clock: testClock, maxMessageBytes: 1000, handle });
+  await server.listen(address);
   const session = connect('http://localhost', { createConnection: () => createConnection(address) });
   session.on('error', () => {});
-  t.after(async () => {
+  t.after(() => {
     session.destroy();
-    await server.stop(0);
+    server.cut(new Error('the test is over'));
   });
-  return { session, address, server };
+  return { session };
 }
 
 const head: OutgoingHttpHeaders = {
   ':method': 'POST',
-  ':path': '/csi.v1.Controller/DeleteVolume',
+  ':path': '/test.Echo/Echo',
   'content-type': 'application/grpc',
   te: 'trailers',
 };
@@ -63,16 +56,7 @@ function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Bu
   });
 }
 
-function message(bytes: Uint8Array, isCompressed = false): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix[0] = isCompressed ? 1 : 0;
-  prefix.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([prefix, bytes]);
-}
-
-const good = message(
-  toBinary(DeleteVolumeRequestSchema, create(DeleteVolumeRequestSchema, { volumeId: 'v' })),
-);
+const good = prefixed(Buffer.from('hello'));
 
 /** Short, and too long together, as headers are counted. */
 const manyHeaders = Object.fromEntries(Array.from({ length: 1900 }, (_, at) => [`x-${at}`, 'y']));
@@ -85,14 +69,13 @@ const requests: [name: string, headers: OutgoingHttpHeaders, body: Buffer, http:
   ['of another type', { 'content-type': 'application/json' }, good, 415],
   ['of a type that only begins like it', { 'content-type': 'application/grpc-web' }, good, 415],
   ['with more headers than allowed', manyHeaders, good, 431],
-  ['for a method that there is not', { ':path': '/csi.v1.Controller/Nothing' }, good, 200, '12'],
+  ['for a method that there is not', { ':path': '/test.Echo/Nothing' }, good, 200, '12'],
   ['with a time limit that is none', { 'grpc-timeout': 'soon' }, good, 200, '13'],
   ['without a message', {}, Buffer.alloc(0), 200, '13'],
   ['with two messages', {}, Buffer.concat([good, good]), 200, '13'],
   ['with a message cut short', {}, good.subarray(0, 6), 200, '13'],
-  ['with a message too long', {}, message(Buffer.alloc(1001)), 200, '8'],
-  ['with a compressed message', {}, message(Buffer.alloc(3), true), 200, '12'],
-  ['with something that is no message', {}, message(Buffer.from([0xff, 0xff])), 200, '13'],
+  ['with a message too long', {}, prefixed(Buffer.alloc(1001)), 200, '8'],
+  ['with a compressed message', {}, prefixed(Buffer.alloc(3), { isCompressed: true }), 200, '12'],
 ];
 
 describe('a request', () => {
@@ -108,30 +91,12 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  it('that is no message is INTERNAL, told to the log and not to the caller', async (t) => {
-    const log = memoryLog();
-    const services = [implement(Identity, { getPluginInfo: () => ({ name: 5 as unknown as string }) })];
-    const { address } = await world(t, { services, log });
-    const connection = connectCsi({ address, log: silentLog, clock: realClock });
-    t.after(() => connection.close());
-    await assert.rejects(csiClient(Identity, connection, { timeoutMs: 5000 }).getPluginInfo({}), {
-      code: 'INTERNAL',
-    });
-    assert.match(log.text(), /name of csi\.v1\.GetPluginInfoResponse cannot be number/);
-  });
-
   it('ends a call whose handler looks at its deadline, even if the caller does not', async (t) => {
     const aborted = Promise.withResolvers<void>();
-    const services = [
-      implement(Controller, {
-        deleteVolume: async (_, { signal }) => {
-          signal.addEventListener('abort', () => aborted.resolve());
-          await aborted.promise;
-          return {};
-        },
-      }),
-    ];
-    const { session } = await world(t, { services });
+    const { session } = await world(t, async (_path, _request, { signal }) => {
+      signal.addEventListener('abort', () => aborted.resolve());
+      await aborted.promise;
+    });
     const answer = await ask(session, { 'grpc-timeout': '30m' }, good);
     assert.equal(answer.grpc, '4');
     await aborted.promise;
@@ -139,22 +104,18 @@ describe('an answer', () => {
 
   it('comes to every call, also when its handler has seen that another was given up', async (t) => {
     let running = 0;
+    const bothRun = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
-    const services = [
-      implement(Controller, {
-        deleteVolume: async () => {
-          running++;
-          await go.promise;
-          return {};
-        },
-      }),
-    ];
-    const { session } = await world(t, { services });
+    const { session } = await world(t, async (_path, _request, call) => {
+      if (++running === 2) bothRun.resolve();
+      await go.promise;
+      call.answer({ code: 0 });
+    });
     const given = session.request(head);
     given.on('error', () => {});
     given.end(good);
     const kept = ask(session, {}, good);
-    while (running < 2) await realClock.sleep(1);
+    await bothRun.promise;
     given.close(8);
     go.resolve();
     assert.equal((await kept).grpc, '0');

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSecureContext } from 'node:tls';
+import { testClock } from '../testing/test-clock.ts';
 import type { ConnectionTimeouts, Exchange, Flow } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { SocketTarget } from './open-socket.ts';
@@ -57,6 +58,7 @@ function poolFor(
   }: { maxConnections?: number; timeouts?: Partial<ConnectionTimeouts>; tls?: SocketTarget['tls'] } = {},
 ): ConnectionPool & AsyncDisposable {
   const pool = new ConnectionPool({
+    clock: testClock,
     target: { host: '127.0.0.1', port, ...(tls && { tls }) },
     session: {},
     readBuffer: Buffer.alloc(1024),
@@ -442,8 +444,10 @@ test('a kept connection does not keep the process', async () => {
   await using server = await startServer(({ path, socket }) => socket.write(answer(path)));
   const script = `
     const { ConnectionPool } = await import(${JSON.stringify(new URL('./connection-pool.ts', import.meta.url).href)});
+    const { testClock } = await import(${JSON.stringify(new URL('../testing/test-clock.ts', import.meta.url).href)});
     const ms = 600_000;
     const pool = new ConnectionPool({
+      clock: testClock,
       target: { host: '127.0.0.1', port: ${server.port} }, session: {}, readBuffer: Buffer.alloc(1024), maxConnections: 1,
       timeouts: { connectMs: ms, answerMs: ms, silenceMs: ms, idleMs: ms },
     });

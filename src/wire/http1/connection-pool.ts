@@ -2,11 +2,13 @@
 // next ones. Whoever is first in line gets whichever connection is free first, new or kept. Repeats a GET that was sent
 // over a connection which the server was closing, since it can have done no harm; nothing else.
 
+import type { Clock } from '../clock.ts';
 import { Connection, type ConnectionEnd, type ConnectionTimeouts, type Exchange } from './connection.ts';
 import { HttpError } from './http-error.ts';
 import type { SocketTarget, TlsSession } from './open-socket.ts';
 
 export interface PoolOptions {
+  readonly clock: Clock;
   readonly target: SocketTarget;
   readonly session: TlsSession;
   readonly readBuffer: Buffer;

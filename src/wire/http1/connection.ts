@@ -2,6 +2,7 @@
 // anything went other than planned is destroyed and never used again.
 
 import type { Socket } from 'node:net';
+import type { Clock, Timer } from '../clock.ts';
 import { type AnswerHead, AnswerParser } from './answer-parser.ts';
 import { HttpError, type HttpErrorCode } from './http-error.ts';
 import { openSocket, type SocketTarget, type TlsSession } from './open-socket.ts';
@@ -38,6 +39,7 @@ export interface ConnectionTimeouts {
 }
 
 export interface ConnectionOptions {
+  readonly clock: Clock;
   readonly target: SocketTarget;
   readonly session: TlsSession;
   /** Into which all connections read: each piece is used up before the next is read. */
@@ -75,7 +77,7 @@ export class Connection implements Flow {
   #answering = false;
   #paused = false;
   #gone = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -133,7 +135,7 @@ export class Connection implements Flow {
   destroy(error: Error): void {
     if (this.#gone) return;
     this.#gone = true;
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#socket.destroy();
     const exchange = this.#exchange;
     this.#exchange = undefined;
@@ -167,7 +169,7 @@ export class Connection implements Flow {
 
   /** The body goes on. */
   #listen({ streaming }: Exchange): void {
-    if (streaming) clearTimeout(this.#timer);
+    if (streaming) this.#timer?.cancel();
     else this.#arm(this.#options.timeouts.silenceMs, 'HTTP_SILENT', 'silence in the middle of an answer');
   }
 
@@ -197,7 +199,7 @@ export class Connection implements Flow {
     }
     this.#arm(idleMs, 'HTTP_CLOSED', 'idle for too long');
     // Nobody waits for it: it must not keep the process.
-    this.#timer?.unref();
+    this.#timer?.unref?.();
     this.#socket.unref();
     const first = !this.#connected;
     this.#connected = true;
@@ -205,8 +207,8 @@ export class Connection implements Flow {
   }
 
   #arm(delayMs: number, code: HttpErrorCode, message: string): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.destroy(new HttpError(code, message)), delayMs);
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimeout(() => this.destroy(new HttpError(code, message)), delayMs);
   }
 }
 

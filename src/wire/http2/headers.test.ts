@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:http2';
 import { createConnection, createServer as createNetServer } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { realClock } from '../../runtime/time/clock.ts';
+import { testClock } from '../testing/test-clock.ts';
 import { temporarySocket } from '../testing/test-socket.ts';
 import { HeaderBlockError, HeaderDecoder } from './header-decoder.ts';
 import { HeaderEncoder } from './header-encoder.ts';
@@ -182,7 +182,7 @@ describe('headers and nghttp2', () => {
     const server = createNetServer((socket) => {
       const connection: Http2Connection = new Http2Connection({
         socket,
-        clock: realClock,
+        clock: testClock,
         accept: (stream) => ({
           headers(fields) {
             received.push([...fields]);
@@ -234,7 +234,7 @@ describe('headers and nghttp2', () => {
     const connection: Http2Connection = await new Promise((resolve) => {
       const made: Http2Connection = new Http2Connection({
         socket,
-        clock: realClock,
+        clock: testClock,
         onReady: () => resolve(made),
         onLeaving() {},
         onClosed() {},

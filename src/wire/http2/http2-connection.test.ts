@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { realClock } from '../../runtime/time/clock.ts';
+import { testClock } from '../testing/test-clock.ts';
 import { temporarySocket } from '../testing/test-socket.ts';
 import {
   ErrorCode,
@@ -45,7 +45,7 @@ async function world(t: TestContext, options: { isGenerous?: boolean } = {}) {
   const server = createServer((socket) => {
     const connection: Http2Connection = new Http2Connection({
       socket,
-      clock: realClock,
+      clock: testClock,
       accept(stream) {
         const seen: Seen = {
           stream,
@@ -521,7 +521,7 @@ describe('our end as a client', () => {
     const closed = Promise.withResolvers<Error | undefined>();
     const connection = new Http2Connection({
       socket: connect(path),
-      clock: realClock,
+      clock: testClock,
       onLeaving() {
         isLeaving = true;
       },

@@ -6,6 +6,7 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { prefixed } from './prefixed.ts';
 
 export async function temporaryDirectory(context: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'csi-'));
@@ -46,10 +47,6 @@ export function answerWith(
       ...(answer.text !== undefined && { 'grpc-message': encodeURIComponent(answer.text) }),
     }),
   );
-  if (answer.bytes) {
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(answer.bytes.length, 1);
-    stream.write(Buffer.concat([head, answer.bytes]));
-  }
+  if (answer.bytes) stream.write(prefixed(answer.bytes));
   stream.end();
 }

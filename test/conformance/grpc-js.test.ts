@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as grpc from '@grpc/grpc-js';
-import { connectCsi } from '../../csi/client/connect-csi.ts';
-import { csiClient } from '../../csi/client/csi-client.ts';
-import { CsiError } from '../../csi/csi-error.ts';
+import { connectCsi } from '../../src/csi/client/connect-csi.ts';
+import { csiClient } from '../../src/csi/client/csi-client.ts';
+import { CsiError } from '../../src/csi/csi-error.ts';
 import {
   Controller,
   CreateVolumeRequestSchema,
@@ -14,18 +14,18 @@ import {
   GetMetadataDeltaRequestSchema,
   GetMetadataDeltaResponseSchema,
   SnapshotMetadata,
-} from '../../csi/generated/csi/v1/csi_pb.ts';
-import { serveCsi } from '../../csi/server/serve-csi.ts';
-import { implement } from '../../csi/server/service-implementation.ts';
-import { silentLog } from '../../runtime/log/log.ts';
-import { realClock } from '../../runtime/time/clock.ts';
-import { create } from '../protobuf/create.ts';
-import { fromBinary } from '../protobuf/decode.ts';
-import type { DescMessage, MessageInitShape, MessageShape } from '../protobuf/descriptor.ts';
-import { toBinary } from '../protobuf/encode.ts';
-import { temporarySocket } from '../testing/test-socket.ts';
-import { allGrpcCodes } from './grpc-code.ts';
-import { methodPath } from './method-path.ts';
+} from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import { serveCsi } from '../../src/csi/server/serve-csi.ts';
+import { implement } from '../../src/csi/server/service-implementation.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
+import { allGrpcCodes } from '../../src/wire/grpc/grpc-code.ts';
+import { methodPath } from '../../src/wire/grpc/method-path.ts';
+import { create } from '../../src/wire/protobuf/create.ts';
+import { fromBinary } from '../../src/wire/protobuf/decode.ts';
+import type { DescMessage, MessageInitShape, MessageShape } from '../../src/wire/protobuf/descriptor.ts';
+import { toBinary } from '../../src/wire/protobuf/encode.ts';
+import { temporarySocket } from '../../src/wire/testing/test-socket.ts';
 
 const ports = { log: silentLog, clock: realClock };
 const createPath = methodPath(Controller.method.createVolume);

@@ -4,11 +4,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { type CsiConnection, connectCsi } from '../../csi/client/connect-csi.ts';
-import { csiClient } from '../../csi/client/csi-client.ts';
-import type { CsiError } from '../../csi/csi-error.ts';
-import { Controller, Identity } from '../../csi/generated/csi/v1/csi_pb.ts';
-import { outcomeOf } from '../../csi/outcome.ts';
 import { silentLog } from '../../runtime/log/log.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
@@ -24,9 +19,14 @@ import {
   PREFACE,
   Setting,
   settingsFrame,
-} from '../http2/frame.ts';
-import { HeaderEncoder } from '../http2/header-encoder.ts';
-import { temporarySocket } from '../testing/test-socket.ts';
+} from '../../wire/http2/frame.ts';
+import { HeaderEncoder } from '../../wire/http2/header-encoder.ts';
+import { temporarySocket } from '../../wire/testing/test-socket.ts';
+import type { CsiError } from '../csi-error.ts';
+import { Controller, Identity } from '../generated/csi/v1/csi_pb.ts';
+import { outcomeOf } from '../outcome.ts';
+import { type CsiConnection, connectCsi } from './connect-csi.ts';
+import { csiClient } from './csi-client.ts';
 
 interface Peer {
   socket: Socket;
