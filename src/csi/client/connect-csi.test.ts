@@ -598,7 +598,7 @@ describe('serveCsi', () => {
 
   it('answers INTERNAL for bytes that are not the request of the method', async (context) => {
     const path = await temporarySocket(context);
-    await server(context, { address: path, services });
+    await server(context, { address: path, services: [implement(Controller, {})] });
     const channel = new Client(`unix:${path}`, credentials.createInsecure());
     context.after(() => channel.close());
     const raw = (bytes: Buffer): Buffer => bytes;
