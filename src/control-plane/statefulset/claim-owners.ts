@@ -14,7 +14,7 @@ export interface ClaimOwnersSnapshot {
   isScaledAway: boolean;
 }
 
-/** The references as they should be; undefined when they are, or when the claim is somebody else's business. */
+/** The references as they should be; undefined when they are so already, or are none of the set's business. */
 export function decideClaimOwners({
   set,
   claim,
@@ -26,14 +26,16 @@ export function decideClaimOwners({
     each.apiVersion === 'apps/v1' && each.kind === 'StatefulSet' && each.name === set.metadata.name;
   const isOfPod = (each: OwnerReference) =>
     each.apiVersion === 'v1' && each.kind === 'Pod' && each.name === pod?.metadata.name;
-  // An earlier set or pod of the same name had it: the garbage collector knows what to do with that.
+  // An earlier set or pod of the same name owned it: the garbage collector decides what becomes of it.
   const isStale = references.some(
     (each) =>
       (isOfSet(each) && each.uid !== set.metadata.uid) || (isOfPod(each) && each.uid !== pod?.metadata.uid),
   );
+  if (isStale) return undefined;
   const others = references.filter((each) => !isOfSet(each) && !isOfPod(each));
-  if (isStale || others.some(({ controller }) => controller === true)) return undefined;
-  const next = [...others, ...wantedOwners(set, pod, isScaledAway)];
+  // Another controller owns it: then the set and its pods must not, since an object has one controller.
+  const isTaken = others.some(({ controller }) => controller === true);
+  const next = isTaken ? others : [...others, ...wantedOwners(set, pod, isScaledAway)];
   return sameOwners(next, references) ? undefined : next;
 }
 
@@ -43,7 +45,9 @@ function wantedOwners(set: StatefulSet, pod: Pod | undefined, isScaledAway: bool
   return whenDeleted === 'Delete' ? [ownedBySet(set)] : [];
 }
 
+/** A reference that does not name its owner as the controller is not the one that is wanted. */
 function sameOwners(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
-  const uids = (references: readonly OwnerReference[]) => references.map(({ uid }) => uid).sort();
-  return JSON.stringify(uids(a)) === JSON.stringify(uids(b));
+  const owners = (references: readonly OwnerReference[]) =>
+    references.map(({ uid, controller }) => `${uid} ${controller === true}`).sort();
+  return JSON.stringify(owners(a)) === JSON.stringify(owners(b));
 }

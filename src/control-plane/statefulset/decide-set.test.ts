@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts';
+import type { OwnerReference } from '../../api/object.ts';
 import { decideClaimOwners } from './claim-owners.ts';
 import { decideSet, type SetStep } from './decide-set.ts';
 import { ownedByPod, ownedBySet, podFor, revisionOf } from './set-members.ts';
@@ -230,13 +231,38 @@ test('who owns the claims, by the retention policy', () => {
       );
     }
   }
+});
+
+test('claims whose references are not the controller’s: put right, or left to the controller that they have', () => {
+  const of = set({
+    replicas: 1,
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Delete' },
+  });
+  const retaining = set({ replicas: 1 });
+  const member = pod(of, 1, 'ready');
+  const plain = ({ controller, ...reference }: OwnerReference) => reference;
   const foreign = { apiVersion: 'v1', kind: 'Thing', name: 'x', uid: 'x', controller: true };
-  const taken = claim(1, { ownerReferences: [foreign] });
-  const of = retention('Delete', 'Delete');
-  assert.equal(
-    decideClaimOwners({ set: of, claim: taken, pod: pod(of, 1, 'ready'), isScaledAway: false }),
-    undefined,
-  );
+  const friend = plain(foreign);
+  const rows: [string, StatefulSet, OwnerReference[], OwnerReference[] | undefined][] = [
+    ['an owner that is not the controller becomes it', of, [plain(ownedBySet(of))], [ownedBySet(of)]],
+    ['one that should not own it goes', of, [plain(ownedByPod(member))], [ownedBySet(of)]],
+    ['other owners stay', of, [friend, plain(ownedBySet(of))], [friend, ownedBySet(of)]],
+    ['another controller: nothing is added', of, [foreign], undefined],
+    ['another controller: the set is no owner beside it', of, [foreign, plain(ownedBySet(of))], [foreign]],
+    ['nor is the pod', of, [plain(ownedByPod(member)), foreign], [foreign]],
+    ['retained: another controller is not minded', retaining, [foreign], undefined],
+    ['retained: the set goes', retaining, [foreign, plain(ownedBySet(retaining))], [foreign]],
+    ['of an earlier set: left to the garbage collector', of, [{ ...ownedBySet(of), uid: 'old' }], undefined],
+  ];
+  for (const [name, owner, before, after] of rows) {
+    const snapshot = {
+      set: owner,
+      claim: claim(1, { ownerReferences: before }),
+      pod: member,
+      isScaledAway: false,
+    };
+    assert.deepEqual(decideClaimOwners(snapshot), after, name);
+  }
 });
 
 test('a member looks like its template, with its own name and claims', () => {

@@ -126,6 +126,26 @@ test('a deleted set takes its pods along, and its claims where the policy says s
   await started.settled(persistentVolumeClaims, 'default/data-web-0', (object) => object === undefined);
 });
 
+test('a claim that names the set as a plain owner gets a reference that names it as the controller', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Delete', whenScaled: 'Retain' };
+  const { metadata } = await kube.create(
+    statefulSets,
+    web({ replicas: 1, persistentVolumeClaimRetentionPolicy }),
+  );
+  await ready(started, 1);
+  const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: metadata.uid };
+  const data = { name: 'data-web-0', namespace: 'default' };
+  const patch = { metadata: { ownerReferences: [owner] } };
+  await kube.patch(persistentVolumeClaims, data, patch, { type: 'merge' });
+  await started.settled(
+    persistentVolumeClaims,
+    'default/data-web-0',
+    (object) => object?.metadata.ownerReferences?.[0]?.controller === true,
+  );
+});
+
 test('a set that comes back takes over the pods that were left to themselves', async (t) => {
   const started = await start(t);
   const { kube, history } = started;
