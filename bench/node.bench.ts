@@ -123,7 +123,7 @@ async function one({ world, published }: World, round: number) {
   await world.volume({ name, driver: DRIVER });
   const pod = await world.pod(name, claim(name));
   await world.untilInUse('n1', [uniqueVolumeName(DRIVER, `handle-${name}`)]);
-  const attachment = attachmentName(`pv-${name}`, 'n1');
+  const attachment = attachmentName({ driver: DRIVER, volumeHandle: `handle-${name}`, nodeName: 'n1' });
   await world.create(volumeAttachments, {
     metadata: { name: attachment },
     spec: { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: `pv-${name}` } },
@@ -150,7 +150,7 @@ async function many({ world, published }: World, round: number, count: number) {
   const names = Array.from({ length: count }, (_, index) => `many-${round}-${index}`);
   for (const name of names) {
     await world.volume({ name, driver: DRIVER });
-    const attachment = attachmentName(`pv-${name}`, 'n1');
+    const attachment = attachmentName({ driver: DRIVER, volumeHandle: `handle-${name}`, nodeName: 'n1' });
     await world.create(volumeAttachments, {
       metadata: { name: attachment },
       spec: { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: `pv-${name}` } },

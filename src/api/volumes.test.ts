@@ -5,10 +5,11 @@ import {
   attachmentName,
   driverOnNode,
   ephemeralVolumeHandle,
-  inlineAttachmentName,
   nodeIdsOf,
+  oldInlineAttachmentName,
   provisionerOf,
   refersToClaim,
+  seedAttachmentName,
   selectedNodeOf,
 } from './volumes.ts';
 import { attacherFinalizer } from './well-known.ts';
@@ -29,18 +30,23 @@ function node(annotation?: string): Node {
   return { apiVersion: 'v1', kind: 'Node', metadata: { ...meta, annotations } };
 }
 
-test('an attachment is named by the SHA-256 of volume and node', () => {
+test('an attachment is named as a kubelet computes it: the SHA-256 of handle, driver and node', () => {
+  const volume = { driver: 'driver.example', volumeHandle: 'h', nodeName: 'n1' };
+  // printf 'hdriver.examplen1' | sha256sum
   assert.equal(
-    attachmentName('pv1', 'n1'),
-    'pv-5e5be7a5ff28a0c543c35839ec8457ff16c0ba46746bd361d545b9254fa172dc',
+    attachmentName(volume),
+    'csi-d9b78ca7503c0deb1058d33bc855c2ea6719123602baa2243ec4df7c5bbcdfd4',
   );
-  assert.notEqual(attachmentName('pv1', 'n1'), attachmentName('pv1', 'n2'));
+  assert.notEqual(attachmentName(volume), attachmentName({ ...volume, nodeName: 'n2' }));
 });
 
-test('an inline attachment has a prefix of its own and does not confuse its parts', () => {
-  const a = inlineAttachmentName({ namespace: 'a', driver: 'b', volumeHandle: 'c', nodeName: 'd' });
-  assert.match(a, /^inline-[0-9a-f]{64}$/);
-  assert.notEqual(a, inlineAttachmentName({ namespace: 'ab', driver: '', volumeHandle: 'c', nodeName: 'd' }));
+test('names of earlier attachments stay what they were, so that those are found', () => {
+  assert.equal(
+    seedAttachmentName('pv1', 'n1'),
+    'pv-5e5be7a5ff28a0c543c35839ec8457ff16c0ba46746bd361d545b9254fa172dc',
+  );
+  const inline = { namespace: 'a', driver: 'b', volumeHandle: 'c', nodeName: 'd' };
+  assert.match(oldInlineAttachmentName(inline), /^inline-[0-9a-f]{64}$/);
 });
 
 test('ephemeral handles differ by pod and by volume, and are the same at every call', () => {

@@ -94,12 +94,19 @@ export function isCsiVolumeName(uniqueName: string): boolean {
   return uniqueName.startsWith(CSI_VOLUME_PREFIX);
 }
 
-export function attachmentName(pvName: string, nodeName: string): string {
+/** The name that kubelets compute, for inline volumes too: one object for a volume on a node, whoever asks for it. */
+export function attachmentName(volume: { driver: string; volumeHandle: string; nodeName: string }): string {
+  const { driver, volumeHandle, nodeName } = volume;
+  return `csi-${sha256Hex(`${volumeHandle}${driver}${nodeName}`)}`;
+}
+
+/** The name of the seed design. No longer written; an object that still has it is used until it goes. */
+export function seedAttachmentName(pvName: string, nodeName: string): string {
   return `pv-${sha256Hex(`${pvName}${nodeName}`)}`;
 }
 
-/** A persistent inline volume has no object of its own: namespace, driver and handle stand for it. */
-export function inlineAttachmentName(volume: {
+/** What earlier versions of Berth called attachments of inline volumes. No longer written, used until it goes. */
+export function oldInlineAttachmentName(volume: {
   namespace: string;
   driver: string;
   volumeHandle: string;

@@ -24,9 +24,9 @@ import { DriverRegistry } from './registration/driver-registry.ts';
 import { createNodeInfoWriter } from './registration/node-info-writer.ts';
 import { createPluginWatcher } from './registration/plugin-watcher.ts';
 import { ActualState } from './volume-manager/actual-state.ts';
+import { isAttachable } from './volume-manager/read-attachment.ts';
 import { reconstruct } from './volume-manager/reconstruct.ts';
 import { createVolumeManager } from './volume-manager/volume-manager.ts';
-import { isAttachable } from './volume-manager/wait-for-attach.ts';
 
 export interface NodeAgentOptions {
   nodeName: string;

@@ -121,7 +121,7 @@ export async function volumeLife(options: LifeOptions): Promise<Life> {
     );
     const handle = volume?.spec.csi?.volumeHandle ?? '';
     await settled(pods, 'default/p', (object) => object?.spec.nodeName === NODE);
-    const attachment = attachmentName(volumeName, NODE);
+    const attachment = attachmentName({ driver: DRIVER, volumeHandle: handle, nodeName: NODE });
     await settled(volumeAttachments, attachment, (object) => object?.status?.attached === true);
     await settled(nodes, NODE, (object) => object?.status?.volumesAttached?.length === 1);
     // Whichever provisioner it is, what it put on the claim for a while is gone.

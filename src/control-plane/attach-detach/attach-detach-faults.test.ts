@@ -112,7 +112,9 @@ for (let seed = 1; seed <= 12; seed++) {
       check();
     }
     const expected = new Set(
-      [...alive.values()].map(({ nodeName, volume }) => attachmentName(volume, nodeName)),
+      [...alive.values()].map(({ nodeName, volume }) =>
+        attachmentName({ driver: DRIVER, volumeHandle: volume, nodeName }),
+      ),
     );
     const { items } = await w.make(w.kube.list(volumeAttachments));
     assert.deepEqual(new Set(items.map(({ metadata }) => metadata.name)), expected);

@@ -10,7 +10,7 @@ import {
   pods,
   volumeAttachments,
 } from '../../api/kinds.ts';
-import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { attachmentName, seedAttachmentName, uniqueVolumeName } from '../../api/volumes.ts';
 import { onlyEmbedded } from '../testing/test-api.ts';
 import { DRIVER, READY, attachDetachWorld as world } from './testing/attach-detach-world.ts';
 
@@ -28,7 +28,7 @@ test('[ATT-10] a volume is attached when a pod that uses it is scheduled, and de
   assert(w.isAttached('data', 'n1'));
   const name = uniqueVolumeName(DRIVER, 'data');
   assert.deepEqual((await w.readNode('n1')).status?.volumesAttached, [
-    { name, devicePath: attachmentName('data', 'n1') },
+    { name, devicePath: attachmentName({ driver: DRIVER, volumeHandle: 'data', nodeName: 'n1' }) },
   ]);
   assert.deepEqual(await w.eventsOn('p'), [
     'SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "data"',
@@ -342,7 +342,7 @@ test('[INL-4] a persistent inline volume is attached with its whole source, and 
   await w.pod('p', 'n1', [inline('disk-1')], 'team');
   await w.settle();
   const [attachment] = w.attachments.list();
-  assert.match(attachment?.metadata.name ?? '', /^inline-/);
+  assert.match(attachment?.metadata.name ?? '', /^csi-/);
   assert.deepEqual(attachment?.spec, {
     attacher: DRIVER,
     nodeName: 'n1',
@@ -377,6 +377,30 @@ test('an ephemeral inline volume is never attached, whether or not it has a hand
   assert.deepEqual(w.attachments.list(), []);
 });
 
+test("[ATT-1] an attachment under the seeds' name is used up: it serves the pod, and the next one has today's name", async (t) => {
+  const w = await world(t);
+  await w.node('n1');
+  await w.volume('data');
+  const old = seedAttachmentName('data', 'n1');
+  const spec = { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: 'data' } };
+  await w.make(w.kube.create(volumeAttachments, { metadata: { name: old }, spec }));
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  await w.startController();
+  await w.settle();
+  const names = () => w.attachments.list().map(({ metadata }) => metadata.name);
+  assert.deepEqual(names(), [old]);
+  assert.deepEqual((await w.readNode('n1')).status?.volumesAttached, [
+    { name: uniqueVolumeName(DRIVER, 'data'), devicePath: old },
+  ]);
+  await w.removePod('p');
+  await w.settle();
+  assert.deepEqual(names(), []);
+  await w.pod('q', 'n1', ['data']);
+  await w.settle();
+  assert.deepEqual(names(), [attachmentName({ driver: DRIVER, volumeHandle: 'data', nodeName: 'n1' })]);
+});
+
 test('two volumes with one handle: none is detached while either is used on the node, nor attached elsewhere', async (t) => {
   const w = await world(t);
   await w.startController();
@@ -387,12 +411,13 @@ test('two volumes with one handle: none is detached while either is used on the 
   await w.pod('p', 'n1', ['a']);
   await w.pod('q', 'n1', ['b']);
   await w.settle();
-  assert(w.isAttached('a', 'n1') && w.isAttached('b', 'n1'));
+  assert(w.isAttached('shared', 'n1'));
+  assert.equal(w.attachments.list().length, 1, 'they are one volume, so there is one attachment');
   await w.removePod('p');
   await w.pod('r', 'n2', ['a']);
   await w.settle();
-  assert(w.isAttached('a', 'n1') && w.isAttached('b', 'n1'));
-  assert.equal(w.attachment('a', 'n2'), undefined);
+  assert(w.isAttached('shared', 'n1'));
+  assert.equal(w.attachment('shared', 'n2'), undefined);
   await w.removePod('q');
   await w.settle();
   assert.deepEqual(

@@ -15,7 +15,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '../../api/kinds.ts';
-import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
+import { attachmentNames, findAttachment } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
 import { isNotFound, isRejected } from '../../runtime/kube/kube-error.ts';
@@ -129,7 +129,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       used: used.length > 0,
       needed: used
         .filter(needsAttachment)
-        .map(({ volume }) => attachmentState(caches.attachments.get(attachmentNameOf(volume, nodeName)))),
+        .map(({ volume }) => attachmentState(findAttachment(caches.attachments, volume, nodeName))),
       existing: existing.map(attachmentState),
       // Asked only where it matters: a volume for many nodes may have thousands of holders.
       holders: exclusive ? actual.holdersBesides(nodeName, volumeId) : [],
@@ -150,8 +150,9 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   async function attach(key: string, signal: AbortSignal): Promise<Outcome> {
     const { nodeName, volumeId } = slotOf(key);
     for (const used of desired.volumesOf(key).filter(needsAttachment)) {
-      const name = attachmentNameOf(used.volume, nodeName);
-      const state = attachmentState(caches.attachments.get(name)).kind;
+      const existing = findAttachment(caches.attachments, used.volume, nodeName);
+      const name = existing?.metadata.name ?? attachmentNames(used.volume, nodeName)[0];
+      const state = attachmentState(existing).kind;
       if (state === 'attached' || state === 'detaching') continue;
       if (state === 'absent') actual.making(volumeId, nodeName, name);
       tell.asked(name);

@@ -2,7 +2,7 @@
 // attachments were asked for and not announced yet, so that success is told once, however long it took.
 
 import type { Pod, VolumeAttachment } from '../../api/kinds.ts';
-import { attachmentNameOf } from '../../csi-plugin/attach/attachable-volume.ts';
+import { findAttachment } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
@@ -40,9 +40,9 @@ export class PodEvents {
     const { desired, attachments } = this.#ports;
     const { nodeName } = slotOf(slot);
     for (const { volume, shownAs } of desired.volumesOf(slot)) {
-      const name = attachmentNameOf(volume, nodeName);
-      if (attachmentState(attachments.get(name)).kind !== 'attached' || !this.#unannounced.delete(name))
-        continue;
+      const attachment = findAttachment(attachments, volume, nodeName);
+      if (attachmentState(attachment).kind !== 'attached') continue;
+      if (!attachment || !this.#unannounced.delete(attachment.metadata.name)) continue;
       const message = `AttachVolume.Attach succeeded for volume "${shownAs}"`;
       for (const pod of this.#podsAt(slot)) this.#tell(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }

@@ -1,13 +1,28 @@
 // A volume that can be attached: a PersistentVolume, or a persistent inline volume of a pod, which has no object of
-// its own and is therefore copied whole into its VolumeAttachment.
+// its own and is therefore copied whole into its VolumeAttachment. And the names under which its attachment is found.
 
 import type { CSIVolumeSource, PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
-import { attachmentName, inlineAttachmentName } from '../../api/volumes.ts';
+import {
+  attachmentName,
+  inlineSourceOf,
+  oldInlineAttachmentName,
+  seedAttachmentName,
+} from '../../api/volumes.ts';
+
+interface VolumeIdentity {
+  driver: string;
+  volumeHandle: string;
+}
+
+/** A volume as far as its attachment is concerned. */
+export type AttachmentSubject =
+  | (VolumeIdentity & { kind: 'persistent-volume'; pvName: string })
+  | (VolumeIdentity & { kind: 'inline'; namespace: string });
 
 export type AttachableVolume =
-  | { kind: 'persistent-volume'; driver: string; volumeHandle: string; pvName: string }
-  | { kind: 'inline'; driver: string; volumeHandle: string; namespace: string; csi: CSIVolumeSource };
+  | Extract<AttachmentSubject, { kind: 'persistent-volume' }>
+  | (Extract<AttachmentSubject, { kind: 'inline' }> & { csi: CSIVolumeSource });
 
 export function attachablePersistentVolume(volume: PersistentVolume): AttachableVolume | undefined {
   const { csi } = volume.spec;
@@ -25,10 +40,45 @@ export function attachableInlineVolume(
   return volumeHandle ? { kind: 'inline', driver, volumeHandle, namespace, csi } : undefined;
 }
 
-export function attachmentNameOf(volume: AttachableVolume, nodeName: string): string {
-  return volume.kind === 'persistent-volume'
-    ? attachmentName(volume.pvName, nodeName)
-    : inlineAttachmentName({ ...volume, nodeName });
+/** The name to look for and to write first, then the one that an older attachment may still have. */
+export function attachmentNames(volume: AttachmentSubject, nodeName: string): [string, string] {
+  return [
+    attachmentName({ ...volume, nodeName }),
+    volume.kind === 'persistent-volume'
+      ? seedAttachmentName(volume.pvName, nodeName)
+      : oldInlineAttachmentName({ ...volume, nodeName }),
+  ];
+}
+
+/**
+ * Whether an object found under one of those names is this volume's attachment to this node. Today's name stands for
+ * handle, driver and node, so whichever PersistentVolume or pod it was made for does not matter. The seed's is made of
+ * two names without a mark between them, and says nothing of the handle.
+ */
+export function isAttachmentOf(
+  attachment: VolumeAttachment,
+  volume: AttachmentSubject,
+  nodeName: string,
+): boolean {
+  const { metadata, spec } = attachment;
+  if (spec.attacher !== volume.driver || spec.nodeName !== nodeName) return false;
+  if (metadata.name === attachmentName({ ...volume, nodeName })) return true;
+  if (volume.kind === 'persistent-volume') return spec.source.persistentVolumeName === volume.pvName;
+  const inline = inlineSourceOf(attachment);
+  return inline?.kind === 'source' && inline.csi.volumeHandle === volume.volumeHandle;
+}
+
+/** The volume's attachment to the node, under whichever name it has. */
+export function findAttachment(
+  attachments: { get(name: string): VolumeAttachment | undefined },
+  volume: AttachmentSubject,
+  nodeName: string,
+): VolumeAttachment | undefined {
+  for (const name of attachmentNames(volume, nodeName)) {
+    const found = attachments.get(name);
+    if (found && isAttachmentOf(found, volume, nodeName)) return found;
+  }
+  return undefined;
 }
 
 export function attachmentDraft(volume: AttachableVolume, nodeName: string): Draft<VolumeAttachment> {
@@ -37,7 +87,7 @@ export function attachmentDraft(volume: AttachableVolume, nodeName: string): Dra
       ? { persistentVolumeName: volume.pvName }
       : { inlineVolumeSource: { volumeSource: { csi: volume.csi }, namespace: volume.namespace } };
   return {
-    metadata: { name: attachmentNameOf(volume, nodeName) },
+    metadata: { name: attachmentName({ ...volume, nodeName }) },
     spec: { attacher: volume.driver, nodeName, source },
   };
 }

@@ -13,7 +13,8 @@ import type { AttachableVolume } from './attachable-volume.ts';
 import { type Answer, scriptedAttacher } from './testing/scripted-attacher.ts';
 import { AttachError, createVolumeAttacher, type VolumeAttacher } from './volume-attacher.ts';
 
-const NAME = `pv-${createHash('sha256').update('datanode-1').digest('hex')}`;
+const NAME = `csi-${createHash('sha256').update('hdriver.examplenode-1').digest('hex')}`;
+const SEED_NAME = `pv-${createHash('sha256').update('datanode-1').digest('hex')}`;
 const data: AttachableVolume = {
   kind: 'persistent-volume',
   driver: 'driver.example',
@@ -53,7 +54,7 @@ function failsWith(failure: AttachError['failure'], message?: RegExp) {
   };
 }
 
-test('[ATT-1] attach makes the attachment that the design names, and ends when it is attached', async (t) => {
+test('[ATT-1] attach makes the attachment under the name that a kubelet computes, and ends when it is attached', async (t) => {
   const { kube, plugin, signal } = await start(t);
   assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
   const { spec } = await read(kube);
@@ -76,6 +77,36 @@ test('[ATT-1] an attachment that exists is left as it is and waited for', async 
   const left = await read(kube);
   assert.equal(left.metadata.uid, made.metadata.uid);
   assert.deepEqual(left.metadata.labels, { made: 'before' });
+});
+
+test("[ATT-1] an attachment under the seeds' name is used until it is gone, and none is made beside it", async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t);
+  const spec = { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } };
+  await kube.create(volumeAttachments, { metadata: { name: SEED_NAME }, spec });
+  await attachments.waitFor(SEED_NAME, (va) => va !== undefined);
+  assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
+  assert.deepEqual(
+    attachments.list().map(({ metadata }) => metadata.name),
+    [SEED_NAME],
+  );
+  attacher.detach('silent');
+  await kube.delete(volumeAttachments, { name: SEED_NAME });
+  await attachments.waitFor(SEED_NAME, (va) => va?.metadata.deletionTimestamp !== undefined);
+  await assert.rejects(attachData(plugin, signal), failsWith('detach-in-progress'));
+  attacher.detach('ok');
+  await attachments.waitFor(SEED_NAME, (va) => va === undefined);
+  await attachData(plugin, signal);
+  assert.equal((await read(kube)).status?.attached, true);
+});
+
+test("[ATT-1] an attachment of another volume under the seeds' name is not taken for this one's", async (t) => {
+  const { kube, attachments, plugin, signal } = await start(t);
+  // "dat" + "anode-1" gives the same name as "data" + "node-1".
+  const spec = { attacher: 'driver.example', nodeName: 'anode-1', source: { persistentVolumeName: 'dat' } };
+  await kube.create(volumeAttachments, { metadata: { name: SEED_NAME }, spec });
+  await attachments.waitFor(SEED_NAME, (va) => va !== undefined);
+  await attachData(plugin, signal);
+  assert.equal((await read(kube)).spec.nodeName, 'node-1');
 });
 
 test('[ATT-2] attach ends with the error that the attacher reports, and succeeds once it has recovered', async (t) => {
@@ -190,7 +221,7 @@ test('detach never deletes a successor of the same name', async (t) => {
   assert.equal((await read(kube)).metadata.deletionTimestamp, undefined);
 });
 
-test('[INL-4] an inline volume is copied whole, with its namespace, under a name of its own', async (t) => {
+test('[INL-4] [ATT-1] an inline volume is copied whole, with its namespace, under the name that a kubelet computes', async (t) => {
   const { kube, attachments, plugin, signal } = await start(t);
   const csi = {
     driver: 'driver.example',
@@ -210,7 +241,7 @@ test('[INL-4] an inline volume is copied whole, with its namespace, under a name
   };
   await plugin.attach(volume, 'node-1', signal);
   const [made] = attachments.list();
-  assert.match(made?.metadata.name ?? '', /^inline-[0-9a-f]{64}$/);
+  assert.equal(made?.metadata.name, NAME);
   const stored = await kube.get(volumeAttachments, { name: made?.metadata.name ?? '' });
   assert.deepEqual(stored.spec.source, { inlineVolumeSource: { volumeSource: { csi }, namespace: 'team' } });
 });

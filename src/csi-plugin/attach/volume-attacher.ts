@@ -2,13 +2,19 @@
 // their status, through an informer, never by polling. It never writes a status: that is the attacher's.
 
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
+import type { Draft } from '../../api/object.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { isNewer } from '../../runtime/informer/machine.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { withDeadline } from '../../runtime/time/deadline.ts';
-import { type AttachableVolume, attachmentDraft, attachmentNameOf } from './attachable-volume.ts';
+import {
+  type AttachableVolume,
+  attachmentDraft,
+  attachmentNames,
+  findAttachment,
+} from './attachable-volume.ts';
 import { type AttachmentState, attachmentState } from './attachment-state.ts';
 
 /** As long as the official plugin waits for an attacher before it reports and tries again. */
@@ -41,7 +47,7 @@ export interface VolumeAttacherPorts {
 
 export interface VolumeAttacher {
   /**
-   * Makes the attachment unless it exists. Resolves with the publish context once the volume is attached; rejects
+   * Makes the attachment unless there is one, under today's name or an older one. Resolves with the publish context once the volume is attached; rejects
    * with an AttachError, or with the KubeError that stood in its way.
    */
   attach(
@@ -57,26 +63,25 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
   const { kube, attachments, clock, timeoutMs = ANSWER_TIMEOUT_MS } = ports;
 
   function inTime<T>(
-    name: string,
+    name: () => string,
     parent: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const reason = () =>
       new AttachError(
         'timeout',
-        `VolumeAttachment ${name}: no answer from its attacher within ${timeoutMs / 1000}s; will look again`,
+        `VolumeAttachment ${name()}: no answer from its attacher within ${timeoutMs / 1000}s; will look again`,
       );
     return withDeadline({ clock, delayMs: timeoutMs, reason, parent }, work);
   }
 
   /** The object as the server has it now; undefined when it exists there but cannot be seen yet. */
   async function ensure(
-    volume: AttachableVolume,
-    nodeName: string,
+    draft: Draft<VolumeAttachment>,
     signal: AbortSignal,
   ): Promise<VolumeAttachment | undefined> {
     try {
-      return await kube.create(volumeAttachments, attachmentDraft(volume, nodeName), { signal });
+      return await kube.create(volumeAttachments, draft, { signal });
     } catch (error) {
       if (isAlreadyExists(error)) return undefined;
       throw error;
@@ -102,42 +107,53 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
 
   return {
     attach(volume, nodeName, parent) {
-      const name = attachmentNameOf(volume, nodeName);
-      return inTime(name, parent, async (signal) => {
-        for (;;) {
-          const made = attachments.get(name) ? undefined : await ensure(volume, nodeName, signal);
-          const state = await answered(name, made, signal);
-          if (state.kind === 'attached') return state.publishContext;
-          if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
-          if (state.kind === 'detaching') {
-            throw new AttachError(
-              'detach-in-progress',
-              `VolumeAttachment ${name} is being detached; it is made again once it is gone`,
-            );
+      const [today] = attachmentNames(volume, nodeName);
+      let name = today;
+      return inTime(
+        () => name,
+        parent,
+        async (signal) => {
+          for (;;) {
+            const existing = findAttachment(attachments, volume, nodeName);
+            name = existing?.metadata.name ?? today;
+            const made = existing ? undefined : await ensure(attachmentDraft(volume, nodeName), signal);
+            const state = await answered(name, made, signal);
+            if (state.kind === 'attached') return state.publishContext;
+            if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
+            if (state.kind === 'detaching') {
+              throw new AttachError(
+                'detach-in-progress',
+                `VolumeAttachment ${name} is being detached; it is made again once it is gone`,
+              );
+            }
           }
-        }
-      });
+        },
+      );
     },
 
     detach({ metadata: { name, uid } }, parent) {
-      return inTime(name, parent, async (signal) => {
-        try {
-          await kube.delete(volumeAttachments, { name }, { preconditions: { uid }, signal });
-        } catch (error) {
-          if (!isNotFound(error)) throw error;
-        }
-        const isOver = (attachment: VolumeAttachment | undefined): boolean => {
-          // Another object of the same name: the one that was to go is gone.
-          if (attachment?.metadata.uid !== uid) return true;
-          const state = attachmentState(attachment);
-          return state.kind === 'detaching' && (!state.attached || state.error !== undefined);
-        };
-        const left = await attachments.waitFor(name, isOver, signal);
-        const state = attachmentState(left);
-        if (left?.metadata.uid === uid && state.kind === 'detaching' && state.attached) {
-          throw new AttachError('detach-error', state.error ?? '');
-        }
-      });
+      return inTime(
+        () => name,
+        parent,
+        async (signal) => {
+          try {
+            await kube.delete(volumeAttachments, { name }, { preconditions: { uid }, signal });
+          } catch (error) {
+            if (!isNotFound(error)) throw error;
+          }
+          const isOver = (attachment: VolumeAttachment | undefined): boolean => {
+            // Another object of the same name: the one that was to go is gone.
+            if (attachment?.metadata.uid !== uid) return true;
+            const state = attachmentState(attachment);
+            return state.kind === 'detaching' && (!state.attached || state.error !== undefined);
+          };
+          const left = await attachments.waitFor(name, isOver, signal);
+          const state = attachmentState(left);
+          if (left?.metadata.uid === uid && state.kind === 'detaching' && state.attached) {
+            throw new AttachError('detach-error', state.error ?? '');
+          }
+        },
+      );
     },
   };
 }

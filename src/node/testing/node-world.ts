@@ -24,7 +24,7 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import { type KubeObject, keyOf, nameFromKey, type Resource } from '../../api/object.ts';
-import { attachmentName, inlineAttachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
 import type { ApiServer } from '../../apiserver/index.ts';
 import { draft, testServer } from '../../apiserver/testing/test-server.ts';
 import { connectCsi } from '../../csi/client/connect-csi.ts';
@@ -390,9 +390,9 @@ export class NodeWorld {
     pvName: string,
     options: { driver: string; handle: string; node?: string; context?: Record<string, string> },
   ): Promise<VolumeAttachment> {
-    const { node = 'n1', driver } = options;
+    const { node = 'n1', driver, handle } = options;
     return await this.#attach(
-      attachmentName(pvName, node),
+      attachmentName({ driver, volumeHandle: handle, nodeName: node }),
       { attacher: driver, nodeName: node, source: { persistentVolumeName: pvName } },
       options,
     );
@@ -406,7 +406,7 @@ export class NodeWorld {
     const { driver, volumeHandle } = csi;
     const source = { inlineVolumeSource: { volumeSource: { csi }, namespace } };
     return await this.#attach(
-      inlineAttachmentName({ namespace, driver, volumeHandle, nodeName: node }),
+      attachmentName({ driver, volumeHandle, nodeName: node }),
       { attacher: driver, nodeName: node, source },
       { driver, handle: volumeHandle, node },
     );

@@ -10,6 +10,7 @@ import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import { setUp } from '../../csi-plugin/mount/set-up.ts';
 import { removeMount, tearDown } from '../../csi-plugin/mount/tear-down.ts';
 import { removeDevice, unmountDevice } from '../../csi-plugin/mount/unmount-device.ts';
+import type { KnownVolume } from '../../csi-plugin/mount/volume-record.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -17,13 +18,8 @@ import type { ActualMount, ActualState } from './actual-state.ts';
 import type { Step } from './decide-volume.ts';
 import { type DesiredMount, type DesiredState, mountKey } from './desired-state.ts';
 import { finishExpansion } from './finish-expansion.ts';
+import { type AttachmentAnswer, isAttachable, readAttachment } from './read-attachment.ts';
 import type { VolumesInUse } from './volumes-in-use.ts';
-import { isAttachable, waitForAttach } from './wait-for-attach.ts';
-
-/** The driver is not on this node (now). */
-export class DriverMissingError extends Error {
-  override readonly name = 'DriverMissingError';
-}
 
 /** The pod went while its volume was being prepared; nothing was asked of the driver. */
 export class NoLongerWantedError extends Error {
@@ -46,23 +42,37 @@ export interface OperationPorts {
   driverObject(name: string): CSIDriver | undefined;
 }
 
+/** What came of a step that did not fail. */
+export type Performed =
+  | { kind: 'done' }
+  /** Nothing was begun: the driver is not on this node (now). */
+  | { kind: 'no-driver'; why: string }
+  /** Nothing was begun. */
+  | Exclude<AttachmentAnswer, { kind: 'attached' }>;
+
 export type Perform = (
   step: Exclude<Step, { kind: 'wait-for-pod' }>,
   volumeKey: string,
   signal: AbortSignal,
-) => Promise<void>;
+) => Promise<Performed>;
+
+const DONE: Performed = { kind: 'done' };
+
+/** What mounting takes. */
+interface Attached {
+  driver: NodeDriver;
+  publishContext: Readonly<Record<string, string>>;
+}
 
 export function createOperations(ports: OperationPorts): Perform {
   const { plugin, desired, actual, inUse } = ports;
 
-  function requireDriver(name: string): NodeDriver {
-    const driver = ports.driver(name);
-    if (driver) return driver;
-    const others = ports.driverNames();
-    throw new DriverMissingError(
-      `driver ${name} is not registered on node ${ports.nodeName} (registered: ${others.join(', ') || 'none'}); ` +
-        'waiting for its registration socket',
-    );
+  function noDriver(name: string): Performed {
+    const others = ports.driverNames().join(', ') || 'none';
+    const why =
+      `driver ${name} is not registered on node ${ports.nodeName} (registered: ${others}); ` +
+      'waiting for its registration socket';
+    return { kind: 'no-driver', why };
   }
 
   function requireWanted({ pod, volume }: DesiredMount): void {
@@ -73,16 +83,19 @@ export function createOperations(ports: OperationPorts): Perform {
   }
 
   /** In this order: once the volume is reported in use nobody detaches it, so an attachment seen after that stays. */
-  async function attachedContext({ volume }: DesiredMount, signal: AbortSignal) {
-    if (!isAttachable(volume, ports.driverObject(volume.driver))) return {};
+  async function attachment({ volume }: DesiredMount, signal: AbortSignal): Promise<AttachmentAnswer> {
+    if (!isAttachable(volume, ports.driverObject(volume.driver)))
+      return { kind: 'attached', publishContext: {} };
     await inUse.ensure(volumeKeyOf(volume), signal);
-    return await waitForAttach(ports, volume, signal);
+    return await readAttachment(ports, volume, signal);
   }
 
-  async function doMountDevice(mount: DesiredMount, signal: AbortSignal): Promise<void> {
+  async function doMountDevice(
+    mount: DesiredMount,
+    { driver, publishContext }: Attached,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { volume } = mount;
-    const driver = requireDriver(volume.driver);
-    const publishContext = await attachedContext(mount, signal);
     if (!needsStaging(driver, volume)) {
       requireWanted(mount);
       actual.setDevice(volume, 'mounted');
@@ -120,23 +133,25 @@ export function createOperations(ports: OperationPorts): Perform {
   ): Promise<void> {
     if ((await plugin.mounter.inspect(plugin.paths.device(volume).staging)) !== 'corrupted') return;
     for (const mount of [...(actual.get(volumeKeyOf(volume))?.mounts.values() ?? [])]) {
-      await doTearDown(mount, signal);
+      await doTearDown(mount, driver, signal);
     }
     await unmountDevice(plugin, { volume, driver }, signal);
     signal.throwIfAborted();
     actual.setDevice(volume, 'unmounted');
   }
 
-  async function doSetUp(mount: DesiredMount, again: boolean, signal: AbortSignal): Promise<void> {
+  async function doSetUp(
+    { mount, again }: Extract<Step, { kind: 'set-up' }>,
+    { driver, publishContext }: Attached,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { pod, volume, readOnly } = mount;
     const podUid = pod.metadata.uid;
-    const driver = requireDriver(volume.driver);
     const driverObject = ports.driverObject(volume.driver);
-    const publishContext = await attachedContext(mount, signal);
     const { target } = plugin.paths.mount(podUid, volume);
     const before = actual.mount(volumeKeyOf(volume), podUid, volume.specName);
     if (before && !again && (await plugin.mounter.inspect(target)) === 'corrupted')
-      await doTearDown(before, signal);
+      await doTearDown(before, driver, signal);
     let begun = false;
     const entry = { podUid, volume, path: target, readOnly };
     const begins = () => {
@@ -168,27 +183,30 @@ export function createOperations(ports: OperationPorts): Perform {
     }
   }
 
-  async function doTearDown(mount: ActualMount, signal: AbortSignal): Promise<void> {
-    const driver = requireDriver(mount.volume.driver);
+  async function doTearDown(mount: ActualMount, driver: NodeDriver, signal: AbortSignal): Promise<void> {
     actual.setMount({ ...mount, state: 'uncertain' });
     await tearDown(plugin, { podUid: mount.podUid, volume: mount.volume, driver }, signal);
     signal.throwIfAborted();
     actual.removeMount(mount.volume, mount.podUid);
   }
 
-  async function doUnmountDevice(volumeKey: string, signal: AbortSignal): Promise<void> {
-    const known = actual.get(volumeKey);
-    if (!known) return;
-    const driver = requireDriver(known.volume.driver);
-    actual.setDevice(known.volume, 'uncertain');
-    await unmountDevice(plugin, { volume: known.volume, driver }, signal);
+  async function doUnmountDevice(
+    volume: KnownVolume,
+    driver: NodeDriver,
+    signal: AbortSignal,
+  ): Promise<void> {
+    actual.setDevice(volume, 'uncertain');
+    await unmountDevice(plugin, { volume, driver }, signal);
     signal.throwIfAborted();
-    actual.setDevice(known.volume, 'unmounted');
+    actual.setDevice(volume, 'unmounted');
   }
 
-  async function doExpand(mount: DesiredMount, wanted: string, signal: AbortSignal): Promise<void> {
+  async function doExpand(
+    { mount, capacity: wanted }: Extract<Step, { kind: 'expand' }>,
+    driver: NodeDriver,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { volume, pod } = mount;
-    const driver = requireDriver(volume.driver);
     const context = { kube: ports.kube, nowMs: ports.clock.now(), signal };
     const expanded = await finishExpansion(context, mount, async (capacity) => {
       // A driver without the capability has nothing to do on the node, and the claim is as large as its volume.
@@ -208,17 +226,29 @@ export function createOperations(ports: OperationPorts): Perform {
   }
 
   return async (step, volumeKey, signal) => {
+    const volume = step.kind === 'unmount-device' ? actual.get(volumeKey)?.volume : step.mount.volume;
+    if (!volume) return DONE;
+    const driver = ports.driver(volume.driver);
+    if (!driver) return noDriver(volume.driver);
     switch (step.kind) {
       case 'tear-down':
-        return doTearDown(step.mount, signal);
+        await doTearDown(step.mount, driver, signal);
+        return DONE;
       case 'unmount-device':
-        return doUnmountDevice(volumeKey, signal);
-      case 'mount-device':
-        return doMountDevice(step.mount, signal);
-      case 'set-up':
-        return doSetUp(step.mount, step.again, signal);
+        await doUnmountDevice(volume, driver, signal);
+        return DONE;
       case 'expand':
-        return doExpand(step.mount, step.capacity, signal);
+        await doExpand(step, driver, signal);
+        return DONE;
+      case 'mount-device':
+      case 'set-up': {
+        const answer = await attachment(step.mount, signal);
+        if (answer.kind !== 'attached') return answer;
+        const attached = { driver, publishContext: answer.publishContext };
+        if (step.kind === 'mount-device') await doMountDevice(step.mount, attached, signal);
+        else await doSetUp(step, attached, signal);
+        return DONE;
+      }
     }
   };
 }

@@ -13,9 +13,8 @@ import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import { decideVolume, type Step } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
-import { NoLongerWantedError, type Perform } from './operations.ts';
+import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
-import { NotAttachedError } from './wait-for-attach.ts';
 
 /** Volumes worked on at once. A driver that hangs keeps its calls for two minutes; others must not wait for them. */
 const WORKERS = 1000;
@@ -23,8 +22,10 @@ const WORKERS = 1000;
 const REPUBLISH_MS = 60_000;
 /** As the kubelet has it for each operation. */
 export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
-/** Attaching takes a moment; that is no event yet. */
-const QUIET_ATTACH_FAILURES = 4;
+/** Attaching takes a moment, and a driver registers a moment after its node starts: no warning, no event yet. */
+const QUIET_WAITS = 4;
+
+type VolumeStep = Parameters<Perform>[0];
 
 export interface Reconciler {
   add(volumeKey: string): void;
@@ -102,16 +103,21 @@ export function createReconciler(ports: {
 
   async function performOne(
     key: string,
-    step: Exclude<Step, { kind: 'wait-for-pod' }>,
+    step: VolumeStep,
     retries: Retries,
     signal: AbortSignal,
   ): Promise<void> {
     const startedMs = clock.monotonicMs();
     let status = 'success';
     try {
-      await ports.perform(step, key, signal);
-      retries.succeeded(step.id);
-      log.v(2).info('volume operation done', { operation: step.kind, volume: key });
+      const result = await ports.perform(step, key, signal);
+      if (result.kind === 'done') {
+        retries.succeeded(step.id);
+        log.v(2).info('volume operation done', { operation: step.kind, volume: key });
+      } else {
+        status = 'fail-unknown';
+        notBegun(key, step, result, retries);
+      }
     } catch (error) {
       signal.throwIfAborted();
       status = 'fail-unknown';
@@ -129,42 +135,49 @@ export function createReconciler(ports: {
     ports.useChanged();
   }
 
-  function failed(
+  function failed(key: string, step: VolumeStep, error: unknown, retries: Retries): void {
+    const retryInMs = Math.round(retries.failed({ operation: step.id }));
+    const why = error instanceof Error ? error.message : String(error);
+    log.warn('a volume operation failed and will be tried again', {
+      operation: step.kind,
+      volume: key,
+      retryInMs,
+      why,
+    });
+    setWait(step, why);
+    tellPod(step, why);
+  }
+
+  /** What the step needs is not there (yet). That is told once it takes longer than usual, or the attacher failed. */
+  function notBegun(
     key: string,
-    step: Exclude<Step, { kind: 'wait-for-pod' }>,
-    error: unknown,
+    step: VolumeStep,
+    result: Exclude<Performed, { kind: 'done' }>,
     retries: Retries,
   ): void {
     const retryInMs = Math.round(retries.failed({ operation: step.id }));
-    const why = error instanceof Error ? error.message : String(error);
-    const fields = { operation: step.kind, volume: key, retryInMs };
-    if (error instanceof NotAttachedError)
-      log.v(2).info('waiting for a volume to be attached', { ...fields, why });
-    else log.warn('a volume operation failed and will be tried again', { ...fields, why });
-    if (step.kind === 'unmount-device') return;
-    if (step.kind === 'tear-down') {
-      const pod = ports.podByUid(step.mount.podUid);
-      const text = `UnmountVolume.TearDown failed for volume "${step.mount.volume.specName}": ${why}`;
-      if (pod) ports.recorder.event(pod, 'Warning', 'FailedUnMount', text);
-      return;
-    }
-    const { pod, volumeNames, volume } = step.mount;
-    // What is published stays usable: hearing of it again, or growing, may fail without the pod waiting.
+    const isLong = retries.failures(step.id) >= QUIET_WAITS;
+    const fields = { operation: step.kind, volume: key, retryInMs, why: result.why };
+    if (isLong && result.kind === 'no-driver') log.warn('a volume operation waits for its driver', fields);
+    else log.v(2).info('a volume operation waits', fields);
+    setWait(step, result.why);
+    if (isLong || result.kind === 'attach-failed')
+      tellPod(step, result.why, result.kind === 'no-driver' ? undefined : 'FailedAttachVolume');
+  }
+
+  /** What is published stays usable: hearing of it again, or growing, may fail without the pod waiting. */
+  function setWait(step: VolumeStep, why: string): void {
     if (step.kind === 'mount-device' || (step.kind === 'set-up' && !step.again))
-      waits.set(pod.metadata.uid, volumeNames, why);
-    if (error instanceof NotAttachedError) {
-      if (error.failed || retries.failures(step.id) >= QUIET_ATTACH_FAILURES)
-        ports.recorder.event(pod, 'Warning', 'FailedAttachVolume', why);
-      return;
-    }
-    const reason = step.kind === 'expand' ? 'VolumeResizeFailed' : 'FailedMount';
-    const what =
-      step.kind === 'mount-device'
-        ? 'MountVolume.MountDevice'
-        : step.kind === 'expand'
-          ? 'NodeExpandVolume'
-          : 'MountVolume.SetUp';
-    ports.recorder.event(pod, 'Warning', reason, `${what} failed for volume "${volume.specName}": ${why}`);
+      waits.set(step.mount.pod.metadata.uid, step.mount.volumeNames, why);
+  }
+
+  function tellPod(step: VolumeStep, why: string, attachReason?: 'FailedAttachVolume'): void {
+    if (step.kind === 'unmount-device') return;
+    const pod = step.kind === 'tear-down' ? ports.podByUid(step.mount.podUid) : step.mount.pod;
+    if (!pod) return;
+    const { reason, what } = EVENTS[step.kind];
+    const text = `${what} failed for volume "${step.mount.volume.specName}" : ${why}`;
+    ports.recorder.event(pod, 'Warning', attachReason ?? reason, attachReason ? why : text);
   }
 
   function waitForPod(
@@ -204,7 +217,15 @@ export function createReconciler(ports: {
   };
 }
 
-const NAMES: Record<Exclude<Step['kind'], 'wait-for-pod'>, string> = {
+/** As the kubelet words them. */
+const EVENTS = {
+  'tear-down': { reason: 'FailedUnMount', what: 'UnmountVolume.TearDown' },
+  'mount-device': { reason: 'FailedMount', what: 'MountVolume.MountDevice' },
+  'set-up': { reason: 'FailedMount', what: 'MountVolume.SetUp' },
+  expand: { reason: 'VolumeResizeFailed', what: 'NodeExpandVolume' },
+} as const;
+
+const NAMES: Record<VolumeStep['kind'], string> = {
   'tear-down': 'volume_unmount',
   'unmount-device': 'unmount_device',
   'mount-device': 'volume_mount_device',

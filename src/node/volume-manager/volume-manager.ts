@@ -22,10 +22,10 @@ import { createMountHealth, HEALTH_PERIOD_MS } from './mount-health.ts';
 import { createOperations } from './operations.ts';
 import { PodWaits } from './pod-waits.ts';
 import { createPopulator } from './populator.ts';
+import { isAttachable } from './read-attachment.ts';
 import { createReconciler } from './reconciler.ts';
 import { reconstruct } from './reconstruct.ts';
 import { createVolumesInUse } from './volumes-in-use.ts';
-import { isAttachable } from './wait-for-attach.ts';
 
 export interface VolumeManagerPorts {
   kube: KubeClient;

@@ -75,7 +75,8 @@ export async function attachDetachWorld(
     const made = await clock.runUntil(work, 60_000);
     return made as T;
   }
-  const attachment = (volume: string, nodeName: string) => attachments.get(attachmentName(volume, nodeName));
+  const attachment = (volumeHandle: string, nodeName: string) =>
+    attachments.get(attachmentName({ driver: DRIVER, volumeHandle, nodeName }));
 
   return {
     kube,
@@ -85,7 +86,8 @@ export async function attachDetachWorld(
     startController,
     settle,
     attachment,
-    isAttached: (volume: string, nodeName: string) => attachment(volume, nodeName)?.status?.attached === true,
+    isAttached: (volumeHandle: string, nodeName: string) =>
+      attachment(volumeHandle, nodeName)?.status?.attached === true,
     async node(name: string, status: Node['status'] = READY) {
       await make(kube.create(nodes, { metadata: { name } }));
       await make(kube.patch(nodes, { name }, { status }, { type: 'merge', subresource: 'status' }));

@@ -1,0 +1,99 @@
+// Whether a volume is attached to this node, and with which publish context. Reads the VolumeAttachment by name, because
+// that is what a node may do; the time to look again is when the Node's `volumesAttached` changes.
+
+import type { CSIDriver } from '../../api/kinds.ts';
+import { nodes, type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
+import { uniqueVolumeName } from '../../api/volumes.ts';
+import {
+  type AttachmentSubject,
+  attachmentNames,
+  isAttachmentOf,
+} from '../../csi-plugin/attach/attachable-volume.ts';
+import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
+import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
+
+export type AttachmentAnswer =
+  | { kind: 'attached'; publishContext: Readonly<Record<string, string>> }
+  /** Not attached (yet): what nearly every volume is when it is first looked at. */
+  | { kind: 'not-attached'; why: string }
+  /** The attacher tried and failed; it goes on by itself. */
+  | { kind: 'attach-failed'; why: string };
+
+interface Ports {
+  kube: Pick<KubeClient, 'get'>;
+  nodeName: string;
+}
+
+/** A driver without an object is one that has to be attached. */
+export function isAttachable(
+  volume: Pick<MountableVolume, 'attachedAs'>,
+  driver: CSIDriver | undefined,
+): boolean {
+  return volume.attachedAs !== undefined && driver?.spec.attachRequired !== false;
+}
+
+export async function readAttachment(
+  ports: Ports,
+  volume: MountableVolume,
+  signal: AbortSignal,
+): Promise<AttachmentAnswer> {
+  const attachment = await findOnServer(ports, volume, signal);
+  const state = attachmentState(attachment);
+  const name = attachment?.metadata.name;
+  const what = `${volume.driver} volume ${volume.specName} is not attached to node ${ports.nodeName}`;
+  const waits = (why: string): AttachmentAnswer => ({ kind: 'not-attached', why: `${what}: ${why}` });
+  switch (state.kind) {
+    case 'attached':
+      if (await isListed(ports, volume, signal)) return state;
+      return waits('it is about to be detached, waiting for it to be attached anew');
+    case 'attach-failed':
+      return { kind: 'attach-failed', why: `${what}: the attacher reports: ${state.message}` };
+    case 'detaching':
+      return waits(`VolumeAttachment ${name} is being detached, waiting for it to be attached anew`);
+    case 'pending':
+      return waits(`waiting for the attacher to answer in VolumeAttachment ${name}`);
+    case 'absent':
+      return waits('waiting for the attach/detach controller to make its VolumeAttachment');
+  }
+}
+
+/**
+ * Whether the Node still lists the volume as attached. It is taken off that list before it is detached, so a node that
+ * has reported its use and then finds it listed cannot have it taken away any more; the attachment alone does not say.
+ */
+async function isListed(
+  { kube, nodeName }: Ports,
+  { driver, handle }: MountableVolume,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { status } = await kube.get(nodes, { name: nodeName }, { signal });
+  return status?.volumesAttached?.some(({ name }) => name === uniqueVolumeName(driver, handle)) ?? false;
+}
+
+async function findOnServer(
+  { kube, nodeName }: Ports,
+  volume: MountableVolume,
+  signal: AbortSignal,
+): Promise<VolumeAttachment | undefined> {
+  const subject = attachmentSubject(volume);
+  for (const name of subject ? attachmentNames(subject, nodeName) : []) {
+    try {
+      const attachment = await kube.get(volumeAttachments, { name }, { signal });
+      if (subject && isAttachmentOf(attachment, subject, nodeName)) return attachment;
+    } catch (error) {
+      // A node is told "forbidden" of what does not exist as well.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function attachmentSubject({ driver, handle, attachedAs }: MountableVolume): AttachmentSubject | undefined {
+  if (!attachedAs) return undefined;
+  const identity = { driver, volumeHandle: handle };
+  return 'pvName' in attachedAs
+    ? { kind: 'persistent-volume', ...identity, pvName: attachedAs.pvName }
+    : { kind: 'inline', ...identity, namespace: attachedAs.inlineIn };
+}
