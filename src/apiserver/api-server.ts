@@ -25,6 +25,7 @@ import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
 import type { Journal } from './storage/journal.ts';
 import { Store, type StoreImage } from './storage/store.ts';
 import { createStoreReader } from './storage/store-reader.ts';
+import { ChangeEvents } from './verbs/read/change-events.ts';
 import type { Machine } from './verbs/request.ts';
 
 export interface ApiServerOptions {
@@ -129,6 +130,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     registry,
     authorizer,
     admission,
+    events: new ChangeEvents(),
     clock,
     random,
     log,
@@ -169,16 +171,10 @@ async function openDoor(
   machine: Machine,
   parts: { pki: Pki; authenticator: ReturnType<typeof createAuthenticator> },
 ): Promise<HttpsDoor> {
-  const [{ openHttpsDoor }, { RequestMetrics }, { createDocuments }] = await Promise.all([
-    import('./http/https-door.ts'),
-    import('./http/metrics.ts'),
-    import('./http/documents.ts'),
-  ]);
+  const { openHttpsDoor } = await import('./http/https-door.ts');
   const door = await openHttpsDoor({
     ...parts,
     machine,
-    metrics: new RequestMetrics(machine.clock),
-    documents: createDocuments(machine.registry),
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     unready: () => machine.store.failure?.message,

@@ -16,146 +16,113 @@ import type {
   WriteOptions,
 } from '../runtime/kube/kube.ts';
 import { servedResources } from './discovery/served-resources.ts';
-import type { Subresource } from './kind.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { User } from './pipeline.ts';
+import { type Answer, openRequest, read, type Write, write } from './verbs/dispatch.ts';
 import { present, storageTypeOf } from './verbs/presentation.ts';
-import { get } from './verbs/read/get.ts';
 import { list } from './verbs/read/list.ts';
-import {
-  copyOf,
-  copyUnlessStored,
-  keyFor,
-  type Machine,
-  type ResourceRequest,
-  type WriteAnswer,
-  type WriteRequest,
-} from './verbs/request.ts';
-import { badRequest, methodNotAllowed, noSuchPath, notFound } from './verbs/status.ts';
-import { createSubresource, createVirtual } from './verbs/subresources/create-subresource.ts';
-import { patchScale, updateScale } from './verbs/subresources/scale.ts';
-import { create } from './verbs/write/create.ts';
-import { deleteOne } from './verbs/write/delete.ts';
-import { deleteCollection } from './verbs/write/delete-collection.ts';
-import { patch } from './verbs/write/patch.ts';
-import { update } from './verbs/write/update.ts';
+import { copyOf, copyUnlessStored, keyFor, type Machine, type ResourceRequest } from './verbs/request.ts';
+import { badRequest, notFound } from './verbs/status.ts';
+
+/** What a call is about. Without a name: the collection. */
+interface Place {
+  namespace?: string | undefined;
+  name?: string;
+  subresource?: string | undefined;
+  fieldSelector?: string | undefined;
+}
 
 export function createLocalClient(machine: Machine, user: User): KubeClient & Discovery {
   const { registry } = machine;
   const warn = (message: string): void =>
     machine.log.v(4).info('API warning', { user: user.name, warning: message });
 
-  function requestFor(
-    verb: string,
-    resource: Resource,
-    { namespace, name = '' }: { namespace?: string | undefined; name?: string },
-    subresource = '',
-  ): ResourceRequest {
+  function open(verb: string, resource: Resource, place: Place): ResourceRequest {
+    const { name = '', subresource = '', fieldSelector } = place;
     const kind = registry.findFor(resource);
-    if (kind === undefined) throw noSuchPath();
-    if (subresource !== '' && !kind.subresources.includes(subresource as Subresource)) throw noSuchPath();
-    if (subresource === '' && !kind.verbs.includes(verb)) throw methodNotAllowed(verb, kind);
-    if (kind.namespaced && !namespace && (name !== '' || verb === 'create')) {
+    const { group, version, plural } = resource;
+    const namespace = kind?.namespaced ? place.namespace || undefined : undefined;
+    if (kind?.namespaced && namespace === undefined && (name !== '' || verb === 'create')) {
       throw badRequest(`a namespace is needed to ${verb} ${kind.plural}`);
     }
-    return {
-      user,
-      kind,
-      namespace: kind.namespaced ? namespace || undefined : undefined,
-      name,
-      subresource: subresource as Subresource,
-    };
+    const target = { user, verb, group, version, plural, namespace, name, subresource, fieldSelector };
+    return openRequest(machine, target, kind);
   }
 
-  function writeFor(
-    verb: string,
-    resource: Resource,
-    name: { namespace?: string | undefined; name?: string },
-    options: WriteOptions & { dryRun?: boolean } = {},
-  ): WriteRequest {
-    const {
-      kind,
-      namespace,
-      name: ownName,
-      subresource,
-    } = requestFor(verb, resource, name, options.subresource);
-    return {
-      user,
-      kind,
-      namespace,
-      name: ownName,
-      subresource,
-      dryRun: options.dryRun ?? false,
-      fieldManager: options.fieldManager ?? 'berth',
-      fieldValidation: options.fieldValidation ?? 'Warn',
-      warn,
-    };
+  function perform(request: ResourceRequest, asked: Write, options: WriteOptions = {}): Promise<Answer> {
+    const { kind, namespace, name, subresource } = request;
+    return write(
+      machine,
+      {
+        user,
+        kind,
+        namespace,
+        name,
+        subresource,
+        dryRun: options.dryRun ?? false,
+        fieldManager: options.fieldManager ?? 'berth',
+        fieldValidation: options.fieldValidation ?? 'Warn',
+        warn,
+      },
+      asked,
+    );
   }
 
   return {
     async get<T extends KubeObject>(resource: Resource<T>, name: ObjectName, options?: CallOptions) {
       options?.signal?.throwIfAborted();
-      return get(machine, requestFor('get', resource, name)).object as T;
+      return bodyOf<T>(read(machine, open('get', resource, name)));
     },
 
     async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
       options.signal?.throwIfAborted();
-      const { items, metadata } = list(
-        machine,
-        requestFor('list', resource, { namespace: options.namespace }),
-        options,
-      );
+      const { namespace, fieldSelector } = options;
+      const request = open('list', resource, { namespace, fieldSelector });
+      const { items, metadata } = list(machine, request, options);
       return { items: items.map(({ object }) => object as T), metadata };
     },
 
     watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions = {}) {
-      const request = () => requestFor('watch', resource, { namespace: options.namespace });
+      const { namespace, fieldSelector } = options;
+      const request = () => open('watch', resource, { namespace, fieldSelector });
       return new LocalWatch<T>(machine, request, options);
     },
 
     async create<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, options?: WriteOptions) {
       options?.signal?.throwIfAborted();
       const { namespace } = object.metadata;
-      const request = writeFor('create', resource, { namespace }, options);
-      const answer = request.kind.virtual
-        ? await createVirtual(machine, request, copyOf(object))
-        : await create(machine, request, copyOf(object));
-      return bodyOf<T>(answer);
+      const request = open('create', resource, { namespace, subresource: options?.subresource });
+      return bodyOf<T>(await perform(request, { verb: 'create', body: copyOf(object) }, options));
     },
 
     async update<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, options?: WriteOptions) {
       options?.signal?.throwIfAborted();
       const { namespace, name = '' } = object.metadata;
-      const request = writeFor('update', resource, { namespace, name }, options);
-      if (name === '') throw notFound(request.kind, '');
-      if (request.subresource === 'scale') {
-        return bodyOf<T>(await updateScale(machine, request, copyOf(object)));
-      }
+      if (name === '') throw notFound(resource, '');
+      const request = open('update', resource, { namespace, name, subresource: options?.subresource });
       const stored = storedFor(machine, request);
-      return bodyOf<T>(await update(machine, request, copyUnlessStored(object, stored), stored));
+      const body = copyUnlessStored(object, stored);
+      return bodyOf<T>(await perform(request, { verb: 'update', body, stored }, options));
     },
 
     async patch<T extends KubeObject>(
       resource: Resource<T>,
-      name: ObjectName,
-      body: unknown,
+      { namespace, name }: ObjectName,
+      patch: unknown,
       options: PatchOptions,
     ) {
       options.signal?.throwIfAborted();
-      const request = writeFor('patch', resource, name, options);
-      const { type, force = false } = options;
-      if (request.subresource === 'scale') {
-        if (type === 'apply') throw badRequest('a scale takes JSON, merge and strategic merge patches');
-        return bodyOf<T>(await patchScale(machine, request, body, type));
-      }
+      const { type, force = false, subresource } = options;
+      const request = open('patch', resource, { namespace, name, subresource });
       // Merge and JSON patches share nothing with what they make.
-      const own = type === 'merge' || type === 'json' ? body : copyOf(body);
-      return bodyOf<T>(await patch(machine, request, own, { type, force }));
+      const body = type === 'merge' || type === 'json' ? patch : copyOf(patch);
+      return bodyOf<T>(await perform(request, { verb: 'patch', body, type, force }, options));
     },
 
     async delete<T extends KubeObject>(resource: Resource<T>, name: ObjectName, options: DeleteOptions = {}) {
       options.signal?.throwIfAborted();
-      await deleteOne(machine, writeFor('delete', resource, name, deletionOptions(options)), options);
+      const asked = { verb: 'delete', parameters: options } as const;
+      await perform(open('delete', resource, name), asked, deletionOptions(options));
     },
 
     async deleteCollection<T extends KubeObject>(
@@ -165,20 +132,22 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
     ) {
       options.signal?.throwIfAborted();
       const { namespace, ...selected } = selection;
-      const request = writeFor('deletecollection', resource, { namespace }, deletionOptions(options));
-      await deleteCollection(machine, request, selected, options);
+      const { fieldSelector } = selected;
+      const request = open('deletecollection', resource, { namespace, fieldSelector });
+      const asked = { verb: 'deletecollection', parameters: options, selected } as const;
+      await perform(request, asked, deletionOptions(options));
     },
 
     async createSubresource<R>(
       resource: Resource,
-      name: ObjectName,
+      { namespace, name }: ObjectName,
       subresource: string,
       body: object,
       options?: WriteOptions,
     ) {
       options?.signal?.throwIfAborted();
-      const request = writeFor('create', resource, name, { ...options, subresource });
-      return bodyOf<R>(await createSubresource(machine, request, copyOf(body)));
+      const request = open('create', resource, { namespace, name, subresource });
+      return bodyOf<R>(await perform(request, { verb: 'create', body: copyOf(body) }, options));
     },
 
     async servedResources(options) {
@@ -198,6 +167,7 @@ function storedFor({ store }: Machine, { kind, namespace, name }: ResourceReques
   return version && present(version, kind).object;
 }
 
-function bodyOf<T>(answer: WriteAnswer): T {
+function bodyOf<T>(answer: Answer): T {
+  if (answer.kind === 'list') return answer.list as T;
   return (answer.kind === 'object' ? answer.version.object : answer.body) as T;
 }

@@ -12,7 +12,7 @@ import { timestamp } from '../timestamp.ts';
 import { storageTypeOf } from '../verbs/presentation.ts';
 import type { Machine } from '../verbs/request.ts';
 import { notFound } from '../verbs/status.ts';
-import { deleteAuthorized } from '../verbs/write/delete.ts';
+import { deleteOne } from '../verbs/write/delete.ts';
 import { isFinished } from '../verbs/write/deletion.ts';
 import { jsonEqual } from '../verbs/write/json-equal.ts';
 import { definitionStatus, isEstablished, namesTakenBy, type TakenNames } from './definition-status.ts';
@@ -137,7 +137,7 @@ async function removeInstances(machine: Machine, crd: CustomResourceDefinition):
         warn: () => {},
       };
       try {
-        await deleteAuthorized(machine, request, {});
+        await deleteOne(machine, request, {});
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }

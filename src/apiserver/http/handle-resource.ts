@@ -1,37 +1,24 @@
-// Requests about resources: finds the kind and the verb that method and path mean, hands over to the verb, and
-// answers in the form the client asked for.
+// Requests about resources: finds the kind and the verb that method and path mean, has the verb done, and answers in the
+// form the client asked for.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PatchType } from '../../runtime/kube/kube.ts';
-import type { Kind, Subresource } from '../kind.ts';
+import type { Kind } from '../kind.ts';
 import type { User } from '../pipeline.ts';
 import { toTable } from '../printing/table.ts';
 import type { Version } from '../storage/version.ts';
-import { get } from '../verbs/read/get.ts';
+import { type Answer, openRequest, read } from '../verbs/dispatch.ts';
 import { type ListAnswer, list } from '../verbs/read/list.ts';
 import { watch } from '../verbs/read/watch.ts';
-import type { Machine, ResourceRequest, WriteAnswer, WriteRequest } from '../verbs/request.ts';
-import { badRequest, methodNotAllowed, noSuchPath } from '../verbs/status.ts';
-import { createSubresource, createVirtual } from '../verbs/subresources/create-subresource.ts';
-import { getScale, patchScale, updateScale } from '../verbs/subresources/scale.ts';
-import { create } from '../verbs/write/create.ts';
-import { deleteOne, policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
-import { deleteCollection } from '../verbs/write/delete-collection.ts';
-import { patch } from '../verbs/write/patch.ts';
-import { update } from '../verbs/write/update.ts';
+import type { Machine, ResourceRequest } from '../verbs/request.ts';
+import { methodNotAllowed } from '../verbs/status.ts';
 import { answerJson, answerObject, listBytes, partialMetadata, partialMetadataList } from './answer.ts';
+import type { BodyReader } from './body-reader.ts';
+import { writeOverHttp } from './handle-write.ts';
 import { type MediaChoice, negotiate } from './negotiation.ts';
-import {
-  readBoolean,
-  readDryRun,
-  readFieldValidation,
-  readInteger,
-  readListParameters,
-  readWatchParameters,
-} from './query.ts';
-import { PROTOBUF, parseBody, readBody } from './read-body.ts';
+import { readInteger, readListParameters, readWatchParameters } from './query.ts';
 import type { RequestInfo, ResourcePath } from './request-info.ts';
 import { streamWatch } from './watch-stream.ts';
+import type { YamlReader } from './yaml/yaml-reader.ts';
 
 export interface ResourceExchange {
   machine: Machine;
@@ -40,16 +27,13 @@ export interface ResourceExchange {
   info: RequestInfo;
   path: ResourcePath;
   user: User;
+  /** Whose limits and turn it counts for: who was authenticated, whoever they act as. */
+  client: string;
   pretty: boolean;
+  bodies: BodyReader;
+  yaml: YamlReader;
 }
 
-const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml', PROTOBUF];
-const PATCH_TYPES: Record<string, PatchType> = {
-  'application/json-patch+json': 'json',
-  'application/merge-patch+json': 'merge',
-  'application/strategic-merge-patch+json': 'strategic',
-  'application/apply-patch+yaml': 'apply',
-};
 /** Watches without a time-out end after half an hour to an hour, spread so that they do not all return at once. */
 const MIN_WATCH_MS = 1_800_000;
 
@@ -77,160 +61,51 @@ function isTrue(text: string | null): boolean {
 }
 
 export async function handleResource(exchange: ResourceExchange): Promise<void> {
-  const { machine, message, info, path } = exchange;
-  const kind = machine.registry.find(path.group, path.version, path.plural);
-  if (kind === undefined) throw noSuchPath();
-  const verb = verbOf(message.method ?? '', path, info.query);
-  const subresource = path.subresource as Subresource | '';
-  if (subresource !== '' && !kind.subresources.includes(subresource)) throw noSuchPath();
-  if (path.namespace !== undefined && !kind.namespaced) throw noSuchPath();
-  // One object of a namespaced kind has no path without its namespace.
-  if (kind.namespaced && path.namespace === undefined && path.name !== '') throw noSuchPath();
-  if (verb === undefined || !serves(kind, verb, path))
-    throw methodNotAllowed(verb ?? message.method ?? '', kind);
-  const { user } = exchange;
-  const request: ResourceRequest = { user, kind, namespace: path.namespace, name: path.name, subresource };
-  await run(exchange, verb, request);
-}
-
-function serves(kind: Kind, verb: string, { namespace, name, subresource }: ResourcePath): boolean {
-  if (subresource === 'status' || subresource === 'finalize' || subresource === 'approval') {
-    return ['get', 'update', 'patch'].includes(verb) && !(subresource === 'finalize' && verb !== 'update');
-  }
-  if (subresource === 'scale') return ['get', 'update', 'patch'].includes(verb);
-  if (subresource !== '') return verb === 'create';
-  if (kind.virtual) return verb === 'create';
-  if (verb === 'create' && (name !== '' || (kind.namespaced && namespace === undefined))) return false;
-  if ((verb === 'update' || verb === 'patch') && name === '') return false;
-  if (verb === 'deletecollection' && kind.namespaced && namespace === undefined) return false;
-  return kind.verbs.includes(verb);
-}
-
-async function run(exchange: ResourceExchange, verb: string, request: ResourceRequest): Promise<void> {
-  const { machine, info } = exchange;
-  const media = mediaFor(exchange);
+  const { machine, message, info, path, user } = exchange;
+  const { group, version, plural } = path;
+  const method = message.method ?? '';
+  const verb = verbOf(method, path, info.query);
+  if (verb === undefined) throw methodNotAllowed(method, path);
+  const fieldSelector = info.query.get('fieldSelector') || undefined;
+  const kind = machine.registry.find(group, version, plural);
+  const request = openRequest(machine, { ...path, user, verb, fieldSelector }, kind);
+  const media = negotiate(message.headers.accept);
   switch (verb) {
-    case 'get':
-      if (request.subresource === 'scale') {
-        const { format } = media;
-        const { response, pretty } = exchange;
-        return answerObject(response, getScale(machine, request), {
-          code: 200,
-          media: { format },
-          pretty,
-          warnings: [],
-        });
-      }
-      return answerVersion(
-        exchange,
-        media,
-        get(machine, request, info.query.get('resourceVersion') ?? undefined),
-        {
-          kind: request.kind,
-          code: 200,
-          warnings: [],
-        },
-      );
-    case 'list':
-      return answerList(
-        exchange,
-        media,
-        request.kind,
-        list(machine, request, readListParameters(info.query)),
-      );
+    case 'get': {
+      const resourceVersion = info.query.get('resourceVersion') ?? undefined;
+      return answer(exchange, request, media, { answer: read(machine, request, resourceVersion) });
+    }
+    case 'list': {
+      const found = list(machine, request, readListParameters(info.query));
+      return answer(exchange, request, media, { answer: { kind: 'list', list: found } });
+    }
     case 'watch':
       return watchOverHttp(exchange, media, request);
     default:
-      return write(exchange, media, verb, request);
+      return answer(exchange, request, media, await writeOverHttp(exchange, verb, request));
   }
 }
 
-function mediaFor({ message }: ResourceExchange): MediaChoice {
-  return negotiate(message.headers.accept);
-}
-
-async function write(
+/** The body that an answer has, in the form that the client asked for. */
+async function answer(
   exchange: ResourceExchange,
+  { kind }: ResourceRequest,
   media: MediaChoice,
-  verb: string,
-  resource: ResourceRequest,
+  { answer, warnings = [] }: { answer: Answer; warnings?: readonly string[] },
 ): Promise<void> {
-  const { machine, message, info } = exchange;
-  const warnings: string[] = [];
-  const request: WriteRequest = {
-    ...resource,
-    dryRun: readDryRun(info.query),
-    fieldManager: info.query.get('fieldManager') || (isApply(message) ? '' : managerFrom(message)),
-    fieldValidation: readFieldValidation(info.query),
-    warn: (text) => warnings.push(text),
-  };
-  const bytes = await readBody(message);
-  const contentType = message.headers['content-type'];
-  const body = async (accepted = OBJECT_TYPES): Promise<unknown> => {
-    if (bytes === undefined) throw badRequest('the request has no body');
-    return parseBody(bytes, contentType, accepted);
-  };
-  const deletion = async () => {
-    const options = readDeleteOptions(bytes === undefined ? undefined : await body());
-    const { gracePeriodSeconds = readInteger(info.query, 'gracePeriodSeconds') } = options;
-    const { propagationPolicy = policyOf(info.query.get('propagationPolicy')) } = options;
-    return { ...options, gracePeriodSeconds, propagationPolicy };
-  };
-  let answer: WriteAnswer;
-  switch (verb) {
-    case 'create':
-      if (request.kind.virtual) answer = await createVirtual(machine, request, await body());
-      else if (request.subresource !== '') answer = await createSubresource(machine, request, await body());
-      else answer = await create(machine, request, await body());
-      break;
-    case 'update':
-      answer = await (request.subresource === 'scale' ? updateScale : update)(machine, request, await body());
-      break;
-    case 'patch': {
-      const type = PATCH_TYPES[(contentType ?? '').split(';', 1)[0]?.trim() ?? ''];
-      const parsed = await body(Object.keys(PATCH_TYPES));
-      if (request.subresource === 'scale') {
-        if (type === undefined || type === 'apply')
-          throw badRequest('a scale takes JSON, merge and strategic merge patches');
-        answer = await patchScale(machine, request, parsed, type);
-        break;
-      }
-      const force = readBoolean(info.query, 'force') ?? false;
-      answer = await patch(machine, request, parsed, { type: type as PatchType, force });
-      break;
+  const { response, pretty } = exchange;
+  switch (answer.kind) {
+    case 'list':
+      return answerList(exchange, media, kind, answer.list);
+    case 'other': {
+      const { body, code } = answer;
+      return answerObject(response, body, { code, media: { format: media.format }, pretty, warnings });
     }
-    case 'delete': {
-      const { dryRun, ...parameters } = await deletion();
-      answer = await deleteOne(machine, { ...request, dryRun: request.dryRun || dryRun }, parameters);
-      break;
-    }
-    default: {
-      const { dryRun, ...parameters } = await deletion();
-      const selected = readListParameters(info.query);
-      const all = { ...request, dryRun: request.dryRun || dryRun };
-      const found = await deleteCollection(machine, all, selected, parameters);
-      return answerList(exchange, media, request.kind, found);
+    case 'object': {
+      const code = answer.created ? 201 : 200;
+      return answerVersion(exchange, media, answer.version, { kind, code, warnings });
     }
   }
-  if (answer.kind === 'other') {
-    return answerObject(exchange.response, answer.body, {
-      code: answer.code,
-      media: { format: media.format },
-      pretty: exchange.pretty,
-      warnings,
-    });
-  }
-  const code = answer.created ? 201 : 200;
-  return answerVersion(exchange, media, answer.version, { kind: request.kind, code, warnings });
-}
-
-function isApply(message: IncomingMessage): boolean {
-  return message.headers['content-type']?.startsWith('application/apply-patch+yaml') ?? false;
-}
-
-/** As Kubernetes: the first part of the user agent, when the client does not name itself. */
-function managerFrom(message: IncomingMessage): string {
-  return (message.headers['user-agent'] ?? '').split('/', 1)[0]?.slice(0, 128) || 'unknown';
 }
 
 async function watchOverHttp(

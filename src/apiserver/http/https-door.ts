@@ -15,24 +15,33 @@ import type { User } from '../pipeline.ts';
 import type { Machine } from '../verbs/request.ts';
 import { badRequest } from '../verbs/status.ts';
 import { answerError } from './answer.ts';
-import type { OpenDocuments } from './documents.ts';
+import { BodyReader } from './body-reader.ts';
+import { createDocuments, type OpenDocuments } from './documents.ts';
 import { handleOther } from './handle-other.ts';
 import { handleResource, verbOf } from './handle-resource.ts';
-import type { RequestLabels, RequestMetrics } from './metrics.ts';
+import { type RequestLabels, RequestMetrics } from './metrics.ts';
+import { MAX_DEPTH } from './parse-body.ts';
 import { type RequestInfo, readRequestInfo } from './request-info.ts';
+import { createYamlReader, type YamlReader } from './yaml/yaml-reader.ts';
 
 export interface HttpsDoorOptions {
   machine: Machine;
   authenticator: Authenticator;
   pki: Pki;
-  metrics: RequestMetrics;
-  documents: OpenDocuments;
   host: string;
   port: number;
   /** Why the server is not ready, if it is not. */
   unready(): string | undefined;
   /** Paths beyond Kubernetes' own, for those whom a role lets in. */
   paths?: Readonly<Record<string, PathHandler>>;
+}
+
+/** What all requests share. */
+interface Door extends HttpsDoorOptions {
+  readonly metrics: RequestMetrics;
+  readonly documents: OpenDocuments;
+  readonly bodies: BodyReader;
+  readonly yaml: YamlReader;
 }
 
 export interface HttpsDoor {
@@ -56,6 +65,13 @@ const HANDSHAKE_MS = 10_000;
 
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
   const { pki, host, port, machine } = options;
+  const door: Door = {
+    ...options,
+    metrics: new RequestMetrics(machine.clock),
+    documents: createDocuments(machine.registry),
+    bodies: new BodyReader(machine.clock),
+    yaml: createYamlReader(machine.clock, MAX_DEPTH),
+  };
   const { keyPem, certificatePem } = await pki.serving();
   const responses = new Set<ServerResponse>();
   const sockets = new Set<Duplex>();
@@ -78,7 +94,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     (message, response) => {
       responses.add(response);
       response.once('close', () => responses.delete(response));
-      exchange(options, message, response).catch((error: unknown) => {
+      exchange(door, message, response).catch((error: unknown) => {
         machine.log.error('an answer could not be given', error, { method: message.method });
         response.destroy();
       });
@@ -101,7 +117,10 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
   return {
     url: `https://${shownHost}:${actual}`,
     port: actual,
-    stop: () => stop(server, { responses, sockets }, machine),
+    async stop() {
+      await stop(server, { responses, sockets }, machine);
+      await door.yaml.stop();
+    },
   };
 }
 
@@ -138,12 +157,8 @@ async function stop(
   last.cancel();
 }
 
-async function exchange(
-  options: HttpsDoorOptions,
-  message: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { machine, metrics } = options;
+async function exchange(door: Door, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { machine, metrics, bodies, yaml } = door;
   // A client that went away is no news; the answer is simply not written.
   response.on('error', () => {});
   const info = readRequestInfo(message.url ?? '/');
@@ -156,11 +171,12 @@ async function exchange(
   response.on('close', () => over(response.statusCode));
   try {
     if (info === undefined) throw badRequest('the path is not properly encoded');
-    const user = userOf(options, message);
+    const { user, client } = userOf(door, message);
     if (info.target.kind === 'resource') {
-      await handleResource({ machine, message, response, info, path: info.target, user, pretty });
+      const path = info.target;
+      await handleResource({ machine, message, response, info, path, user, client, pretty, bodies, yaml });
     } else {
-      await handleOther({ ...options, message, response, info, user, pretty });
+      await handleOther({ ...door, message, response, info, user, pretty });
     }
   } catch (error) {
     if (!(error instanceof KubeError)) {
@@ -179,7 +195,11 @@ async function exchange(
 
 const certificates = new WeakMap<TLSSocket, { raw?: Uint8Array }>();
 
-function userOf({ authenticator, machine }: HttpsDoorOptions, message: IncomingMessage): User {
+/** As whom a request is judged, and whose limits it counts for. */
+function userOf(
+  { authenticator, machine }: HttpsDoorOptions,
+  message: IncomingMessage,
+): { user: User; client: string } {
   const socket = message.socket as TLSSocket;
   // Decoding the certificate costs more than all the rest of a small request: once a connection.
   let peerCertificate = certificates.get(socket);
@@ -195,8 +215,10 @@ function userOf({ authenticator, machine }: HttpsDoorOptions, message: IncomingM
   if ('error' in verdict) throw verdict.error;
   const { user } = verdict;
   const impersonates = message.rawHeaders.some((text) => /^impersonate-/i.test(text));
-  if (!impersonates) return user;
-  return impersonate({ user, headers: message.headersDistinct, authorizer: machine.authorizer });
+  const client = user.name;
+  if (!impersonates) return { user, client };
+  const { authorizer } = machine;
+  return { user: impersonate({ user, headers: message.headersDistinct, authorizer }), client };
 }
 
 const OTHER_LABELS = { group: '', version: '', resource: '', subresource: '', scope: '' };

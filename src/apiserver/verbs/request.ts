@@ -6,9 +6,10 @@ import { forbidden } from '../authorization/forbidden.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
 import { copyJson, copyJsonExcept } from '../patch/json.ts';
-import type { AdmissionPlugin, Authorizer, User } from '../pipeline.ts';
+import type { AdmissionPlugin, Attributes, Authorizer, User } from '../pipeline.ts';
 import type { Store } from '../storage/store.ts';
 import type { Version } from '../storage/version.ts';
+import type { ChangeEvents } from './read/change-events.ts';
 
 /** The server, as verbs see it. */
 export interface Machine {
@@ -16,6 +17,7 @@ export interface Machine {
   readonly registry: KindRegistry;
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
+  readonly events: ChangeEvents;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -27,6 +29,7 @@ export interface Machine {
   virtual(request: WriteRequest, body: unknown): object | undefined;
 }
 
+/** Authorized, and served by its kind: `openRequest` (dispatch.ts) alone makes one. */
 export interface ResourceRequest {
   readonly user: User;
   readonly kind: Kind;
@@ -53,25 +56,8 @@ export function keyFor(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-export function authorize(
-  machine: Pick<Machine, 'authorizer'>,
-  verb: string,
-  request: ResourceRequest,
-  fieldSelector?: string,
-): void {
-  const { user, kind, namespace, name, subresource } = request;
-  const attributes = {
-    user,
-    verb,
-    group: kind.group,
-    version: kind.version,
-    plural: kind.plural,
-    subresource: subresource || undefined,
-    namespace,
-    name: name || undefined,
-    fieldSelector,
-  };
-  const { decision, reason } = machine.authorizer.authorize(attributes);
+export function authorize({ authorizer }: Pick<Machine, 'authorizer'>, attributes: Attributes): void {
+  const { decision, reason } = authorizer.authorize(attributes);
   if (decision !== 'allow') throw forbidden(attributes, reason);
 }
 

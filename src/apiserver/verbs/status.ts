@@ -107,6 +107,17 @@ export function tooLarge(limitBytes: number): KubeError {
   return fail('RequestEntityTooLarge', 413, `Request entity too large: limit is ${limitBytes}`);
 }
 
+/** Clients of Kubernetes try again after the time that is named. */
+export function tooManyRequests(why: string): KubeError {
+  return fail('TooManyRequests', 429, `too many requests, please try again later: ${why}`, {
+    retryAfterSeconds: 1,
+  });
+}
+
+export function bodyTimeout(limitMs: number): KubeError {
+  return fail('Timeout', 408, `the body of the request did not arrive within ${limitMs / 1000} seconds`);
+}
+
 export function internalError(message: string): KubeError {
   return fail('InternalError', 500, `Internal error occurred: ${message}`, {
     causes: [{ message }],

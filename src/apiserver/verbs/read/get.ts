@@ -2,11 +2,10 @@
 
 import type { Version } from '../../storage/version.ts';
 import { present, storageTypeOf } from '../presentation.ts';
-import { authorize, keyFor, type Machine, type ResourceRequest } from '../request.ts';
+import { keyFor, type Machine, type ResourceRequest } from '../request.ts';
 import { notFound, tooLargeResourceVersion } from '../status.ts';
 
 export function get(machine: Machine, request: ResourceRequest, resourceVersion?: string): Version {
-  authorize(machine, 'get', request);
   const { kind, namespace, name } = request;
   const asked = Number(resourceVersion ?? 0);
   if (asked > machine.store.revision) throw tooLargeResourceVersion(asked, machine.store.revision);

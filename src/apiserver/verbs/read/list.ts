@@ -2,7 +2,7 @@
 
 import type { Version } from '../../storage/version.ts';
 import { present, storageTypeOf } from '../presentation.ts';
-import { authorize, type Machine, type ResourceRequest } from '../request.ts';
+import type { Machine, ResourceRequest } from '../request.ts';
 import { badRequest, ExpiredContinueError, expired, tooLargeResourceVersion } from '../status.ts';
 import { decodeContinueToken, encodeContinueToken } from './continue-token.ts';
 import { type CompiledSelection, compileSelection } from './selection.ts';
@@ -22,7 +22,6 @@ export interface ListAnswer {
 }
 
 export function list(machine: Machine, request: ResourceRequest, parameters: ListParameters): ListAnswer {
-  authorize(machine, 'list', request, parameters.fieldSelector);
   const { kind, namespace, name } = request;
   const { labelSelector, fieldSelector } = parameters;
   const selection = compileSelection({ kind, namespace, name, labelSelector, fieldSelector });

@@ -1,7 +1,8 @@
 // What a watcher has still to read. Bounded: a watcher that falls too far behind is closed rather than kept in
 // memory; it then lists or watches again from where it was.
 
-import type { ObjectEvent, WatchStart } from './watch.ts';
+import type { ObjectEvent } from './change-events.ts';
+import type { WatchStart } from './watch.ts';
 
 export type QueuedEvent =
   | ObjectEvent

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../api/object.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
 import { timestamp } from '../../timestamp.ts';
-import { authorize, isObject, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { isObject, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
 import { badRequest, conflict, invalid, notFound, successStatus } from '../status.ts';
 import { admissionRequest } from '../write/admit.ts';
 import { writeUpdate } from '../write/update.ts';
@@ -15,7 +15,6 @@ type Pod = KubeObject & {
 };
 
 export async function bindPod(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
-  authorize(machine, 'create', request);
   const { kind, name } = request;
   if (!isObject(body)) throw badRequest('the body must be a Binding');
   const target = isObject(body.target) ? body.target : {};

@@ -8,7 +8,6 @@ import { applyPatch } from '../../patch/apply-patch.ts';
 import { present } from '../presentation.ts';
 import { get } from '../read/get.ts';
 import {
-  authorize,
   copyOf,
   type Machine,
   type ResourceRequest,
@@ -27,7 +26,6 @@ export async function updateScale(
   request: WriteRequest,
   body: unknown,
 ): Promise<WriteAnswer> {
-  authorize(machine, 'update', request);
   return writeScale(machine, request, () => body);
 }
 
@@ -38,7 +36,6 @@ export async function patchScale(
   body: unknown,
   type: Exclude<PatchType, 'apply'>,
 ): Promise<WriteAnswer> {
-  authorize(machine, 'patch', request);
   return writeScale(machine, request, (current) =>
     applyPatch({
       type: type === 'strategic' ? 'merge' : type,

@@ -6,7 +6,7 @@ import { trackManagedFields } from '../../patch/managed-fields.ts';
 import { Version } from '../../storage/version.ts';
 import { timestamp } from '../../timestamp.ts';
 import { present, storageTypeOf, toStored } from '../presentation.ts';
-import { authorize, copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
+import { copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
 import { alreadyExists, badRequest, nameCollisions } from '../status.ts';
 import { admitCreate } from './admit.ts';
 import { decodeObject } from './decode-object.ts';
@@ -19,7 +19,6 @@ const MAX_NAME_ATTEMPTS = 8;
 
 /** `body` is private to the request. */
 export async function create(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
-  authorize(machine, 'create', request);
   const draft = decodeObject(body, request);
   if (draft.metadata.resourceVersion !== undefined) {
     throw badRequest('resourceVersion should not be set on objects to be created');

@@ -3,8 +3,8 @@
 import { isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { type ListAnswer, type ListParameters, listSelected } from '../read/list.ts';
 import { compileSelection } from '../read/selection.ts';
-import { authorize, type Machine, type WriteRequest } from '../request.ts';
-import { deleteAuthorized } from './delete.ts';
+import type { Machine, WriteRequest } from '../request.ts';
+import { deleteOne } from './delete.ts';
 import type { DeleteParameters } from './deletion.ts';
 
 export async function deleteCollection(
@@ -13,14 +13,13 @@ export async function deleteCollection(
   selected: Pick<ListParameters, 'labelSelector' | 'fieldSelector' | 'limit' | 'continue'>,
   parameters: DeleteParameters,
 ): Promise<ListAnswer> {
-  authorize(machine, 'deletecollection', request, selected.fieldSelector);
   const { kind, namespace } = request;
   const selection = compileSelection({ kind, namespace, ...selected });
   const found = listSelected(machine, request, selection, selected);
   const deletions = found.items.map(async ({ object }) => {
     const { name, namespace: own } = object.metadata;
     try {
-      await deleteAuthorized(machine, { ...request, name, namespace: own }, parameters);
+      await deleteOne(machine, { ...request, name, namespace: own }, parameters);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

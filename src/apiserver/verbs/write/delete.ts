@@ -5,29 +5,12 @@ import type { Kind } from '../../kind.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
 import { present, storageTypeOf, toStored } from '../presentation.ts';
-import {
-  authorize,
-  isObject,
-  keyFor,
-  type Machine,
-  type WriteAnswer,
-  type WriteRequest,
-} from '../request.ts';
+import { isObject, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
 import { badRequest, conflict, notFound, successStatus } from '../status.ts';
 import { admitDelete } from './admit.ts';
 import { type DeleteParameters, decideDeletion } from './deletion.ts';
 
 export async function deleteOne(
-  machine: Machine,
-  request: WriteRequest,
-  parameters: DeleteParameters,
-): Promise<WriteAnswer> {
-  authorize(machine, 'delete', request);
-  return await deleteAuthorized(machine, request, parameters);
-}
-
-/** For callers that judged the request by another verb: deletecollection, eviction. */
-export async function deleteAuthorized(
   machine: Machine,
   request: WriteRequest,
   parameters: DeleteParameters,

@@ -25,7 +25,6 @@ export function patch(
   body: unknown,
   { type, force }: PatchParameters,
 ): Promise<WriteAnswer> {
-  authorize(machine, 'patch', request);
   const { kind, name, subresource } = request;
   if (type === 'apply' && request.fieldManager === '') {
     throw badRequest(
@@ -59,7 +58,9 @@ export function patch(
       return planUpdate(machine, request, next, current, { tracked: type === 'apply' });
     }
     if (type !== 'apply' || subresource !== '') throw notFound(kind, name);
-    authorize(machine, 'create', request);
+    const { user, namespace } = request;
+    const { group, version, plural } = kind;
+    authorize(machine, { user, verb: 'create', group, version, plural, namespace, name });
     return { kind: 'put', object: prepareCreate(machine, request, patched(undefined), { tracked: true }) };
   };
   return writeUpdate(machine, request, plan);

@@ -1,0 +1,103 @@
+// Writes over HTTP: reads what the client sent, once it is known that it may, and hands it to the verb.
+
+import type { IncomingMessage } from 'node:http';
+import type { PatchType } from '../../runtime/kube/kube.ts';
+import { type Answer, type Write, write } from '../verbs/dispatch.ts';
+import type { ResourceRequest, WriteRequest } from '../verbs/request.ts';
+import { badRequest } from '../verbs/status.ts';
+import { policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
+import type { ResourceExchange } from './handle-resource.ts';
+import { mediaTypeOf, type ParsedBody, PROTOBUF, parseBody } from './parse-body.ts';
+import { readBoolean, readDryRun, readFieldValidation, readInteger, readListParameters } from './query.ts';
+
+const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml', PROTOBUF];
+const APPLY = 'application/apply-patch+yaml';
+const PATCH_TYPES = new Map<string, PatchType>([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  [APPLY, 'apply'],
+]);
+
+export async function writeOverHttp(
+  exchange: ResourceExchange,
+  verb: string,
+  resource: ResourceRequest,
+): Promise<{ answer: Answer; warnings: readonly string[] }> {
+  const { machine, message, info } = exchange;
+  const warnings: string[] = [];
+  const request: WriteRequest = {
+    ...resource,
+    dryRun: readDryRun(info.query),
+    fieldManager: info.query.get('fieldManager') || (isApply(message) ? '' : managerFrom(message)),
+    fieldValidation: readFieldValidation(info.query),
+    warn: (text) => warnings.push(text),
+  };
+  const parsed = await receive(exchange, verb === 'patch' ? [...PATCH_TYPES.keys()] : OBJECT_TYPES);
+  const { asked, dryRun } = whatIsAsked(exchange, verb, parsed);
+  if (asked.verb !== 'delete' && asked.verb !== 'deletecollection') {
+    reportDuplicates(request, parsed?.duplicates ?? []);
+  }
+  return { answer: await write(machine, { ...request, dryRun: request.dryRun || dryRun }, asked), warnings };
+}
+
+/** Undefined where there is no body. */
+async function receive(
+  { message, client, bodies, yaml }: ResourceExchange,
+  accepted: readonly string[],
+): Promise<ParsedBody | undefined> {
+  const { bytes, release } = await bodies.read(message, client);
+  try {
+    if (bytes === undefined) return undefined;
+    const contentType = message.headers['content-type'];
+    const { maxBytes } = bodies.limits;
+    return await parseBody(bytes, { contentType, accepted, yaml, client, maxBytes });
+  } finally {
+    release();
+  }
+}
+
+function whatIsAsked(
+  { message, info }: ResourceExchange,
+  verb: string,
+  parsed: ParsedBody | undefined,
+): { asked: Write; dryRun: boolean } {
+  if (verb === 'delete' || verb === 'deletecollection') {
+    const { dryRun, ...options } = readDeleteOptions(parsed?.value ?? undefined);
+    const { gracePeriodSeconds = readInteger(info.query, 'gracePeriodSeconds') } = options;
+    const { propagationPolicy = policyOf(info.query.get('propagationPolicy')) } = options;
+    const parameters = { ...options, gracePeriodSeconds, propagationPolicy };
+    if (verb === 'delete') return { asked: { verb, parameters }, dryRun };
+    return { asked: { verb, parameters, selected: readListParameters(info.query) }, dryRun };
+  }
+  if (parsed === undefined) throw badRequest('the request has no body');
+  const { value: body } = parsed;
+  if (verb === 'create' || verb === 'update') return { asked: { verb, body }, dryRun: false };
+  const type = PATCH_TYPES.get(mediaTypeOf(message.headers['content-type'])) as PatchType;
+  const force = readBoolean(info.query, 'force') ?? false;
+  return { asked: { verb: 'patch', body, type, force }, dryRun: false };
+}
+
+/** As with unknown fields: the request says whether they are accepted, warned of or rejected. */
+function reportDuplicates(
+  { kind, fieldValidation, warn }: WriteRequest,
+  duplicates: readonly string[],
+): void {
+  if (duplicates.length === 0 || fieldValidation === 'Ignore') return;
+  if (fieldValidation === 'Strict') {
+    throw badRequest(
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
+        `strict decoding error: ${duplicates.join(', ')}`,
+    );
+  }
+  for (const text of duplicates) warn(text);
+}
+
+function isApply(message: IncomingMessage): boolean {
+  return message.headers['content-type']?.startsWith(APPLY) ?? false;
+}
+
+/** As Kubernetes: the first part of the user agent, when the client does not name itself. */
+function managerFrom(message: IncomingMessage): string {
+  return (message.headers['user-agent'] ?? '').split('/', 1)[0]?.slice(0, 128) || 'unknown';
+}

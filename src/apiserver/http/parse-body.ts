@@ -1,0 +1,100 @@
+// Decodes a request's body: valid UTF-8, JSON, YAML or protobuf, bounded in depth. Whatever is wrong with it is rejected
+// before any of it is looked at.
+
+import { isUtf8 } from 'node:buffer';
+import { badRequest, tooLarge, unsupportedMediaType } from '../verbs/status.ts';
+import { duplicateFields, type JsonShape, shapeOf } from './json-shape.ts';
+import { YamlError } from './yaml/yaml-error.ts';
+import type { YamlReader } from './yaml/yaml-reader.ts';
+
+/** What kubectl and most Go clients send for built-in kinds. */
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+/** Far beyond any real object; below what recursive code can walk. */
+export const MAX_DEPTH = 200;
+
+export interface ParsedBody {
+  readonly value: unknown;
+  /** One sentence for each key that stands twice in one object. The last one counts. */
+  readonly duplicates: readonly string[];
+}
+
+export interface ParseOptions {
+  readonly contentType: string | undefined;
+  readonly accepted: readonly string[];
+  readonly yaml: YamlReader;
+  /** In whose turn YAML is read. */
+  readonly client: string;
+  readonly maxBytes: number;
+}
+
+export async function parseBody(bytes: Buffer, options: ParseOptions): Promise<ParsedBody> {
+  const mediaType = mediaTypeOf(options.contentType);
+  const { accepted } = options;
+  if (!accepted.includes(mediaType)) {
+    throw unsupportedMediaType(
+      `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+    );
+  }
+  if (mediaType === PROTOBUF) return { value: await parseProtobuf(bytes), duplicates: [] };
+  if (!isUtf8(bytes)) throw badRequest('the body of the request is not valid UTF-8');
+  const text = bytes.toString('utf8');
+  if (!mediaType.endsWith('yaml') || /^\s*[{[]/.test(text)) return parseJson(text);
+  return parseYaml(text, options);
+}
+
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function parseJson(text: string): ParsedBody {
+  const shape = shapeOf(text);
+  if (shape.depth > MAX_DEPTH) {
+    throw badRequest(`the body of the request is nested deeper than ${MAX_DEPTH} levels`);
+  }
+  if (shape.hasProto) throw badRequest('unknown field "__proto__"');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`couldn't parse the body as JSON: ${(error as Error).message}`);
+  }
+  return { value, duplicates: shape.keys === keysIn(value) ? [] : duplicatesOf(text) };
+}
+
+function duplicatesOf(text: string): string[] {
+  return duplicateFields(text).map((path) => `duplicate field "${path}"`);
+}
+
+/** Fewer than the text has: some stand there twice. */
+function keysIn(value: unknown): JsonShape['keys'] {
+  if (typeof value !== 'object' || value === null) return 0;
+  let keys = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) keys += keysIn(item);
+    return keys;
+  }
+  for (const child of Object.values(value)) keys += 1 + keysIn(child);
+  return keys;
+}
+
+async function parseProtobuf(bytes: Buffer): Promise<unknown> {
+  const { decodeObject, WireError } = await import('../../api/protobuf/decode-object.ts');
+  try {
+    return decodeObject(bytes);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw badRequest(`couldn't parse the body as protobuf: ${error.message}`);
+  }
+}
+
+async function parseYaml(text: string, { yaml, client, maxBytes }: ParseOptions): Promise<ParsedBody> {
+  try {
+    const { json, duplicates } = await yaml.read(text, client);
+    // Aliases can unfold a small text into a huge object.
+    if (json.length > maxBytes) throw tooLarge(maxBytes);
+    return { value: parseJson(json).value, duplicates };
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    throw badRequest(`couldn't parse the body as YAML: ${error.message}`);
+  }
+}

@@ -1,0 +1,119 @@
+// Reads YAML bodies without keeping others waiting. A megabyte takes seconds, so all but small texts are read by a thread,
+// one at a time, clients in turns, within a time and memory limit. The thread starts when it is needed and ends when it
+// has been idle.
+
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../../../runtime/ports.ts';
+import { threadEnvironment } from '../../../runtime/process/thread-environment.ts';
+import { type YamlAsJson, YamlError } from './yaml-error.ts';
+
+export interface YamlReader {
+  /** Rejects with a YamlError what is no YAML, or takes too long. */
+  read(text: string, client: string): Promise<YamlAsJson>;
+  stop(): Promise<void>;
+}
+
+export interface ToYamlThread {
+  readonly text: string;
+  readonly maxDepth: number;
+}
+
+export type FromYamlThread =
+  | { readonly kind: 'read'; readonly result: YamlAsJson }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** About five milliseconds' worth. */
+const SMALL_LENGTH = 4 * 1024;
+/** The largest body takes about six seconds on a slow machine. */
+const READ_MS = 20_000;
+const IDLE_MS = 10_000;
+const HEAP_MB = 512;
+
+interface Job {
+  readonly text: string;
+  readonly client: string;
+  readonly done: PromiseWithResolvers<YamlAsJson>;
+}
+
+export function createYamlReader(clock: Clock, maxDepth: number): YamlReader {
+  const waiting: Job[] = [];
+  let current: Job | undefined;
+  let lastClient: string | undefined;
+  let worker: Worker | undefined;
+  let timer: Timer | undefined;
+
+  const finish = (settle: (job: Job) => void): void => {
+    const job = current;
+    current = undefined;
+    timer?.cancel();
+    if (job !== undefined) settle(job);
+    next();
+  };
+  const drop = (): Worker | undefined => {
+    const dropped = worker;
+    worker = undefined;
+    return dropped;
+  };
+  const start = (): Worker => {
+    const file = import.meta.url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js';
+    const started = new Worker(new URL(file, import.meta.url), {
+      env: threadEnvironment(),
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    });
+    started.on('message', (answer: FromYamlThread) =>
+      finish(({ done }) =>
+        answer.kind === 'read' ? done.resolve(answer.result) : done.reject(new YamlError(answer.message)),
+      ),
+    );
+    // An error is followed by an exit.
+    started.on('error', () => {});
+    started.on('exit', () => {
+      if (worker !== started) return;
+      drop();
+      finish(({ done }) => done.reject(new YamlError('it takes too much memory to read; send JSON')));
+    });
+    return started;
+  };
+  const next = (): void => {
+    if (current !== undefined) return;
+    // A client that sends many waits for those who send few.
+    const other = waiting.findIndex(({ client }) => client !== lastClient);
+    [current] = waiting.splice(Math.max(other, 0), 1);
+    if (current === undefined) {
+      if (worker === undefined) return;
+      worker.unref();
+      timer = clock.setTimeout(() => void drop()?.terminate(), IDLE_MS);
+      return;
+    }
+    lastClient = current.client;
+    worker ??= start();
+    worker.ref();
+    worker.postMessage({ text: current.text, maxDepth } satisfies ToYamlThread);
+    timer = clock.setTimeout(() => {
+      void drop()?.terminate();
+      finish(({ done }) => done.reject(new YamlError('it takes too long to read; send JSON')));
+    }, READ_MS);
+  };
+
+  return {
+    async read(text, client) {
+      if (text.length <= SMALL_LENGTH) {
+        const { yamlToJson } = await import('./yaml-to-json.ts');
+        return yamlToJson(text, maxDepth);
+      }
+      const done = Promise.withResolvers<YamlAsJson>();
+      waiting.push({ text, client, done });
+      if (current === undefined) timer?.cancel();
+      next();
+      return done.promise;
+    },
+    async stop() {
+      timer?.cancel();
+      for (const { done } of waiting.splice(0)) done.reject(new YamlError('the server is stopping'));
+      current?.done.reject(new YamlError('the server is stopping'));
+      current = undefined;
+      await drop()?.terminate();
+    },
+  };
+}

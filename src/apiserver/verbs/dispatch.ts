@@ -1,0 +1,138 @@
+// The one way to a verb, whichever door a request came through: authorizes it, finds out whether the kind serves it, and
+// maps verb, kind and subresource to the function that does it. Verbs do not authorize: nothing else may call them.
+
+import type { KubeObject } from '../../api/object.ts';
+import type { PatchType } from '../../runtime/kube/kube.ts';
+import type { Kind, Subresource } from '../kind.ts';
+import type { User } from '../pipeline.ts';
+import { get } from './read/get.ts';
+import type { ListAnswer, ListParameters } from './read/list.ts';
+import {
+  authorize,
+  type Machine,
+  type ResourceRequest,
+  type WriteAnswer,
+  type WriteRequest,
+} from './request.ts';
+import { badRequest, methodNotAllowed, noSuchPath } from './status.ts';
+import { createSubresource, createVirtual } from './subresources/create-subresource.ts';
+import { getScale, patchScale, updateScale } from './subresources/scale.ts';
+import { create } from './write/create.ts';
+import { deleteOne } from './write/delete.ts';
+import { deleteCollection } from './write/delete-collection.ts';
+import type { DeleteParameters } from './write/deletion.ts';
+import { patch } from './write/patch.ts';
+import { update } from './write/update.ts';
+
+/** What a request asks for, before anyone knows whether there is such a thing. */
+export interface Target {
+  readonly user: User;
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespace: string | undefined;
+  /** '' for a collection. */
+  readonly name: string;
+  readonly subresource: string;
+  readonly fieldSelector?: string | undefined;
+}
+
+/** A write with what it needs. Bodies are decoded, and private to the request but for parts of `stored`. */
+export type Write =
+  | { readonly verb: 'create'; readonly body: unknown }
+  | { readonly verb: 'update'; readonly body: unknown; readonly stored?: KubeObject | undefined }
+  | { readonly verb: 'patch'; readonly body: unknown; readonly type: PatchType; readonly force: boolean }
+  | { readonly verb: 'delete'; readonly parameters: DeleteParameters }
+  | {
+      readonly verb: 'deletecollection';
+      readonly parameters: DeleteParameters;
+      readonly selected: ListParameters;
+    };
+
+export type Answer = WriteAnswer | { readonly kind: 'list'; readonly list: ListAnswer };
+
+/**
+ * Authorization comes first, as in Kubernetes: who may not ask learns nothing about what is served. `kind` is what the
+ * registry has for the target.
+ */
+export function openRequest(machine: Machine, target: Target, kind: Kind | undefined): ResourceRequest {
+  const { user, verb, group, version, plural, namespace, name, fieldSelector } = target;
+  authorize(machine, {
+    user,
+    verb,
+    group,
+    version,
+    plural,
+    subresource: target.subresource || undefined,
+    namespace,
+    name: name || undefined,
+    fieldSelector,
+  });
+  if (kind === undefined) throw noSuchPath();
+  const subresource = target.subresource as Subresource;
+  if (subresource !== '' && !kind.subresources.includes(subresource)) throw noSuchPath();
+  if (namespace !== undefined && !kind.namespaced) throw noSuchPath();
+  // One object of a namespaced kind has no path without its namespace.
+  if (kind.namespaced && namespace === undefined && name !== '') throw noSuchPath();
+  if (!serves(kind, target)) throw methodNotAllowed(verb, kind);
+  return { user, kind, namespace, name, subresource };
+}
+
+const OF_PARTS = ['get', 'update', 'patch'];
+
+function serves(kind: Kind, { verb, namespace, name, subresource }: Target): boolean {
+  switch (subresource) {
+    case '':
+      break;
+    case 'status':
+    case 'approval':
+    case 'scale':
+      return OF_PARTS.includes(verb);
+    case 'finalize':
+      return verb === 'update';
+    default:
+      return verb === 'create';
+  }
+  if (kind.virtual) return verb === 'create';
+  const isCollection = name === '';
+  const isWholeKind = kind.namespaced && namespace === undefined;
+  if (verb === 'create' && (!isCollection || isWholeKind)) return false;
+  if (verb === 'deletecollection' && isWholeKind) return false;
+  if ((verb === 'update' || verb === 'patch') && isCollection) return false;
+  return kind.verbs.includes(verb);
+}
+
+export function read(machine: Machine, request: ResourceRequest, resourceVersion?: string): WriteAnswer {
+  if (request.subresource === 'scale') {
+    return { kind: 'other', body: getScale(machine, request), code: 200 };
+  }
+  return { kind: 'object', version: get(machine, request, resourceVersion), created: false };
+}
+
+/** What needs no look at the object is rejected at once, by throwing. */
+export function write(machine: Machine, request: WriteRequest, asked: Write): Promise<Answer> {
+  const { kind, subresource } = request;
+  switch (asked.verb) {
+    case 'create':
+      if (kind.virtual) return createVirtual(machine, request, asked.body);
+      if (subresource !== '') return createSubresource(machine, request, asked.body);
+      return create(machine, request, asked.body);
+    case 'update':
+      if (subresource === 'scale') return updateScale(machine, request, asked.body);
+      return update(machine, request, asked.body, asked.stored);
+    case 'patch': {
+      const { body, type, force } = asked;
+      if (subresource !== 'scale') return patch(machine, request, body, { type, force });
+      if (type === 'apply') throw badRequest('a scale takes JSON, merge and strategic merge patches');
+      return patchScale(machine, request, body, type);
+    }
+    case 'delete':
+      return deleteOne(machine, request, asked.parameters);
+    case 'deletecollection':
+      return deleteCollection(machine, request, asked.selected, asked.parameters).then((list) => ({
+        kind: 'list',
+        list,
+      }));
+  }
+}
