@@ -60,6 +60,10 @@ export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** JSON of volume name to published path, written by the node. */
 export const ANN_PUBLISHED_VOLUMES = 'csi.berth/published-volumes';
 
+// On VolumeAttachments
+/** JSON: name and UID of the pod whose inline volume it is for. */
+export const ANN_INLINE_POD = 'csi.berth/inline-pod';
+
 // Finalizers
 export const FINALIZER_PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const FINALIZER_PV_PROTECTION = 'kubernetes.io/pv-protection';

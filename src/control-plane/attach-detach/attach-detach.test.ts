@@ -361,6 +361,11 @@ test('[INL-4] a persistent inline volume is attached with its whole source, and 
     },
   });
   assert.equal(attachment?.status?.attached, true);
+  const pod = await w.make(w.kube.get(pods, { name: 'p', namespace: 'team' }));
+  assert.deepEqual(JSON.parse(attachment?.metadata.annotations?.['csi.berth/inline-pod'] ?? ''), {
+    name: 'p',
+    uid: pod.metadata.uid,
+  });
   await w.removePod('p', 'team');
   await w.settle();
   assert.deepEqual(w.attachments.list(), []);

@@ -35,7 +35,7 @@ export function volumesOfPod(pod: Pod, lookups: VolumeLookups): Map<string, Used
 }
 
 function inline(pod: Pod, { name, csi }: PodVolume): UsedVolume | undefined {
-  const volume = csi && attachableInlineVolume(csi, pod.metadata.namespace ?? '');
+  const volume = csi && attachableInlineVolume(csi, pod.metadata);
   if (!volume) return undefined;
   // An inline source says nothing of access modes; a volume that is written on two nodes at once is destroyed.
   return { volumeId: idOf(volume), volume, shownAs: name, exclusive: true };

@@ -1,7 +1,8 @@
 // A volume that can be attached: a PersistentVolume, or a persistent inline volume of a pod, which has no object of
-// its own and is therefore copied whole into its VolumeAttachment. And the names under which its attachment is found.
+// its own and is therefore copied whole into its VolumeAttachment, with the pod's name for those who report errors.
+// And the names under which its attachment is found.
 
-import type { CSIVolumeSource, PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
+import type { CSIVolumeSource, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 import {
   attachmentName,
@@ -9,6 +10,7 @@ import {
   oldInlineAttachmentName,
   seedAttachmentName,
 } from '../../api/volumes.ts';
+import { ANN_INLINE_POD } from '../../api/well-known.ts';
 
 interface VolumeIdentity {
   driver: string;
@@ -22,7 +24,9 @@ export type AttachmentSubject =
 
 export type AttachableVolume =
   | Extract<AttachmentSubject, { kind: 'persistent-volume' }>
-  | (Extract<AttachmentSubject, { kind: 'inline' }> & { csi: CSIVolumeSource });
+  | (Extract<AttachmentSubject, { kind: 'inline' }> & { csi: CSIVolumeSource; pod?: PodName });
+
+type PodName = Pick<Pod['metadata'], 'name' | 'uid'>;
 
 export function attachablePersistentVolume(volume: PersistentVolume): AttachableVolume | undefined {
   const { csi } = volume.spec;
@@ -34,10 +38,12 @@ export function attachablePersistentVolume(volume: PersistentVolume): Attachable
 /** Without a handle there is nothing to attach: the volume is made on the node, for the pod. */
 export function attachableInlineVolume(
   csi: CSIVolumeSource,
-  namespace: string,
+  { namespace = '', name, uid }: Pod['metadata'],
 ): AttachableVolume | undefined {
   const { driver, volumeHandle } = csi;
-  return volumeHandle ? { kind: 'inline', driver, volumeHandle, namespace, csi } : undefined;
+  return volumeHandle
+    ? { kind: 'inline', driver, volumeHandle, namespace, csi, pod: { name, uid } }
+    : undefined;
 }
 
 /** The name to look for and to write first, then the one that an older attachment may still have. */
@@ -86,8 +92,12 @@ export function attachmentDraft(volume: AttachableVolume, nodeName: string): Dra
     volume.kind === 'persistent-volume'
       ? { persistentVolumeName: volume.pvName }
       : { inlineVolumeSource: { volumeSource: { csi: volume.csi }, namespace: volume.namespace } };
+  const pod = volume.kind === 'inline' ? volume.pod : undefined;
   return {
-    metadata: { name: attachmentName({ ...volume, nodeName }) },
+    metadata: {
+      name: attachmentName({ ...volume, nodeName }),
+      ...(pod && { annotations: { [ANN_INLINE_POD]: JSON.stringify(pod) } }),
+    },
     spec: { attacher: volume.driver, nodeName, source },
   };
 }

@@ -6,6 +6,7 @@ import {
   csiNodeInfos,
   csiNodes,
   customResourceDefinitions,
+  type Event,
   namespaces,
   nodes,
   persistentVolumes,
@@ -223,14 +224,15 @@ test('[ATT-6] a failure is told in status and Event, and tried again until it su
   assert.deepEqual([event.involvedObject.kind, event.involvedObject.name], ['VolumeAttachment', 'va']);
 });
 
-async function eventAbout(world: AttacherWorld, reason: string) {
+async function eventAbout(world: AttacherWorld, reason: string, kind = 'VolumeAttachment') {
+  const isIt = (event: Event) => event.reason === reason && event.involvedObject.kind === kind;
   for (;;) {
-    const found = world.events.list().find((event) => event.reason === reason);
+    const found = world.events.list().find(isIt);
     if (found !== undefined) return found;
     await new Promise<void>((resolve) => {
       const unsubscribe = world.events.subscribe({
         added: (event) => {
-          if (event.reason !== reason) return;
+          if (!isIt(event)) return;
           queueMicrotask(() => unsubscribe());
           resolve();
         },
@@ -435,7 +437,11 @@ test('[INL-4] [INL-5] [SEC-1] an inline volume is attached with the secret of it
   };
   await world.make(
     volumeAttachments,
-    attachment('va', { inlineVolumeSource: { volumeSource: { csi }, namespace: 'team' } }),
+    attachment(
+      'va',
+      { inlineVolumeSource: { volumeSource: { csi }, namespace: 'team' } },
+      { metadata: { annotations: { 'csi.berth/inline-pod': '{"name":"p","uid":"pod-uid"}' } } },
+    ),
   );
   await world.start();
   await world.attached('va');
@@ -451,6 +457,12 @@ test('[INL-4] [INL-5] [SEC-1] an inline volume is attached with the secret of it
   assert.equal(stuck?.status?.attached, true);
   assert.match(stuck?.status?.detachError?.message ?? '', /secret team\/creds does not exist/);
   assert.equal(unpublishCalls(world).length, 0);
+  const told = await eventAbout(world, 'FailedDetachVolume', 'Pod');
+  assert.deepEqual(
+    [told.metadata.namespace, told.involvedObject.name, told.involvedObject.uid],
+    ['team', 'p', 'pod-uid'],
+  );
+  assert.match(told.message ?? '', /still attached to node node-a: .*secret team\/creds does not exist/);
   await world.make(secrets, secret('creds', 'team', { password: 'again' }));
   await world.gone('va');
   assert.deepEqual(unpublishCalls(world)[0]?.secrets, { password: 'again' });

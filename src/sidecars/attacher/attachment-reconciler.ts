@@ -1,5 +1,6 @@
 // Brings one VolumeAttachment to where it should be: reads it, its volume and its node, lets decideAttachment decide,
-// and does it. Writes the attachment's finalizer, annotations and status, and Events about it.
+// and does it. Writes the attachment's finalizer, annotations and status, and Events on it and on the pod of an inline
+// volume.
 
 import {
   type CSINode,
@@ -22,7 +23,7 @@ import { done, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts'
 import { SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeTurns } from '../common/volume-turns.ts';
-import { recordAnnotations, recordedNodeId } from './attachment-record.ts';
+import { recordAnnotations, recordedNodeId, recordedPod } from './attachment-record.ts';
 import {
   attachedPatch,
   detachedPatch,
@@ -259,6 +260,12 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     if (!concernsUser(error)) throw error;
     const verb = operation === 'attach' ? 'FailedAttachVolume' : 'FailedDetachVolume';
     recorder.event(attachment, 'Warning', verb, error.message);
+    // Users see neither attachments nor their events, and who attached tells pods only about failed attaches.
+    const pod = operation === 'detach' ? recordedPod(attachment) : undefined;
+    if (pod) {
+      const message = `inline volume is still attached to node ${attachment.spec.nodeName}: ${error.message}; trying again`;
+      recorder.event(pod, 'Warning', verb, message);
+    }
     const reported = volumeError(error, clock.now(), operation === 'attach' && options.reportErrorCode);
     try {
       await writeStatus(attachment, errorPatch(attachment, operation, reported), signal);

@@ -1,8 +1,10 @@
-// What the attacher writes on a VolumeAttachment before its first ControllerPublishVolume: to which node, and which
-// volume. Detaching then works when the node or the PersistentVolume is gone, and never takes another volume that has
+// What is recorded on a VolumeAttachment. The attacher writes before its first ControllerPublishVolume to which node,
+// and which volume. Detaching then works when the node or the PersistentVolume is gone, and never takes another volume that has
 // come to bear the same name. Pure.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
+import { ANN_INLINE_POD } from '../../api/well-known.ts';
+import type { EventSubject } from '../../runtime/events/event-record.ts';
 import type { PublishedVolume } from './volume-source.ts';
 
 /** The official attacher's name for it. */
@@ -40,4 +42,18 @@ export function recordAnnotations(
       ? {}
       : { [ANN_VOLUME]: JSON.stringify({ handle, ...(secret && { secret }) }) }),
   };
+}
+
+/** The pod that an inline volume was attached for, where that is recorded. It may be gone. */
+export function recordedPod(attachment: VolumeAttachment): EventSubject | undefined {
+  const namespace = attachment.spec.source.inlineVolumeSource?.namespace;
+  const text = attachment.metadata.annotations?.[ANN_INLINE_POD];
+  if (namespace === undefined || text === undefined) return undefined;
+  try {
+    const { name, uid } = JSON.parse(text) as { name?: unknown; uid?: unknown };
+    if (typeof name !== 'string' || typeof uid !== 'string') return undefined;
+    return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, uid } };
+  } catch {
+    return undefined;
+  }
 }
