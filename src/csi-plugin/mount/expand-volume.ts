@@ -1,10 +1,10 @@
 // NodeExpandVolume: after the controller made a volume larger, its filesystem follows where it is mounted.
 
 import { quantityToBytes } from '../../api/quantity.ts';
-import { volumeCapability } from '../../csi/messages/volume-capability.ts';
 import { needsStaging } from './mount-device.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
+import { nodeCapability } from './node-capability.ts';
 
 export async function expandVolume(
   ports: MountPorts,
@@ -20,13 +20,7 @@ export async function expandVolume(
       volumePath: ports.paths.mount(podUid, volume).target,
       capacityRange: { requiredBytes: quantityToBytes(request.capacity), limitBytes: 0n },
       stagingTargetPath: needsStaging(driver, volume) ? ports.paths.device(volume).staging : '',
-      volumeCapability: volumeCapability({
-        accessModes: volume.accessModes,
-        volumeMode: volume.block ? 'Block' : 'Filesystem',
-        fsType: volume.fsType,
-        mountFlags: volume.mountOptions,
-        singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
-      }),
+      volumeCapability: nodeCapability(volume, driver),
       secrets: secrets?.reveal() ?? {},
     },
     { signal },

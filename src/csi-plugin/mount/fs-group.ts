@@ -5,8 +5,8 @@ import type { MountableVolume } from './mountable-volume.ts';
 
 export type FsGroupPlan =
   | { by: 'nobody' }
-  /** Passed as volume_mount_group. */
-  | { by: 'driver'; gid: number }
+  /** It is told as volume_mount_group when the volume is staged and published. */
+  | { by: 'driver' }
   | { by: 'node'; gid: number; onlyIfRootDiffers: boolean };
 
 export function planFsGroup(given: {
@@ -20,7 +20,7 @@ export function planFsGroup(given: {
   const { pod, volume, driver } = given;
   const gid = pod.spec.securityContext?.fsGroup;
   if (gid === undefined || volume.block) return { by: 'nobody' };
-  if (given.mountsGroup) return { by: 'driver', gid };
+  if (given.mountsGroup) return { by: 'driver' };
   if (given.readOnly) return { by: 'nobody' };
   const policy = driver?.spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType';
   const applies =

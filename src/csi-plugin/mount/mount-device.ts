@@ -1,15 +1,18 @@
 // NodeStageVolume: makes a volume usable on this node, once for all pods. The record is on disk before the driver is
 // called, so that whatever happens afterwards can be undone.
 
-import { volumeCapability } from '../../csi/messages/volume-capability.ts';
+import type { Pod } from '../../api/kinds.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
+import { nodeCapability } from './node-capability.ts';
 import { stageAttributes } from './publish-attributes.ts';
 import { RECORD_FILE } from './volume-paths.ts';
 import { recordOf, recordText } from './volume-record.ts';
 
 export interface MountDeviceRequest {
   volume: MountableVolume;
+  /** For which it is staged first: its group is the one that the driver is told. */
+  pod: Pod;
   driver: NodeDriver;
   publishContext: Readonly<Record<string, string>>;
   /** Called right before the driver is: from here on the volume may be staged, whatever the answer. */
@@ -29,13 +32,7 @@ export async function mountDevice(
   const { files, paths } = ports;
   const { staging, recordDir } = paths.device(volume);
   const secrets = await secretsFor(ports, volume.secrets.stage, signal);
-  const capability = volumeCapability({
-    accessModes: volume.accessModes,
-    volumeMode: volume.block ? 'Block' : 'Filesystem',
-    fsType: volume.fsType,
-    mountFlags: volume.mountOptions,
-    singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
-  });
+  const capability = nodeCapability(volume, driver, request.pod);
   await files.makeDirectory(recordDir);
   await files.writeRecord(`${recordDir}/${RECORD_FILE}`, recordText(recordOf(volume, ports.nodeName)));
   if ((await ports.mounter.inspect(staging)) !== 'mounted') await files.makeDirectory(staging);

@@ -2,7 +2,14 @@
 // `csi` volume, persistent or ephemeral. Pure: from API objects to the words of the plugin.
 
 import { inlineMode } from '../../api/inline-volumes.ts';
-import type { CSIDriver, CSIVolumeSource, PersistentVolume, Pod, PodVolume } from '../../api/kinds.ts';
+import type {
+  CSIDriver,
+  CSIVolumeSource,
+  NodeSelectorTerm,
+  PersistentVolume,
+  Pod,
+  PodVolume,
+} from '../../api/kinds.ts';
 import { ephemeralVolumeHandle, uniqueVolumeName } from '../../api/volumes.ts';
 import { driverNameProblem } from '../../csi/names/driver-name.ts';
 
@@ -27,6 +34,8 @@ export interface MountableVolume {
   secrets: { stage?: SecretKey; publish?: SecretKey; expand?: SecretKey };
   /** What its VolumeAttachment names; absent for what is never attached. */
   attachedAs?: { pvName: string } | { inlineIn: string };
+  /** The PersistentVolume's required node affinity: the node must match one of these. Absent: any node. */
+  requiredNodes?: readonly NodeSelectorTerm[];
   /** Capacity of the PersistentVolume, as a quantity. */
   capacity?: string;
 }
@@ -67,6 +76,7 @@ export function fromPersistentVolume({ metadata, spec }: PersistentVolume): Moun
     readOnly: csi.readOnly ?? false,
     secrets,
     attachedAs: { pvName: metadata.name },
+    ...(spec.nodeAffinity?.required && { requiredNodes: spec.nodeAffinity.required.nodeSelectorTerms ?? [] }),
     ...(spec.capacity?.storage && { capacity: spec.capacity.storage }),
   };
 }

@@ -3,8 +3,7 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
-import { volumeCapability } from '../../csi/messages/volume-capability.ts';
-import { type FsGroupPlan, planFsGroup } from './fs-group.ts';
+import { planFsGroup } from './fs-group.ts';
 import { needsStaging } from './mount-device.ts';
 import {
   MountMissingError,
@@ -14,6 +13,7 @@ import {
   secretsFor,
 } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
+import { nodeCapability } from './node-capability.ts';
 import { publishAttributes } from './publish-attributes.ts';
 import { UnsafePathError } from './volume-files.ts';
 import { RECORD_FILE } from './volume-paths.ts';
@@ -58,7 +58,7 @@ export async function setUp(ports: MountPorts, request: SetUpRequest, signal: Ab
       publishContext: { ...request.publishContext },
       stagingTargetPath: needsStaging(driver, volume) ? ports.paths.device(volume).staging : '',
       targetPath: target,
-      volumeCapability: capabilityOf(volume, driver, fsGroup),
+      volumeCapability: nodeCapability(volume, driver, pod),
       readonly: readOnly,
       secrets:
         inSecrets && tokens !== undefined ? { ...secrets, [KEY_SERVICE_ACCOUNT_TOKENS]: tokens } : secrets,
@@ -73,17 +73,6 @@ export async function setUp(ports: MountPorts, request: SetUpRequest, signal: Ab
   await checkMounted(ports, volume, target);
   if (fsGroup.by === 'node' && !request.again) await ports.files.changeGroup(target, fsGroup, signal);
   return target;
-}
-
-function capabilityOf(volume: MountableVolume, driver: NodeDriver, fsGroup: FsGroupPlan) {
-  return volumeCapability({
-    accessModes: volume.accessModes,
-    volumeMode: volume.block ? 'Block' : 'Filesystem',
-    fsType: volume.fsType,
-    mountFlags: volume.mountOptions,
-    ...(fsGroup.by === 'driver' && { volumeMountGroup: String(fsGroup.gid) }),
-    singleNodeMultiWriter: driver.capabilities.has('SINGLE_NODE_MULTI_WRITER'),
-  });
 }
 
 /** Everything above the target is ours and really there; the target itself is for the driver to make. */

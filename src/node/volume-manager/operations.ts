@@ -1,7 +1,7 @@
 // Performs one step on one volume through the plugin and records in the actual state what is then known. A call that
 // ended without a clear answer leaves the volume uncertain; one that certainly did nothing leaves nothing behind.
 
-import type { CSIDriver } from '../../api/kinds.ts';
+import type { CSIDriver, Node } from '../../api/kinds.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
 import { expandVolume } from '../../csi-plugin/mount/expand-volume.ts';
 import { mountDevice, needsStaging } from '../../csi-plugin/mount/mount-device.ts';
@@ -12,12 +12,15 @@ import { removeMount, tearDown } from '../../csi-plugin/mount/tear-down.ts';
 import { removeDevice, unmountDevice } from '../../csi-plugin/mount/unmount-device.ts';
 import type { KnownVolume } from '../../csi-plugin/mount/volume-record.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import type { Step } from './decide-volume.ts';
 import { type DesiredMount, type DesiredState, mountKey } from './desired-state.ts';
 import { finishExpansion } from './finish-expansion.ts';
+import { matchesNodeAffinity } from './node-affinity.ts';
+import type { VolumeStep } from './operation-events.ts';
 import { type AttachmentAnswer, isAttachable, readAttachment } from './read-attachment.ts';
 import type { VolumesInUse } from './volumes-in-use.ts';
 
@@ -30,6 +33,7 @@ export interface OperationPorts {
   plugin: MountPorts;
   kube: KubeClient;
   nodeName: string;
+  node: Informer<Node>;
   clock: Clock;
   desired: DesiredState;
   actual: ActualState;
@@ -47,14 +51,12 @@ export type Performed =
   | { kind: 'done' }
   /** Nothing was begun: the driver is not on this node (now). */
   | { kind: 'no-driver'; why: string }
+  /** Nothing was begun: the PersistentVolume's node affinity does not let it be here. */
+  | { kind: 'wrong-node'; why: string }
   /** Nothing was begun. */
   | Exclude<AttachmentAnswer, { kind: 'attached' }>;
 
-export type Perform = (
-  step: Exclude<Step, { kind: 'wait-for-pod' }>,
-  volumeKey: string,
-  signal: AbortSignal,
-) => Promise<Performed>;
+export type Perform = (step: VolumeStep, volumeKey: string, signal: AbortSignal) => Promise<Performed>;
 
 const DONE: Performed = { kind: 'done' };
 
@@ -73,6 +75,13 @@ export function createOperations(ports: OperationPorts): Perform {
       `driver ${name} is not registered on node ${ports.nodeName} (registered: ${others}); ` +
       'waiting for its registration socket';
     return { kind: 'no-driver', why };
+  }
+
+  function wrongNode({ volume }: DesiredMount): Performed {
+    const why =
+      `node ${ports.nodeName} does not match the node affinity of PersistentVolume ${volume.specName}; ` +
+      'give the node the labels that it asks for, or place the pod on a node that has them';
+    return { kind: 'wrong-node', why };
   }
 
   function requireWanted({ pod, volume }: DesiredMount): void {
@@ -95,7 +104,7 @@ export function createOperations(ports: OperationPorts): Perform {
     { driver, publishContext }: Attached,
     signal: AbortSignal,
   ): Promise<void> {
-    const { volume } = mount;
+    const { volume, pod } = mount;
     if (!needsStaging(driver, volume)) {
       requireWanted(mount);
       actual.setDevice(volume, 'mounted');
@@ -110,7 +119,7 @@ export function createOperations(ports: OperationPorts): Perform {
       actual.setDevice(volume, 'uncertain');
     };
     try {
-      await mountDevice(plugin, { volume, driver, publishContext, begins }, signal);
+      await mountDevice(plugin, { volume, pod, driver, publishContext, begins }, signal);
       signal.throwIfAborted();
       actual.setDevice(volume, 'mounted');
     } catch (error) {
@@ -242,6 +251,7 @@ export function createOperations(ports: OperationPorts): Perform {
         return DONE;
       case 'mount-device':
       case 'set-up': {
+        if (!(await matchesNodeAffinity(ports, step.mount.volume, signal))) return wrongNode(step.mount);
         const answer = await attachment(step.mount, signal);
         if (answer.kind !== 'attached') return answer;
         const attached = { driver, publishContext: answer.publishContext };

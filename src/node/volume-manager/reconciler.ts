@@ -13,6 +13,7 @@ import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import { decideVolume, type Step } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
+import { failureEvent, type PodEvent, type VolumeStep, waitEvent } from './operation-events.ts';
 import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
 
@@ -24,8 +25,6 @@ const REPUBLISH_MS = 60_000;
 export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
 /** Attaching takes a moment, and a driver registers a moment after its node starts: no warning, no event yet. */
 const QUIET_WAITS = 4;
-
-type VolumeStep = Parameters<Perform>[0];
 
 export interface Reconciler {
   add(volumeKey: string): void;
@@ -145,10 +144,10 @@ export function createReconciler(ports: {
       why,
     });
     setWait(step, why);
-    tellPod(step, why);
+    tellPod(step, failureEvent(step, why));
   }
 
-  /** What the step needs is not there (yet). That is told once it takes longer than usual, or the attacher failed. */
+  /** What the step needs is not there (yet). */
   function notBegun(
     key: string,
     step: VolumeStep,
@@ -161,8 +160,7 @@ export function createReconciler(ports: {
     if (isLong && result.kind === 'no-driver') log.warn('a volume operation waits for its driver', fields);
     else log.v(2).info('a volume operation waits', fields);
     setWait(step, result.why);
-    if (isLong || result.kind === 'attach-failed')
-      tellPod(step, result.why, result.kind === 'no-driver' ? undefined : 'FailedAttachVolume');
+    tellPod(step, waitEvent(step, result, isLong));
   }
 
   /** What is published stays usable: hearing of it again, or growing, may fail without the pod waiting. */
@@ -171,13 +169,10 @@ export function createReconciler(ports: {
       waits.set(step.mount.pod.metadata.uid, step.mount.volumeNames, why);
   }
 
-  function tellPod(step: VolumeStep, why: string, attachReason?: 'FailedAttachVolume'): void {
-    if (step.kind === 'unmount-device') return;
+  function tellPod(step: VolumeStep, event: PodEvent | undefined): void {
+    if (!event || step.kind === 'unmount-device') return;
     const pod = step.kind === 'tear-down' ? ports.podByUid(step.mount.podUid) : step.mount.pod;
-    if (!pod) return;
-    const { reason, what } = EVENTS[step.kind];
-    const text = `${what} failed for volume "${step.mount.volume.specName}" : ${why}`;
-    ports.recorder.event(pod, 'Warning', attachReason ?? reason, attachReason ? why : text);
+    if (pod) ports.recorder.event(pod, 'Warning', event.reason, event.message);
   }
 
   function waitForPod(
@@ -216,14 +211,6 @@ export function createReconciler(ports: {
     run: (signal) => loop.run(signal),
   };
 }
-
-/** As the kubelet words them. */
-const EVENTS = {
-  'tear-down': { reason: 'FailedUnMount', what: 'UnmountVolume.TearDown' },
-  'mount-device': { reason: 'FailedMount', what: 'MountVolume.MountDevice' },
-  'set-up': { reason: 'FailedMount', what: 'MountVolume.SetUp' },
-  expand: { reason: 'VolumeResizeFailed', what: 'NodeExpandVolume' },
-} as const;
 
 const NAMES: Record<VolumeStep['kind'], string> = {
   'tear-down': 'volume_unmount',

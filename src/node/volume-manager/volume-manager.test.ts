@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import {
   csiNodes,
+  events,
   nodes,
   type PersistentVolumeClaim,
   type Pod,
@@ -206,6 +208,61 @@ test('a pod waits with words: no claim, not bound, not attached, no driver', (t)
     await world.untilRunning(pod);
   }));
 
+test("[NOD-1] a volume whose node affinity does not match waits with the kubelet's event, until the node's labels do", (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    const matchExpressions = [{ key: 'example.test/zone', operator: 'In', values: ['b'] }];
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+    await world.volume({ name: 'data', driver: DRIVER, spec: { nodeAffinity } });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    const text =
+      /^MountVolume\.NodeAffinity check failed for volume "pv-data" : no matching NodeSelectorTerms$/;
+    await world.untilEvent('FailedMount', text);
+    const why = /node n1 does not match the node affinity of PersistentVolume pv-data/;
+    await world.until(
+      pods,
+      keyOf(pod),
+      (now) => now?.status?.conditions?.some(({ message }) => why.test(message ?? '')) ?? false,
+    );
+    assert.deepEqual(
+      driver.calls.filter(({ method }) => method.includes('Volume')),
+      [],
+      'nothing was asked of the driver',
+    );
+    const labels = { 'example.test/zone': 'b' };
+    await world.admin.patch(nodes, { name: 'n1' }, { metadata: { labels } }, { type: 'merge' });
+    await world.untilRunning(pod);
+  }));
+
+test('what is merely early is not reported: sixty volumes of a node that restarts before its driver is there', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver, node, registrar } = await ready(world);
+    const names = Array.from({ length: 60 }, (_, index) => `v${index}`);
+    await Promise.all(names.map((name) => world.volume({ name, driver: DRIVER })));
+    await Promise.all(
+      names.map(async (name) => world.untilRunning(await world.pod(name, [claimVolume(name)]))),
+    );
+    await node.stop();
+    await registrar.stop();
+    await registrar.driver.stop(0);
+    const published = driver.callsOf('NodePublishVolume').length;
+    const lines = world.log.lines.length;
+    await world.startNode();
+    const since = () => world.log.lines.slice(lines);
+    const waiting = () =>
+      new Set(since().flatMap(({ message, fields }) => (/waits/.test(message) ? [fields.volume] : [])));
+    while (waiting().size < 60) await setTimeout(5);
+    await world.register('n1', driver);
+    await driver.until(() => driver.callsOf('NodePublishVolume').length === published + 60);
+    const told = since().filter(({ level }) => level === 'warn' || level === 'error');
+    assert.deepEqual(told, []);
+    const { items } = await world.admin.list(events, { namespace: 'default' });
+    assert.deepEqual(
+      items.filter(({ type }) => type === 'Warning').map(({ message }) => message),
+      [],
+    );
+  }));
+
 test('[POD-2] [POD-3] [POD-4] pod information goes into NodePublishVolume when the registrar asks for it, and never into NodeStageVolume', (t) =>
   inWorld(t, {}, async (world) => {
     const { driver } = await ready(world, { podInfo: true });
@@ -374,7 +431,7 @@ test('[SEC-1] a secret that is deleted between stage and publish: an event that 
     await world.untilRunning(pod);
   }));
 
-test('[MNT-3] read-only, mount options, file system, access modes and the driver’s own group reach the driver', (t) =>
+test('[MNT-3] [NOD-3] read-only, mount options, file system, access modes and the driver’s own group reach the driver', (t) =>
   inWorld(t, {}, async (world) => {
     const { driver } = await ready(world, {
       driver: { node: ['STAGE_UNSTAGE_VOLUME', 'SINGLE_NODE_MULTI_WRITER', 'VOLUME_MOUNT_GROUP'] },
@@ -390,18 +447,16 @@ test('[MNT-3] read-only, mount options, file system, access modes and the driver
     const call = lastPublish(driver);
     assert.equal(call.readonly, true);
     assert.equal(call.volumeCapability?.accessMode?.mode, 6, 'SINGLE_NODE_SINGLE_WRITER');
-    assert.deepEqual(
-      call.volumeCapability?.accessType.case === 'mount' && {
-        ...call.volumeCapability.accessType.value,
-        $typeName: '',
-      },
-      {
-        $typeName: '',
-        fsType: 'xfs',
-        mountFlags: ['noatime'],
-        volumeMountGroup: '4711',
-      },
-    );
+    const [staged] = driver.callsOf<NodeStageVolumeRequest>('NodeStageVolume');
+    for (const { volumeCapability } of [staged as NodeStageVolumeRequest, call]) {
+      assert.deepEqual(
+        volumeCapability?.accessType.case === 'mount' && {
+          ...volumeCapability.accessType.value,
+          $typeName: '',
+        },
+        { $typeName: '', fsType: 'xfs', mountFlags: ['noatime'], volumeMountGroup: '4711' },
+      );
+    }
     const rival = await world.pod('q', [claimVolume('data')]);
     await world.untilEvent('FailedMount', /ReadWriteOncePod and pod default\/p has it/);
     await world.deletePod(pod);

@@ -4,6 +4,7 @@
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -182,6 +183,13 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       driverChanged(driver.metadata.name);
       for (const { pod, resolved } of desired.pods()) if (!resolved) populator.retry(pod.metadata.uid);
     };
+    /** The node may match a volume's affinity now. */
+    const labelsChanged = () => {
+      for (const key of desired.volumeKeys()) {
+        const mounts = [...desired.mountsOf(key).values()];
+        if (mounts.some(({ volume }) => volume.requiredNodes)) reconciler.retry(key);
+      }
+    };
     const attachedOf = (node: Node) => new Set((node.status?.volumesAttached ?? []).map(({ name }) => name));
     const know = (pod: Pod) => void podKeys.set(pod.metadata.uid, keyOf(pod));
     const stops = [
@@ -197,6 +205,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       }),
       ports.node.subscribe({
         updated(before, after) {
+          if (!sameJson(before.metadata.labels, after.metadata.labels)) labelsChanged();
           const known = attachedOf(before);
           for (const key of attachedOf(after)) if (!known.has(key)) reconciler.retry(key);
         },
