@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { sameJson } from './same-json.ts';
 
-const rows = [
+const rows: { name: string; left: unknown; right: unknown; same: boolean }[] = [
   { name: 'nothing and nothing', left: undefined, right: undefined, same: true },
   { name: 'nothing and an empty list', left: undefined, right: [], same: false },
   { name: 'an empty list and an empty map', left: [], right: {}, same: false },
@@ -12,6 +12,10 @@ const rows = [
   { name: 'another order of a list', left: [1, 2], right: [2, 1], same: false },
   { name: 'a key instead of another', left: { a: 1 }, right: { b: 1 }, same: false },
   { name: 'a difference far inside', left: { a: [{ b: 'x' }] }, right: { a: [{ b: 'y' }] }, same: false },
+  { name: 'a key that is undefined and another key', left: { a: undefined }, right: { b: 1 }, same: false },
+  { name: 'a key that is undefined and no key', left: { a: undefined, b: 1 }, right: { b: 1 }, same: true },
+  { name: 'a key that is undefined and null', left: { a: undefined }, right: { a: null }, same: false },
+  { name: 'an inherited name as a key', left: { constructor: 1 }, right: {}, same: false },
   { name: 'null and an empty map', left: null, right: {}, same: false },
 ];
 

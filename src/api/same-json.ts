@@ -1,20 +1,18 @@
-// Whether two parts of objects say the same. Versions of one object share what has not changed between them, where they
-// come from the same process, and are then the same without a look inside.
+// JSON equality. A key whose value is undefined counts as absent, as it does on the wire. Versions of one object share what
+// did not change between them, so most comparisons end at the first line.
+
+import { getOwn } from './own-property.ts';
 
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
-  if (Array.isArray(left)) {
-    return (
-      Array.isArray(right) &&
-      left.length === right.length &&
-      left.every((each, i) => sameJson(each, right[i]))
-    );
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((each, index) => sameJson(each, right[index]));
   }
-  const keys = Object.keys(left);
-  if (Array.isArray(right) || keys.length !== Object.keys(right).length) return false;
-  for (const key of keys) {
-    if (!Object.hasOwn(right, key) || !sameJson(left[key as never], right[key as never])) return false;
-  }
+  const a = left as Record<string, unknown>;
+  const b = right as Record<string, unknown>;
+  for (const key in a) if (!sameJson(a[key], getOwn(b, key))) return false;
+  for (const key in b) if (b[key] !== undefined && getOwn(a, key) === undefined) return false;
   return true;
 }

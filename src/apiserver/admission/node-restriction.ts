@@ -1,7 +1,6 @@
 // Holds nodes to what is theirs, where the authorizer cannot see: the names of new objects, the content of writes.
 // Requests of anyone else pass.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Node, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
 import {
   csiNodeInfos,
@@ -13,6 +12,7 @@ import {
   serviceAccounts,
 } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { nodeNameOf } from '../auth/users.ts';
 import { NODE_LEASE_NAMESPACE } from '../authorization/node-authorizer.ts';
 import { isMirrorPod, MIRROR_POD, refersToObjects } from '../authorization/node-references.ts';
@@ -63,7 +63,7 @@ function restrictPod(request: AdmissionRequest, context: Context): void {
       refuse(request, `node "${node}" can only ${act} pods with spec.nodeName set to itself`);
     }
     const labels = request.object?.metadata.labels;
-    if (operation === 'update' && !isDeepStrictEqual(labels ?? {}, pod?.metadata.labels ?? {})) {
+    if (operation === 'update' && !sameJson(labels ?? {}, pod?.metadata.labels ?? {})) {
       refuse(request, `node "${node}" cannot update labels through pod status`);
     }
     return;
@@ -106,11 +106,11 @@ function restrictNode(request: AdmissionRequest, { node, labelPrefixes }: Contex
   const next = request.object as Node | undefined;
   const current = request.oldObject as Node | undefined;
   if (!next) return;
-  if (current && !isDeepStrictEqual(next.spec?.taints ?? [], current.spec?.taints ?? [])) {
+  if (current && !sameJson(next.spec?.taints ?? [], current.spec?.taints ?? [])) {
     refuse(request, `node "${node}" is not allowed to modify taints`);
   }
   const owners = (object: KubeObject | undefined) => object?.metadata.ownerReferences ?? [];
-  if (current && !isDeepStrictEqual(owners(next), owners(current))) {
+  if (current && !sameJson(owners(next), owners(current))) {
     refuse(request, `node "${node}" is not allowed to modify ownerReferences`);
   }
   const labels = forbiddenLabelChanges(next.metadata.labels, current?.metadata.labels, labelPrefixes);
@@ -141,7 +141,7 @@ function restrictClaim(request: AdmissionRequest, { node }: Context): void {
     } = status ?? {};
     return { metadata: rest, spec, status: others };
   };
-  if (!isDeepStrictEqual(withoutExpansion(request.object), withoutExpansion(request.oldObject))) {
+  if (!sameJson(withoutExpansion(request.object), withoutExpansion(request.oldObject))) {
     refuse(
       request,
       `node "${node}" is not allowed to update fields other than status.capacity, status.conditions and status.allocatedResources`,

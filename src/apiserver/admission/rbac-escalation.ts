@@ -1,9 +1,9 @@
 // Nobody grants what they do not have: a role's new rules must be covered by the writer's own, a binding's role too.
 // The verbs `escalate` and `bind` are the way around it for those who have them.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { ClusterRole, ClusterRoleBinding } from '../../api/kinds.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../api/kinds.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { ClusterAuthorizer } from '../authorization/authorizer.ts';
 import { type PolicyRule, showRule, uncoveredRules } from '../authorization/policy-rules.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../pipeline.ts';
@@ -37,20 +37,19 @@ export function rbacEscalation({ authorizer }: { authorizer: ClusterAuthorizer }
     const current = request.oldObject as ClusterRole | undefined;
     const unchanged =
       current &&
-      isDeepStrictEqual(next.rules ?? [], current.rules ?? []) &&
-      isDeepStrictEqual(next.aggregationRule, current.aggregationRule);
+      sameJson(next.rules ?? [], current.rules ?? []) &&
+      sameJson(next.aggregationRule, current.aggregationRule);
     if (unchanged || has(request, 'escalate', request.kind.plural, request.name)) return;
     demandCoverage(request, next.rules ?? []);
     // What is aggregated later is unknown now: only those who hold everything may ask for it.
-    const aggregates =
-      next.aggregationRule && !isDeepStrictEqual(next.aggregationRule, current?.aggregationRule);
+    const aggregates = next.aggregationRule && !sameJson(next.aggregationRule, current?.aggregationRule);
     if (aggregates) demandCoverage(request, EVERYTHING);
   }
 
   function checkBinding(request: AdmissionRequest): void {
     const next = request.object as ClusterRoleBinding;
     const current = request.oldObject as ClusterRoleBinding | undefined;
-    if (current && isDeepStrictEqual(next.subjects ?? [], current.subjects ?? [])) return;
+    if (current && sameJson(next.subjects ?? [], current.subjects ?? [])) return;
     const { kind, name } = next.roleRef;
     if (has(request, 'bind', kind === 'Role' ? 'roles' : 'clusterroles', name)) return;
     demandCoverage(request, authorizer.rulesOfRole({ kind, name }, request.namespace));

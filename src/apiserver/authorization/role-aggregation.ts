@@ -1,8 +1,8 @@
 // Writes into each aggregated ClusterRole the rules it stands for, so that people see them. Nothing depends on it: the
 // authorizer works them out for itself.
 
-import { isDeepStrictEqual } from 'node:util';
 import { clusterRoles } from '../../api/kinds.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -17,7 +17,7 @@ export function staleAggregations(reader: Reader): { name: string; rules: readon
   for (const role of all) {
     if (!role.aggregationRule) continue;
     const rules = effectiveRules(role, all);
-    if (!isDeepStrictEqual(rules, role.rules ?? [])) stale.push({ name: role.metadata.name, rules });
+    if (!sameJson(rules, role.rules ?? [])) stale.push({ name: role.metadata.name, rules });
   }
   return stale;
 }

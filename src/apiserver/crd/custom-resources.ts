@@ -2,6 +2,7 @@
 // established, and when one is deleted removes its objects before it lets it go. Writes only CRD status and finalizer.
 
 import { type CustomResourceDefinition, customResourceDefinitions } from '../../api/kinds.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Kind } from '../kind.ts';
@@ -14,7 +15,6 @@ import type { Machine } from '../verbs/request.ts';
 import { notFound } from '../verbs/status.ts';
 import { deleteOne } from '../verbs/write/delete.ts';
 import { isFinished } from '../verbs/write/deletion.ts';
-import { jsonEqual } from '../verbs/write/json-equal.ts';
 import { definitionStatus, isEstablished, namesTakenBy, type TakenNames } from './definition-status.ts';
 
 const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
@@ -99,7 +99,7 @@ function planStatus(machine: Machine, current: Version | undefined): Plan {
     crd.status = definitionStatus(crd, takenNames(machine, crd), timestamp(machine.clock.now()));
   }
   if (isFinished(crd, { group: '', plural: '' } as Kind)) return { kind: 'remove', object: crd };
-  return jsonEqual(crd, current.object) ? { kind: 'keep', version: current } : { kind: 'put', object: crd };
+  return sameJson(crd, current.object) ? { kind: 'keep', version: current } : { kind: 'put', object: crd };
 }
 
 /** Of other definitions and of built-in kinds in the same group. */

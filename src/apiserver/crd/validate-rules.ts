@@ -2,8 +2,9 @@
 // where there is one; elements of keyed lists are matched by their keys, those of other lists have none.
 
 import { getOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
-import { deepEqual, isObject } from '../patch/json.ts';
+import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 import { invalid } from '../validation/checks.ts';
 import { CelError, type CelRule, compileCel } from './cel.ts';
@@ -91,7 +92,7 @@ function previousElement(list: Schema, element: unknown, old: unknown): unknown 
   if (list['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isObject(element)) return undefined;
   const keys = list['x-kubernetes-list-map-keys'] ?? [];
   return old.find(
-    (each) => isObject(each) && keys.every((key) => deepEqual(getOwn(each, key), getOwn(element, key))),
+    (each) => isObject(each) && keys.every((key) => sameJson(getOwn(each, key), getOwn(element, key))),
   );
 }
 

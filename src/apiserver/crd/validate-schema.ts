@@ -1,9 +1,10 @@
 // Validates a value against a structural schema and words what is wrong as Kubernetes does. Rules in the CEL language
 // are in validate-rules.ts.
 
+import { sameJson } from '../../api/same-json.ts';
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { FieldError } from '../kind.ts';
-import { deepEqual, isObject } from '../patch/json.ts';
+import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 import { duplicate, invalid, notSupported, required, tooLong, typeInvalid } from '../validation/checks.ts';
 import { formatProblem } from './formats.ts';
@@ -19,7 +20,7 @@ function check(schema: Schema, value: unknown, path: string, errors: FieldError[
   if (definitionNameOf(schema)) return;
   if (value === null && schema.nullable) return;
   if (!checkType(schema, value, path, errors)) return;
-  if (schema.enum && !schema.enum.some((each) => deepEqual(each, value))) {
+  if (schema.enum && !schema.enum.some((each) => sameJson(each, value))) {
     errors.push(notSupported(path, value, schema.enum.map(String)));
   }
   if (typeof value === 'string') checkString(schema, value, path, errors);

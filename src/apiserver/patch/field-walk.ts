@@ -2,10 +2,11 @@
 // are one leaf; what fields an object has, what differs between two, how one is merged into or removed from another.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { Schema } from '../schema.ts';
 import { asMember, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
 import { FieldSetBuilder, fieldEdge, keyEdge, valueEdge } from './field-set-builder.ts';
-import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject } from './json.ts';
+import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
@@ -137,7 +138,7 @@ export function compareFields(
       );
     }
   }
-  return deepEqual(before, after) ? undefined : { changed: LEAF };
+  return sameJson(before, after) ? undefined : { changed: LEAF };
 }
 
 function compareObjects(

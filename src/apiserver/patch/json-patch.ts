@@ -3,10 +3,10 @@
 // list elements and the depth of the result.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import {
   copyJson,
   decodePointer,
-  deepEqual,
   isJsonObject,
   isObject,
   type Json,
@@ -113,7 +113,7 @@ function applyOperation(document: Json, { op, path, from = '', value = null }: O
     case 'copy':
       return add(document, path, copied(read(document, from, 'copy'), work), work);
     case 'test':
-      if (!deepEqual(readOrNull(document, path), value)) {
+      if (!sameJson(readOrNull(document, path), value)) {
         throw new PatchError(`testing value ${path} failed`, 'Invalid');
       }
       return document;

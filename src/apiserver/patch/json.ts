@@ -62,19 +62,6 @@ function copyValue(value: unknown, known: unknown): unknown {
 
 const NONE: readonly unknown[] = [];
 
-export function deepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((each, at) => deepEqual(each, b[at]));
-  }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]))
-  );
-}
-
 /** The keys of a JSON pointer (RFC 6901). A name that bodies may not contain is refused here as well. */
 export function decodePointer(path: string): string[] {
   if (path === '') return [];

@@ -2,6 +2,7 @@
 // forced, and drops fields that the manager applied before, applies no longer, and nobody else owns.
 
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { timestamp } from '../timestamp.ts';
@@ -18,7 +19,7 @@ import {
   union,
 } from './field-set.ts';
 import { mergeApplied, removeFields } from './field-walk.ts';
-import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
+import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 import { findOrAdd, type Manager, readManagers, writeManagers } from './managed-fields.ts';
 
 export interface ApplyOptions {
@@ -66,7 +67,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
     now: fields,
     others,
   }) as unknown as KubeObject;
-  const unchanged = equalSets(applier.fields, fields) && deepEqual(bodyOf(result), bodyOf(current));
+  const unchanged = equalSets(applier.fields, fields) && sameJson(bodyOf(result), bodyOf(current));
   if (!unchanged || applier.time === undefined) applier.time = timestamp(options.nowMs);
   applier.fields = fields;
   writeManagers(result, managers);

@@ -3,8 +3,9 @@
 // patch does not touch is shared with the document.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { Schema } from '../schema.ts';
-import { copyJson, deepEqual, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
+import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 
 const ORDER = '$setElementOrder/';
 const DELETE_PRIMITIVES = '$deleteFromPrimitiveList/';
@@ -63,7 +64,7 @@ function mergeField(
   const mergeKey = schema['x-kubernetes-patch-merge-key'];
   const merged = mergeKey
     ? mergeKeyedList(list, value, mergeKey, schema.items)
-    : [...list, ...value.filter((each) => !list.some((old) => deepEqual(old, each)))];
+    : [...list, ...value.filter((each) => !list.some((old) => sameJson(old, each)))];
   const order = patch[`${ORDER}${key}`];
   return Array.isArray(order) ? ordered(merged, order, list, mergeKey) : merged;
 }
@@ -79,7 +80,7 @@ function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Sche
         setOwn(
           result,
           key,
-          list.filter((each) => !value.some((gone) => deepEqual(gone, each))),
+          list.filter((each) => !value.some((gone) => sameJson(gone, each))),
         );
     } else if (directive.startsWith(ORDER)) {
       const key = directive.slice(ORDER.length);
@@ -114,7 +115,7 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
       );
     }
     const same = (each: Json): boolean =>
-      isJsonObject(each) && deepEqual(getOwn(each, mergeKey), element[mergeKey]);
+      isJsonObject(each) && sameJson(getOwn(each, mergeKey), element[mergeKey]);
     if (directive === 'delete') {
       result = result.filter((each) => !same(each));
       continue;
@@ -133,7 +134,7 @@ function ordered(list: Json[], order: Json[], server: Json[], mergeKey: string |
   const identity = (element: Json | undefined): Json | undefined =>
     mergeKey && isJsonObject(element) ? getOwn(element, mergeKey) : element;
   const position = (within: Json[], element: Json | undefined): number =>
-    within.findIndex((each) => deepEqual(identity(each), identity(element)));
+    within.findIndex((each) => sameJson(identity(each), identity(element)));
   const named = list
     .filter((each) => position(order, each) >= 0)
     .sort((a, b) => position(order, a) - position(order, b));

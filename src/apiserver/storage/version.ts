@@ -2,6 +2,7 @@
 // shared by everyone and never changed. Each is made from the other when first asked for: nobody parses what only goes
 // over the wire, nor writes out what stays in the process.
 
+import { deepFreeze } from '../../api/deep-freeze.ts';
 import type { KubeObject } from '../../api/object.ts';
 import { copyJson } from '../patch/json.ts';
 import { encodeObject } from './encode-object.ts';
@@ -105,10 +106,4 @@ export function ownBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return bytes;
-}
-
-export function deepFreeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
-  Object.freeze(value);
-  for (const child of Object.values(value)) deepFreeze(child);
 }

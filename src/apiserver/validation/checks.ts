@@ -2,8 +2,8 @@
 // broken one at once.
 
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
-import { deepEqual } from '../patch/json.ts';
 
 function shown(value: unknown): string {
   if (value === undefined) return 'null';
@@ -109,7 +109,7 @@ export class Checks {
   }
 
   immutable(field: string, next: unknown, current: unknown): boolean {
-    return deepEqual(next ?? null, current ?? null) || this.add(invalid(field, next ?? null, IMMUTABLE));
+    return sameJson(next ?? null, current ?? null) || this.add(invalid(field, next ?? null, IMMUTABLE));
   }
 
   unique(

@@ -2,9 +2,10 @@
 
 import { dns1123SubdomainProblems } from '../../api/names.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, stringsOf } from '../kinds/loose.ts';
-import { copyJson, deepEqual } from '../patch/json.ts';
+import { copyJson } from '../patch/json.ts';
 import { at, Checks, forbidden, invalid, notSupported, required } from './checks.ts';
 import { checkLabelSelector } from './node-selector.ts';
 
@@ -127,7 +128,7 @@ function checkSpecChange(checks: Checks, next: LooseMap, before: LooseMap, curre
     if (requests && (bound || sameSize(nextSize, beforeSize))) delete requests.storage;
     return copy;
   };
-  if (next !== before && !deepEqual(masked(next), masked(before))) checks.add(forbidden('spec', CHANGEABLE));
+  if (next !== before && !sameJson(masked(next), masked(before))) checks.add(forbidden('spec', CHANGEABLE));
   if (nextSize !== undefined && beforeSize !== undefined && compareQuantities(nextSize, beforeSize) < 0) {
     const capacity = mapOf(current.status?.capacity)?.storage;
     if (compareQuantities(nextSize, isQuantity(capacity) ? String(capacity) : '0') <= 0) {

@@ -2,9 +2,9 @@
 
 import { configKeyProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
 
 /** One MiB of data in all, keys not counted. */
@@ -95,6 +95,6 @@ function checkImmutableData(checks: Checks, next: Loose, current: Loose, fields:
   const detail = 'field is immutable when `immutable` is set';
   if (next.immutable !== true) checks.add(forbidden('immutable', detail));
   for (const field of fields) {
-    if (!deepEqual(next[field] ?? {}, current[field] ?? {})) checks.add(forbidden(field, detail));
+    if (!sameJson(next[field] ?? {}, current[field] ?? {})) checks.add(forbidden(field, detail));
   }
 }

@@ -1,9 +1,9 @@
 // CSIDriver and CSINode.
 
 import { qualifiedNameProblems } from '../../api/names.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { at, Checks, duplicate, IMMUTABLE, invalid, required, tooLong } from './checks.ts';
 import { checkDriverName } from './volume.ts';
 
@@ -116,7 +116,7 @@ export function validateCSINodeUpdate(next: Loose, current: Loose): FieldError[]
   const fixed = ({ allocatable, ...rest }: LooseMap): LooseMap => rest;
   for (const before of mapsOf(mapOf(current.spec)?.drivers)) {
     const after = mapsOf(mapOf(next.spec)?.drivers).find((driver) => driver.name === before.name);
-    if (after && !deepEqual(fixed(after), fixed(before))) {
+    if (after && !sameJson(fixed(after), fixed(before))) {
       checks.add(invalid('spec.drivers', fixed(after), IMMUTABLE));
     }
   }

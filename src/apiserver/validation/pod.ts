@@ -8,9 +8,9 @@ import {
 } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { at, Checks, duplicate, forbidden, invalid, notFound, required } from './checks.ts';
 import { checkNodeSelector } from './node-selector.ts';
 import { checkPodVolumes } from './pod-volumes.ts';
@@ -212,7 +212,7 @@ export function validatePodUpdate(next: Loose, current: Loose, subresource: Subr
   if (checks.errors.length > 0) return checks.errors;
   const kept = mapsOf(before.tolerations).every((old) =>
     mapsOf(after.tolerations).some((each) =>
-      deepEqual({ ...each, tolerationSeconds: 0 }, { ...old, tolerationSeconds: 0 }),
+      sameJson({ ...each, tolerationSeconds: 0 }, { ...old, tolerationSeconds: 0 }),
     ),
   );
   if (!kept)
@@ -226,7 +226,7 @@ export function validatePodUpdate(next: Loose, current: Loose, subresource: Subr
   ) {
     checks.add(forbidden('spec.schedulingGates', 'only deletion is allowed, but found new scheduling gate'));
   }
-  if (!deepEqual(fixedPart(after), fixedPart(before))) checks.add(forbidden('spec', UPDATABLE));
+  if (!sameJson(fixedPart(after), fixedPart(before))) checks.add(forbidden('spec', UPDATABLE));
   return checks.errors;
 }
 

@@ -1,9 +1,9 @@
 // StorageClass, VolumeAttributesClass and CSIStorageCapacity.
 
 import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../api/names.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
 import { checkLabelSelector, checkTopologySelectorTerms } from './node-selector.ts';
 
@@ -57,7 +57,7 @@ export function validateVolumeAttributesClass(attributes: Loose): FieldError[] {
 export function validateVolumeAttributesClassUpdate(next: Loose, current: Loose): FieldError[] {
   const checks = new Checks();
   for (const field of ['driverName', 'parameters']) {
-    if (!deepEqual(next[field], current[field]))
+    if (!sameJson(next[field], current[field]))
       checks.add(forbidden(field, `updates to ${field} are forbidden.`));
   }
   return checks.errors;

@@ -1,9 +1,9 @@
 // PersistentVolumes: one source, capacity, access modes, node affinity, and what may change once one exists.
 
 import { dns1123SubdomainProblems } from '../../api/names.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { Checks, forbidden, invalid, notSupported, required } from './checks.ts';
 import { checkAccessModes, VOLUME_MODES } from './claim.ts';
 import { checkNodeSelector } from './node-selector.ts';
@@ -140,14 +140,14 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
     const fields = sourcesOf(spec).map((field) => [field, withoutExpandSecrets(mapOf(spec[field]) ?? {})]);
     return Object.fromEntries(fields);
   };
-  if (!deepEqual(sourceOf(after), sourceOf(before))) {
+  if (!sameJson(sourceOf(after), sourceOf(before))) {
     checks.add(
       forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'),
     );
   }
   checks.immutable('spec.volumeMode', after.volumeMode, before.volumeMode);
   const affinity = mapOf(before.nodeAffinity);
-  if (affinity && !deepEqual(after.nodeAffinity, affinity) && !isTopologyLabelFix(after.nodeAffinity)) {
+  if (affinity && !sameJson(after.nodeAffinity, affinity) && !isTopologyLabelFix(after.nodeAffinity)) {
     checks.add(
       invalid(
         'spec.nodeAffinity',

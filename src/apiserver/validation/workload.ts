@@ -1,9 +1,9 @@
 // Deployments, DaemonSets and StatefulSets: selector, template, replicas.
 
+import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels, SelectorError } from '../../api/selectors.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, mapOf, mapsOf } from '../kinds/loose.ts';
-import { deepEqual } from '../patch/json.ts';
 import { at, Checks, forbidden, invalid, required } from './checks.ts';
 import { checkClaimSpec } from './claim.ts';
 import { checkLabelSelector } from './node-selector.ts';
@@ -92,7 +92,7 @@ export function validateStatefulSetUpdate(
   });
   if (
     subresource !== 'status' &&
-    !deepEqual(fixed(mapOf(next.spec) ?? {}), fixed(mapOf(current.spec) ?? {}))
+    !sameJson(fixed(mapOf(next.spec) ?? {}), fixed(mapOf(current.spec) ?? {}))
   ) {
     checks.add(forbidden('spec', STATEFUL_CHANGES));
   }

@@ -2,6 +2,7 @@
 // It reads through the Kubernetes port and writes nothing. Handlers are called in order, after the cache shows the
 // change; what they throw is logged and goes no further.
 
+import { deepFreeze } from '../../api/deep-freeze.ts';
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
 import type { KubeClient, Selection } from '../kube/kube.ts';
 import { isForbidden } from '../kube/kube-error.ts';
@@ -329,12 +330,6 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
-}
-
-function deepFreeze<V>(value: V): V {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) deepFreeze(inner);
-  return Object.freeze(value);
 }
 
 function untilAborted<V>(promise: Promise<V>, signal: AbortSignal | undefined): Promise<V> {

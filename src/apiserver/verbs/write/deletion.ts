@@ -2,9 +2,9 @@
 // that is being deleted is really gone. Pure: decides on private copies, stores nothing.
 
 import type { KubeObject } from '../../../api/object.ts';
+import { sameJson } from '../../../api/same-json.ts';
 import type { Kind } from '../../kind.ts';
 import { timestamp } from '../../timestamp.ts';
-import { jsonEqual } from './json-equal.ts';
 
 export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
@@ -90,7 +90,7 @@ function applyPropagation(object: KubeObject, policy: DeleteParameters['propagat
   if (policy === 'Foreground') others.push(FOREGROUND_FINALIZER);
   if (others.length > 0) metadata.finalizers = others;
   else delete metadata.finalizers;
-  return !jsonEqual(others, before);
+  return !sameJson(others, before);
 }
 
 function isNamespace(kind: Kind): boolean {

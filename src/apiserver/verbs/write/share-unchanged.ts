@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '../../../api/object.ts';
 import { getOwn, setOwn } from '../../../api/own-property.ts';
-import { jsonEqual } from './json-equal.ts';
+import { sameJson } from '../../../api/same-json.ts';
 
 /** Changes `next` in place, after which none of its sections may be changed in place any more. */
 export function shareUnchanged(next: KubeObject, current: KubeObject): { sectionsChanged: boolean } {
@@ -13,7 +13,7 @@ export function shareUnchanged(next: KubeObject, current: KubeObject): { section
     if (
       metadata[field] !== own[field] &&
       metadata[field] !== undefined &&
-      jsonEqual(metadata[field], own[field])
+      sameJson(metadata[field], own[field])
     ) {
       (metadata as Record<typeof field, unknown>)[field] = own[field];
     }
@@ -23,7 +23,7 @@ export function shareUnchanged(next: KubeObject, current: KubeObject): { section
   for (const section in after) {
     const was = getOwn(before, section);
     if (section === 'metadata' || after[section] === was) continue;
-    if (jsonEqual(after[section], was)) setOwn(after, section, was);
+    if (sameJson(after[section], was)) setOwn(after, section, was);
     else sectionsChanged = true;
   }
   for (const section in before) if (getOwn(after, section) === undefined) sectionsChanged = true;

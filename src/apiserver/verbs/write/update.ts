@@ -3,6 +3,7 @@
 
 import type { KubeObject, ManagedFieldsEntry } from '../../../api/object.ts';
 import { getOwn } from '../../../api/own-property.ts';
+import { sameJson } from '../../../api/same-json.ts';
 import type { Kind } from '../../kind.ts';
 import { trackManagedFields } from '../../patch/managed-fields.ts';
 import type { Plan } from '../../storage/store.ts';
@@ -14,7 +15,6 @@ import { admitUpdate } from './admit.ts';
 import { dryRunVersion } from './create.ts';
 import { decodeObject } from './decode-object.ts';
 import { isFinished } from './deletion.ts';
-import { jsonEqual } from './json-equal.ts';
 
 /** `body` is private to the request, except for parts of it that are parts of `stored`. Refuses at once, by throwing. */
 export function update(
@@ -169,7 +169,7 @@ function sameOwners(next: readonly ManagedFieldsEntry[], current: readonly Manag
 
 function sameSections(a: object, b: object, leftOut: (section: string) => boolean): boolean {
   const [left, right] = [a, b] as Record<string, unknown>[];
-  for (const key in left) if (!leftOut(key) && !jsonEqual(left[key], getOwn(right, key))) return false;
+  for (const key in left) if (!leftOut(key) && !sameJson(left[key], getOwn(right, key))) return false;
   for (const key in right) {
     if (!leftOut(key) && right[key] !== undefined && getOwn(left, key) === undefined) return false;
   }
