@@ -2,10 +2,11 @@
 
 import type { ObjectName } from '../api/object.ts';
 import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
+import { awaitObject } from '../runtime/kube/await-object.ts';
 import type { ServedResource } from '../runtime/kube/kube.ts';
 import { isNotFound } from '../runtime/kube/kube-error.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
-import { awaitObject } from './objects/await-object.ts';
 import { objectArguments, resourceOfManifest } from './objects/find-resource.ts';
 import { connectionFlags, fileFlags, selectionFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';
@@ -79,6 +80,7 @@ export const command = defineCommand({
       for (const { resource, at } of targets) {
         await awaitObject({
           kube,
+          clock: realClock,
           resource,
           at,
           timeoutMs: flags.timeoutMs,

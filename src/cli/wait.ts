@@ -2,8 +2,9 @@
 
 import type { KubeObject } from '../api/object.ts';
 import { durationFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { awaitObject } from '../runtime/kube/await-object.ts';
+import { realClock } from '../runtime/time/clock.ts';
 import { defineCommand, UsageError } from './command.ts';
-import { awaitObject } from './objects/await-object.ts';
 import { objectArguments } from './objects/find-resource.ts';
 import { connectionFlags, selectionFlags } from './objects/object-flags.ts';
 import { openClient } from './objects/open-client.ts';
@@ -43,7 +44,15 @@ export const command = defineCommand({
     );
     await Promise.all(
       targets.flat().map(async ({ resource, at }) => {
-        await awaitObject({ kube, resource, at, timeoutMs: flags.timeoutMs, signal, until });
+        await awaitObject({
+          kube,
+          clock: realClock,
+          resource,
+          at,
+          timeoutMs: flags.timeoutMs,
+          signal,
+          until,
+        });
         stdout.write(`${resource.kind.toLowerCase()}/${at.name} condition met\n`);
       }),
     );

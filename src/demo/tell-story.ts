@@ -17,11 +17,11 @@ import {
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../api/well-known.ts';
-import { awaitObject } from '../cluster/await-object.ts';
 import type { DataDirectory } from '../cluster/data-directory.ts';
 import { HOSTPATH } from '../cluster/hostpath-driver.ts';
 import { HOSTPATH_ZONE } from '../cluster/plan-nodes.ts';
 import type { Cluster } from '../cluster/start-cluster.ts';
+import { awaitObject } from '../runtime/kube/await-object.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock } from '../runtime/ports.ts';
 import type { Narrator } from './narrator.ts';
@@ -59,7 +59,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     holds: (object: T | undefined) => boolean,
   ): Promise<T | undefined> => {
     const at = resource.namespaced ? { namespace: NAMESPACE, name } : { name };
-    return awaitObject(resource, at, holds, { reader, clock, withinMs: STEP_MS, signal });
+    return awaitObject({ kube, clock, resource, at, timeoutMs: STEP_MS, signal, until: holds });
   };
   const volumeOf = async (claimName: string): Promise<PersistentVolume> => {
     const bound = await until(

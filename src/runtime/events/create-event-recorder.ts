@@ -6,13 +6,13 @@
 // one budget bounds all writes of the process. What does not fit is dropped and counted. Nobody ever waits for it.
 
 import { events } from '../../api/kinds.ts';
+import { TokenBucket } from '../../wire/token-bucket.ts';
 import type { KubeClient } from '../kube/kube.ts';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../kube/kube-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Clock, Log, Random, Timer } from '../ports.ts';
 import { startDeadline, withDeadline } from '../time/deadline.ts';
 import { onAbort } from '../time/on-abort.ts';
-import { TokenBucket } from '../time/token-bucket.ts';
 import { EventBook } from './event-book.ts';
 import {
   type EventSource,

@@ -1,9 +1,9 @@
 // What the recorder has been told and the server has not: each event once, with its count, and when it is due to be
 // written. It does no I/O.
 
+import { TokenBucket } from '../../wire/token-bucket.ts';
 import type { Clock } from '../ports.ts';
 import { TimerHeap } from '../time/timer-heap.ts';
-import { TokenBucket } from '../time/token-bucket.ts';
 import { type EventSubject, type Remark, subjectKey, truncateMessage } from './event-record.ts';
 import { type Entry, Topic } from './event-topic.ts';
 import { LruMap } from './lru-map.ts';

@@ -1,7 +1,8 @@
-// How many requests may be under way. Without settings it finds out: the limit grows while the server keeps its pace,
-// stays while answers only wait for each other, shrinks when it slows down or answers 429 (additive increase, multiplicative decrease). With `qps` and `burst` a
-// token bucket comes before it, as in client-go. Watches do not count: they are long, and cost the server little.
+// Limits how many requests are under way. Without settings the limit adapts (additive increase, multiplicative decrease):
+// it grows while the server keeps its pace, and shrinks when the server slows down or answers 429. With `qps` and `burst`
+// a token bucket comes before it, as in client-go. Watches do not count: they are long and cost the server little.
 
+import { TokenBucket } from '../../wire/token-bucket.ts';
 import type { Clock } from '../ports.ts';
 
 export interface LimiterOptions {
@@ -37,8 +38,8 @@ const BASELINE_HALF_LIFE_MS = 60_000;
 
 export class Limiter {
   readonly #clock: Clock;
-  readonly #qps: number;
-  readonly #burst: number;
+  /** Undefined without `qps`. */
+  readonly #bucket: TokenBucket | undefined;
   /** First in, first out; `undefined` where somebody gave up. What lies before `#head` has been admitted. */
   #waiting: ((() => void) | undefined)[] = [];
   #head = 0;
@@ -50,14 +51,11 @@ export class Limiter {
     write: { ms: Number.POSITIVE_INFINITY, atMs: 0 },
   };
   #lastCutMs = Number.NEGATIVE_INFINITY;
-  /** When the next token is free, in monotonic time; the bucket is full when that lies `burst` tokens back. */
-  #nextTokenMs: number;
 
   constructor(options: LimiterOptions) {
     this.#clock = options.clock;
-    this.#qps = options.qps && options.qps > 0 ? options.qps : Number.POSITIVE_INFINITY;
-    this.#burst = Math.max(1, options.burst ?? 10);
-    this.#nextTokenMs = Number.NEGATIVE_INFINITY;
+    const { clock, qps = 0, burst = 10 } = options;
+    if (qps > 0) this.#bucket = new TokenBucket({ clock, burst: Math.max(1, burst), perSecond: qps });
   }
 
   get limit(): number {
@@ -67,8 +65,7 @@ export class Limiter {
   /** Resolves when the request may go; call the result when it ended. Rejects with the signal's reason. */
   async enter(kind: RequestKind, signal?: AbortSignal): Promise<(end: RequestEnd) => void> {
     signal?.throwIfAborted();
-    const delayMs = this.#takeToken();
-    if (delayMs > 0) await this.#clock.sleep(delayMs, signal);
+    if (this.#bucket !== undefined) await this.pace(signal);
     if (this.#underWay >= this.limit) await this.#queue(signal);
     else this.#underWay++;
     const startedMs = this.#clock.monotonicMs();
@@ -85,18 +82,8 @@ export class Limiter {
 
   /** Waits as long as the bucket asks for; 0 without qps. */
   async pace(signal?: AbortSignal): Promise<void> {
-    const delayMs = this.#takeToken();
+    const delayMs = this.#bucket?.reserve() ?? 0;
     if (delayMs > 0) await this.#clock.sleep(delayMs, signal);
-  }
-
-  #takeToken(): number {
-    if (this.#qps === Number.POSITIVE_INFINITY) return 0;
-    const nowMs = this.#clock.monotonicMs();
-    const intervalMs = 1000 / this.#qps;
-    const earliestMs = nowMs - (this.#burst - 1) * intervalMs;
-    const tokenMs = Math.max(this.#nextTokenMs, earliestMs);
-    this.#nextTokenMs = tokenMs + intervalMs;
-    return tokenMs - nowMs;
   }
 
   #queue(signal?: AbortSignal): Promise<void> {

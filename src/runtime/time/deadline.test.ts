@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TokenBucket } from '../../wire/token-bucket.ts';
 import { Bell } from './bell.ts';
 import { startDeadline, withDeadline } from './deadline.ts';
-import { TokenBucket } from './token-bucket.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const reason = () => new Error('time is up');

@@ -11,27 +11,14 @@ import {
   storageClasses,
   volumeAttachments,
 } from '../../api/kinds.ts';
-import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
-import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { boundClaim, growingClass, isSettledAt } from '../resizer/testing/resizer-world.ts';
 import { sidecarRig } from '../testing/sidecar-rig.ts';
+import { untilAny } from '../testing/until-any.ts';
 import { allSidecars } from './all-sidecars.ts';
-
-async function until<T extends KubeObject>(
-  kube: KubeClient,
-  resource: Resource<T>,
-  holds: (object: T) => boolean,
-) {
-  const signal = AbortSignal.timeout(20_000);
-  for await (const event of kube.watch(resource, { sendInitialEvents: true, allowBookmarks: true, signal })) {
-    if (event.type !== 'BOOKMARK' && holds(event.object)) return event.object;
-  }
-  throw new Error('the watch ended');
-}
 
 test('[SIDE-6] one process, one connection, one lease: provisioner, attacher and cluster-registrar do their work', async (t) => {
   const rig = await sidecarRig(t);
@@ -60,9 +47,9 @@ test('[SIDE-6] one process, one connection, one lease: provisioner, attacher and
     '--attacher-worker-threads=3',
     '--cluster-registrar-pod-info-mount',
   ]);
-  await until(rig.admin, volumeAttachments, (each) => each.status?.attached === true);
-  await until(rig.admin, persistentVolumes, (each) => each.spec.claimRef?.name === 'data');
-  const made = await until(rig.admin, csiDrivers, (each) => each.metadata.name === DRIVER);
+  await untilAny(rig.admin, volumeAttachments, (each) => each.status?.attached === true);
+  await untilAny(rig.admin, persistentVolumes, (each) => each.spec.claimRef?.name === 'data');
+  const made = await untilAny(rig.admin, csiDrivers, (each) => each.metadata.name === DRIVER);
   assert.deepEqual([made.spec.attachRequired, made.spec.podInfoOnMount], [true, true]);
   const elections = async () => {
     const { items } = await rig.admin.list(leases, { namespace: 'default' });
@@ -95,7 +82,7 @@ test('[SIDE-6] [SIDE-1] the default set has the resizer beside a driver that exp
     const more = { spec: { resources: { requests: { storage: '2Gi' } } } };
     const name = { name: 'data', namespace: 'default' };
     await rig.admin.patch(persistentVolumeClaims, name, more, { type: 'merge' });
-    await until(rig.admin, persistentVolumeClaims, isSettledAt('2Gi'));
+    await untilAny(rig.admin, persistentVolumeClaims, isSettledAt('2Gi'));
   }
 });
 

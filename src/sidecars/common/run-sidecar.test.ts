@@ -12,6 +12,7 @@ import { attacherSidecar } from '../attacher/attacher-sidecar.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { provisionerSidecar } from '../provisioner/provisioner-sidecar.ts';
 import { type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
+import { untilAny } from '../testing/until-any.ts';
 import { commonFlags } from './common-flags.ts';
 import { DriverChangedError } from './same-driver-transport.ts';
 
@@ -23,21 +24,12 @@ async function makeAttachment({ admin }: SidecarRig, driver: ScriptedDriver, nam
   await admin.create(volumeAttachments, attachment(name, { persistentVolumeName: name }) as never);
 }
 
-async function attached(admin: KubeClient, name: string): Promise<VolumeAttachment> {
-  const signal = AbortSignal.timeout(20_000);
-  const { metadata } = await admin.list(volumeAttachments);
-  const first = await admin.get(volumeAttachments, { name });
-  if (first.status?.attached) return first;
-  for await (const event of admin.watch(volumeAttachments, {
-    resourceVersion: metadata.resourceVersion,
-    signal,
-  })) {
-    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.attached) {
-      return event.object;
-    }
-  }
-  throw new Error('the watch ended');
-}
+const attached = (admin: KubeClient, name: string): Promise<VolumeAttachment> =>
+  untilAny(
+    admin,
+    volumeAttachments,
+    ({ metadata, status }) => metadata.name === name && status?.attached === true,
+  );
 
 async function freePort(): Promise<number> {
   const server = createServer();

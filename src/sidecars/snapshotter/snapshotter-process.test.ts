@@ -13,25 +13,13 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
-import type { KubeObject, Resource } from '../../api/object.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
+import { untilAny } from '../testing/until-any.ts';
 
 const DRIVER = 'scripted.csi.test';
 const fast = ['--leader-election', '--leader-election-retry-period=100ms', '--retry-interval-start=20ms'];
-
-async function until<T extends KubeObject>(
-  kube: KubeClient,
-  resource: Resource<T>,
-  holds: (object: T) => boolean,
-): Promise<T> {
-  const signal = AbortSignal.timeout(20_000);
-  for await (const event of kube.watch(resource, { sendInitialEvents: true, allowBookmarks: true, signal })) {
-    if (event.type !== 'BOOKMARK' && holds(event.object)) return event.object;
-  }
-  throw new Error('the watch ended');
-}
 
 async function install(kube: KubeClient): Promise<void> {
   for (const plural of ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses']) {
@@ -125,14 +113,14 @@ test('[SIDE-2] [SIDE-5] a leader that is told to stop hands over, of both; one t
   const controllerFlags = [`--kubeconfig=${rig.kubeconfig}`, ...fast, '--leader-election-namespace=default'];
   const first = [rig.spawnPlain('snapshot-controller', controllerFlags), rig.spawn('snapshotter', fast)];
   await take(rig.admin, 'one');
-  await until(rig.admin, volumeSnapshots, (each) => each.status?.readyToUse === true);
+  await untilAny(rig.admin, volumeSnapshots, (each) => each.status?.readyToUse === true);
   const second = [rig.spawnPlain('snapshot-controller', controllerFlags), rig.spawn('snapshotter', fast)];
   for (const process of first) {
     process.child.kill('SIGTERM');
     assert.deepEqual(await process.exit, { code: 0, signal: null });
   }
   await take(rig.admin, 'two');
-  const two = await until(
+  const two = await untilAny(
     rig.admin,
     volumeSnapshots,
     (each) => each.metadata.name === 'two' && each.status?.readyToUse === true,
@@ -144,7 +132,7 @@ test('[SIDE-2] [SIDE-5] a leader that is told to stop hands over, of both; one t
     'snapshot-controller-leader',
   ]);
   await rig.admin.delete(volumeSnapshots, { name: 'two', namespace: 'default' });
-  await driver.until(() => !driver.snapshots.has('two'));
+  await driver.untilAny(() => !driver.snapshots.has('two'));
   assert.ok(driver.snapshots.has('one'));
   for (const process of second) process.child.kill('SIGTERM');
 });
@@ -182,7 +170,7 @@ test('[SIDE-6] the snapshotter beside the others, and left out where the kinds a
       volumeSnapshotRef: { name: 's', namespace: 'default', uid: 'u-1' },
     },
   });
-  const made: VolumeSnapshotContent = await until(
+  const made: VolumeSnapshotContent = await untilAny(
     rig.admin,
     volumeSnapshotContents,
     (each) => each.status?.readyToUse === true,

@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { Allowance } from './allowance.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import {
   ConnectionError,
   DEFAULT_WINDOW,
@@ -54,7 +54,7 @@ export class Http2Connection {
   readonly #streams = new Map<number, Http2Stream>();
   readonly #blocks = new HeaderBlocks();
   readonly #sender: FrameSender;
-  readonly #nuisance: Allowance;
+  readonly #nuisance: TokenBucket;
   readonly #reader = new FrameReader((frame) => this.#receive(frame));
   /** PRIORITY, and types that are not known, mean nothing here. */
   readonly #receivers: Readonly<Record<number, (frame: Frame) => void>> = {
@@ -90,7 +90,7 @@ export class Http2Connection {
       if (stream.isRemoteEnded) this.#forget(stream);
     });
     // As much as other servers bear: who gives up calls one by one, or changes its mind, needs no more.
-    this.#nuisance = new Allowance({ clock: options.clock, burst: 1000, perSecond: 33 });
+    this.#nuisance = new TokenBucket({ clock: options.clock, burst: 1000, perSecond: 33 });
     if (this.#isServer) this.#preface = Buffer.alloc(0);
     else this.#sender.send(PREFACE);
     this.#sender.send(

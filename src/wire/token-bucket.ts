@@ -1,11 +1,11 @@
-// So many at once, and so many a second after that. It keeps no timer: it is asked.
+// A token bucket: `burst` at once, then `perSecond`. It has no timer; tokens are counted when asked for.
 
-import type { Clock } from '../ports.ts';
+import type { Clock } from './clock.ts';
 
-/** Sums of fractions fall short of one by a rounding error; waiting for that would be waiting for nothing. */
-const ENOUGH = 1 - 1e-9;
+/** Sums of fractions fall short of a whole token by a rounding error, for which nobody should wait. */
+const ROUNDING = 1e-9;
 
-/** A class, since there may be thousands: its methods are not kept once for each. */
+/** A class because there may be thousands: methods are then shared. */
 export class TokenBucket {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #burst: number;
@@ -21,18 +21,25 @@ export class TokenBucket {
     this.#filledAtMs = options.clock.monotonicMs();
   }
 
-  /** Takes one if there is one. */
+  /** Takes a token if there is one. */
   take(): boolean {
     this.#fill();
-    if (this.#tokens < ENOUGH) return false;
+    if (this.#tokens < 1 - ROUNDING) return false;
     this.#tokens--;
     return true;
   }
 
-  /** How long until there is one; 0: now. */
+  /** Takes a token that may not be there yet; the answer is how long until it is. */
+  reserve(): number {
+    this.#fill();
+    this.#tokens--;
+    return this.#tokens >= -ROUNDING ? 0 : (-this.#tokens / this.#perSecond) * 1000;
+  }
+
+  /** How long until there is a token; 0: now. */
   waitMs(): number {
     this.#fill();
-    return this.#tokens >= ENOUGH ? 0 : ((1 - this.#tokens) / this.#perSecond) * 1000;
+    return this.#tokens >= 1 - ROUNDING ? 0 : ((1 - this.#tokens) / this.#perSecond) * 1000;
   }
 
   #fill(): void {
