@@ -1,32 +1,36 @@
 // Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
 
-import { WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
+import { MAX_DEPTH, WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
+import { WireType } from '../../wire/protobuf/wire-type.ts';
 import { setOwn } from '../own-property.ts';
 import { type Field, type Message, messageOf } from './message-table.ts';
 
 type Json = Record<string, unknown>;
 
-/** Far beyond any real object; below what recursion can walk. */
-const MAX_DEPTH = 100;
-const WIRE_TYPES: Readonly<Record<string, number>> = { int: 0, bool: 0, double: 1 };
+const WIRE_TYPES: Readonly<Record<string, number>> = {
+  int: WireType.VARINT,
+  bool: WireType.VARINT,
+  double: WireType.FIXED64,
+};
+const wireTypeOf = (type: string): number => WIRE_TYPES[type] ?? WireType.LENGTH;
 
-export function decodeMessage(name: string, bytes: Uint8Array, depth = 0): unknown {
-  if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} levels`);
-  return decodeFields(name, messageOf(name), bytes, depth);
+export function decodeMessage(name: string, bytes: Uint8Array): unknown {
+  return decodeFields(name, messageOf(name), new WireReader(bytes));
 }
 
-/** Reads past fields that are not in `message`. */
-export function decodeFields(name: string, message: Message, bytes: Uint8Array, depth = 0): unknown {
-  const reader = new WireReader(bytes);
+/** Reads the message that the reader has entered. Skips fields that are not in `message`. */
+export function decodeFields(name: string, message: Message, reader: WireReader, depth = 0): unknown {
+  if (depth > MAX_DEPTH) throw new WireError(`nested deeper than ${MAX_DEPTH} levels`);
   const object: Json = {};
   while (!reader.isAtEnd) {
-    const { field: number, wireType } = reader.tag();
-    const field = message.fields.get(number);
+    const tag = reader.tag();
+    const wireType = tag % 8;
+    const field = message.fields.get((tag - wireType) / 8);
     if (!field) {
-      reader.skip(wireType);
+      reader.skip(tag);
       continue;
     }
-    const expected = field.shape === 'map' ? 2 : (WIRE_TYPES[field.type] ?? 2);
+    const expected = field.shape === 'map' ? WireType.LENGTH : wireTypeOf(field.type);
     if (wireType !== expected) throw new WireError(`${name}.${field.json} has wire type ${wireType}`);
     readField(object, field, reader, depth);
   }
@@ -37,7 +41,7 @@ function readField(object: Json, field: Field, reader: WireReader, depth: number
   const { json, type, shape, isInline, keepsEmpty } = field;
   if (shape === 'map') {
     object[json] ??= {};
-    readEntry(object[json] as Json, type, reader.bytes(), depth);
+    readEntry(object[json] as Json, type, reader, depth);
     return;
   }
   const value = readValue(type, reader, depth);
@@ -52,19 +56,27 @@ function readField(object: Json, field: Field, reader: WireReader, depth: number
   }
 }
 
-function readEntry(map: Json, type: string, bytes: Uint8Array, depth: number): void {
-  const reader = new WireReader(bytes);
+function readEntry(map: Json, type: string, reader: WireReader, depth: number): void {
   let key = '';
   let value: unknown = type === 'string' ? '' : {};
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === 1 && wireType === 2) key = reader.string();
-    else if (field === 2 && wireType === (WIRE_TYPES[type] ?? 2)) value = readValue(type, reader, depth);
-    else reader.skip(wireType);
-  }
+  const valueTag = tagOf(2, wireTypeOf(type));
+  eachField(reader, (tag) => {
+    if (tag === tagOf(1, WireType.LENGTH)) key = reader.string();
+    else if (tag === valueTag) value = readValue(type, reader, depth);
+    else reader.skip(tag);
+  });
   // No Kubernetes key is called so, and code that copies properties must never meet it.
   if (key === '__proto__') throw new WireError('unknown field "__proto__"');
   setOwn(map, key, value);
+}
+
+const tagOf = (field: number, wireType: number): number => field * 8 + wireType;
+
+/** Enters the message that comes next, and leaves it after its last field. `read` must go past each field's value. */
+function eachField(reader: WireReader, read: (tag: number) => void): void {
+  const outerEnd = reader.enter();
+  while (!reader.isAtEnd) read(reader.tag());
+  reader.leave(outerEnd);
 }
 
 function readValue(type: string, reader: WireReader, depth: number): unknown {
@@ -80,44 +92,46 @@ function readValue(type: string, reader: WireReader, depth: number): unknown {
     case 'bytes':
       return reader.bytes().toString('base64');
     case 'Quantity':
-      return firstOf(reader.bytes(), (inner) => inner.string()) ?? '0';
+      return firstString(reader) ?? '0';
     case 'Time':
-      return timeOf(reader.bytes(), 0);
+      return readTime(reader, 0);
     case 'MicroTime':
-      return timeOf(reader.bytes(), 6);
+      return readTime(reader, 6);
     case 'Raw':
-      return rawOf(reader.bytes());
+      return readRaw(reader);
     case 'IntOrString':
-      return intOrStringOf(reader.bytes());
-    default:
-      return decodeMessage(type, reader.bytes(), depth + 1);
+      return readIntOrString(reader);
+    default: {
+      const outerEnd = reader.enter();
+      const value = decodeFields(type, messageOf(type), reader, depth + 1);
+      reader.leave(outerEnd);
+      return value;
+    }
   }
 }
 
-/** The value of field 1, the only one of such a message. */
-function firstOf<T>(bytes: Uint8Array, read: (reader: WireReader) => T): T | undefined {
-  const reader = new WireReader(bytes);
-  let value: T | undefined;
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === 1 && wireType === 2) value = read(reader);
-    else reader.skip(wireType);
-  }
+/** The text of field 1, the only one of such a message. */
+function firstString(reader: WireReader): string | undefined {
+  let value: string | undefined;
+  eachField(reader, (tag) => {
+    if (tag === tagOf(1, WireType.LENGTH)) value = reader.string();
+    else reader.skip(tag);
+  });
   return value;
 }
 
 /** Null for the zero time, which is written empty. */
-function timeOf(bytes: Uint8Array, decimals: 0 | 6): string | null {
-  if (bytes.length === 0) return null;
-  const reader = new WireReader(bytes);
+function readTime(reader: WireReader, decimals: 0 | 6): string | null {
+  let isEmpty = true;
   let seconds = 0;
   let nanos = 0;
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === 1 && wireType === 0) seconds = reader.int();
-    else if (field === 2 && wireType === 0) nanos = reader.int();
-    else reader.skip(wireType);
-  }
+  eachField(reader, (tag) => {
+    isEmpty = false;
+    if (tag === tagOf(1, WireType.VARINT)) seconds = reader.int();
+    else if (tag === tagOf(2, WireType.VARINT)) nanos = reader.int();
+    else reader.skip(tag);
+  });
+  if (isEmpty) return null;
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) throw new WireError('a time is out of range');
   const whole = date.toISOString().slice(0, 19);
@@ -125,8 +139,8 @@ function timeOf(bytes: Uint8Array, decimals: 0 | 6): string | null {
   return decimals === 0 ? `${whole}Z` : `${whole}.${String(micros).padStart(6, '0')}Z`;
 }
 
-function rawOf(bytes: Uint8Array): unknown {
-  const text = firstOf(bytes, (inner) => inner.string());
+function readRaw(reader: WireReader): unknown {
+  const text = firstString(reader);
   if (!text) return null;
   try {
     return JSON.parse(text, (key, value) => {
@@ -138,17 +152,15 @@ function rawOf(bytes: Uint8Array): unknown {
   }
 }
 
-function intOrStringOf(bytes: Uint8Array): number | string {
-  const reader = new WireReader(bytes);
+function readIntOrString(reader: WireReader): number | string {
   let isText = false;
   let number = 0;
   let text = '';
-  while (!reader.isAtEnd) {
-    const { field, wireType } = reader.tag();
-    if (field === 1 && wireType === 0) isText = reader.int() === 1;
-    else if (field === 2 && wireType === 0) number = reader.int();
-    else if (field === 3 && wireType === 2) text = reader.string();
-    else reader.skip(wireType);
-  }
+  eachField(reader, (tag) => {
+    if (tag === tagOf(1, WireType.VARINT)) isText = reader.int() === 1;
+    else if (tag === tagOf(2, WireType.VARINT)) number = reader.int();
+    else if (tag === tagOf(3, WireType.LENGTH)) text = reader.string();
+    else reader.skip(tag);
+  });
   return isText ? text : number;
 }

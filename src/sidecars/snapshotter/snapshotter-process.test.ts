@@ -132,7 +132,7 @@ test('[SIDE-2] [SIDE-5] a leader that is told to stop hands over, of both; one t
     'snapshot-controller-leader',
   ]);
   await rig.admin.delete(volumeSnapshots, { name: 'two', namespace: 'default' });
-  await driver.untilAny(() => !driver.snapshots.has('two'));
+  await driver.until(() => !driver.snapshots.has('two'));
   assert.ok(driver.snapshots.has('one'));
   for (const process of second) process.child.kill('SIGTERM');
 });

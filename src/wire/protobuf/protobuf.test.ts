@@ -40,6 +40,12 @@ describe('a message', () => {
     assert.throws(() => fromBinary(Older, Buffer.alloc(1000, 0x1b)), WireError, 'groups without end');
   });
 
+  it('refuses text that is not UTF-8, and a field that is longer than its message', () => {
+    assert.throws(() => fromBinary(Older, Buffer.from('0a01ff', 'hex')), /not valid UTF-8/);
+    // Outer.inner has 2 bytes, and its first field claims 5, which the outer message would have.
+    assert.throws(() => fromBinary(Outer, Buffer.from('0a020a05787878781800', 'hex')), /cut short/);
+  });
+
   it('reads numbers of a list packed or one by one', () => {
     const expected = { $typeName: 'test.Numbers', n: [1n, -1n], e: [300] };
     assert.deepEqual(fromBinary(Numbers, Buffer.from('0a0b01ffffffffffffffffff0110ac02', 'hex')), expected);
