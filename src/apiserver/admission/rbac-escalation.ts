@@ -7,6 +7,7 @@ import { sameJson } from '../../api/same-json.ts';
 import type { ClusterAuthorizer } from '../authorization/authorizer.ts';
 import { type PolicyRule, showRule, uncoveredRules } from '../authorization/policy-rules.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../pipeline.ts';
+import { notFound } from '../verbs/status.ts';
 import { isAbout, refuse } from './refuse.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -51,8 +52,12 @@ export function rbacEscalation({ authorizer }: { authorizer: ClusterAuthorizer }
     const current = request.oldObject as ClusterRoleBinding | undefined;
     if (current && sameJson(next.subjects ?? [], current.subjects ?? [])) return;
     const { kind, name } = next.roleRef;
-    if (has(request, 'bind', kind === 'Role' ? 'roles' : 'clusterroles', name)) return;
-    demandCoverage(request, authorizer.rulesOfRole({ kind, name }, request.namespace));
+    const plural = kind === 'Role' ? 'roles' : 'clusterroles';
+    if (has(request, 'bind', plural, name)) return;
+    const rules = authorizer.rulesOfRole({ kind, name }, request.namespace);
+    // Whoever creates the role later would grant its rights to the writer of this binding.
+    if (rules === undefined) throw notFound({ group: GROUP, plural }, name);
+    demandCoverage(request, rules);
   }
 
   return {

@@ -11,7 +11,8 @@ import type { RoleRef } from './role-index.ts';
 export interface ClusterAuthorizer extends Authorizer {
   /** What the user may do by rule; nodes may do more, by relation. */
   rulesFor(user: User, namespace: string | undefined): PolicyRule[];
-  rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[];
+  /** Undefined when there is no such role. */
+  rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
 const MASTER_RULES: PolicyRule[] = [

@@ -10,8 +10,8 @@ import { createRoleIndex, type RoleRef } from './role-index.ts';
 export interface RbacAuthorizer extends Authorizer {
   /** Everything the user may do in a namespace (cluster-wide grants included), or cluster-wide only. */
   rulesFor(user: User, namespace: string | undefined): PolicyRule[];
-  /** What a role grants, aggregation included. */
-  rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[];
+  /** What a role grants, aggregation included. Undefined when there is no such role. */
+  rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
 const NO_OPINION: Decision = { decision: 'no-opinion' };
@@ -71,6 +71,7 @@ export function createRbacAuthorizer(reader: Reader): RbacAuthorizer {
       }
       return [...rules.values()];
     },
-    rulesOfRole: (ref, namespace) => index.rulesOf(ref, namespace).rules,
+    rulesOfRole: (ref, namespace) =>
+      index.has(ref, namespace) ? index.rulesOf(ref, namespace).rules : undefined,
   };
 }

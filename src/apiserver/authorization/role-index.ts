@@ -59,6 +59,8 @@ export function effectiveRules(role: ClusterRole, all: Iterable<ClusterRole>): r
 }
 
 export interface RoleIndex {
+  /** Whether there is the role that a binding in `namespace` refers to. */
+  has(ref: RoleRef, namespace: string | undefined): boolean;
   /** Rules of the role that a binding in `namespace` (undefined: a ClusterRoleBinding) refers to. */
   rulesOf(ref: RoleRef, namespace: string | undefined): CompiledRules;
 }
@@ -97,6 +99,10 @@ export function createRoleIndex(reader: Reader): RoleIndex {
   }
 
   return {
+    has({ kind, name }, namespace) {
+      if (kind === 'ClusterRole') return reader.get(clusterRoles, { name }) !== undefined;
+      return namespace !== undefined && reader.get(roles, { namespace, name }) !== undefined;
+    },
     rulesOf({ kind, name }, namespace) {
       if (kind === 'ClusterRole') return compiledCluster.get(name) ?? compileCluster(name);
       if (kind !== 'Role' || namespace === undefined) return NO_RULES;

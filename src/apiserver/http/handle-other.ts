@@ -36,15 +36,16 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
   if (decision !== 'allow') throw forbidden(attributes, reason);
   if (verb !== 'get' && verb !== 'head') throw methodNotAllowed(verb, { group: '', plural: path });
 
-  const health = /^\/(healthz|livez|readyz)(\/[a-z-]+)?$/.exec(path);
-  if (health) return answerHealth(exchange, health[1] as string);
+  const health = /^\/(healthz|livez|readyz)(?:\/([a-z-]+))?$/.exec(path);
+  if (health) return answerHealth(exchange, health[1] as string, health[2]);
   if (path === '/metrics') return answerMetrics(exchange);
   const json = { code: 200, media: { format: 'json' as const }, pretty, warnings: [] };
   if (path === '/version' || path === '/version/') return answerObject(response, versionInfo(), json);
   if (path === '/') {
     return answerObject(response, { paths: ROOT_PATHS }, json);
   }
-  const own = exchange.paths?.[path];
+  const { paths = {} } = exchange;
+  const own = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (own !== undefined) return own({ query: info.query, response, gone: goneSignal(exchange) });
   const document = await findDocument(exchange);
   if (document === undefined) throw noSuchPath();
@@ -77,20 +78,25 @@ function goneSignal({ response, machine }: OtherExchange): AbortSignal {
   return AbortSignal.any([left.signal, machine.stopping]);
 }
 
-function answerHealth({ response, info, unready }: OtherExchange, which: string): void {
+/** `only`: one check by its name. */
+function answerHealth({ response, info, unready }: OtherExchange, which: string, only?: string): void {
+  const checks: { name: string; problem: string | undefined }[] = [{ name: 'ping', problem: undefined }];
   // A server whose disk failed is alive: restarting it is for people to decide.
-  const problem = which === 'livez' ? undefined : unready();
-  const verbose = info.query.has('verbose');
-  const lines = problem === undefined ? 'ok' : `${which} check failed: ${problem}`;
-  const body = verbose
-    ? `[+]ping ok\n[${problem === undefined ? '+' : '-'}]storage ${problem ?? 'ok'}\n${which} check ${problem === undefined ? 'passed' : 'failed'}\n`
-    : lines;
+  if (which !== 'livez') checks.push({ name: 'storage', problem: unready() });
+  const asked = checks.filter(({ name }) => only === undefined || name === only);
+  if (asked.length === 0) throw noSuchPath();
+  const problem = asked.find((check) => check.problem !== undefined)?.problem;
+  const outcome = problem === undefined ? 'passed' : 'failed';
+  const lines = asked.map(
+    (check) => `[${check.problem ? '-' : '+'}]${check.name} ${check.problem ?? 'ok'}\n`,
+  );
+  const short = problem === undefined ? 'ok' : `${which} check failed: ${problem}`;
   response.writeHead(problem === undefined ? 200 : 500, {
     'Content-Type': 'text/plain; charset=utf-8',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-cache, private',
   });
-  response.end(body);
+  response.end(info.query.has('verbose') ? `${lines.join('')}${which} check ${outcome}\n` : short);
 }
 
 function answerMetrics({ response, metrics, machine }: OtherExchange): void {

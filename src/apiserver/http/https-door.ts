@@ -18,10 +18,11 @@ import { answerError } from './answer.ts';
 import { BodyReader } from './body-reader.ts';
 import { createDocuments, type OpenDocuments } from './documents.ts';
 import { handleOther } from './handle-other.ts';
-import { handleResource, verbOf } from './handle-resource.ts';
-import { type RequestLabels, RequestMetrics } from './metrics.ts';
+import { handleResource } from './handle-resource.ts';
+import { RequestMetrics } from './metrics.ts';
 import { MAX_DEPTH } from './parse-body.ts';
-import { type RequestInfo, readRequestInfo } from './request-info.ts';
+import { readRequestInfo } from './request-info.ts';
+import { labelsOf } from './request-labels.ts';
 import { createYamlReader, type YamlReader } from './yaml/yaml-reader.ts';
 
 export interface HttpsDoorOptions {
@@ -163,7 +164,7 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
   response.on('error', () => {});
   const info = readRequestInfo(message.url ?? '/');
   const pretty = info?.query.get('pretty') === 'true' || info?.query.get('pretty') === '1';
-  const labels = labelsOf(message, info);
+  const labels = labelsOf(machine.registry, message, info);
   const over = metrics.start(labels, {
     longRunning: labels.verb === 'WATCH',
     mutating: !['GET', 'LIST', 'WATCH', 'HEAD'].includes(labels.verb),
@@ -220,26 +221,3 @@ function userOf(
   const { authorizer } = machine;
   return { user: impersonate({ user, headers: message.headersDistinct, authorizer }), client };
 }
-
-const OTHER_LABELS = { group: '', version: '', resource: '', subresource: '', scope: '' };
-
-function labelsOf(message: IncomingMessage, info: RequestInfo | undefined): RequestLabels {
-  const method = message.method ?? '';
-  const target = info?.target;
-  if (info === undefined || target?.kind !== 'resource') return { verb: method, ...OTHER_LABELS };
-  const { group, version, plural, name, namespace, subresource } = target;
-  const verb = verbOf(method, target, info.query);
-  const scope = name === '' ? (namespace === undefined ? 'cluster' : 'namespace') : 'resource';
-  return { verb: METRIC_VERBS[verb ?? ''] ?? method, group, version, resource: plural, subresource, scope };
-}
-
-const METRIC_VERBS: Record<string, string> = {
-  get: 'GET',
-  list: 'LIST',
-  watch: 'WATCH',
-  create: 'POST',
-  update: 'PUT',
-  patch: 'PATCH',
-  delete: 'DELETE',
-  deletecollection: 'DELETECOLLECTION',
-};

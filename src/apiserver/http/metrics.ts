@@ -1,16 +1,7 @@
 // What the server counts about itself, under the names that dashboards for kube-apiserver know.
 
 import type { Clock } from '../../runtime/ports.ts';
-
-export interface RequestLabels {
-  verb: string;
-  group: string;
-  version: string;
-  resource: string;
-  subresource: string;
-  /** '' (no resource), 'resource', 'namespace' or 'cluster'. */
-  scope: string;
-}
+import type { RequestLabels } from './request-labels.ts';
 
 const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60];
 

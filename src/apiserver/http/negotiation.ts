@@ -14,12 +14,12 @@ export interface MediaChoice {
 const JSON_CHOICE: MediaChoice = { format: 'json' };
 const SUPPORTED = ['application/json', 'application/yaml'];
 
-const VIEWS: Record<string, readonly string[]> = {
-  Table: ['v1', 'v1beta1'],
-  PartialObjectMetadata: ['v1', 'v1beta1'],
-  PartialObjectMetadataList: ['v1', 'v1beta1'],
-  APIGroupDiscoveryList: ['v2', 'v2beta1'],
-};
+const VIEWS = new Map<string, readonly string[]>([
+  ['Table', ['v1', 'v1beta1']],
+  ['PartialObjectMetadata', ['v1', 'v1beta1']],
+  ['PartialObjectMetadataList', ['v1', 'v1beta1']],
+  ['APIGroupDiscoveryList', ['v2', 'v2beta1']],
+]);
 
 export function negotiate(accept: string | undefined): MediaChoice {
   if (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*') {
@@ -58,7 +58,7 @@ function choiceFor({ type, parameters }: MediaRange): MediaChoice | undefined {
   if (type === 'application/json' || type === '*/*' || type === 'application/*') {
     if (as === undefined) return JSON_CHOICE;
     const asVersion = parameters.get('v') ?? 'v1';
-    if (!VIEWS[as]?.includes(asVersion)) return undefined;
+    if (!VIEWS.get(as)?.includes(asVersion)) return undefined;
     return { format: 'json', as: as as NonNullable<MediaChoice['as']>, asVersion };
   }
   if ((type === 'application/yaml' || type === 'text/yaml') && as === undefined) return { format: 'yaml' };

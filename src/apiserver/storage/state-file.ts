@@ -4,7 +4,7 @@
 // Everything here blocks until it is done, and belongs in a thread of its own (journal-worker.ts). The exclusive lock on
 // the file keeps a second process out, and dies with us.
 
-import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { DataDirError, type JournalRecord, RetryableCommitError, type StoredRow } from './journal.ts';
@@ -18,15 +18,23 @@ const SQLITE_FULL = 13;
 export function openStateFile(path: string): StateFile {
   let db: DatabaseSync | undefined;
   try {
+    // It holds Secrets.
+    closeSync(openSync(path, 'a', 0o600));
     db = new DatabaseSync(path);
     // Locks at the first read and never lets go; a second process then fails here instead of corrupting anything.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     prepareFile(db, path);
+    makePrivate(path);
     return new StateFile(db, path);
   } catch (error) {
     db?.close();
     throw refusal(error, path);
   }
+}
+
+/** A file of ours may be older than this rule. New ones that SQLite puts beside it have the mode of the file itself. */
+function makePrivate(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
 }
 
 /** Refuses a file that is not ours or newer than we are, before anything is written to it. */

@@ -43,7 +43,8 @@ export function listSelected(
     revision === store.revision
       ? sourceNow(store, type, selection, from)
       : store.rangeAt(type, selection.prefix, from, revision);
-  const limit = parameters.limit || Number.POSITIVE_INFINITY;
+  // 0 and less is no limit, as in Kubernetes.
+  const limit = parameters.limit && parameters.limit > 0 ? parameters.limit : Number.POSITIVE_INFINITY;
   const items: Version[] = [];
   let more = 0;
   for (const version of source) {
