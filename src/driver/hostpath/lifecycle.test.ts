@@ -101,7 +101,6 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
         readonly: true,
       });
       assert.equal(await get(second, 5), 'hello');
-      if (type === 'mount') await assert.rejects(writeFile(join(second, 'x'), ''), { code: 'EROFS' });
       await node.nodeUnpublishVolume({ volumeId, targetPath: second });
 
       await release(driver, place);
@@ -111,6 +110,46 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
       assert.equal(await get(place.target, 5), 'hello');
       await release(driver, place);
       await controller.deleteVolume({ volumeId });
+      await controller.deleteVolume({ volumeId });
+    });
+
+    it('[NOD-5] cannot be written where it is read-only, and shows there what is written elsewhere', async (t) => {
+      const driver = await startHostpath(t);
+      const { controller, node } = driver;
+      const volumeId = (await controller.createVolume(request)).volume?.volumeId ?? '';
+      const place = {
+        volumeId,
+        staging: driver.path('staging'),
+        target: driver.path('pods/target'),
+        capability: volumeCapability,
+      };
+      await use(driver, place);
+      await put(place.target, 'hello');
+      const readers = ['pods/reader', 'pods/another'].map((name) => driver.path(name));
+      for (const targetPath of readers) {
+        const paths = { stagingTargetPath: place.staging, targetPath };
+        await node.nodePublishVolume({ volumeId, ...paths, volumeCapability, readonly: true });
+        await assert.rejects(put(targetPath, 'WRONG'));
+        assert.equal(await get(targetPath, 5), 'hello');
+      }
+      await put(place.target, 'later');
+      for (const targetPath of readers) assert.equal(await get(targetPath, 5), 'later');
+      if (type === 'block') {
+        // Whoever finds out which device it is and makes it writable cannot write either.
+        const [reader = ''] = readers;
+        execFileSync('blockdev', ['--setrw', reader]);
+        await assert.rejects(put(reader, 'WRONG'));
+        assert.equal(await get(place.target, 5), 'later');
+        const { snapshot } = await controller.createSnapshot({ name: 's', sourceVolumeId: volumeId });
+        await controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? '' });
+        const capacityRange = { requiredBytes: 2n * sizeBytes };
+        await controller.controllerExpandVolume({ volumeId, capacityRange, volumeCapability });
+        await node.nodeExpandVolume({ volumeId, volumePath: place.target, capacityRange });
+        for (const path of [place.target, ...readers])
+          assert.equal(await totalBytes(driver, volumeId, path), 2n * sizeBytes);
+      }
+      for (const targetPath of readers) await node.nodeUnpublishVolume({ volumeId, targetPath });
+      await release(driver, place);
       await controller.deleteVolume({ volumeId });
     });
 

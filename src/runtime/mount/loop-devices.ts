@@ -146,11 +146,17 @@ function losetupDevices(): LoopDevices {
   };
 }
 
-async function findLoopDevices(image: string): Promise<string[]> {
+async function findLoopDevices(image: string, kind?: { readOnly: boolean }): Promise<string[]> {
   const path = await realpath(image).catch(() => image);
   const names = (await readdir('/sys/block')).filter((name) => /^loop\d+$/.test(name));
   const backing = await Promise.all(names.map(readBackingFile));
-  return names.filter((_, at) => backing[at] === path).map((name) => `/dev/${name}`);
+  const over = names.filter((_, at) => backing[at] === path);
+  const readOnly = kind && (await Promise.all(over.map(isReadOnly)));
+  return over.filter((_, at) => readOnly?.[at] === kind?.readOnly).map((name) => `/dev/${name}`);
+}
+
+async function isReadOnly(name: string): Promise<boolean> {
+  return (await readFile(`/sys/block/${name}/ro`, 'utf8')).trim() === '1';
 }
 
 async function isOver(device: string, image: string): Promise<boolean> {

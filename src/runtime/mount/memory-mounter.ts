@@ -73,6 +73,7 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
   const calls: MemoryMountCall[] = [];
   const mounts: MountEntry[] = [];
   const loops = new Map<string, string>();
+  const readOnlyLoops = new Set<string>();
   const corrupted = new Set<string>();
   const absent = new Set<string>();
   const frozen = new Set<string>();
@@ -178,12 +179,19 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
     thaw: (path) => perform({ operation: 'thaw', path }, () => void frozen.delete(path)),
 
     loop: {
-      find: async (image) => [...loops].filter(([, backing]) => backing === image).map(([device]) => device),
-      attach: (image) =>
+      find: async (image, kind) =>
+        [...loops]
+          .filter(
+            ([device, backing]) =>
+              backing === image && (!kind || kind.readOnly === readOnlyLoops.has(device)),
+          )
+          .map(([device]) => device),
+      attach: (image, { readOnly }) =>
         perform({ operation: 'loop.attach', path: image }, () => {
           const device = `/dev/loop${nextLoop}`;
           nextLoop += 1;
           loops.set(device, image);
+          if (readOnly) readOnlyLoops.add(device);
           return { device, release: async () => {} };
         }),
       detach: (device, image) =>

@@ -73,8 +73,8 @@ export interface FilesystemUsage {
 
 /** Loop devices: block devices over an image file. */
 export interface LoopDevices {
-  /** Devices over this image (by its real path), normally none or one. */
-  find(image: string): Promise<string[]>;
+  /** Devices over this image (by its real path): writable and read-only ones, or only those of one kind. */
+  find(image: string, kind?: { readOnly: boolean }): Promise<string[]>;
   /**
    * A new device over the image. With `autoClear` the kernel removes the device once nothing has it open, which makes
    * a leak impossible where the device is only ever used through a mount: `hold` keeps it alive until it is mounted.

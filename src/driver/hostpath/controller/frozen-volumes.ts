@@ -35,7 +35,8 @@ export async function withFrozenVolumes<T>(
 async function frozenPaths(core: HostpathCore, volume: VolumeRecord): Promise<string[]> {
   if (volume.backing !== 'image') return [];
   if (volume.accessType === 'block') {
-    for (const device of await core.mounter.loop.find(core.layout.volume(volume.id))) await flush(device);
+    const image = core.layout.volume(volume.id);
+    for (const device of await core.mounter.loop.find(image, { readOnly: false })) await flush(device);
     return [];
   }
   // Mounts of one image share one filesystem: any of them freezes it.

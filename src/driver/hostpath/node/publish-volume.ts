@@ -85,7 +85,7 @@ async function mountTarget(node: HostpathNode, request: PublishRequest): Promise
   const { core } = node;
   const { volume, path, capability, readOnly } = request;
   if (volume.accessType === 'block') {
-    await core.mounter.bind(await sharedLoopDevice(node, volume), path, { readOnly });
+    await core.mounter.bind(await sharedLoopDevice(node, volume, readOnly), path, { readOnly });
     return;
   }
   await core.mounter.bind(request.from, path, { readOnly, options: bindFlags(capability) });

@@ -100,7 +100,7 @@ async function makeStaging(node: HostpathNode, request: StageRequest, isRepair: 
   const { volume, path } = request;
   if (volume.accessType === 'block') {
     await core.step('stage: loop device');
-    await sharedLoopDevice(node, volume);
+    await sharedLoopDevice(node, volume, false);
     return;
   }
   const state = await core.mounter.inspect(path);
@@ -178,12 +178,19 @@ async function mountedLoopDevice({ core }: HostpathNode, image: string): Promise
   return undefined;
 }
 
-/** The image's one loop device on this machine; two would not see each other's writes. */
-export async function sharedLoopDevice({ core }: HostpathNode, volume: VolumeRecord): Promise<string> {
+/**
+ * The image's loop device on this machine: one that is writable, because two would not see each other's writes, and one
+ * that the kernel lets nobody write to. A bind mount that is read-only does not keep anybody from writing to a device.
+ */
+export async function sharedLoopDevice(
+  { core }: HostpathNode,
+  volume: VolumeRecord,
+  readOnly: boolean,
+): Promise<string> {
   const image = core.layout.volume(volume.id);
-  const [existing] = await core.mounter.loop.find(image);
+  const [existing] = await core.mounter.loop.find(image, { readOnly });
   if (existing !== undefined) return existing;
-  const { device, release } = await core.mounter.loop.attach(image, {});
+  const { device, release } = await core.mounter.loop.attach(image, { readOnly });
   await release();
   return device;
 }
@@ -211,7 +218,8 @@ async function undoStaging(
 async function isStaged(node: HostpathNode, volume: VolumeRecord, staging: StagingRecord): Promise<boolean> {
   const { core } = node;
   if (volume.accessType === 'block') {
-    return (await core.mounter.loop.find(core.layout.volume(volume.id))).length > 0;
+    const image = core.layout.volume(volume.id);
+    return (await core.mounter.loop.find(image, { readOnly: false })).length > 0;
   }
   return (await core.mounter.inspect(staging.path)) === 'mounted';
 }
