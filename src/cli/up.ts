@@ -8,7 +8,7 @@ import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '.
 import { followStatus } from '../cluster/cluster-status.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
-import { clusterControllers, clusterSidecars } from '../cluster/parts.ts';
+import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
 import { type PlannedNode, planNodes } from '../cluster/plan-nodes.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
@@ -82,6 +82,13 @@ export const upFlags = {
       default: [],
     },
   ),
+  'driver-pod-info-mount': boolFlag({
+    help: 'Pass information about the pod to NodePublishVolume of the drivers of --driver that have no CSIDriver object yet',
+  }),
+  'driver-volume-lifecycle-modes': stringsFlag({
+    help: 'Modes in which pods may name volumes of those drivers inline: Persistent, Ephemeral or both',
+    default: ['Persistent'],
+  }),
   without: stringsFlag({
     help: `Parts to leave out, to run your own build of them instead: ${parts.join(', ')}, or a node`,
     default: [],
@@ -98,15 +105,18 @@ export const command = defineCommand({
   description:
     'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts. ' +
     'The StorageClasses hostpath and hostpath-delayed are there from the start; where the volumes of a pod are mounted ' +
-    'stands in its annotation csi.berth/published-volumes.',
-  flags: upFlags,
-  async run({ flags, signal, stdout, stderr, env, ...context }) {
+    'stands in its annotation csi.berth/published-volumes. Flags of the sidecars are given with the name of the sidecar ' +
+    'before them, as in --provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
+  // Their values are for the sidecars, which know their types.
+  flags: { ...upFlags, ...sidecarFlags } as typeof upFlags,
+  async run({ flags, given, signal, stdout, stderr, env, ...context }) {
     if (flags.ephemeral && flags.dataDir !== undefined) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
     const nodes = planNodes(flags.nodes);
     const nodeNames = nodes.map(({ name }) => name);
     checkWithout(flags.without, nodeNames);
+    checkModes(flags.driverVolumeLifecycleModes);
     checkUser();
     const version = await packageVersion();
     const startedMs = realClock.monotonicMs();
@@ -134,6 +144,13 @@ export const command = defineCommand({
         directory,
         nodes,
         brought,
+        ...((given.has('driver-pod-info-mount') || given.has('driver-volume-lifecycle-modes')) && {
+          wishes: {
+            podInfoOnMount: flags.driverPodInfoMount,
+            lifecycleModes: flags.driverVolumeLifecycleModes,
+          },
+        }),
+        sidecarFlags: { values: flags, given },
         without: new Set(flags.without),
         host: flags.host,
         port: flags.port,
@@ -252,6 +269,14 @@ function checkWithout(names: readonly string[], nodeNames: readonly string[]): v
   if (stranger === undefined) return;
   throw new UsageError(
     `--without: there is no part ${JSON.stringify(stranger)}, only ${[...parts, ...nodeNames].join(', ')}`,
+  );
+}
+
+function checkModes(modes: readonly string[]): void {
+  const stranger = modes.find((mode) => mode !== 'Persistent' && mode !== 'Ephemeral');
+  if (stranger === undefined && modes.length > 0) return;
+  throw new UsageError(
+    `--driver-volume-lifecycle-modes: ${stranger === undefined ? 'at least one of' : `${JSON.stringify(stranger)} is none of`} Persistent, Ephemeral`,
   );
 }
 

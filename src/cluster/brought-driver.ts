@@ -74,12 +74,29 @@ export const askBroughtDriver = (
   options: { clock: Clock; signal: AbortSignal },
 ): Promise<Driver> => asking(address, options, (connection, call) => askDriver(connection, call));
 
-/** The object a driver gets that brought none; one that is there already is left alone. */
-export function objectOfBroughtDriver({ name, abilities }: BroughtDriver): Draft<CSIDriver> {
+/** What a driver wants of Kubernetes and has no call to say. */
+export interface DriverWishes {
+  podInfoOnMount: boolean;
+  /** In which modes pods may name its volumes inline. */
+  lifecycleModes: readonly string[];
+}
+
+/** The object that a driver gets which brought none. */
+export function objectOfBroughtDriver(
+  { name, abilities }: BroughtDriver,
+  { podInfoOnMount, lifecycleModes }: DriverWishes = {
+    podInfoOnMount: false,
+    lifecycleModes: ['Persistent'],
+  },
+): Draft<CSIDriver> {
   return {
     metadata: { name },
-    spec: { attachRequired: abilities.controller.has('PUBLISH_UNPUBLISH_VOLUME'), podInfoOnMount: true },
-  } as Draft<CSIDriver>;
+    spec: {
+      attachRequired: abilities.controller.has('PUBLISH_UNPUBLISH_VOLUME'),
+      podInfoOnMount,
+      volumeLifecycleModes: [...lifecycleModes],
+    },
+  };
 }
 
 async function asking<T>(

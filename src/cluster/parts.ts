@@ -1,6 +1,8 @@
-// Which controllers and sidecars a cluster on this machine runs. A new one is one row here.
+// Which controllers and sidecars a cluster on this machine runs, and the sidecars' flags. A new one is one row here.
 
 import { controllers } from '../control-plane/index.ts';
+import type { FlagTable } from '../runtime/flags/flag.ts';
+import { ownFlags } from '../sidecars/all/shared-flags.ts';
 import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
@@ -25,9 +27,29 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
       // On its own it tells the claims why there is no volume; here no class names such a driver.
       suits: ({ controller }) => controller.has('CREATE_DELETE_VOLUME'),
     },
+    adapt: (flags, { abilities, storageCapacity }) => ({
+      ...flags,
+      // The scheduler waits for capacity where CSIDriver says so; a driver that cannot say how much has none published.
+      enableCapacity:
+        (flags.enableCapacity === true || storageCapacity) && abilities.controller.has('GET_CAPACITY'),
+      // There is no pod that could own the objects.
+      capacityOwnerrefLevel: -1,
+    }),
   },
   // Also for drivers that do not attach: somebody must mark their attachments as done.
   { kind: { ...attacherSidecar, name: 'attacher' } },
   { kind: { ...resizerSidecar, name: 'resizer' } },
   { kind: { ...snapshotterSidecar, name: 'snapshotter' } },
 ];
+
+/** They speak of pods, nodes and connections of a sidecar's own, which one process for all does not have. */
+const NOT_HERE = /-(master|node-deployment|node-deployment-.*|kube-api-capacity-.*|capacity-ownerref-level)$/;
+
+/** `--provisioner-strict-topology` and the like: what `berth sidecars` takes for one sidecar alone. */
+export const sidecarFlags: FlagTable = Object.fromEntries(
+  clusterSidecars
+    .flatMap(({ kind }) => Object.entries(ownFlags(kind)))
+    .filter(([name]) => !NOT_HERE.test(name))
+    // They would be most of the help; `berth sidecars --help` shows them.
+    .map(([name, flag]) => [name, { ...flag, hidden: true }]),
+);

@@ -1,20 +1,22 @@
 // The sidecars of one driver: one connection to its controller service, and each sidecar under its own account, with its
-// own informers. The same descriptions run as commands of their own, with the same flags.
+// own informers. The same descriptions run as commands of their own, with the same flags. They start again when the
+// driver's CSIDriver object begins or ceases to ask for published capacity.
 
+import { csiDrivers } from '../api/kinds.ts';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { connectCsi } from '../csi/client/connect-csi.ts';
 import { countedConnection } from '../csi/client/counted-connection.ts';
 import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
-import type { FlagTable } from '../runtime/flags/flag.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead } from '../runtime/metrics/unread-metrics.ts';
 import type { Part } from '../runtime/process/supervise.ts';
 import { together } from '../runtime/process/together.ts';
-import type { AnySidecarKind } from '../sidecars/all/shared-flags.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
+import { type AnySidecarKind, flagsFor } from '../sidecars/all/shared-flags.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';
-import { identifyDriver } from '../sidecars/common/identify-driver.ts';
+import { type Driver, identifyDriver } from '../sidecars/common/identify-driver.ts';
 import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts';
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
@@ -23,8 +25,23 @@ import { type PartContext, partPorts } from './part-context.ts';
 
 export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };
-  /** Flags that differ from their defaults. */
-  argv?: readonly string[];
+  /** The flags as this driver needs them. */
+  adapt?(flags: FlagRecord, driver: DriverFacts): FlagRecord;
+}
+
+type FlagRecord = Readonly<Record<string, unknown>>;
+
+export interface DriverFacts {
+  readonly abilities: Driver;
+  /** Its CSIDriver object says that pods are scheduled by published capacity. */
+  readonly storageCapacity: boolean;
+}
+
+/** What a command line says about the sidecars, each flag with the sidecar's name before it. */
+export interface SidecarFlags {
+  readonly values: FlagRecord;
+  /** Names of the flags that were given. */
+  readonly given: ReadonlySet<string>;
 }
 
 const NAMESPACE = 'kube-system';
@@ -33,9 +50,9 @@ const TIMEOUT_MS = 10_000;
 export function sidecarsPart(
   context: PartContext,
   driver: ClusterDriver,
-  sidecars: readonly ClusterSidecar[],
+  { sidecars, flags }: { sidecars: readonly ClusterSidecar[]; flags: SidecarFlags },
 ): Part {
-  const { clock, random, book } = context;
+  const { clock, random, book, server } = context;
   return {
     name: `sidecars of ${driver.name}`,
     async run(signal, serving) {
@@ -47,6 +64,21 @@ export function sidecarsPart(
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
         const identified = await identifyDriver(connection, ask);
         const onChanged = (error: Error): void => stop.abort(error);
+        const facts = { abilities: identified, storageCapacity: storageCapacityOf(server, driver) };
+        if (facts.storageCapacity && !identified.controller.has('GET_CAPACITY')) {
+          log.warn(
+            'The CSIDriver object has storageCapacity: true, but the driver lacks GET_CAPACITY: nothing is published, ' +
+              'and pods whose claims wait for a node stay Pending. Set storageCapacity to false',
+          );
+        }
+        onAbort(
+          either,
+          server.reader.subscribe(csiDrivers, () => {
+            const now = storageCapacityOf(server, driver);
+            if (now === facts.storageCapacity) return;
+            onChanged(new Error(`CSIDriver ${driver.name} now has storageCapacity: ${now}`));
+          }),
+        );
         const synced: Promise<void>[] = [];
         const running: Sidecar[] = sidecars
           .filter(({ kind }) => kind.suits?.(identified) ?? true)
@@ -75,12 +107,12 @@ export function sidecarsPart(
                 csi,
                 driver: identified,
                 recorder: ports.recorderFor(kind.eventSource(identified.name, identity)),
-                env: {},
+                env: { NAMESPACE },
                 identity,
                 namespace: NAMESPACE,
                 kubeWith: () => ports.kube,
               },
-              flagsOf(sidecar),
+              flagsOf(sidecar, flags, facts),
             );
             informers.start(either);
             synced.push(informers.synced(either));
@@ -105,8 +137,13 @@ const ofDriver = (metrics: Metrics, driverName: string) =>
 
 const userOf = ({ kind }: ClusterSidecar) => serviceAccountUser(NAMESPACE, COMPONENT_ACCOUNTS[kind.name]);
 
-/** As the sidecar's own command line would have given them. */
-function flagsOf({ kind, argv = [] }: ClusterSidecar) {
-  const table = { ...commonFlags, ...(kind.flags as FlagTable) };
-  return parseFlags({ table, argv, env: {} }).values as never;
+const storageCapacityOf = ({ reader }: PartContext['server'], { name }: ClusterDriver): boolean =>
+  reader.get(csiDrivers, { name })?.spec.storageCapacity === true;
+
+/** As the sidecar's own command line would have given them, with what this driver needs. */
+function flagsOf({ kind, adapt }: ClusterSidecar, { values, given }: SidecarFlags, facts: DriverFacts) {
+  const common = parseFlags({ table: commonFlags, argv: [], env: {} }).values;
+  const own = new Set([...given].filter((name) => name.startsWith(`${kind.name}-`)));
+  const flags = flagsFor(kind, { ...values, ...common }, own);
+  return (adapt?.(flags, facts) ?? flags) as never;
 }

@@ -22,7 +22,7 @@ import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
 import { TraceBook } from '../trace/trace-book.ts';
 import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
-import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
+import { type BroughtDriver, type DriverWishes, objectOfBroughtDriver } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -35,7 +35,7 @@ import { METRICS_PATH, metricsPath, PartMetrics } from './part-metrics.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
-import { sidecarsPart } from './sidecars-part.ts';
+import { type SidecarFlags, sidecarsPart } from './sidecars-part.ts';
 import {
   hostpathObject,
   installClasses,
@@ -56,8 +56,12 @@ export interface ClusterOptions {
   nodes: readonly PlannedNode[];
   /** Drivers that somebody else runs. */
   brought: readonly BroughtDriver[];
+  /** What those of them want that have no CSIDriver object yet, where somebody said so. */
+  wishes?: DriverWishes;
   /** Names of parts that somebody else runs. */
   without: ReadonlySet<string>;
+  /** Flags of sidecars; their defaults unless given. */
+  sidecarFlags?: SidecarFlags;
   host: string;
   port: number;
   kubeconfig: string;
@@ -215,9 +219,17 @@ async function writePartKubeconfigs(
 
 async function installObjects(
   server: ApiServer,
-  { brought }: ClusterOptions,
+  { brought, log, wishes }: ClusterOptions,
   hostpath: RunningHostpath | undefined,
 ): Promise<void> {
+  const installBrought = async (driver: BroughtDriver): Promise<void> => {
+    const differing = await installDriverObject(server, objectOfBroughtDriver(driver, wishes));
+    if (wishes === undefined || differing.length === 0) return;
+    log.warn('The CSIDriver object was there already and stays as it is; delete it to have it made anew', {
+      driver: driver.name,
+      differsIn: differing.join(', '),
+    });
+  };
   const snapshotting = [
     ...(hostpath ? [{ name: 'hostpath', driver: HOSTPATH }] : []),
     ...brought
@@ -244,7 +256,7 @@ async function installObjects(
       : []),
     ...brought.flatMap((driver) => {
       const { name, abilities } = driver;
-      const object = installDriverObject(server, objectOfBroughtDriver(driver));
+      const object = installBrought(driver);
       if (!abilities.controller.has('CREATE_DELETE_VOLUME')) return [object];
       const canExpand =
         abilities.controller.has('EXPAND_VOLUME') || abilities.plugin.volumeExpansion.size > 0;
@@ -255,11 +267,12 @@ async function installObjects(
 
 function partsOf(
   context: PartContext,
-  { directory, nodes, without, mounter, version }: ClusterOptions,
+  { directory, nodes, without, mounter, version, sidecarFlags }: ClusterOptions,
   drivers: readonly ClusterDriver[],
 ): Part[] {
   const isIn = ({ name }: { name: string }): boolean => !without.has(name);
   const sidecars = clusterSidecars.filter(({ kind }) => isIn(kind));
+  const flags = sidecarFlags ?? { values: {}, given: new Set() };
   const ofNodes = nodes.flatMap((node) => {
     const root = directory.nodeRoot(node.name);
     const registrars = drivers.flatMap((driver) => {
@@ -276,7 +289,9 @@ function partsOf(
     controlPlanePart(context, clusterControllers.filter(isIn)),
     ...(without.has('scheduler') ? [] : [schedulerPart(context)]),
     ...(without.has('snapshot-controller') ? [] : [snapshotControllerPart(context)]),
-    ...(sidecars.length === 0 ? [] : drivers.map((driver) => sidecarsPart(context, driver, sidecars))),
+    ...(sidecars.length === 0
+      ? []
+      : drivers.map((driver) => sidecarsPart(context, driver, { sidecars, flags }))),
     ...ofNodes,
   ];
 }

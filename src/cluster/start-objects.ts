@@ -15,6 +15,7 @@ import {
   volumeSnapshotClasses,
 } from '../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../api/object.ts';
+import { sameJson } from '../api/same-json.ts';
 import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS } from '../api/well-known.ts';
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
 import { isEstablished } from '../apiserver/crd/definition-status.ts';
@@ -105,8 +106,15 @@ export function installSnapshotClasses(
   return installMissing(server, volumeSnapshotClasses, classes);
 }
 
-export const installDriverObject = (server: Server, object: Draft<CSIDriver>): Promise<void> =>
-  installMissing(server, csiDrivers, [object]);
+/** Resolves with how the object that was there already differs; with nothing where it was made or agrees. */
+export async function installDriverObject(server: Server, object: Draft<CSIDriver>): Promise<string[]> {
+  const { name = '' } = object.metadata;
+  const present = server.reader.get(csiDrivers, { name });
+  await installMissing(server, csiDrivers, [object]);
+  return Object.entries(present ? object.spec : {})
+    .filter(([field, wanted]) => !sameJson(present?.spec[field as keyof CSIDriver['spec']], wanted))
+    .map(([field]) => field);
+}
 
 /** Resolves once what they define is served. */
 export async function installDefinitions(server: Server): Promise<void> {

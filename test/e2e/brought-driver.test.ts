@@ -51,12 +51,42 @@ test('a driver with a socket for its controller and one for each node', { skip }
   await up.apply(claimAndPod('both', { class: 'other.csi.test', mode: 'ReadWriteMany', node: 'node-2' }));
   const { data = '' } = await up.published('both');
   await writeFile(join(data, 'word'), 'hello');
+  const object = (await up.get('csidriver', 'other.csi.test')).spec;
+  assert.deepEqual([object.podInfoOnMount, object.volumeLifecycleModes], [false, ['Persistent']]);
   const { spec } = (await up.get('volumeattachments')).items[0];
   assert.deepEqual([spec.attacher, spec.nodeName], ['other.csi.test', 'node-2']);
   await up.kubectl('delete', 'pod/both', 'pvc/both');
   await up.kubectl('wait', 'pv', '--all', '--for=delete', '--timeout=45s');
   assert.deepEqual(readdirSync(join(directory, 's', 'volumes')), []);
   assert.equal(await up.stop(), 0);
+});
+
+test('[POD-2] [INL-3] a brought driver gets pod information and inline volumes where the flags say that it wants them', {
+  skip,
+}, async (t) => {
+  const directory = await temporaryDirectory(t);
+  const socket = join(directory, 's.sock');
+  const state = `--state-dir=${join(directory, 's')}`;
+  const driver = [process.execPath, BERTH, 'driver', 'hostpath', '--driver-name=other.csi.test'];
+  await startDriver(t, [...driver, `--endpoint=unix://${socket}`, '--node-id=one', state], socket);
+  const args = ['--nodes=1', '--without=hostpath', `--driver=${socket}`];
+  const flags = ['--driver-pod-info-mount', '--driver-volume-lifecycle-modes=Ephemeral'];
+  const first = await startUp(t, join(directory, 'd'), [...args, ...flags]);
+  const { spec } = await first.get('csidriver', 'other.csi.test');
+  assert.deepEqual([spec.podInfoOnMount, spec.volumeLifecycleModes], [true, ['Ephemeral']]);
+  const volumes = [{ name: 'data', csi: { driver: 'other.csi.test' } }];
+  const containers = [{ name: 'main', image: 'busybox' }];
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'inline' }, spec: { containers, volumes } };
+  await first.apply(JSON.stringify(pod));
+  await first.published('inline');
+  await first.kubectl('delete', 'pod/inline');
+  assert.equal(await first.stop(), 0);
+  const second = await startUp(t, join(directory, 'd'), [
+    ...args,
+    '--driver-volume-lifecycle-modes=Persistent',
+  ]);
+  assert.match(second.output().stderr, /was there already.*podInfoOnMount, volumeLifecycleModes/);
+  assert.equal(await second.stop(), 0);
 });
 
 test('[SIDE-2] without anything kept, nothing of it stays with the driver either', { skip }, async (t) => {

@@ -29,13 +29,23 @@ export function sharedFlags(kinds: readonly AnySidecarKind[]): FlagTable {
                 default: undefined,
                 format: (value) => (value === undefined ? '' : flag.format(value)),
               };
-      table[`${kind.name}-${name}`] = override(kind, name, flag);
     }
+    Object.assign(table, ownFlags(kind));
     for (const [name, flag] of Object.entries(paceFlags)) {
       table[`${kind.name}-${name}`] = override(kind, name, flag as Flag<unknown>);
     }
   }
   return table;
+}
+
+/** Each flag of one sidecar under the name that is for it alone. */
+export function ownFlags(kind: AnySidecarKind): Record<string, Flag<unknown>> {
+  return Object.fromEntries(
+    Object.entries(kind.flags as FlagTable).map(([name, flag]) => [
+      `${kind.name}-${name}`,
+      override(kind, name, flag),
+    ]),
+  );
 }
 
 function override(kind: AnySidecarKind, name: string, flag: Flag<unknown>): Flag<unknown> {
