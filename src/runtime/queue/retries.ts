@@ -22,7 +22,8 @@ export interface Attempted {
 
 interface Entry {
   failures: number;
-  dueMs: number;
+  /** Attempts with the same inputs wait until then. */
+  heldUntilMs: number;
   inputs: string | undefined;
 }
 
@@ -49,7 +50,7 @@ export class Retries {
   waitMs({ operation = WHOLE, inputs }: Attempted): number {
     const entry = this.#entries?.get(operation);
     if (entry === undefined || entry.inputs !== inputs) return 0;
-    return Math.max(0, entry.dueMs - this.#ports.clock.monotonicMs());
+    return Math.max(0, entry.heldUntilMs - this.#ports.clock.monotonicMs());
   }
 
   /** What a run returns that came too early; undefined when it may go on. */
@@ -66,14 +67,15 @@ export class Retries {
     const isAnother = inputs !== undefined && before?.inputs !== undefined && before.inputs !== inputs;
     const failures = before === undefined || isAnother ? 0 : before.failures;
     const delayMs = slow ? backoff.maxMs : backoffDelayMs(backoff, failures, random);
-    const dueMs = clock.monotonicMs() + delayMs;
-    const entry = { failures: failures + 1, dueMs, inputs };
-    // A failure about nothing in particular does not shorten the wait of one that was.
-    const kept = inputs === undefined && before?.inputs !== undefined;
-    this.#entries.set(
-      operation,
-      kept ? { ...entry, inputs: before.inputs, dueMs: Math.max(dueMs, before.dueMs) } : entry,
-    );
+    // A failure of the key about nothing in particular holds nothing back, and opens nothing.
+    const holds = operation !== WHOLE || inputs !== undefined;
+    const held = holds ? { inputs, heldUntilMs: clock.monotonicMs() + delayMs } : undefined;
+    this.#entries.set(operation, {
+      inputs: before?.inputs,
+      heldUntilMs: before?.heldUntilMs ?? 0,
+      ...held,
+      failures: failures + 1,
+    });
     return delayMs;
   }
 

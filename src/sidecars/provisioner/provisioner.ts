@@ -8,14 +8,13 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
-import { RetryGate } from '../common/retry-gate.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { startCapacity } from './capacity/start-capacity.ts';
+import { Attempts } from './claims/attempts.ts';
 import { createClaimReconciler } from './claims/claim-reconciler.ts';
-import { UnrecordedVolumes } from './claims/unrecorded-volumes.ts';
 import { volumeCalls } from './claims/volume-calls.ts';
 import { createVolumePlanner } from './claims/volume-planner.ts';
-import { VolumesMade } from './claims/volumes-made.ts';
+import { attemptKey } from './intents/intent.ts';
 import { IntentLedger } from './intents/intent-ledger.ts';
 import { createNodeOwner } from './node-deployment/node-owner.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
@@ -85,7 +84,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     namespace: options.namespace,
     driver: driver.name,
     nodeName: nodeDeployment?.nodeName,
-    found: (claimKey) => claimLoop.add(claimKey),
+    found: (intent) => claimLoop.add(attemptKey(intent)),
   });
   const claimLoop: Loop = createClaimReconciler({
     informers,
@@ -101,12 +100,8 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
       recorder,
       metrics,
       calls,
-      made: new VolumesMade({ informers, driver: driver.name, clock }),
       ledger,
-      unrecorded: new UnrecordedVolumes(),
-      answered: new Set(),
-      settling: new Map(),
-      gate: new RetryGate({ clock, random, policy: backoff }),
+      attempts: new Attempts({ informers, driver: driver.name, clock }),
       capacityChanged,
       releaseSource: (claim, signal) => snapshots.releaseSourceOf(claim, signal),
       planner: createVolumePlanner({

@@ -1,5 +1,5 @@
-// The loop over claims. Watches claims, classes and volumes; writes intents, in the ledger and on claims, and
-// PersistentVolumes; never touches a claim that another provisioner was asked for.
+// The loop over claims, one key an attempt. Watches claims, classes and volumes; writes intents, in the ledger and on
+// claims, and PersistentVolumes; never touches a claim that another provisioner was asked for.
 
 import {
   type PersistentVolumeClaim,
@@ -7,24 +7,28 @@ import {
   type StorageClass,
   storageClasses,
 } from '../../../api/kinds.ts';
-import { keyOf } from '../../../api/object.ts';
 import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import type { Informers } from '../../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
-import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import { claimOf, type Intent } from '../intents/intent.ts';
+import {
+  done,
+  failed,
+  type Loop,
+  type Outcome,
+  type Run,
+  requeueAfter,
+} from '../../../runtime/queue/loop.ts';
+import { attemptKey, claimOf, intentOn } from '../intents/intent.ts';
 import type { NodeOwner } from '../node-deployment/node-owner.ts';
 import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
-import { timesAsked } from './claim-intent.ts';
-import { type ClaimWork, inputsOf, settle } from './claim-work.ts';
-import { decideClaim } from './decide-claim.ts';
-import { followClaim, followOrphan, followRecorded } from './follow-claim.ts';
-import { provisionClaim } from './provision-claim.ts';
-import { resumeIntent } from './resume-intent.ts';
+import { type ClaimRun, type ClaimWork, inputsOf, settle } from './claim-work.ts';
+import { cleanUpClaim } from './clean-up-claim.ts';
+import { type ClaimStep, decideClaim } from './decide-claim.ts';
+import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
 
@@ -42,131 +46,100 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   const claims = informers.of(persistentVolumeClaims);
   const classes = informers.of(storageClasses);
   const work: ClaimWork = { ...options.work, claims: new ReadYourWrites(claims) };
-  const { driver } = work;
+  const { driver, ledger, attempts } = work;
   const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
 
-  claims.addIndex(WAITING_BY_CLASS, (claim) =>
-    provisionerOf(claim) === driver && isOpen(claim) ? [storageClassOf(claim) ?? ''] : [],
-  );
+  const add = ({ metadata }: PersistentVolumeClaim): void => loop.add(attemptKey(metadata));
   const look = (claim: PersistentVolumeClaim): void => {
-    if (provisionerOf(claim) === driver && isOpen(claim)) loop.add(keyOf(claim));
+    if (isOpen(claim)) add(claim);
   };
+  /** Something may be left to do: it has no volume yet, or its intent still stands. */
+  const isOpen = (claim: PersistentVolumeClaim): boolean =>
+    provisionerOf(claim) === driver &&
+    (!claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING));
+
+  claims.addIndex(WAITING_BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
   claims.subscribe({
     added: look,
     updated: (before, after) => {
       look(after);
-      if (!before.spec.volumeName && after.spec.volumeName && sourceKeyOf(after)) loop.add(keyOf(after));
+      if (!before.spec.volumeName && after.spec.volumeName && sourceKeyOf(after)) add(after);
     },
     deleted: (claim) => {
       const { uid } = claim.metadata;
-      if (work.unrecorded.of(keyOf(claim), uid) || work.ledger.has(uid)) loop.add(keyOf(claim));
-      work.gate.forget(uid);
-      work.answered.delete(uid);
-      work.settling.delete(uid);
       node?.forget(uid);
+      if (ledger.get(uid) || attempts.of(uid)?.is === 'asking') add(claim);
+      else attempts.delete(uid);
     },
   });
   const wake = ({ metadata: { name } }: StorageClass): void => {
-    for (const claim of claims.byIndex(WAITING_BY_CLASS, name)) loop.add(keyOf(claim));
-    for (const claim of work.ledger.all().map(claimOf))
-      if (storageClassOf(claim) === name) loop.add(keyOf(claim));
+    for (const claim of claims.byIndex(WAITING_BY_CLASS, name)) add(claim);
+    for (const claim of ledger.all().map(claimOf)) if (storageClassOf(claim) === name) add(claim);
   };
   classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
 
-  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
-    const outcomes: Outcome[] = [];
-    // At the beginning of a run none is under way: what stands here was left by a run that did not come to its end.
-    for (const intent of work.ledger.of(key)) outcomes.push(await resume(intent, signal));
-    const claim = work.claims.get(key);
-    if (claim && !work.ledger.has(claim.metadata.uid)) {
-      outcomes.push(await reconcileClaim(key, claim, signal));
-    }
-    for (const orphan of work.unrecorded.orphansOf(key, claim?.metadata.uid)) {
-      if (!work.ledger.has(orphan.claimUid)) outcomes.push(await followOrphan(work, key, orphan, signal));
-    }
-    return soonest(outcomes);
+  async function reconcile(attempt: string, { signal, retries }: Run): Promise<Outcome> {
+    const run = runOver(attempt, signal);
+    const step = decideClaim(run);
+    const isTry = step.do === 'provision' || step.do === 'clean-up' || step.do === 'refuse';
+    return (isTry ? retries.held(run.inputs) : undefined) ?? perform(step, run);
   }
 
-  function resume(intent: Intent, signal: AbortSignal): Promise<Outcome> {
-    const storageClass = classes.get(storageClassOf(claimOf(intent)) ?? '');
-    const volumeName = volumeNameFor(intent.uid, naming);
-    return resumeIntent(work, intent, { storageClass, volumeName, nodeName: node?.name, signal });
-  }
-
-  async function reconcileClaim(
-    key: string,
-    claim: PersistentVolumeClaim,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    const className = storageClassOf(claim);
-    const storageClass = className ? classes.get(className) : undefined;
-    const volumeName = volumeNameFor(claim.metadata.uid, naming);
-    const step = decideClaim({
+  function runOver(attempt: string, signal: AbortSignal): ClaimRun {
+    const slash = attempt.lastIndexOf('/');
+    const key = attempt.slice(0, slash);
+    const uid = attempt.slice(slash + 1);
+    const found = work.claims.get(key);
+    const claim = found?.metadata.uid === uid ? found : undefined;
+    const inLedger = ledger.get(uid);
+    const known = attempts.of(uid);
+    const intent = inLedger ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
+    const subject = claim ?? (intent && claimOf(intent));
+    const storageClass = subject && classes.get(storageClassOf(subject) ?? '');
+    const name = volumeNameFor(uid, naming);
+    return {
+      work,
+      key,
+      uid,
       claim,
       driver,
-      volumeName,
-      volumeFor: work.made.claimOf(volumeName),
       storageClass,
-      ...(node && { node: { name: node.name, takesImmediate: node.takesImmediate } }),
-    });
-    const reschedule = work.settling.get(claim.metadata.uid);
-    if (reschedule !== undefined && (step.do === 'follow' || step.do === 'provision')) {
-      // What there was to find out is known; only the write that says so has failed.
-      await settle(work, claim, { reschedule, signal });
-      return requeueAfter(0, 'nothing is left of the last attempt');
-    }
-    const remembered = work.unrecorded.of(key, claim.metadata.uid);
-    const mayBeAsking = remembered || (timesAsked(claim) > 1 && !work.answered.has(claim.metadata.uid));
-    if (mayBeAsking && (step.do === 'settle' || step.do === 'await-binding')) {
-      const outcome = await followRecorded(work, claim, storageClass, signal);
-      // The claim was written: it comes again.
-      return outcome ?? requeueAfter(0, 'its volume is certain');
-    }
+      volume: { name, claimUid: attempts.claimUidOf(name, uid) },
+      attempt: { inLedger, onClaim: claim && intentOn(claim), known },
+      node,
+      inputs: inputsOf(claim, storageClass),
+      signal,
+    };
+  }
+
+  async function perform(step: ClaimStep, run: ClaimRun): Promise<Outcome> {
+    const { claim, uid, key, inputs, signal } = run;
     switch (step.do) {
       case 'nothing':
-        node?.forget(claim.metadata.uid);
+        node?.forget(uid);
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
-        await settle(work, claim, { signal });
-        await work.releaseSource(claim, signal);
-        return done;
-      case 'await-binding':
-        // It comes again when it is bound, or deleted.
+        await settle(run);
+        if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
+        if (claim) await work.releaseSource(claim, signal);
         return done;
       case 'release-source':
-        await work.releaseSource(claim, signal);
+        if (claim) await work.releaseSource(claim, signal);
         return done;
       case 'provision':
-        return provisionClaim(work, claim, step.storageClass, signal);
+        return provisionClaim({ ...run, storageClass: step.storageClass } as ProvisionRun);
       case 'take':
-        return node ? node.take(work, claim, step.storageClass, signal) : done;
-      case 'follow':
-        return followClaim(work, claim, { storageClass: step.storageClass, volumeName, signal });
+        return node && claim ? node.take(work, claim, step.storageClass, signal) : done;
+      case 'clean-up':
+        return cleanUpClaim(run, step);
       case 'refuse':
-        work.recorder.event(claim, 'Warning', 'ProvisioningFailed', step.problem);
-        return requeueAfter(
-          work.gate.failed(claim.metadata.uid, inputsOf(claim, storageClass), true),
-          step.problem,
-        );
+        if (claim) work.recorder.event(claim, 'Warning', 'ProvisioningFailed', step.problem);
+        return failed({ why: step.problem, slow: true, inputs });
       default:
         return step satisfies never;
     }
   }
 
   return loop;
-}
-
-/** Something may be left to do: it has no volume yet, or its intent still stands. */
-function isOpen(claim: PersistentVolumeClaim): boolean {
-  return !claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING);
-}
-
-function soonest(outcomes: readonly Outcome[]): Outcome {
-  let first: (Outcome & { kind: 'requeueAfter' }) | undefined;
-  for (const outcome of outcomes) {
-    if (outcome.kind !== 'requeueAfter') continue;
-    if (first === undefined || outcome.delayMs < first.delayMs) first = outcome;
-  }
-  return first ?? done;
 }

@@ -1,24 +1,30 @@
-// What the steps on one claim share: ports, caches with the provisioner's own writes on top, and its short memory.
+// What the steps on one claim share: the ports and memory of the provisioner, one run over one claim, and how such a run
+// ends.
 
-import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
-import { keyOf } from '../../../api/object.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumes,
+  type StorageClass,
+} from '../../../api/kinds.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
-import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { type CsiSecrets, readSecret } from '../../../csi/secrets/credentials.ts';
+import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
-import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
-import type { RetryGate } from '../../common/retry-gate.ts';
+import { failed, type Outcome } from '../../../runtime/queue/loop.ts';
+import { dropFromClaim, keepOnClaim } from '../intents/claim-intents.ts';
+import type { Intent } from '../intents/intent.ts';
 import type { IntentLedger } from '../intents/intent-ledger.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
-import { type AskedFor, dropIntent, recordIntent } from './claim-intent.ts';
-import type { UnrecordedVolumes } from './unrecorded-volumes.ts';
+import type { Attempts } from './attempts.ts';
+import type { ClaimSnapshot } from './decide-claim.ts';
 import type { VolumeCalls } from './volume-calls.ts';
 import type { VolumePlanner } from './volume-planner.ts';
-import type { VolumesMade } from './volumes-made.ts';
 
 export interface ClaimWork {
   driver: string;
@@ -31,74 +37,83 @@ export interface ClaimWork {
   calls: VolumeCalls;
   planner: VolumePlanner;
   claims: ReadYourWrites<PersistentVolumeClaim>;
-  made: VolumesMade;
-  /** Where the intent of a claim stands while the driver is first asked; later it is on the claim. */
   ledger: IntentLedger;
-  unrecorded: UnrecordedVolumes;
-  /** UIDs of claims about which the driver's last answer to this process left nothing open. */
-  answered: Set<string>;
-  /** UIDs of claims whose intent is to go, and may have gone already; whether they are to be given back to the scheduler. */
-  settling: Map<string, boolean>;
-  gate: RetryGate;
+  attempts: Attempts;
   /** A volume of this class was made, or could not be: what is left has changed. */
   capacityChanged(className: string): void;
   /** The claim's volume exists: what it was made from may go. */
   releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
 }
 
-/** What an attempt is made from, as far as others can change it: a change is worth a new attempt at once. */
-export function inputsOf(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): string {
+/** One run over one claim. */
+export interface ClaimRun extends ClaimSnapshot {
+  work: ClaimWork;
+  /** Of the claim, `namespace/name`. */
+  key: string;
+  /** What an attempt is made from, as far as others can change it: a change is worth a new attempt at once. */
+  inputs: string;
+  signal: AbortSignal;
+}
+
+export function inputsOf(
+  claim: PersistentVolumeClaim | undefined,
+  storageClass: StorageClass | undefined,
+): string {
   return JSON.stringify([
-    storageClass?.metadata.uid ?? null,
-    storageClass?.metadata.resourceVersion ?? null,
-    selectedNodeOf(claim) ?? null,
-    claim.spec.volumeAttributesClassName ?? null,
-    claim.spec.volumeName ?? null,
-    claim.metadata.deletionTimestamp !== undefined,
+    storageClass?.metadata.uid,
+    storageClass?.metadata.resourceVersion,
+    claim && selectedNodeOf(claim),
+    claim?.spec.volumeAttributesClassName,
+    claim?.spec.volumeName,
+    claim?.metadata.deletionTimestamp,
   ]);
 }
 
+/** The next run reads what somebody else wrote; its watch event wakes the claim. */
+export const claimChanged: Outcome = failed({
+  why: 'the claim changed, and the cache does not show it yet',
+  quiet: true,
+});
+
 export async function provisionerSecrets(
-  work: Pick<ClaimWork, 'kube'>,
+  { work, signal }: ClaimRun,
   plan: VolumePlan,
-  signal: AbortSignal,
 ): Promise<CsiSecrets | undefined> {
   const ref = plan.secretRefs.provisioner;
   return ref && readSecret(work.kube, ref, { signal });
 }
 
-/** The volume is recorded or known not to exist: nothing is left to remember. */
-export async function settle(
-  work: ClaimWork,
-  claim: PersistentVolumeClaim,
-  options: { reschedule?: boolean; signal: AbortSignal },
-): Promise<void> {
-  const { uid } = claim.metadata;
-  work.unrecorded.delete(keyOf(claim), uid);
-  work.ledger.end(uid);
-  work.settling.set(uid, options.reschedule ?? false);
-  const settled = await dropIntent(work.kube, claim, options);
-  if (settled) work.claims.wrote(settled);
-  work.settling.delete(uid);
+/** By the server's word: the PersistentVolume that records the claim's volume. */
+export async function recordOf({
+  work,
+  volume,
+  uid,
+  signal,
+}: ClaimRun): Promise<PersistentVolume | undefined> {
+  const found = await getIfThere(work.kube, persistentVolumes, { name: volume.name }, signal);
+  return found?.spec.claimRef?.uid === uid ? found : undefined;
 }
 
-/**
- * The intent leaves the ledger for the claim, which is then kept until it is certain whether a volume exists. False when
- * the claim has changed since it was read, or is on its way out: the intent stays where it is.
- */
-export async function moveIntentToClaim(
-  work: ClaimWork,
+/** The claim with the intent on it; undefined when it changed, so that the intent stays where it was. */
+export async function moveToClaim(
+  { work, uid, signal }: ClaimRun,
   claim: PersistentVolumeClaim,
-  asked: AskedFor,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const marked = hasFinalizer(claim, FINALIZER_PROVISIONING)
-    ? claim
-    : await recordIntent(work.kube, claim, asked, signal);
-  if (!marked) return false;
-  work.claims.wrote(marked);
-  work.ledger.end(claim.metadata.uid);
-  return true;
+  intent: Intent,
+): Promise<PersistentVolumeClaim | undefined> {
+  const kept = await keepOnClaim(work.kube, claim, intent, signal);
+  if (!kept) return undefined;
+  work.ledger.end(uid);
+  return work.claims.wrote(kept);
+}
+
+/** Drops the intent: the volume is recorded or known not to exist. */
+export async function settle({ work, uid, claim, signal }: ClaimRun): Promise<void> {
+  const known = work.attempts.of(uid);
+  const reschedule = known?.is === 'nothing-left' && known.reschedule;
+  const left = claim && (await dropFromClaim(work.kube, claim, { reschedule, signal }));
+  if (left) work.claims.wrote(left);
+  work.ledger.end(uid);
+  work.attempts.delete(uid);
 }
 
 export function labelsOf(claim: PersistentVolumeClaim): { class: string; source: string } {
@@ -107,4 +122,9 @@ export function labelsOf(claim: PersistentVolumeClaim): { class: string; source:
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Found before the driver was asked, and somebody's to put right. */
+export function isUsersProblem(error: unknown): error is ClaimProblem | SecretError {
+  return error instanceof ClaimProblem || error instanceof SecretError;
 }

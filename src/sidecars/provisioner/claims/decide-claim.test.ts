@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
-import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import { type Intent, intentFor } from '../intents/intent.ts';
+import type { Attempt } from './attempts.ts';
 import { type ClaimSnapshot, type ClaimStep, decideClaim } from './decide-claim.ts';
 
 const DRIVER = 'd.example';
 
 interface ClaimShape {
-  intent?: boolean;
   deleting?: boolean;
   volumeName?: string;
   phase?: string;
@@ -29,7 +29,6 @@ function claim(shape: ClaimShape = {}): PersistentVolumeClaim {
         'volume.kubernetes.io/storage-provisioner': shape.provisioner ?? DRIVER,
         ...(shape.selectedNode && { 'volume.kubernetes.io/selected-node': shape.selectedNode }),
       },
-      ...(shape.intent && { finalizers: [FINALIZER_PROVISIONING] }),
       ...(shape.deleting && { deletionTimestamp: '2026-01-01T00:00:01Z' }),
     },
     spec: { storageClassName: 'fast', ...(shape.volumeName && { volumeName: shape.volumeName }) },
@@ -39,101 +38,187 @@ function claim(shape: ClaimShape = {}): PersistentVolumeClaim {
 
 const storageClass = (volumeBindingMode = 'Immediate', provisioner = DRIVER) =>
   ({ metadata: { name: 'fast' }, provisioner, volumeBindingMode }) as unknown as StorageClass;
-
-const ours = { claimUid: 'u1' };
+const delayed = storageClass('WaitForFirstConsumer');
 const node = { name: 'n1', takesImmediate: true };
 
-const table: { name: string; given: ClaimShape; with?: Partial<ClaimSnapshot>; then: ClaimStep['do'] }[] = [
+const intent = (asked = 1): Intent => ({
+  ...intentFor(claim(), { storageClass: storageClass(), digest: 'd', nowMs: 0 }),
+  asked,
+});
+const asking: Attempt = { is: 'asking', asked: undefined };
+const recorded: Attempt = { is: 'recorded', volumeName: 'pvc-u1', handle: 'v1', onClaim: true };
+const nothingLeft: Attempt = { is: 'nothing-left', reschedule: true };
+
+interface Row {
+  name: string;
+  /** Undefined: it is gone. */
+  given: ClaimShape | undefined;
+  class?: StorageClass | undefined;
+  node?: ClaimSnapshot['node'];
+  /** The claim that the PersistentVolume is for. */
+  volumeOf?: string;
+  inLedger?: boolean;
+  /** Calls that the intent on the claim counts. */
+  onClaim?: number;
+  known?: Attempt;
+  then: ClaimStep['do'] | 'clean-up, recorded' | 'settle, recorded';
+}
+
+const table: Row[] = [
   { name: 'asked for', given: {}, then: 'provision' },
   { name: 'for another provisioner', given: { provisioner: 'other' }, then: 'nothing' },
-  { name: 'asked for, began before', given: { intent: true }, then: 'provision' },
-  { name: 'class gone', given: {}, with: { storageClass: undefined }, then: 'nothing' },
-  {
-    name: 'class of another driver',
-    given: {},
-    with: { storageClass: storageClass('Immediate', 'x') },
-    then: 'nothing',
-  },
-  {
-    name: 'no node selected yet',
-    given: {},
-    with: { storageClass: storageClass('WaitForFirstConsumer') },
-    then: 'nothing',
-  },
-  {
-    name: 'node selected',
-    given: { selectedNode: 'n1' },
-    with: { storageClass: storageClass('WaitForFirstConsumer') },
-    then: 'provision',
-  },
+  { name: 'class gone', given: {}, class: undefined, then: 'nothing' },
+  { name: 'class of another driver', given: {}, class: storageClass('Immediate', 'x'), then: 'nothing' },
+  { name: 'no node selected yet', given: {}, class: delayed, then: 'nothing' },
+  { name: 'node selected', given: { selectedNode: 'n1' }, class: delayed, then: 'provision' },
+  { name: 'name taken', given: {}, volumeOf: 'u2', then: 'refuse' },
+  { name: 'name taken by a volume without a claim', given: {}, volumeOf: '', then: 'refuse' },
+  { name: 'gone, nothing known', given: undefined, then: 'nothing' },
   { name: 'deleted before it began', given: { deleting: true }, then: 'nothing' },
-  { name: 'deleted after it began', given: { deleting: true, intent: true }, then: 'follow' },
-  {
-    name: 'deleted, class gone',
-    given: { deleting: true, intent: true },
-    with: { storageClass: undefined },
-    then: 'follow',
-  },
   { name: 'bound to another volume', given: { volumeName: 'static' }, then: 'nothing' },
+
+  { name: 'left in the ledger', given: {}, inLedger: true, then: 'provision' },
+  { name: 'left in the ledger, deleted', given: { deleting: true }, inLedger: true, then: 'clean-up' },
+  { name: 'left in the ledger, gone', given: undefined, inLedger: true, then: 'clean-up' },
+  { name: 'left in the ledger, class gone', given: {}, class: undefined, inLedger: true, then: 'nothing' },
   {
-    name: 'bound to another volume after it began',
-    given: { volumeName: 'static', intent: true },
-    then: 'follow',
+    name: 'left in the ledger, recorded',
+    given: {},
+    inLedger: true,
+    volumeOf: 'u1',
+    then: 'settle, recorded',
   },
-  { name: 'volume there', given: {}, with: { volumeFor: ours }, then: 'nothing' },
+  { name: 'this run could not record it', given: {}, inLedger: true, known: asking, then: 'provision' },
+
+  { name: 'on the claim', given: {}, onClaim: 1, then: 'provision' },
+  { name: 'on the claim, deleted', given: { deleting: true }, onClaim: 1, then: 'clean-up' },
   {
-    name: 'has its volume',
-    given: { volumeName: 'pvc-u1' },
-    with: { volumeFor: ours },
-    then: 'release-source',
+    name: 'on the claim, deleted, class gone',
+    given: { deleting: true },
+    class: undefined,
+    onClaim: 1,
+    then: 'clean-up',
   },
+  { name: 'on the claim, bound to another', given: { volumeName: 'static' }, onClaim: 1, then: 'clean-up' },
+  { name: 'on the claim, asking', given: {}, onClaim: 2, known: asking, then: 'provision' },
+  { name: 'gone by force while asking', given: undefined, known: asking, then: 'clean-up' },
+  { name: 'intent gone by force, deleted', given: { deleting: true }, known: asking, then: 'clean-up' },
+
   {
-    name: 'volume there, binder at work',
-    given: { intent: true, phase: 'Pending' },
-    with: { volumeFor: ours },
-    then: 'await-binding',
-  },
-  { name: 'bound', given: { intent: true, phase: 'Bound' }, with: { volumeFor: ours }, then: 'settle' },
-  { name: 'volume lost', given: { intent: true, phase: 'Lost', volumeName: 'pvc-u1' }, then: 'settle' },
-  {
-    name: 'volume there, claim deleted',
-    given: { intent: true, deleting: true },
-    with: { volumeFor: ours },
+    name: 'the driver has nothing, intent stands',
+    given: {},
+    onClaim: 1,
+    known: nothingLeft,
     then: 'settle',
   },
+  { name: 'the same, deleted', given: { deleting: true }, onClaim: 2, known: nothingLeft, then: 'settle' },
+  { name: 'the same, gone', given: undefined, inLedger: true, known: nothingLeft, then: 'settle' },
+  { name: 'drop was lost, reschedule open', given: {}, known: nothingLeft, then: 'settle' },
+
+  { name: 'volume there', given: {}, volumeOf: 'u1', then: 'nothing' },
+  { name: 'has its volume', given: { volumeName: 'pvc-u1' }, volumeOf: 'u1', then: 'release-source' },
+  { name: 'binder at work', given: { phase: 'Pending' }, onClaim: 1, volumeOf: 'u1', then: 'nothing' },
+  { name: 'bound', given: { phase: 'Bound' }, onClaim: 1, volumeOf: 'u1', then: 'settle, recorded' },
   {
-    name: 'bound, volume deleted by hand',
-    given: { intent: true, phase: 'Bound', volumeName: 'pvc-u1' },
-    then: 'settle',
+    name: 'volume lost',
+    given: { phase: 'Lost', volumeName: 'pvc-u1' },
+    onClaim: 1,
+    then: 'settle, recorded',
   },
-  { name: 'name taken', given: {}, with: { volumeFor: { claimUid: 'u2' } }, then: 'refuse' },
-  { name: 'node: nobody selected', given: {}, with: { node }, then: 'take' },
+  {
+    name: 'volume there, deleted',
+    given: { deleting: true },
+    onClaim: 1,
+    volumeOf: 'u1',
+    then: 'settle, recorded',
+  },
+  {
+    name: 'volume deleted by hand',
+    given: { phase: 'Bound', volumeName: 'pvc-u1' },
+    onClaim: 1,
+    then: 'settle, recorded',
+  },
+  {
+    name: 'asked twice by others, bound',
+    given: { phase: 'Bound' },
+    onClaim: 2,
+    volumeOf: 'u1',
+    then: 'clean-up, recorded',
+  },
+  {
+    name: 'asked twice, not bound yet',
+    given: { phase: 'Pending' },
+    onClaim: 2,
+    volumeOf: 'u1',
+    then: 'clean-up, recorded',
+  },
+  {
+    name: 'asking although recorded',
+    given: { phase: 'Bound' },
+    onClaim: 1,
+    known: asking,
+    volumeOf: 'u1',
+    then: 'clean-up, recorded',
+  },
+  {
+    name: 'asked twice, known to be over',
+    given: { phase: 'Bound' },
+    onClaim: 2,
+    known: recorded,
+    volumeOf: 'u1',
+    then: 'settle, recorded',
+  },
+  {
+    name: 'known to be over, not bound yet',
+    given: { phase: 'Pending' },
+    onClaim: 2,
+    known: recorded,
+    volumeOf: 'u1',
+    then: 'nothing',
+  },
+  { name: 'recorded, and the volume is gone again', given: {}, onClaim: 2, known: recorded, then: 'settle' },
+
+  { name: 'node: nobody selected', given: {}, node, then: 'take' },
   {
     name: 'node: nobody selected, not taking',
     given: {},
-    with: { node: { ...node, takesImmediate: false } },
+    node: { ...node, takesImmediate: false },
     then: 'nothing',
   },
-  { name: 'node: selected', given: { selectedNode: 'n1' }, with: { node }, then: 'provision' },
-  { name: 'node: another selected', given: { selectedNode: 'n2' }, with: { node }, then: 'nothing' },
+  { name: 'node: selected', given: { selectedNode: 'n1' }, node, then: 'provision' },
+  { name: 'node: another selected', given: { selectedNode: 'n2' }, node, then: 'nothing' },
   {
-    name: 'node: another one follows its own',
-    given: { selectedNode: 'n2', intent: true, deleting: true },
-    with: { node },
+    name: "node: another's intent",
+    given: { selectedNode: 'n2', deleting: true },
+    onClaim: 1,
+    node,
     then: 'nothing',
+  },
+  {
+    name: 'node: moved away during our first call',
+    given: { selectedNode: 'n2' },
+    inLedger: true,
+    node,
+    then: 'clean-up',
   },
 ];
 
-test('what to do for a claim', () => {
-  for (const { name, given, with: change = {}, then } of table) {
-    const snapshot: ClaimSnapshot = {
-      claim: claim(given),
+for (const row of table) {
+  test(`what to do for a claim: ${row.name}`, () => {
+    const step = decideClaim({
+      claim: row.given && claim(row.given),
+      uid: 'u1',
       driver: DRIVER,
-      volumeName: 'pvc-u1',
-      volumeFor: undefined,
-      storageClass: storageClass(),
-      ...change,
-    };
-    assert.equal(decideClaim(snapshot).do, then, name);
-  }
-});
+      storageClass: 'class' in row ? row.class : storageClass(),
+      volume: { name: 'pvc-u1', claimUid: row.volumeOf },
+      attempt: {
+        inLedger: row.inLedger ? intent() : undefined,
+        onClaim: row.onClaim === undefined ? undefined : intent(row.onClaim),
+        known: row.known,
+      },
+      node: row.node,
+    });
+    const suffix = 'isRecorded' in step && step.isRecorded ? ', recorded' : '';
+    assert.equal(step.do + suffix, row.then);
+  });
+}

@@ -1,26 +1,24 @@
-// What to do for one claim, from a snapshot of it and of what it refers to. Pure: the reconciler performs the step.
-//
-// The provisioning finalizer on a claim is an intent: a volume may exist for it that no PersistentVolume records, because
-// the end of a call is not known. It goes when the PersistentVolume exists or the volume is known not to. A claim that
-// carries it is never let go; whoever finds it, after whatever crash, takes it up here. Intents of first calls are in the
-// ledger: what is left there is resumed before the claim is looked at.
+// What to do for one claim, from the claim, its class, its volume and the attempt to make that. Pure and whole: the
+// reconciler performs the step and adds nothing.
 
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
-import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
+import type { Intent } from '../intents/intent.ts';
+import type { Attempt } from './attempts.ts';
 
 export interface ClaimSnapshot {
-  claim: PersistentVolumeClaim;
+  /** Undefined when it is gone. */
+  claim: PersistentVolumeClaim | undefined;
+  uid: string;
   driver: string;
-  /** The name that the claim's volume has or will have. */
-  volumeName: string;
-  /** The claim that the PersistentVolume of this name is for; undefined when there is no such volume. */
-  volumeFor: { claimUid: string | undefined } | undefined;
   /** The class that the claim names; undefined when it names none or it does not exist. */
   storageClass: StorageClass | undefined;
+  /** The name that the claim's volume has or will have, and the claim that the PersistentVolume of this name is for. */
+  volume: { name: string; claimUid: string | undefined };
+  /** The intent in the ledger, that on the claim, and what this process knows beyond them. */
+  attempt: { inLedger: Intent | undefined; onClaim: Intent | undefined; known: Attempt | undefined };
   /** With one provisioner a node: this node, and whether it takes claims that no node was selected for. */
-  node?: { name: string; takesImmediate: boolean };
+  node?: { name: string; takesImmediate: boolean } | undefined;
 }
 
 export type ClaimStep =
@@ -28,39 +26,51 @@ export type ClaimStep =
   | { do: 'provision'; storageClass: StorageClass }
   /** No node was selected: offer to make it here. */
   | { do: 'take'; storageClass: StorageClass }
-  /** The volume exists: the intent goes. */
-  | { do: 'settle' }
-  /** The volume exists and the binder is about to write the claim: let it, then settle. */
-  | { do: 'await-binding' }
+  /** A call may have made a volume that nothing records: find out by asking again, and delete it. */
+  | { do: 'clean-up'; isRecorded: boolean }
+  /** Nothing is unrecorded: drop the intent. */
+  | { do: 'settle'; isRecorded: boolean }
   /** It has its volume: what that was made from may go. */
   | { do: 'release-source' }
-  /** Nobody wants the volume any more: find out whether there is one, and delete it. */
-  | { do: 'follow'; storageClass: StorageClass | undefined }
   | { do: 'refuse'; problem: string };
 
 const nothing = (why: string): ClaimStep => ({ do: 'nothing', why });
 
 export function decideClaim(snapshot: ClaimSnapshot): ClaimStep {
-  const { claim, driver, volumeName, volumeFor, storageClass, node } = snapshot;
+  const { claim, uid, driver, storageClass, volume, node } = snapshot;
+  const { inLedger, onClaim, known } = snapshot.attempt;
+  const mayBeUnrecorded = known ? known.is === 'asking' : Boolean(inLedger ?? onClaim);
+  const cleanUp: ClaimStep = { do: 'clean-up', isRecorded: false };
+  const settle: ClaimStep = { do: 'settle', isRecorded: false };
+  if (!claim) {
+    if (mayBeUnrecorded) return cleanUp;
+    return known ? settle : nothing('it is gone');
+  }
   if (provisionerOf(claim) !== driver) return nothing('it is for another provisioner');
-  const intent = hasFinalizer(claim, FINALIZER_PROVISIONING);
   const selected = selectedNodeOf(claim);
   if (node && selected !== undefined && selected !== node.name) {
-    return nothing(`it is for node ${selected}`);
+    // The ledger is this node's own; what is on the claim is the other node's to take up.
+    return inLedger && mayBeUnrecorded ? cleanUp : nothing(`it is for node ${selected}`);
   }
   const deleting = claim.metadata.deletionTimestamp !== undefined;
-  const isOurs = volumeFor?.claimUid === claim.metadata.uid;
-  if (isOurs || claim.spec.volumeName === volumeName) {
-    if (!intent) return claim.spec.volumeName ? { do: 'release-source' } : nothing('it has its volume');
-    const isWritten = claim.status?.phase === 'Bound' || claim.status?.phase === 'Lost';
-    return deleting || isWritten ? { do: 'settle' } : { do: 'await-binding' };
+  if (volume.claimUid === uid || claim.spec.volumeName === volume.name) {
+    if (onClaim) {
+      // Asked again because nobody could know of the PersistentVolume. Until the answer to that is certain, the call
+      // may make another volume as soon as this one is deleted.
+      if (mayBeUnrecorded && (known || onClaim.asked > 1)) return { do: 'clean-up', isRecorded: true };
+      const isBound = claim.status?.phase === 'Bound' || claim.status?.phase === 'Lost';
+      if (!deleting && !isBound) return nothing('the binder is about to write it');
+    }
+    if (onClaim || inLedger) return { do: 'settle', isRecorded: true };
+    return claim.spec.volumeName ? { do: 'release-source' } : nothing('it has its volume');
   }
+  if (known && !mayBeUnrecorded) return settle;
   if (deleting || claim.spec.volumeName) {
-    if (intent) return { do: 'follow', storageClass };
+    if (mayBeUnrecorded) return cleanUp;
     return nothing(deleting ? 'it is being deleted' : `it has volume ${claim.spec.volumeName}`);
   }
-  if (volumeFor) {
-    const problem = `PersistentVolume ${volumeName} exists and belongs to another claim; a longer --volume-name-uuid-length makes names unique`;
+  if (volume.claimUid !== undefined) {
+    const problem = `PersistentVolume ${volume.name} exists and belongs to another claim; a longer --volume-name-uuid-length makes names unique`;
     return { do: 'refuse', problem };
   }
   if (!storageClass) return nothing('its class does not exist');

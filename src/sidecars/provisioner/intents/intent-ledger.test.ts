@@ -22,6 +22,7 @@ const intent = (uid: string, bytes = 0): Intent => ({
   name: `claim-${uid}`,
   uid,
   digest: 'd',
+  asked: 1,
   since: '2026-01-01T00:00:00.000Z',
   ...(bytes > 0 && { annotations: { long: 'x'.repeat(bytes) } }),
   spec: { accessModes: ['ReadWriteOnce'] },
@@ -96,7 +97,7 @@ class Server {
   }
 }
 
-function ledgerOn(server: Server, found: (key: string) => void = () => {}) {
+function ledgerOn(server: Server, found: (left: Intent) => void = () => {}) {
   const stop = new AbortController();
   const { signal } = stop;
   const log = memoryLog();
@@ -149,9 +150,9 @@ describe('the ledger of intents', () => {
     await server.clock.advance(502);
     before.stop.abort(new Error('killed'));
     const found: string[] = [];
-    const after = ledgerOn(server, (key) => found.push(key));
+    const after = ledgerOn(server, ({ uid }) => found.push(uid));
     await server.clock.runUntil(after.opened, 1000);
-    assert.deepEqual(found, ['default/claim-a']);
+    assert.deepEqual(found, ['a']);
     await server.clock.advance(10_000);
     assert.deepEqual(server.uids, ['a'], 'until its end is known');
     after.ledger.end('a');
@@ -189,7 +190,7 @@ describe('the ledger of intents', () => {
     await server.clock.runUntil(opened, 100);
     server.fate = () => 'lost before';
     await assert.rejects(server.clock.runUntil(ledger.begin(intent('a'), signal), 1000), /Unreachable/);
-    assert.equal(ledger.has('a'), false);
+    assert.equal(ledger.get('a'), undefined);
     server.fate = () => 'done';
     assert.equal(await server.clock.runUntil(ledger.begin(intent('a'), signal), 1000), true);
     assert.deepEqual(server.uids, ['a']);
@@ -230,9 +231,8 @@ describe('the ledger of intents', () => {
         type Term = ReturnType<typeof ledgerOn>;
         const terms: Term[] = [];
         const start = (): void => {
-          const term: Term = ledgerOn(server, (key) => {
+          const term: Term = ledgerOn(server, ({ uid }) => {
             handedOn++;
-            const uid = key.replace('default/claim-', '');
             clock.setTimeout(() => over(term, uid), random.int(500));
           });
           terms.push(term);

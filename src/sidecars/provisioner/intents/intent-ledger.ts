@@ -8,6 +8,7 @@
 
 import { type Lease, leases } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
@@ -34,13 +35,12 @@ export interface IntentLedgerOptions {
   driver: string;
   /** Of the one node that the provisioner makes volumes for. */
   nodeName?: string | undefined;
-  /** Hears the keys of claims whose intents an earlier process left. */
-  found(claimKey: string): void;
+  /** Hears of the intents that an earlier process left. */
+  found(intent: Intent): void;
 }
 
 interface Entry {
   intent: Intent;
-  key: string;
   text: string;
   bytes: number;
 }
@@ -49,11 +49,9 @@ interface Batch extends PromiseWithResolvers<boolean> {
   uids: string[];
 }
 
-const NONE: readonly Intent[] = [];
-
 function entryOf(intent: Intent): Entry {
   const text = JSON.stringify(intent);
-  return { intent, key: keyOf({ metadata: intent }), text, bytes: Buffer.byteLength(text) + 1 };
+  return { intent, text, bytes: Buffer.byteLength(text) + 1 };
 }
 
 export class IntentLedger {
@@ -63,8 +61,6 @@ export class IntentLedger {
   readonly #bell = new Bell();
   /** What must stand, by the claim's UID. */
   readonly #standing = new Map<string, Entry>();
-  /** The same, by the claim's key. */
-  readonly #byKey = new Map<string, readonly Intent[]>();
   #bytes = 0;
   /** UIDs of those that are over, and may still be in the Lease. */
   readonly #over = new Set<string>();
@@ -138,20 +134,12 @@ export class IntentLedger {
     if (!entry) return;
     this.#standing.delete(uid);
     this.#bytes -= entry.bytes;
-    const others = this.of(entry.key).filter((each) => each.uid !== uid);
-    if (others.length > 0) this.#byKey.set(entry.key, others);
-    else this.#byKey.delete(entry.key);
     this.#over.add(uid);
     if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
-  has(uid: string): boolean {
-    return this.#standing.has(uid);
-  }
-
-  /** Those of claims of this name: of the one that there is, and of earlier ones. */
-  of(claimKey: string): readonly Intent[] {
-    return this.#byKey.get(claimKey) ?? NONE;
+  get(uid: string): Intent | undefined {
+    return this.#standing.get(uid)?.intent;
   }
 
   all(): Intent[] {
@@ -161,7 +149,6 @@ export class IntentLedger {
   #add(entry: Entry): void {
     this.#bytes += entry.bytes;
     this.#standing.set(entry.intent.uid, entry);
-    this.#byKey.set(entry.key, [...this.of(entry.key), entry.intent]);
   }
 
   #trailAfter(delayMs: number): void {
@@ -216,20 +203,16 @@ export class IntentLedger {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    this.#lease = await this.#options.kube.get(leases, this.name, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    this.#lease = await getIfThere(this.#options.kube, leases, this.name, signal);
     const { writes, intents } = pageOf(this.#lease);
     this.#writes = writes;
     const there = new Set(intents.map(({ uid }) => uid));
     for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
     for (const intent of intents) {
       if (this.#standing.has(intent.uid) || this.#over.has(intent.uid)) continue;
-      const entry = entryOf(intent);
-      this.#add(entry);
-      this.#log.info('Found an intent that was left, following it', { claim: entry.key });
-      this.#options.found(entry.key);
+      this.#add(entryOf(intent));
+      this.#log.info('Found an intent that was left, following it', { claim: keyOf({ metadata: intent }) });
+      this.#options.found(intent);
     }
     this.#isCurrent = true;
   }

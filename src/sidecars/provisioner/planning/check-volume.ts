@@ -5,8 +5,14 @@ import type { Volume, VolumeContentSource } from '../../../csi/generated/csi/v1/
 import { parseVolumeHandle, type VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { ContentSource, VolumePlan } from './plan-volume.ts';
 
+export interface CheckedVolume {
+  volume: Volume;
+  handle: VolumeHandle;
+  capacityBytes: bigint;
+}
+
 export type VolumeCheck =
-  | { kind: 'accepted'; handle: VolumeHandle; capacityBytes: bigint }
+  | ({ kind: 'accepted' } & CheckedVolume)
   /** Made for this claim and of no use to it: delete it. */
   | { kind: 'useless'; handle: VolumeHandle; why: string }
   /** It belongs to somebody else: leave it alone. */
@@ -39,6 +45,7 @@ export function checkVolume(
   // 0 means that the driver does not say.
   return {
     kind: 'accepted',
+    volume,
     handle,
     capacityBytes: capacityBytes === 0n ? plan.capacityBytes : capacityBytes,
   };

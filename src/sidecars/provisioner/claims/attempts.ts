@@ -1,0 +1,112 @@
+// What this process knows of its attempts to make volumes, one entry a claim, by UID. The intent, in the ledger or on the
+// claim, is what survives a crash; this is what helps while there was none.
+//
+//   (unknown) ──▶ asking ──▶ recorded ──▶ (unknown)      the PersistentVolume is written, and the cache shows it
+//                  │  ▲          │
+//                  │  └──────────┘                       it could not be written
+//                  ▼
+//             nothing-left ──▶ (unknown)                 the intent is dropped
+//
+// Together with the cache it says which volumes have a PersistentVolume: two claims can then never be given one volume,
+// and none is provisioned twice because the watch is slow.
+
+import { type PersistentVolume, persistentVolumes } from '../../../api/kinds.ts';
+import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
+import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
+import type { Clock } from '../../../runtime/ports.ts';
+import type { Intent } from '../intents/intent.ts';
+import type { SecretlessRequest } from '../planning/create-volume-request.ts';
+import type { VolumePlan } from '../planning/plan-volume.ts';
+
+/** A request word for word as the driver saw it: it can be repeated although class, Secret or claim are gone. */
+export interface Asked {
+  intent: Intent;
+  plan: VolumePlan;
+  request: SecretlessRequest;
+  secrets: CsiSecrets | undefined;
+}
+
+export type Attempt =
+  /** A call is under way or had no certain end. `asked` is what the intent stands for, if this process sent it. */
+  | { is: 'asking'; asked: Asked | undefined }
+  /** A PersistentVolume is there for all that the driver made, or is just being written. */
+  | { is: 'recorded'; volumeName: string; handle: string | undefined; onClaim: boolean }
+  /** The driver has nothing for this claim: what is left to do is to drop the intent. */
+  | { is: 'nothing-left'; reschedule: boolean };
+
+const BY_HANDLE = 'provisioner/handle';
+/** A PersistentVolume that the cache does not show within this time was deleted before it could. */
+const FORGET_AFTER_MS = 60_000;
+
+export class Attempts {
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #clock: Clock;
+  readonly #byUid = new Map<string, Attempt>();
+  /** Recorded and not in the cache yet, by handle, the oldest first. */
+  readonly #unseen = new Map<string, { uid: string; volumeName: string; forgetAtMs: number }>();
+
+  constructor({ informers, driver, clock }: { informers: Informers; driver: string; clock: Clock }) {
+    this.#volumes = informers.of(persistentVolumes);
+    this.#clock = clock;
+    const handleOf = ({ spec: { csi } }: PersistentVolume) =>
+      csi?.driver === driver ? csi.volumeHandle : '';
+    this.#volumes.addIndex(BY_HANDLE, (volume) => [handleOf(volume)].filter((handle) => handle !== ''));
+    this.#volumes.subscribe({
+      added: (volume) => this.#seen(handleOf(volume)),
+      deleted: (volume) => this.#seen(handleOf(volume)),
+    });
+  }
+
+  of(uid: string): Attempt | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  set(uid: string, attempt: Attempt): void {
+    this.delete(uid);
+    const isSeen = attempt.is === 'recorded' && this.#volumes.get(attempt.volumeName) !== undefined;
+    if (isSeen && !attempt.onClaim) return;
+    this.#byUid.set(uid, attempt);
+    if (attempt.is !== 'recorded' || isSeen || !attempt.handle) return;
+    const nowMs = this.#clock.monotonicMs();
+    for (const [handle, { forgetAtMs }] of this.#unseen) {
+      if (forgetAtMs >= nowMs) break;
+      this.#seen(handle);
+    }
+    const { volumeName, handle } = attempt;
+    this.#unseen.set(handle, { uid, volumeName, forgetAtMs: nowMs + FORGET_AFTER_MS });
+  }
+
+  delete(uid: string): void {
+    const before = this.#byUid.get(uid);
+    if (before?.is === 'recorded' && before.handle) this.#unseen.delete(before.handle);
+    this.#byUid.delete(uid);
+  }
+
+  /** The claim that the PersistentVolume of this name is for; undefined when there is none. */
+  claimUidOf(volumeName: string, uid: string): string | undefined {
+    const cached = this.#volumes.get(volumeName);
+    if (cached) return cached.spec.claimRef?.uid ?? '';
+    const attempt = this.#byUid.get(uid);
+    return attempt?.is === 'recorded' && this.#isUnseen(attempt.handle) ? uid : undefined;
+  }
+
+  /** The PersistentVolume, other than `volumeName`, that stands for this volume. */
+  ownerOf(handle: string, volumeName: string): string | undefined {
+    const cached = this.#volumes.byIndex(BY_HANDLE, handle).find((each) => each.metadata.name !== volumeName);
+    if (cached) return cached.metadata.name;
+    const unseen = this.#isUnseen(handle) ? this.#unseen.get(handle) : undefined;
+    return unseen?.volumeName === volumeName ? undefined : unseen?.volumeName;
+  }
+
+  #isUnseen(handle = ''): boolean {
+    return (this.#unseen.get(handle)?.forgetAtMs ?? 0) >= this.#clock.monotonicMs();
+  }
+
+  #seen(handle: string): void {
+    const uid = this.#unseen.get(handle)?.uid;
+    this.#unseen.delete(handle);
+    const attempt = uid === undefined ? undefined : this.#byUid.get(uid);
+    // While the intent is on the claim, that all is recorded must not be forgotten.
+    if (uid !== undefined && attempt?.is === 'recorded' && !attempt.onClaim) this.#byUid.delete(uid);
+  }
+}

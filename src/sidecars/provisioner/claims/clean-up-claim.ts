@@ -1,0 +1,130 @@
+// Finds out what the driver has made for a claim whose last call had no certain end, and deletes it unless a
+// PersistentVolume records it. There is one way to learn of a volume by name: ask for it again. That is repeated until the
+// answer is certain; only then is the intent dropped.
+
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
+import { keyOf, nameFromKey } from '../../../api/object.ts';
+import { selectedNodeOf } from '../../../api/volumes.ts';
+import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
+import { SecretError } from '../../../csi/secrets/credentials.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
+import { claimOf, type Intent } from '../intents/intent.ts';
+import { ClaimProblem } from '../planning/claim-problem.ts';
+import { createVolumeRequest } from '../planning/create-volume-request.ts';
+import type { Asked, Attempt } from './attempts.ts';
+import {
+  type ClaimRun,
+  claimChanged,
+  isUsersProblem,
+  messageOf,
+  moveToClaim,
+  provisionerSecrets,
+  recordOf,
+} from './claim-work.ts';
+
+type Repeat = Pick<Asked, 'request' | 'secrets'> & { earlier: EarlierCalls };
+
+/** `isRecorded`: the claim has its volume, and only a further call is open. Ends with an attempt that can be settled. */
+export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: boolean }): Promise<Outcome> {
+  const { work, claim, attempt, inputs, volume } = run;
+  const { onClaim, inLedger, known } = attempt;
+  const asked = known?.is === 'asking' ? known.asked : undefined;
+  const intent = onClaim ?? inLedger ?? asked?.intent;
+  if (!intent) return over(run, 'nothing was asked', isRecorded);
+  const again = (why: string): Outcome => {
+    work.recorder.event(claim ?? claimOf(intent), 'Warning', 'ProvisioningCleanupFailed', why);
+    return failed({ why, inputs });
+  };
+  if (!isRecorded) {
+    if (await recordOf(run)) return over(run, 'it is recorded', false);
+    if (await isWanted(run)) return claimChanged;
+  }
+  let repeat: Repeat;
+  try {
+    repeat = asked ? { ...asked, earlier: 'the same' } : await planAgain(run, intent);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (!isUsersProblem(error)) throw error;
+    const toForget = onClaim
+      ? `remove the finalizer ${FINALIZER_PROVISIONING}`
+      : `remove the claim's entry from Lease ${keyOf({ metadata: work.ledger.name })}`;
+    return again(
+      `cannot find out whether a volume ${volume.name} exists that must be deleted: ${error.message}. ` +
+        `If you know that there is none, ${toForget}`,
+    );
+  }
+  if (claim && onClaim) {
+    const kept = await moveToClaim(run, claim, { ...onClaim, asked: onClaim.asked + 1 });
+    if (!kept) return claimChanged;
+  }
+  const ending = await findAndDelete(run, repeat);
+  return 'how' in ending ? over(run, ending.how, isRecorded) : again(ending.uncertain);
+}
+
+function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boolean): Outcome {
+  const attempt: Attempt = isRecorded
+    ? { is: 'recorded', volumeName: volume.name, handle: undefined, onClaim: true }
+    : { is: 'nothing-left', reschedule: false };
+  work.attempts.set(uid, attempt);
+  work.log.info('What the driver has for a claim is certain again', { claim: key, uid, how });
+  return requeueAfter(0, 'its intent can be dropped');
+}
+
+/** By the server's word: caches may be behind, and the volume of a claim that lives is at stake. */
+async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Promise<boolean> {
+  const claim = await getIfThere(work.kube, persistentVolumeClaims, nameFromKey(key), signal);
+  if (claim?.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) return false;
+  if (claim.spec.volumeName && claim.spec.volumeName !== volume.name) return false;
+  // One that is another node's by now cannot be asked for there.
+  return !node || selectedNodeOf(claim) === node.name;
+}
+
+async function findAndDelete(
+  run: ClaimRun,
+  { request, secrets, earlier }: Repeat,
+): Promise<{ how: string } | { uncertain: string }> {
+  const { work, volume, signal } = run;
+  let made: Volume | undefined;
+  try {
+    made = await work.calls.create(request, secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (provesNothingMade(outcomeOf('CreateVolume', error), earlier)) return { how: 'the driver made none' };
+    return { uncertain: `a volume may be left, asking again: ${messageOf(error)}` };
+  }
+  const id = made?.volumeId;
+  if (!id) return { uncertain: 'the driver answered without a volume ID, asking again' };
+  const owner = work.attempts.ownerOf(id, volume.name);
+  if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };
+  // A record that a process before this one sent may have arrived during the call.
+  if ((await recordOf(run))?.spec.csi?.volumeHandle === id) return { how: 'it is recorded' };
+  try {
+    await work.calls.delete(id, secrets, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { uncertain: `volume ${id} could not be deleted, trying again: ${messageOf(error)}` };
+  }
+  return { how: `volume ${id} was deleted` };
+}
+
+/** The request as far as it can be made again, and whether it is the one that the intent stands for. */
+async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
+  const { work, claim, storageClass, signal } = run;
+  if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
+  const first: PersistentVolumeClaim = claim ? { ...claim, spec: intent.spec } : claimOf(intent);
+  const planned = await work.planner.plan(first, storageClass, { signal });
+  if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
+  const { plan } = planned;
+  const request = createVolumeRequest(plan);
+  try {
+    const earlier = intent.digest === plan.digest ? 'the same' : 'something else';
+    return { request, secrets: await provisionerSecrets(run, plan), earlier };
+  } catch (error) {
+    if (!(error instanceof SecretError && error.missing)) throw error;
+    // Secrets often go with their namespace. Some drivers do without; a refusal proves nothing then.
+    return { request, secrets: undefined, earlier: 'something else' };
+  }
+}

@@ -1,0 +1,83 @@
+// Writes intents on claims and takes them off again. Every write carries the version it was decided from, so that it
+// fails when the claim has changed. (A whole update costs the server less than a patch.)
+
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
+import type { Metadata } from '../../../api/object.ts';
+import {
+  ANN_PROVISIONING_REQUEST,
+  ANN_SELECTED_NODE,
+  ANN_SELECTED_NODE_ALPHA,
+  FINALIZER_PROVISIONING,
+} from '../../../api/well-known.ts';
+import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
+import type { Intent } from './intent.ts';
+
+/** Somebody else may write the claim in between, but not for ever. */
+const MOST_ATTEMPTS = 5;
+
+/**
+ * The claim with the intent on it, which from then on no crash can lose; undefined when the claim changed since it was
+ * read, so that nothing was written. Also called before every further call: a removal of the intent that was sent
+ * before, by this process or the one before it, and whose answer was lost may have happened or be on its way still. This
+ * write fails in the first case and makes the removal fail in the second.
+ */
+export async function keepOnClaim(
+  kube: KubeClient,
+  claim: PersistentVolumeClaim,
+  intent: Intent,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim | undefined> {
+  const { finalizers = [], annotations = {} } = claim.metadata;
+  const metadata: Metadata = {
+    ...claim.metadata,
+    finalizers: [...new Set([...finalizers, FINALIZER_PROVISIONING])],
+    annotations: { ...annotations, [ANN_PROVISIONING_REQUEST]: JSON.stringify(intent) },
+  };
+  try {
+    return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { brief: true, signal });
+  } catch (error) {
+    // Invalid: the claim is being deleted and takes no new finalizers.
+    if (isConflict(error) || isInvalid(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The claim without the intent; undefined when it is gone. `reschedule`: also give it back to the scheduler. */
+export async function dropFromClaim(
+  kube: KubeClient,
+  claim: PersistentVolumeClaim,
+  { reschedule, signal }: { reschedule: boolean; signal: AbortSignal },
+): Promise<PersistentVolumeClaim | undefined> {
+  const { name, namespace = '', uid } = claim.metadata;
+  let current: PersistentVolumeClaim | undefined = claim;
+  for (let attempt = 1; current?.metadata.uid === uid; attempt++) {
+    const metadata = withoutIntent(current, reschedule);
+    if (metadata === undefined) return current;
+    try {
+      return await kube.update(persistentVolumeClaims, { ...current, metadata }, { brief: true, signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (attempt >= MOST_ATTEMPTS || !isConflict(error)) throw error;
+    }
+    current = await getIfThere(kube, persistentVolumeClaims, { name, namespace }, signal);
+  }
+  return undefined;
+}
+
+/** Undefined when there is nothing to take off. */
+function withoutIntent(claim: PersistentVolumeClaim, reschedule: boolean): Metadata | undefined {
+  const { finalizers = [], annotations = {} } = claim.metadata;
+  const unwanted = reschedule
+    ? [ANN_PROVISIONING_REQUEST, ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA]
+    : [ANN_PROVISIONING_REQUEST];
+  const isClean = unwanted.every((key) => annotations[key] === undefined);
+  if (isClean && !hasFinalizer(claim, FINALIZER_PROVISIONING)) return undefined;
+  return {
+    ...claim.metadata,
+    finalizers: finalizers.filter((each) => each !== FINALIZER_PROVISIONING),
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => !unwanted.includes(key))),
+  };
+}
