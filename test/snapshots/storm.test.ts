@@ -11,7 +11,7 @@ import {
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
-import { lagging } from '../../src/control-plane/testing/lagging.ts';
+import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import { unreliable } from '../../src/control-plane/testing/unreliable.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';

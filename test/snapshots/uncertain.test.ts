@@ -13,7 +13,7 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../src/api/well-known.ts';
-import { lagging } from '../../src/control-plane/testing/lagging.ts';
+import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import { KubeError } from '../../src/runtime/kube/kube-error.ts';

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodes, volumeAttachments } from '../../api/kinds.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { lagging } from '../testing/lagging.ts';
 import { attachDetachWorld, DRIVER } from './testing/attach-detach-world.ts';
 
 const VOLUME = uniqueVolumeName(DRIVER, 'data');
@@ -43,6 +43,29 @@ test('[ATT-10] a volume that the node begins to use at the last moment is not de
   );
   await w.nodeStatus('n1', { volumesInUse: [] });
   await w.settle();
+  assert.deepEqual(w.attachments.list(), []);
+});
+
+test('[ATT-10] a use that only the answer to a write shows, never the watch, holds up the detach until it ends and no longer', async (t) => {
+  const lag = lagging(nodes);
+  const w = await attachDetachWorld(t, { faults: lag.faults });
+  await w.startController();
+  await w.node('n1');
+  await w.volume('data');
+  await w.pod('p', 'n1', ['data']);
+  await w.settle();
+  lag.hold();
+  await w.nodeStatus('n1', { volumesInUse: [VOLUME] });
+  await w.removePod('p');
+  await w.clock.advance(10_000);
+  assert(w.isAttached('data', 'n1'));
+  assert.deepEqual(
+    (await w.readNode('n1')).status?.volumesAttached?.map(({ name }) => name),
+    [VOLUME],
+  );
+  await w.nodeStatus('n1', { volumesInUse: [] });
+  lag.expire();
+  await w.clock.advance(10_000);
   assert.deepEqual(w.attachments.list(), []);
 });
 

@@ -33,6 +33,7 @@ import { followVolumes, type VolumeCaches } from './follow-volumes.ts';
 import { healthOf, isOutOfService, reportsInUse } from './node-state.ts';
 import { PodEvents } from './pod-events.ts';
 import { slotOf } from './slot.ts';
+import { SlotWaits } from './slot-waits.ts';
 import type { UsedVolume } from './volumes-of-pod.ts';
 
 /** Those of Kubernetes' volume operations. */
@@ -71,8 +72,10 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   });
   /** Since when a slot has been unused on a node that is not ready. */
   const stuckSinceMs = new Map<string, number>();
-  /** Slots that wait for another node to give their volume up, by volume. */
-  const refused = new Map<string, Set<string>>();
+  /** By volume: until another node gives it up. */
+  const refused = new SlotWaits((key) => slots.add(key));
+  /** By node: until it says more of itself. */
+  const mounted = new SlotWaits((key) => slots.add(key));
   const counted = attachDetachMetrics(metrics, clock);
 
   const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
@@ -108,6 +111,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       case 'detach':
         return detach(key, step.forced, signal);
       case 'await-unmount':
+        mounted.add(slotOf(key).nodeName, key);
         if (step.recheckAfterMs === undefined) return done;
         return requeueAfter(step.recheckAfterMs, 'the node is not ready and its volume not unmounted');
       default:
@@ -117,7 +121,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   function snapshotOf(key: string) {
     const { nodeName, volumeId } = slotOf(key);
-    const node = caches.nodes.get(nodeName);
+    // The answer to the last write may say more than the watch has brought.
+    const node = report.node(nodeName);
     const used = desired.volumesOf(key);
     const existing = actual.at(nodeName, volumeId);
     const exclusive = used.some((each) => each.exclusive);
@@ -166,7 +171,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         ended('fail-unknown');
         if (isRejected(error)) {
           actual.made(volumeId, nodeName);
-          wakeRefused(volumeId);
+          refused.wake(volumeId);
         }
         // The attacher goes on by itself, and a detachment comes to its end: either wakes the slot.
         if (error instanceof AttachError && error.failure === 'detach-in-progress') return done;
@@ -195,7 +200,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       if (!isNotFound(error)) throw error;
     }
     actual.made(volumeId, nodeName);
-    wakeRefused(volumeId);
+    refused.wake(volumeId);
     return false;
   }
 
@@ -215,7 +220,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       const stillInUse = reportsInUse(node, volumeId, leaving[0]?.spec.attacher ?? '');
       if (desired.podsOf(key).length > 0 || (forced === 'no' && stillInUse)) {
         log.info('Not detaching after all: the volume is in use again', { volumeId, nodeName });
-        return done;
+        // Decided again from this answer: the watch may never show that the volume was in use in between.
+        return requeueAfter(BACKOFF.startMs, 'the node says that it uses the volume');
       }
       if (forced !== 'no') {
         counted.forced(forced);
@@ -252,15 +258,9 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   function refuse(key: string, holders: readonly string[]): void {
     const { volumeId } = slotOf(key);
-    refused.set(volumeId, (refused.get(volumeId) ?? new Set()).add(key));
+    refused.add(volumeId, key);
     tell.heldElsewhere(key, holders);
     log.v(2).info('Waiting for another node to give the volume up', { volumeId, holders });
-  }
-
-  function wakeRefused(volumeId: string): void {
-    const keys = refused.get(volumeId) ?? [];
-    refused.delete(volumeId);
-    for (const key of keys) slots.add(key);
   }
 
   return {
@@ -275,7 +275,8 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         podsOfClaim,
         slots,
         reports,
-        holdersChanged: wakeRefused,
+        holdersChanged: (volumeId) => refused.wake(volumeId),
+        nodeChanged: (nodeName) => mounted.wake(nodeName),
         attachmentGone: (name) => tell.gone(name),
       });
       const stopCounting = counted.follow({ desired: () => desired.size, actual: () => actual.size });

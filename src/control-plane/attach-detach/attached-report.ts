@@ -61,19 +61,26 @@ export class AttachedReport {
     return writing;
   }
 
+  /** The node as last watched or answered, whichever is newer. */
+  node(nodeName: string): Node | undefined {
+    return this.#latest.get(nodeName);
+  }
+
   /** Whether the list is right as far as the caches tell. */
   isRight(nodeName: string): boolean {
-    const node = this.#latest.get(nodeName);
+    const node = this.node(nodeName);
     return node === undefined || this.#rightList(node) === undefined;
   }
 
   async #publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
     const { kube } = this.#ports;
-    const cached = this.#latest.get(nodeName);
-    if (!cached) return undefined;
+    const known = this.node(nodeName);
+    if (!known) return undefined;
     try {
-      const volumesAttached = this.#rightList(cached);
-      if (volumesAttached === undefined) return await kube.get(nodes, { name: nodeName }, { signal });
+      const volumesAttached = this.#rightList(known);
+      if (volumesAttached === undefined) {
+        return this.#latest.wrote(await kube.get(nodes, { name: nodeName }, { signal }));
+      }
       const options = { type: 'merge', subresource: 'status', signal } as const;
       return this.#latest.wrote(
         await kube.patch(nodes, { name: nodeName }, { status: { volumesAttached } }, options),

@@ -17,7 +17,6 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
 import type { ActualAttachments } from './actual-attachments.ts';
 import type { DesiredVolumes } from './desired-volumes.ts';
-import { nodeChange } from './node-state.ts';
 import { slotKey } from './slot.ts';
 
 export interface VolumeCaches {
@@ -39,6 +38,8 @@ export interface FollowVolumesInit {
   reports: Pick<Loop, 'add'>;
   /** Something about who has the volume changed. */
   holdersChanged(volumeId: string): void;
+  /** The node said something new of itself. */
+  nodeChanged(nodeName: string): void;
   attachmentGone(attachmentName: string): void;
 }
 
@@ -71,23 +72,8 @@ export function followVolumes(init: FollowVolumesInit): () => void {
 
   function lookAtNode(nodeName: string): void {
     reports.add(nodeName);
-    wakeAttached(nodeName, () => true);
-  }
-
-  function wakeAttached(nodeName: string, concerns: (volumeId: string) => boolean): void {
-    for (const attachment of actual.onNode(nodeName)) {
-      const volumeId = actual.volumeIdOf(attachment);
-      if (concerns(volumeId)) slots.add(slotKey(nodeName, volumeId));
-    }
-  }
-
-  function nodeChanged(before: Node, after: Node): void {
-    const { name } = after.metadata;
-    const { vitals, inUse, attached } = nodeChange(before, after);
-    if (attached) reports.add(name);
-    if (vitals) wakeAttached(name, () => true);
-    // A volume whose handle nobody knows any more may be any of those.
-    else if (inUse.size > 0) wakeAttached(name, (id) => inUse.has(id) || id.startsWith('pv:'));
+    for (const attachment of actual.onNode(nodeName))
+      slots.add(slotKey(nodeName, actual.volumeIdOf(attachment)));
   }
 
   function lookAtDriver({ metadata: { name } }: CSIDriver): void {
@@ -141,7 +127,11 @@ export function followVolumes(init: FollowVolumesInit): () => void {
         lookAtNode(name);
         wake(desired.slotsOn(name));
       },
-      updated: nodeChanged,
+      updated: (before, after) => {
+        const { name } = after.metadata;
+        if (!sameJson(before.status?.volumesAttached, after.status?.volumesAttached)) reports.add(name);
+        init.nodeChanged(name);
+      },
       deleted: ({ metadata: { name } }) => lookAtNode(name),
     }),
     caches.drivers.subscribe({

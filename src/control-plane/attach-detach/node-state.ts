@@ -1,7 +1,6 @@
 // What a Node object says about its volumes and about itself. Pure.
 
 import type { Node } from '../../api/kinds.ts';
-import { sameJson } from '../../api/same-json.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
 import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';
 
@@ -26,33 +25,4 @@ export function reportsInUse(node: Node | undefined, volumeId: string, driver: s
   const inUse = node.status?.volumesInUse ?? [];
   if (volumeId.startsWith('pv:')) return inUse.some((name) => name.startsWith(uniqueVolumeName(driver, '')));
   return inUse.includes(volumeId);
-}
-
-/** What differs between two reports of a node, as far as attach-detach looks at it: nodes report often. */
-export interface NodeChange {
-  /** Something that concerns each volume there. */
-  vitals: boolean;
-  /** Volumes that it began or ceased to use. */
-  inUse: ReadonlySet<string>;
-  attached: boolean;
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
-export function nodeChange(before: Node, after: Node): NodeChange {
-  const [was, is] = [before.status?.volumesInUse, after.status?.volumesInUse];
-  return {
-    vitals:
-      healthOf(before) !== healthOf(after) ||
-      isOutOfService(before) !== isOutOfService(after) ||
-      !before.status?.conditions?.length !== !after.status?.conditions?.length,
-    inUse: was === is ? NONE : inOneOf(was ?? [], is ?? []),
-    attached: !sameJson(before.status?.volumesAttached, after.status?.volumesAttached),
-  };
-}
-
-function inOneOf(left: readonly string[], right: readonly string[]): ReadonlySet<string> {
-  const found = new Set(left);
-  for (const each of right) if (!found.delete(each)) found.add(each);
-  return found;
 }

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, pods } from '../../api/kinds.ts';
 import { selectedNodeOf } from '../../api/volumes.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { lagging } from '../testing/lagging.ts';
 import { schedulerWorld } from './testing/scheduler-world.ts';
 
 for (const isAnswered of [true, false])

@@ -1,7 +1,8 @@
 // Test support: a watch of one kind that lags as long as the test wants it to.
 
-import type { KubeObject, Resource } from '../../api/object.ts';
-import type { KubeClient } from '../../runtime/kube/kube.ts';
+import type { KubeObject, Resource } from '../../../api/object.ts';
+import type { KubeClient } from '../../kube/kube.ts';
+import { KubeError } from '../../kube/kube-error.ts';
 
 export interface Lagging {
   faults(kube: KubeClient): KubeClient;
@@ -9,6 +10,8 @@ export interface Lagging {
   hold(): void;
   /** Everything that was held comes through, and what follows too. */
   release(): void;
+  /** What was held is lost: the watch ends with "410 Expired", and whoever watches has to list again. */
+  expire(): void;
   readonly isHeld: boolean;
 }
 
@@ -31,6 +34,12 @@ export function lagging<K extends KubeObject>(resource: Resource<K>): Lagging {
     },
     release() {
       held?.resolve();
+      held = undefined;
+    },
+    expire() {
+      // Nobody may have been waiting for it.
+      held?.promise.catch(() => {});
+      held?.reject(new KubeError({ reason: 'Expired', code: 410, message: 'too old resource version' }));
       held = undefined;
     },
     get isHeld() {
