@@ -15,8 +15,9 @@ import {
   attacherFinalizer,
   FINALIZER_PROVISIONING,
 } from '../../src/api/well-known.ts';
-import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import type { CreateVolumeRequest, DeleteVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
+import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import { ledgerName } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, token, type World } from './world.ts';
@@ -313,6 +314,100 @@ test('[PROV-4] an attached volume is not deleted until it is detached', async (t
   await world.admin.delete(volumeAttachments, { name: 'va' });
   await world.volumeGone(name);
   assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-4] an attachment that no cache shows keeps a volume from being deleted: the server is asked', async (t) => {
+  const world = await provisionerWorld(t);
+  const lags = [lagging(persistentVolumes), lagging(volumeAttachments)];
+  const catchUp = () => lags.forEach((lag) => void lag.release());
+  t.after(catchUp);
+  let attach = async () => {};
+  await world.start(({ kube }) => ({
+    kube: {
+      ...lags.reduce((client, lag) => lag.faults(client), kube),
+      async get(...call) {
+        await attach();
+        return kube.get(...call);
+      },
+    },
+  }));
+  await world.makeClass();
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  const { name, finalizers = [] } = volume.metadata;
+  const setFinalizers = (list: string[]) =>
+    world.admin.patch(persistentVolumes, { name }, { metadata: { finalizers: list } }, { type: 'merge' });
+  attach = async () => {
+    attach = async () => {};
+    for (const lag of lags) lag.hold();
+    await world.make(volumeAttachments, {
+      metadata: { name: 'va' },
+      spec: { attacher: DRIVER, nodeName: 'n1', source: { persistentVolumeName: name } },
+    });
+    await setFinalizers([...finalizers, attacherFinalizer(DRIVER)]);
+  };
+  await world.remove('data');
+  await world.event('VolumeFailedDelete', 'still attached to node n1');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+  await world.admin.delete(volumeAttachments, { name: 'va' });
+  await setFinalizers(finalizers);
+  catchUp();
+  await world.volumeGone(name);
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+test('[PROV-4] a volume that is no longer Released by the time it would be deleted is left alone', async (t) => {
+  const world = await provisionerWorld(t, { withoutBinder: true, provisioner: { workers: 1 } });
+  const lag = lagging(persistentVolumes);
+  t.after(() => lag.release());
+  const setPhase = (name: string, phase: string) =>
+    world.admin.patch(
+      persistentVolumes,
+      { name },
+      { status: { phase } },
+      { type: 'merge', subresource: 'status' },
+    );
+  let rescue = async () => {};
+  await world.start(({ kube }) => ({
+    kube: {
+      ...lag.faults(kube),
+      async get(...call) {
+        await rescue();
+        return kube.get(...call);
+      },
+    },
+  }));
+  await world.makeClass();
+  for (const name of ['rescued', 'next']) {
+    await world.make(persistentVolumes, {
+      metadata: { name, annotations: { 'pv.kubernetes.io/provisioned-by': DRIVER } },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'fast',
+        persistentVolumeReclaimPolicy: 'Delete',
+        claimRef: { name: 'data', namespace: 'default', uid: 'gone' },
+        csi: { driver: DRIVER, volumeHandle: `vol-${name}` },
+      },
+    });
+  }
+  const rescued = Promise.withResolvers<void>();
+  rescue = async () => {
+    rescue = async () => {};
+    lag.hold();
+    await setPhase('rescued', 'Available');
+    rescued.resolve();
+  };
+  await setPhase('rescued', 'Released');
+  await rescued.promise;
+  lag.release();
+  // The only worker deletes this one when it is done with the other.
+  await setPhase('next', 'Released');
+  await world.volumeGone('next');
+  assert.deepEqual(
+    world.driver.callsOf<DeleteVolumeRequest>('DeleteVolume').map(({ volumeId }) => volumeId),
+    ['vol-next'],
+  );
 });
 
 test('[PROV-4] a volume that keeps the finalizer of an attacher, as the official one leaves it, is deleted once detached', async (t) => {

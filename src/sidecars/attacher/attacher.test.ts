@@ -1,7 +1,7 @@
 // The attacher through a whole API server and a scripted driver: what becomes of the objects, and what the driver saw.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import {
   csiNodeInfos,
   csiNodes,
@@ -15,6 +15,7 @@ import {
 } from '../../api/kinds.ts';
 import type { ControllerPublishVolumeRequest, ControllerUnpublishVolumeRequest } from '../../csi/index.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../csi/index.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import {
   type AttacherWorld,
@@ -583,6 +584,53 @@ test('an attachment waits for its volume, and refuses one that is being deleted'
   await world.make(persistentVolumes, pv('pv1'));
   await world.attached('va');
 });
+
+/** An attacher that has not seen yet what becomes of `pv1`, whose reclaim policy is Delete, from now on. */
+async function laggingAttacher(t: TestContext, finalizers: string[]): Promise<AttacherWorld> {
+  const world = await attacherWorld(t);
+  const lag = lagging(persistentVolumes);
+  t.after(() => lag.release());
+  await world.make(csiNodes, ourNode());
+  for (const name of ['pv0', 'pv1']) {
+    existing(world.driver, `vol-${name}`);
+    const spec = { persistentVolumeReclaimPolicy: 'Delete' };
+    await world.make(persistentVolumes, pv(name, {}, { spec, metadata: { finalizers } }));
+  }
+  // Another attacher's: it keeps the finalizer where it is.
+  const other = attachment('other', { persistentVolumeName: 'pv1' }, { attacher: 'another.csi.test' });
+  await world.make(volumeAttachments, other);
+  await world.make(volumeAttachments, attachment('first', { persistentVolumeName: 'pv0' }));
+  await world.start(({ kube }) => ({ kube: lag.faults(kube) }));
+  await world.attached('first');
+  lag.hold();
+  return world;
+}
+
+for (const [what, finalizers] of Object.entries({
+  'its cache does not show it yet': [],
+  'its cache shows a finalizer that was taken off before': [FINALIZER],
+})) {
+  test(`[PROV-4] a volume that is about to be deleted is not attached, though ${what}`, async (t) => {
+    const world = await laggingAttacher(t, finalizers);
+    const change = (patch: object, subresource?: 'status') =>
+      world.admin.patch(persistentVolumes, { name: 'pv1' }, patch, {
+        type: 'merge',
+        ...(subresource && { subresource }),
+      });
+    await change({ metadata: { finalizers: null } });
+    await change({ status: { phase: 'Released' } }, 'status');
+    await world.make(volumeAttachments, attachment('va', { persistentVolumeName: 'pv1' }));
+    const { status, metadata } = (await attachError(world)) ?? {};
+    assert.match(status?.attachError?.message ?? '', /"pv1" is gone .* about to be deleted/);
+    assert.equal(metadata?.finalizers, undefined);
+    await world.admin.delete(volumeAttachments, { name: 'va' });
+    await world.gone('va');
+    assert.deepEqual(
+      publishCalls(world).map(({ volumeId }) => volumeId),
+      ['vol-pv0'],
+    );
+  });
+}
 
 test('[ATT-7] detach works when node and volume are gone, from the node ID and handle that were recorded', async (t) => {
   const world = await attacherWorld(t);

@@ -32,7 +32,7 @@ import {
   volumeError,
   withStatus,
 } from './attachment-status.ts';
-import { type AttachmentDecision, decideAttachment } from './decide-attachment.ts';
+import { type AttachmentDecision, decideAttachment, deletionProblem } from './decide-attachment.ts';
 import type { DriftList } from './drift-list.ts';
 import type { PublishCalls } from './publish-calls.ts';
 import type { VolumeProtection } from './volume-protection.ts';
@@ -156,11 +156,8 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
       // Before the finalizer: what cannot be attached must not hold up the deletion of the attachment.
       const publish = await calls.preparePublish(volume, nodeId, signal);
       if (earlierNodeId !== undefined) await calls.unpublish(volume, earlierNodeId, signal);
-      const [recorded] = await Promise.all([
-        record(attachment, recordAnnotations(attachment, nodeId, volume), signal),
-        persistentVolume && protection.protect(persistentVolume, signal),
-      ]);
-      current = recorded;
+      if (persistentVolume) await protect(persistentVolume, signal);
+      current = await record(attachment, recordAnnotations(attachment, nodeId, volume), signal);
       const metadata = await publish();
       signal.throwIfAborted();
       await writeStatus(current, attachedPatch(current, metadata), signal);
@@ -170,6 +167,17 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     drift.settled(current);
     log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
+  }
+
+  /** The server's answer decides, because the cache may not show yet that the volume is about to be deleted. */
+  async function protect(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const current = await protection.protect(volume, signal);
+    const { name, uid } = current.metadata;
+    const problem =
+      uid === volume.metadata.uid
+        ? deletionProblem(current)
+        : `PersistentVolume "${name}" was deleted and made anew; trying again with the new one`;
+    if (problem) throw new AttachmentProblem(problem);
   }
 
   async function detach(

@@ -37,13 +37,20 @@ function va(given: {
   };
 }
 
-function pv(given: { csi?: object | null; deleted?: boolean } = {}): PersistentVolume {
+function pv(
+  given: { csi?: object | null; deleted?: boolean; phase?: string; reclaim?: 'Delete' | 'Retain' } = {},
+): PersistentVolume {
   const csi = { driver: DRIVER, volumeHandle: 'h', ...given.csi };
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'pv', ...stored, ...(given.deleted && { deletionTimestamp: '2026-01-02T00:00:00Z' }) },
-    spec: { accessModes: ['ReadWriteOnce'], ...(given.csi === null ? {} : { csi }) },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(given.csi === null ? {} : { csi }),
+      ...(given.reclaim && { persistentVolumeReclaimPolicy: given.reclaim }),
+    },
+    ...(given.phase && { status: { phase: given.phase } }),
   };
 }
 
@@ -103,6 +110,16 @@ const cases: Case[] = [
     name: 'volume being deleted',
     given: { attachment: va({}), persistentVolume: pv({ deleted: true }) },
     then: /being deleted/,
+  },
+  {
+    name: 'volume released, and deleted then',
+    given: { attachment: va({}), persistentVolume: pv({ phase: 'Released', reclaim: 'Delete' }) },
+    then: /about to be deleted/,
+  },
+  {
+    name: 'volume released, and kept',
+    given: { attachment: va({}), persistentVolume: pv({ phase: 'Released', reclaim: 'Retain' }) },
+    then: 'publish',
   },
   {
     name: 'volume not CSI',

@@ -52,9 +52,8 @@ function decideAttach(snapshot: AttachmentSnapshot): AttachmentDecision {
   const refuse = (problem: string): AttachmentDecision => ({ do: 'refuse', operation: 'attach', problem });
   const source = volumeSourceOf(attachment, persistentVolume);
   if ('problem' in source) return refuse(source.problem);
-  if (persistentVolume?.metadata.deletionTimestamp !== undefined) {
-    return refuse(`PersistentVolume "${persistentVolume.metadata.name}" is being deleted`);
-  }
+  const problem = persistentVolume && deletionProblem(persistentVolume);
+  if (problem) return refuse(problem);
   if (nodeId === undefined) {
     return refuse(
       `node "${attachment.spec.nodeName}" does not say its node ID for driver "${snapshot.driver}"; ` +
@@ -68,6 +67,17 @@ function decideAttach(snapshot: AttachmentSnapshot): AttachmentDecision {
     nodeId,
     earlierNodeId: recorded === nodeId ? undefined : recorded,
   };
+}
+
+/**
+ * Why a PersistentVolume must not be attached any more: its storage is deleted, or about to be. The provisioner deletes
+ * a Released volume once nothing is attached, and relies on nothing being attached after that.
+ */
+export function deletionProblem({ metadata, spec, status }: PersistentVolume): string | undefined {
+  const what = `PersistentVolume "${metadata.name}"`;
+  if (metadata.deletionTimestamp !== undefined) return `${what} is being deleted`;
+  if (status?.phase !== 'Released' || spec.persistentVolumeReclaimPolicy !== 'Delete') return undefined;
+  return `the claim of ${what} is gone and its reclaim policy is Delete, so its storage is about to be deleted`;
 }
 
 function decideDetach(snapshot: AttachmentSnapshot): AttachmentDecision {

@@ -44,10 +44,17 @@ export class VolumeProtection {
     return this.#volumes.get(name);
   }
 
-  async protect(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
-    if (hasFinalizer(volume, this.#finalizer)) return;
-    const request = { kube: this.#kube, resource: persistentVolumes, object: volume, signal };
-    this.#volumes.wrote(await addFinalizer({ ...request, finalizer: this.#finalizer }));
+  /**
+   * The volume as the server has it now, with the finalizer. A cache that shows the finalizer may be behind another
+   * attacher's removal of it, so the server is asked in that case, too.
+   */
+  async protect(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume> {
+    const { name } = volume.metadata;
+    const object = this.isProtected(volume)
+      ? await this.#kube.get(persistentVolumes, { name }, { signal })
+      : volume;
+    const request = { kube: this.#kube, resource: persistentVolumes, object, signal };
+    return this.#volumes.wrote(await addFinalizer({ ...request, finalizer: this.#finalizer }));
   }
 
   isProtected(volume: PersistentVolume): boolean {

@@ -90,9 +90,13 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
         return done;
       }
       case 'delete': {
-        const patienceMs = detachPatienceMs(volume);
-        if (patienceMs > 0) return requeueAfter(patienceMs, 'it is attached, and was released just now');
-        await deleteStorage(volume, signal);
+        const wait = detachWait(volume);
+        if (wait) return wait;
+        const current = await stillToDelete(volume, signal);
+        if (!current) return done;
+        const newWait = detachWait(current);
+        if (newWait) return newWait;
+        await deleteStorage(current, signal);
         return done;
       }
       default:
@@ -100,22 +104,42 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     }
   }
 
-  /** A volume is released a moment before it is detached: only one that stays attached is worth a word. */
-  function detachPatienceMs(volume: PersistentVolume): number {
+  /** A volume is released a moment before it is detached: only one that stays attached is reported. */
+  function detachWait(volume: PersistentVolume): Outcome | undefined {
     const key = volume.metadata.name;
     if (!mayBeAttached(volume)) {
       releasedSinceMs.delete(key);
-      return 0;
+      return undefined;
     }
     const nowMs = clock.monotonicMs();
     const sinceMs = releasedSinceMs.get(key) ?? nowMs;
     releasedSinceMs.set(key, sinceMs);
-    return sinceMs + DETACH_PATIENCE * (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
+    const leftMs = sinceMs + DETACH_PATIENCE * (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
+    return leftMs > 0 ? requeueAfter(leftMs, 'it is attached, and was released just now') : undefined;
   }
 
   /**
-   * The cache of attachments may be behind and not show one. The attacher's finalizer on the volume itself is older than
-   * any attachment and stays until the last one is gone, so a volume that is seen released shows it.
+   * The volume as the server has it, because data is about to be destroyed and the cache may be behind. Undefined when
+   * it is no longer to be deleted; the watch brings what changed and wakes the loop.
+   */
+  async function stillToDelete(
+    { metadata: { name, uid } }: PersistentVolume,
+    signal: AbortSignal,
+  ): Promise<PersistentVolume | undefined> {
+    try {
+      const current = latest.wrote(await kube.get(persistentVolumes, { name }, { signal }));
+      const isSame = current.metadata.uid === uid;
+      return isSame && decideVolume(current, driver).do === 'delete' ? current : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The cache of attachments may be behind. The attacher puts its finalizer on a volume before it attaches it, takes it
+   * off after the last detach, and attaches no Released volume. So the current object of a Released volume shows
+   * whether it is attached, and it stays so.
    */
   function mayBeAttached(volume: PersistentVolume): boolean {
     if (attachments === undefined) return false;
