@@ -24,7 +24,7 @@ import type { VolumeStep } from './operation-events.ts';
 import { type AttachmentAnswer, isAttachable, readAttachment } from './read-attachment.ts';
 import type { VolumesInUse } from './volumes-in-use.ts';
 
-/** The pod went while its volume was being prepared; nothing was asked of the driver. */
+/** The pod, or the report that its volume is in use, went while it was being prepared; no driver was asked. */
 export class NoLongerWantedError extends Error {
   override readonly name = 'NoLongerWantedError';
 }
@@ -85,10 +85,15 @@ export function createOperations(ports: OperationPorts): Perform {
   }
 
   function requireWanted({ pod, volume }: DesiredMount): void {
-    if (desired.mountsOf(volumeKeyOf(volume)).has(mountKey(pod.metadata.uid, volume.specName))) return;
-    throw new NoLongerWantedError(
-      `pod ${pod.metadata.namespace}/${pod.metadata.name} no longer needs ${volume.specName}`,
-    );
+    const key = volumeKeyOf(volume);
+    if (!desired.mountsOf(key).has(mountKey(pod.metadata.uid, volume.specName))) {
+      throw new NoLongerWantedError(
+        `pod ${pod.metadata.namespace}/${pod.metadata.name} no longer needs ${volume.specName}`,
+      );
+    }
+    if (isAttachable(volume, ports.driverObject(volume.driver)) && !inUse.isReported(key)) {
+      throw new NoLongerWantedError(`${volume.specName} is no longer reported in use; reporting it again`);
+    }
   }
 
   /** In this order: once the volume is reported in use nobody detaches it, so an attachment seen after that stays. */

@@ -1,9 +1,12 @@
 // `volumesInUse` of the Node's status: what must not be detached. A volume is reported before it is first touched, and
-// taken out after it is unmounted; whoever mounts waits for the report. Writes nothing else of the Node.
+// taken out after it is unmounted; whoever mounts waits until the server has acknowledged the report. Watches the Node;
+// writes nothing else of it.
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
+import { isNewer } from '../../runtime/informer/machine.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop } from '../../runtime/queue/loop.ts';
@@ -14,8 +17,10 @@ const KEY = 'status';
 const SETTLE_MS = 20;
 
 export interface VolumesInUse {
-  /** Resolves once the cluster knows that this volume is in use here. */
+  /** Resolves once the server knows that this volume is in use here. Rejects when there is no Node to say so. */
   ensure(volumeKey: string, signal: AbortSignal): Promise<void>;
+  /** Whether the server knows, and no write under way says otherwise. */
+  isReported(volumeKey: string): boolean;
   /** What is in use may have changed. */
   changed(): void;
   run(signal: AbortSignal): Promise<void>;
@@ -34,10 +39,18 @@ export function createVolumesInUse(ports: {
   log: Log;
 }): VolumesInUse {
   const { kube, nodeName } = ports;
+  /** As last read, written or watched. Undefined before that, and after it was deleted. */
+  let node: Node | undefined;
   /** Asked for by operations under way, whatever the state says. */
   const claimed = new Map<string, number>();
-  let reported: ReadonlySet<string> | undefined;
+  /** What every write since the last acknowledged one holds. Each of them may have taken effect. */
+  let unanswered: ReadonlySet<string> | undefined;
   const waiting = new Set<() => void>();
+
+  const isReported = (volumeKey: string): boolean => {
+    const listed = node?.status?.volumesInUse ?? [];
+    return listed.includes(volumeKey) && (unanswered?.has(volumeKey) ?? true);
+  };
 
   const loop: Loop = createLoop({
     name: 'volumes-in-use',
@@ -46,18 +59,32 @@ export function createVolumesInUse(ports: {
     log: ports.log,
     backoff: { startMs: 200, maxMs: 10_000, jitter: 0.1 },
     async reconcile(_key, { signal }) {
-      reported ??= new Set(ports.node.get(nodeName)?.status?.volumesInUse ?? []);
-      const wanted = new Set([...ports.inUse(), ...claimed.keys()]);
-      if (!ports.mayShrink()) for (const key of reported) wanted.add(key);
-      if (wanted.size !== reported.size || [...wanted].some((key) => !reported?.has(key))) {
-        const patch = { status: { volumesInUse: [...wanted].sort() } };
-        await kube.patch(nodes, { name: nodeName }, patch, { subresource: 'status', type: 'merge', signal });
-        reported = wanted;
+      try {
+        node ??= await kube.get(nodes, { name: nodeName }, { signal });
+        await write(node.status?.volumesInUse ?? [], signal);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        node = undefined;
       }
       for (const look of [...waiting]) look();
       return done;
     },
   });
+
+  async function write(listed: readonly string[], signal: AbortSignal): Promise<void> {
+    const wanted = new Set([...ports.inUse(), ...claimed.keys(), ...(ports.mayShrink() ? [] : listed)]);
+    const isRight = wanted.size === listed.length && listed.every((key) => wanted.has(key));
+    if (isRight && !unanswered) return;
+    unanswered = new Set([...wanted].filter((key) => unanswered?.has(key) ?? true));
+    const patch = { status: { volumesInUse: [...wanted].sort() } };
+    const options = { subresource: 'status', type: 'merge', signal } as const;
+    saw(await kube.patch(nodes, { name: nodeName }, patch, options));
+    unanswered = undefined;
+  }
+
+  function saw(seen: Node): void {
+    if (!node || isNewer(seen.metadata.resourceVersion, node.metadata.resourceVersion)) node = seen;
+  }
 
   return {
     async ensure(volumeKey, signal) {
@@ -65,12 +92,14 @@ export function createVolumesInUse(ports: {
       claimed.set(volumeKey, (claimed.get(volumeKey) ?? 0) + 1);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const look = () => {
-        if (reported?.has(volumeKey)) resolve();
+        if (isReported(volumeKey)) resolve();
+        else if (!node)
+          reject(new Error(`Node ${nodeName} does not exist, so volumes cannot be reported in use`));
       };
       const stopListening = onAbort(signal, () => reject(signal.reason));
       waiting.add(look);
-      look();
-      if (!reported?.has(volumeKey)) loop.add(KEY);
+      if (isReported(volumeKey)) resolve();
+      else loop.add(KEY);
       try {
         await promise;
       } finally {
@@ -81,7 +110,26 @@ export function createVolumesInUse(ports: {
         else claimed.delete(volumeKey);
       }
     },
+    isReported,
     changed: () => loop.addAfter(KEY, SETTLE_MS),
-    run: (signal) => loop.run(signal),
+    async run(signal) {
+      // Somebody else may have written the list, or deleted the Node and made it again.
+      const look = (seen: Node) => {
+        saw(seen);
+        loop.add(KEY);
+      };
+      const stopFollowing = ports.node.subscribe({
+        added: look,
+        updated: (_before, after) => look(after),
+        deleted() {
+          node = undefined;
+        },
+      });
+      try {
+        await loop.run(signal);
+      } finally {
+        stopFollowing();
+      }
+    },
   };
 }

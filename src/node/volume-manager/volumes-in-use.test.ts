@@ -1,0 +1,110 @@
+// What the server holds when a mount may begin, whatever became of the writes before.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Node, nodes } from '../../api/kinds.ts';
+import { testServer } from '../../apiserver/testing/test-server.ts';
+import { createInformers } from '../../runtime/informer/create-informers.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { silentLog } from '../../runtime/log/log.ts';
+import { seededRandom } from '../../runtime/random.ts';
+import { realClock } from '../../runtime/time/clock.ts';
+import { createVolumesInUse } from './volumes-in-use.ts';
+
+const VOLUME = 'kubernetes.io/csi/driver.example^data';
+const soon = () => AbortSignal.timeout(20_000);
+const lists = (node: Node | undefined, ...keys: string[]) =>
+  node !== undefined && (node.status?.volumesInUse ?? []).join() === keys.join();
+
+/** A node that uses `VOLUME` and has said so. Whatever it writes goes through `patches`. */
+async function reportingNode(t: TestContext) {
+  const kube = (await testServer(t)).client({ name: 'admin', groups: ['system:masters'] });
+  await kube.create(nodes, { metadata: { name: 'n1' } });
+  const stop = new AbortController();
+  const common = { clock: realClock, random: seededRandom('in use'), log: silentLog };
+  const lag = lagging(nodes);
+  const world = {
+    kube,
+    lag,
+    used: new Set([VOLUME]),
+    patches: (send: () => Promise<unknown>): Promise<unknown> => send(),
+  };
+  const own = createInformers({ ...common, kube: lag.faults(kube) });
+  const faulty: KubeClient = {
+    ...kube,
+    patch: (...call) => world.patches(() => kube.patch(...call)) as never,
+  };
+  const inUse = createVolumesInUse({
+    ...common,
+    kube: faulty,
+    nodeName: 'n1',
+    node: own.of(nodes),
+    inUse: () => world.used,
+    mayShrink: () => true,
+  });
+  own.start(stop.signal);
+  await own.synced(soon());
+  const running = inUse.run(stop.signal);
+  t.after(() => {
+    lag.release();
+    stop.abort();
+    running.catch(() => {});
+  });
+  const others = createInformers({ ...common, kube });
+  const seen = others.of(nodes);
+  others.start(stop.signal);
+  const until = (test: (node: Node | undefined) => boolean) => seen.waitFor('n1', test, soon());
+  await inUse.ensure(VOLUME, soon());
+  await until((node) => lists(node, VOLUME));
+  return { world, inUse, until, read: () => kube.get(nodes, { name: 'n1' }) };
+}
+
+test('[ATT-10] [MNT-1] a volume whose removal from the list went without an answer is reported again before it is mounted', async (t) => {
+  const { world, inUse, until, read } = await reportingNode(t);
+  world.lag.hold();
+  world.patches = async (send) => {
+    world.patches = (next) => next();
+    await send();
+    throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+  };
+  world.used.clear();
+  inUse.changed();
+  await until((node) => lists(node));
+  world.used.add(VOLUME);
+  await inUse.ensure(VOLUME, soon());
+  assert.deepEqual((await read()).status?.volumesInUse, [VOLUME]);
+});
+
+test('[ATT-10] [MNT-1] a mount that comes while the volume is being taken off the list waits until it is listed again', async (t) => {
+  const { world, inUse, read } = await reportingNode(t);
+  const sending = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  world.patches = async (send) => {
+    world.patches = (next) => next();
+    sending.resolve();
+    await held.promise;
+    return send();
+  };
+  world.used.clear();
+  inUse.changed();
+  await sending.promise;
+  assert(!inUse.isReported(VOLUME));
+  world.used.add(VOLUME);
+  const ensured = inUse.ensure(VOLUME, soon());
+  held.resolve();
+  await ensured;
+  assert.deepEqual((await read()).status?.volumesInUse, [VOLUME]);
+});
+
+test('[ATT-10] a Node that somebody deletes and makes again says again what is in use; without it nothing is mounted', async (t) => {
+  const { world, inUse, until } = await reportingNode(t);
+  await world.kube.delete(nodes, { name: 'n1' });
+  await until((node) => node === undefined);
+  world.used.add('another');
+  await assert.rejects(inUse.ensure('another', soon()), /Node n1 does not exist/);
+  await world.kube.create(nodes, { metadata: { name: 'n1' } });
+  await until((node) => lists(node, 'another', VOLUME));
+});
