@@ -105,7 +105,14 @@ export interface Strike {
   readonly call: string;
   /** Which of these calls by this process, from 1 on. */
   readonly nth: number;
+  /** Of a watch that stalls or is dropped: how long after it was opened; drawn unless given. */
+  readonly afterMs?: number;
+  /** Of a watch that stalls: for how long. Of one that is late: by how much. Drawn unless given. */
+  readonly forMs?: number;
 }
+
+/** What strikes a watch, with the times that a script gives. */
+export type WatchStrike = Pick<Strike, 'afterMs' | 'forMs'> & { readonly fault: WatchFault };
 
 export interface FaultOptions {
   random: SeededRandom;
@@ -135,9 +142,14 @@ export class Faults {
     return this.#strikes(KUBE_DICE, process, `kube/${process}`, process);
   }
 
-  /** For all watches of one process over one kind. */
-  watch(process: string, plural: string): Strikes<WatchFault> {
-    return this.#strikes(WATCH_DICE, process, `watch/${process}/${plural}`, `${process} ${plural}`);
+  /** For one watch of a process over one kind. */
+  watch(process: string, plural: string): WatchStrike | undefined {
+    if (!this.active) return undefined;
+    const planned = this.#scripted(this.#scriptOf(process), `watch ${plural}`);
+    if (planned) return planned as WatchStrike;
+    const stream = this.stream(`watch/${process}/${plural}`);
+    const fault = this.#draw(WATCH_DICE, stream, `${process} ${plural}`);
+    return fault && { fault };
   }
 
   /** For all calls of one process. */
@@ -167,15 +179,19 @@ export class Faults {
     where: string,
   ): Strikes<F> {
     const stream = this.stream(streamName);
-    const scripted = this.#options.script.filter((strike) => strike.process === process);
+    const script = this.#scriptOf(process);
     return (verb, plural) => {
       if (!this.active) return undefined;
-      const planned = scripted.length > 0 && this.#scripted(scripted, plural ? `${verb} ${plural}` : verb);
-      return (planned as F) || this.#draw(dice, stream, where);
+      const planned = script.length > 0 && this.#scripted(script, plural ? `${verb} ${plural}` : verb);
+      return planned ? (planned.fault as F) : this.#draw(dice, stream, where);
     };
   }
 
-  #scripted(script: readonly Strike[], call: string): CallFault | undefined {
+  #scriptOf(process: string): readonly Strike[] {
+    return this.#options.script.filter((strike) => strike.process === process);
+  }
+
+  #scripted(script: readonly Strike[], call: string): Strike | undefined {
     const process = script[0]?.process;
     const key = `script ${process} ${call}`;
     const nth = (this.#counts.get(key) ?? 0) + 1;
@@ -184,7 +200,7 @@ export class Faults {
     if (strike === undefined) return undefined;
     const where = `${strike.fault} ${process} ${call} #${nth}`;
     this.#options.history.add({ kind: 'fault', fault: strike.fault, where });
-    return strike.fault;
+    return strike;
   }
 
   #draw<F extends CallFault>(dice: Dice<F>, stream: Random, where: string): F | undefined {

@@ -64,15 +64,18 @@ export class FaultyWatch<T extends KubeObject> implements AsyncIterableIterator<
     const { plural } = this.#resource;
     const { signal } = this.#options;
     signal?.throwIfAborted();
-    const fault = faults.watch(process.name, plural)('watch', plural);
+    const { fault, afterMs, forMs } = faults.watch(process.name, plural) ?? {};
     if (fault === 'watch-expired') {
       const message = `watch ${plural}: too old resource version`;
       throw new KubeError({ reason: 'Expired', code: 410, message });
     }
     const random = this.#random;
     this.#lagMs = fault === 'watch-late' ? 50 + random.int(3000) : 1 + random.int(30);
-    const troubleAtMs = 500 + random.int(60_000);
+    const drawnAtMs = 500 + random.int(60_000);
     this.#stallMs = 5_000 + random.int(60_000);
+    const troubleAtMs = afterMs ?? drawnAtMs;
+    if (forMs !== undefined && fault === 'watch-late') this.#lagMs = forMs;
+    if (forMs !== undefined && fault === 'watch-stalled') this.#stallMs = forMs;
     if (fault === 'watch-dropped') this.#timers.push(clock.setTimeout(this.#breakOff, troubleAtMs));
     if (fault === 'watch-stalled') {
       this.#timers.push(

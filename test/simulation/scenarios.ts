@@ -1,7 +1,7 @@
 // Worlds written by hand, one for each bug that the simulation has found in Berth or that users of the official stack
 // report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
 
-import type { Fault, Strike } from '../../src/simulation/faults.ts';
+import type { Fault, Strike, WatchFault } from '../../src/simulation/faults.ts';
 import type { ClassPlan, DriverPlan, EventPlan, Plan, Step } from '../../src/simulation/plan.ts';
 
 export interface Scenario {
@@ -80,7 +80,59 @@ const event = (
   forMs: forSeconds * 1000,
 });
 
+const watch = (
+  fault: WatchFault,
+  process: string,
+  plural: string,
+  times: Pick<Strike, 'afterMs' | 'forMs'> = {},
+): Strike => ({ fault, process, call: `watch ${plural}`, nth: 1, ...times });
+
 export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a claim and its pod are deleted before the attacher has seen the attachment',
+    was: 'found here: the attacher attached a Released volume, and the provisioner, whose caches were behind, deleted it',
+    plan: plan({
+      steps: [claim(1), pod(5), podGone(7), claimGone(7)],
+      script: [
+        watch('watch-late', 'attacher-d1-0', 'volumeattachments', { forMs: 2_900 }),
+        watch('watch-late', 'provisioner-d1-0', 'persistentvolumes', { forMs: 2_000 }),
+        watch('watch-stalled', 'provisioner-d1-0', 'volumeattachments', { afterMs: 3_000, forMs: 30_000 }),
+      ],
+    }),
+    faults: [],
+    seeds: 10,
+  },
+  {
+    name: 'a node takes a volume out of volumesInUse, the answer is lost, and the next pod wants the volume',
+    was: 'found here: the node published it without reporting it again, and it was detached under the mount',
+    plan: plan({
+      steps: [claim(1), pod(5, 'p'), podGone(8, 'p', 0), pod(8.2, 'q'), podGone(40, 'q', 0)],
+      script: [
+        // Attached after the second pod is there: nothing is mounted when the first one goes.
+        watch('watch-late', 'attacher-d1-0', 'volumeattachments', { forMs: 4_000 }),
+        ...[4, 5, 6].map(
+          (nth): Strike => ({ fault: 'kube-lost-after', process: 'node-n1', call: 'patch nodes', nth }),
+        ),
+        { fault: 'csi-past-deadline', process: 'node-n1', call: 'NodeUnpublishVolume', nth: 1 },
+      ],
+    }),
+    faults: [],
+    seeds: 10,
+  },
+  {
+    name: 'a pod is deleted by force while attach-detach does not see what its node reports',
+    was: 'found here: the answer to its own write said that the volume was in use, and it never looked again',
+    plan: plan({
+      steps: [claim(1), pod(5), podGone(20, 'p', 0)],
+      script: [
+        watch('watch-stalled', 'control-plane', 'nodes', { afterMs: 4_000, forMs: 40_000 }),
+        { ...watch('watch-expired', 'control-plane', 'nodes'), nth: 2 },
+        { fault: 'csi-slow', process: 'node-n1', call: 'NodeUnpublishVolume', nth: 1 },
+      ],
+    }),
+    faults: [],
+    seeds: 10,
+  },
   {
     name: 'a claim grows while a CreateVolume for it is still uncertain',
     was: 'found here: the provisioner asked again for the new size under the old name',
