@@ -11,9 +11,9 @@ import {
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
-import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import { unreliable } from '../../src/control-plane/testing/unreliable.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
+import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import { isNotFound } from '../../src/runtime/kube/kube-error.ts';
 import { seededRandom } from '../../src/runtime/random.ts';

@@ -13,8 +13,8 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../src/api/well-known.ts';
-import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import type { CreateSnapshotRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
+import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import { KubeError } from '../../src/runtime/kube/kube-error.ts';
 import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
