@@ -10,7 +10,7 @@ import { builtinKinds } from '../kinds/index.ts';
 import { toTable } from '../printing/table.ts';
 import { validateMetadata } from '../validation/metadata.ts';
 import { pruneUnknownFields } from '../validation/unknown-fields.ts';
-import { CelError, compileCel } from './cel.ts';
+import { CelError, compileCel, Meter } from './cel/cel.ts';
 import { customKinds } from './custom-kind.ts';
 import { definitionStatus, isEstablished, namesTakenBy } from './definition-status.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
@@ -213,7 +213,8 @@ const rules: [string, unknown, unknown, unknown][] = [
   ['self.map(x, x * 2 + 1) == [3, 5]', [1, 2], undefined, true],
 ];
 for (const [rule, self, oldSelf, expected] of rules) {
-  test(`rule ${rule}`, () => assert.equal(compileCel(rule).evaluate({ self, oldSelf }), expected));
+  test(`rule ${rule}`, () =>
+    assert.equal(compileCel(rule).evaluate({ self, oldSelf }, new Meter()), expected));
 }
 
 test('a rule that is not understood is refused with the CRD, never skipped', () => {

@@ -2,7 +2,8 @@
 
 import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, type Checks, forbidden, invalid, required } from '../validation/checks.ts';
-import { CelError, compileCel } from './cel.ts';
+import { CelError, compileCel } from './cel/cel.ts';
+import { compilePattern, PatternError } from './pattern.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'map', 'set'];
@@ -101,13 +102,11 @@ function checkRules(checks: Checks, path: string, schema: LooseMap): void {
 function checkPattern(checks: Checks, path: string, pattern: unknown): void {
   if (typeof pattern !== 'string') return;
   try {
-    new RegExp(pattern, 'u');
-  } catch {
-    checks.add({
-      reason: 'FieldValueInvalid',
-      field: `${path}.pattern`,
-      message: `Invalid value: ${JSON.stringify(pattern)}: must be a valid regular expression`,
-    });
+    compilePattern(pattern);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    const why = `must be a valid regular expression, but isn't: ${error.message}`;
+    checks.add(invalid(`${path}.pattern`, pattern, why));
   }
 }
 

@@ -4,6 +4,7 @@ import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../api/names.
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from '../validation/checks.ts';
+import { checkRuleCosts } from './check-rule-costs.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
 import { checkStructural } from './structural.ts';
 
@@ -81,7 +82,7 @@ function checkVersions(checks: Checks, spec: LooseMap): void {
     checks.text(`${path}.name`, version.name ?? '', dns1035LabelProblems);
     const schema = mapOf(mapOf(version.schema)?.openAPIV3Schema);
     if (!schema) checks.add(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
-    else checkStructural(checks, `${path}.schema.openAPIV3Schema`, schema);
+    else checkSchema(checks, `${path}.schema.openAPIV3Schema`, schema);
     for (const [position, column] of mapsOf(version.additionalPrinterColumns).entries()) {
       checkColumn(checks, at(`${path}.additionalPrinterColumns`, position), column);
     }
@@ -91,6 +92,12 @@ function checkVersions(checks: Checks, spec: LooseMap): void {
       checks.required(`${path}.subresources.scale.statusReplicasPath`, scale.statusReplicasPath);
     }
   }
+}
+
+function checkSchema(checks: Checks, path: string, schema: LooseMap): void {
+  const before = checks.errors.length;
+  checkStructural(checks, path, schema);
+  if (checks.errors.length === before) checkRuleCosts(checks, path, schema);
 }
 
 function checkColumn(checks: Checks, path: string, column: LooseMap): void {

@@ -1,16 +1,18 @@
-// Evaluates the rules (`x-kubernetes-validations`) of a schema on an object. Rules about the previous value run only
-// where there is one; elements of keyed lists are matched by their keys, those of other lists have none.
+// Evaluates the rules (`x-kubernetes-validations`) of a schema on an object, within the cost budget of one object. Rules
+// about the previous value run on updates only, where there is one; elements of keyed lists are matched by their keys,
+// those of other lists have no previous value.
 
 import { getOwn } from '../../api/own-property.ts';
-import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
-import { invalid } from '../validation/checks.ts';
-import { CelError, type CelRule, compileCel } from './cel.ts';
+import { fieldPath, invalid, isFull } from '../validation/checks.ts';
+import { CelCostError, CelError, type CelRule, compileCel, Meter } from './cel/cel.ts';
 
 export interface RuleSet {
+  /** The rules about one state of the object. */
   validate(object: unknown): FieldError[];
+  /** The rules that compare with the previous state. */
   validateUpdate(next: unknown, current: unknown): FieldError[];
 }
 
@@ -18,6 +20,12 @@ interface Compiled {
   rule: CelRule;
   text: string;
   message: string | undefined;
+}
+
+interface Run {
+  readonly errors: FieldError[];
+  readonly meter: Meter;
+  readonly transition: boolean;
 }
 
 /** Compiles on first use; throws a CelError for a rule that does not compile, which validation of CRDs excludes. */
@@ -34,76 +42,94 @@ export function createRuleSet(schema: Schema): RuleSet {
     compiled.set(node, made);
     return made;
   };
-  const walk = (node: Schema, self: unknown, old: unknown, path: string, errors: FieldError[]): void => {
-    if (self === undefined || self === null) return;
-    for (const each of rulesOf(node)) evaluate(each, self, old, path, errors);
+  const walk = (node: Schema, self: unknown, old: unknown, path: string, run: Run): void => {
+    if (self === undefined || self === null || (run.transition && old === undefined)) return;
+    for (const each of rulesOf(node)) evaluate(each, self, old, path, run);
     if (Array.isArray(self)) {
       const { items } = node;
       if (!items) return;
+      const previous = previousElements(node, old);
       for (const [index, element] of self.entries()) {
-        walk(items, element, previousElement(node, element, old), `${path}[${index}]`, errors);
+        walk(items, element, previous(element), `${path}[${index}]`, run);
       }
     } else if (isObject(self)) {
       for (const [key, value] of Object.entries(self)) {
         const property = propertyOf(node, key);
-        if (property)
-          walk(
-            property,
-            value,
-            isObject(old) ? getOwn(old, key) : undefined,
-            path === '' ? key : `${path}.${key}`,
-            errors,
-          );
+        const before = isObject(old) ? getOwn(old, key) : undefined;
+        if (property) walk(property, value, before, fieldPath(path, key), run);
       }
     }
   };
-  const run = (next: unknown, current: unknown): FieldError[] => {
+  const run = (next: unknown, current: unknown, transition: boolean): FieldError[] => {
     const errors: FieldError[] = [];
-    if (hasRules(schema)) walk(schema, next, current, '', errors);
+    if (!hasRules(schema)) return errors;
+    try {
+      walk(schema, next, current, '', { errors, meter: new Meter(), transition });
+    } catch (error) {
+      if (!(error instanceof CelCostError)) throw error;
+    }
     return errors;
   };
-  return { validate: (object) => run(object, undefined), validateUpdate: run };
+  return {
+    validate: (object) => run(object, undefined, false),
+    validateUpdate: (next, current) => run(next, current, true),
+  };
 }
 
+/** After a CelCostError, which is reported and thrown on, no more rules are run. */
 function evaluate(
   { rule, text, message }: Compiled,
   self: unknown,
   old: unknown,
   path: string,
-  errors: FieldError[],
+  run: Run,
 ): void {
-  if (rule.usesOldSelf && old === undefined) return;
+  const { errors, meter, transition } = run;
+  if (rule.usesOldSelf !== transition || isFull(errors)) return;
   const shown = typeof self === 'object' ? (Array.isArray(self) ? 'array' : 'object') : self;
+  meter.start();
   try {
-    if (rule.evaluate({ self, oldSelf: old }) === true) return;
+    if (rule.evaluate({ self, oldSelf: old }, meter) === true) return;
     errors.push(invalid(path, shown, message ?? `failed rule: ${text}`));
   } catch (error) {
-    if (!(error instanceof CelError)) throw error;
-    errors.push(invalid(path, shown, `rule evaluation error: ${error.message}: ${text}`));
+    if (error instanceof CelError) {
+      errors.push(invalid(path, shown, `rule evaluation error: ${error.message}: ${text}`));
+      return;
+    }
+    if (error instanceof CelCostError) {
+      const why =
+        error.limit === 'PerCallLimit'
+          ? `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${text}`
+          : error.message;
+      errors.push(invalid(path, shown, why));
+    }
+    throw error;
   }
 }
 
 function propertyOf(schema: Schema, key: string): Schema | undefined {
-  if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key];
+  const property = getOwn(schema.properties, key);
+  if (property) return property;
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
-function previousElement(list: Schema, element: unknown, old: unknown): unknown {
-  if (list['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old) || !isObject(element)) return undefined;
+/** Finds what an element of a keyed list was before. */
+function previousElements(list: Schema, old: unknown): (element: unknown) => unknown {
+  if (list['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old)) return () => undefined;
   const keys = list['x-kubernetes-list-map-keys'] ?? [];
-  return old.find(
-    (each) => isObject(each) && keys.every((key) => sameJson(getOwn(each, key), getOwn(element, key))),
-  );
+  const keyOf = (element: unknown): string | undefined =>
+    isObject(element) ? JSON.stringify(keys.map((key) => getOwn(element, key))) : undefined;
+  const byKey = new Map(old.map((each) => [keyOf(each), each]));
+  byKey.delete(undefined);
+  return (element) => byKey.get(keyOf(element));
 }
 
 function hasRules(schema: Schema): boolean {
   if (schema['x-kubernetes-validations']?.length) return true;
   const { properties = {}, items, additionalProperties } = schema;
-  const below = [
-    ...Object.entries(properties)
-      .filter(([key]) => key !== 'metadata')
-      .map(([, each]) => each),
-  ];
+  const below = Object.entries(properties)
+    .filter(([key]) => key !== 'metadata')
+    .map(([, each]) => each);
   if (items) below.push(items);
   if (typeof additionalProperties === 'object') below.push(additionalProperties);
   return below.some(hasRules);

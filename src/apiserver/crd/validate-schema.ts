@@ -6,16 +6,53 @@ import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { FieldError } from '../kind.ts';
 import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
-import { duplicate, invalid, notSupported, required, tooLong, typeInvalid } from '../validation/checks.ts';
+import {
+  duplicate,
+  fieldPath,
+  forbidden,
+  invalid,
+  isFull,
+  notSupported,
+  required,
+  tooLong,
+  typeInvalid,
+} from '../validation/checks.ts';
 import { formatProblem } from './formats.ts';
+import { compilePattern, type Pattern, PatternBudget, WorkLimitError } from './pattern.ts';
 
-export function validateAgainstSchema(schema: Schema, value: unknown, path = ''): FieldError[] {
+/** Schemas that one object is compared with, counting alternatives and enumerated values: a second of work or so. */
+const MAX_STEPS = 5_000_000;
+
+export function validateAgainstSchema(schema: Schema, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
-  check(schema, value, path, errors);
+  const work: Work = { patterns: new PatternBudget(), steps: 0 };
+  try {
+    check(schema, value, '', errors, work);
+  } catch (error) {
+    if (!(error instanceof WorkLimitError)) throw error;
+    return [forbidden('', error.message)];
+  }
   return errors;
 }
 
-function check(schema: Schema, value: unknown, path: string, errors: FieldError[]): void {
+/** What the validation of one object may cost. */
+interface Work {
+  readonly patterns: PatternBudget;
+  steps: number;
+}
+
+function count(work: Work, steps: number): void {
+  work.steps += steps;
+  if (work.steps > MAX_STEPS) {
+    throw new WorkLimitError(
+      `validating this object against its schema exceeds the limit of ${MAX_STEPS} steps`,
+    );
+  }
+}
+
+function check(schema: Schema, value: unknown, path: string, errors: FieldError[], work: Work): void {
+  if (isFull(errors)) return;
+  count(work, 1 + (schema.enum?.length ?? 0));
   // Metadata is validated as metadata.
   if (definitionNameOf(schema)) return;
   if (value === null && schema.nullable) return;
@@ -23,11 +60,11 @@ function check(schema: Schema, value: unknown, path: string, errors: FieldError[
   if (schema.enum && !schema.enum.some((each) => sameJson(each, value))) {
     errors.push(notSupported(path, value, schema.enum.map(String)));
   }
-  if (typeof value === 'string') checkString(schema, value, path, errors);
+  if (typeof value === 'string') checkString(schema, value, path, errors, work);
   else if (typeof value === 'number') checkNumber(schema, value, path, errors);
-  else if (Array.isArray(value)) checkArray(schema, value, path, errors);
-  else if (isObject(value)) checkObject(schema, value, path, errors);
-  checkCombinations(schema, value, path, errors);
+  else if (Array.isArray(value)) checkArray(schema, value, path, errors, work);
+  else if (isObject(value)) checkObject(schema, value, path, errors, work);
+  checkCombinations(schema, value, path, errors, work);
 }
 
 function typeOf(value: unknown): string {
@@ -50,14 +87,15 @@ function checkType(schema: Schema, value: unknown, path: string, errors: FieldEr
   return false;
 }
 
-function checkString(schema: Schema, value: string, path: string, errors: FieldError[]): void {
+function checkString(schema: Schema, value: string, path: string, errors: FieldError[], work: Work): void {
   const length = [...value].length;
   if (schema.maxLength !== undefined && length > schema.maxLength)
     errors.push(tooLong(path, schema.maxLength));
   if (schema.minLength !== undefined && length < schema.minLength) {
     errors.push(invalid(path, value, `${path} in body should be at least ${schema.minLength} chars long`));
   }
-  if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
+  const pattern = patternOf(schema);
+  if (pattern && !work.patterns.test(pattern, value)) {
     errors.push(invalid(path, value, `${path} in body should match '${schema.pattern}'`));
   }
   if (schema.format && formatProblem(schema.format, value)) {
@@ -65,6 +103,19 @@ function checkString(schema: Schema, value: string, path: string, errors: FieldE
       invalid(path, value, `${path} in body must be of type ${schema.format}: ${JSON.stringify(value)}`),
     );
   }
+}
+
+/** Schemas of CRDs do not change once they are stored. */
+const compiledPatterns = new WeakMap<Schema, Pattern>();
+
+function patternOf(schema: Schema): Pattern | undefined {
+  if (schema.pattern === undefined) return undefined;
+  let compiled = compiledPatterns.get(schema);
+  if (compiled === undefined) {
+    compiled = compilePattern(schema.pattern);
+    compiledPatterns.set(schema, compiled);
+  }
+  return compiled;
 }
 
 function checkNumber(schema: Schema, value: number, path: string, errors: FieldError[]): void {
@@ -91,7 +142,7 @@ function checkNumber(schema: Schema, value: number, path: string, errors: FieldE
   if (schema.format === 'int32' && (value < -(2 ** 31) || value > 2 ** 31 - 1)) fail('must be of type int32');
 }
 
-function checkArray(schema: Schema, value: unknown[], path: string, errors: FieldError[]): void {
+function checkArray(schema: Schema, value: unknown[], path: string, errors: FieldError[], work: Work): void {
   const { maxItems, minItems, items } = schema;
   if (maxItems !== undefined && value.length > maxItems) {
     errors.push({
@@ -104,7 +155,7 @@ function checkArray(schema: Schema, value: unknown[], path: string, errors: Fiel
     errors.push(invalid(path, value.length, `${path} in body should have at least ${minItems} items`));
   }
   if (items)
-    for (const [index, element] of value.entries()) check(items, element, `${path}[${index}]`, errors);
+    for (const [index, element] of value.entries()) check(items, element, `${path}[${index}]`, errors, work);
   const type = schema['x-kubernetes-list-type'];
   if (type === 'set' || schema.uniqueItems) checkUnique(value, (element) => element, path, errors);
   if (type === 'map') {
@@ -129,7 +180,7 @@ function checkUnique(
   const seen = new Set<string>();
   for (const [index, value] of values.entries()) {
     const text = JSON.stringify(identity(value));
-    if (seen.has(text)) errors.push(duplicate(`${path}[${index}]`, identity(value)));
+    if (seen.has(text) && !isFull(errors)) errors.push(duplicate(`${path}[${index}]`, identity(value)));
     seen.add(text);
   }
 }
@@ -139,10 +190,11 @@ function checkObject(
   value: Record<string, unknown>,
   path: string,
   errors: FieldError[],
+  work: Work,
 ): void {
-  const child = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  const child = (key: string): string => fieldPath(path, key);
   for (const key of schema.required ?? []) {
-    if (!Object.hasOwn(value, key)) errors.push(required(child(key)));
+    if (!Object.hasOwn(value, key) && !isFull(errors)) errors.push(required(child(key)));
   }
   const count = Object.keys(value).length;
   if (schema.maxProperties !== undefined && count > schema.maxProperties) {
@@ -160,16 +212,26 @@ function checkObject(
   for (const [key, element] of Object.entries(value)) {
     const property =
       schema.properties && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
-    if (property) check(property, element, child(key), errors);
+    if (property) check(property, element, child(key), errors, work);
     else if (typeof schema.additionalProperties === 'object') {
-      check(schema.additionalProperties, element, child(key), errors);
+      check(schema.additionalProperties, element, child(key), errors, work);
     }
   }
 }
 
-function checkCombinations(schema: Schema, value: unknown, path: string, errors: FieldError[]): void {
-  const holds = (each: Schema): boolean => validateAgainstSchema(each, value, path).length === 0;
-  for (const each of schema.allOf ?? []) check(each, value, path, errors);
+function checkCombinations(
+  schema: Schema,
+  value: unknown,
+  path: string,
+  errors: FieldError[],
+  work: Work,
+): void {
+  const holds = (each: Schema): boolean => {
+    const found: FieldError[] = [];
+    check(each, value, path, found, work);
+    return found.length === 0;
+  };
+  for (const each of schema.allOf ?? []) check(each, value, path, errors, work);
   const shownPath = JSON.stringify(path === '' ? '<nil>' : path);
   if (schema.anyOf && !schema.anyOf.some(holds)) {
     errors.push(invalid(path, '', `${shownPath} must validate at least one schema (anyOf)`));

@@ -5,9 +5,35 @@ import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 
+/** A wrong value is repeated in the message only so far, and so is a key in a path. */
+const MAX_SHOWN = 1024;
+const MAX_SHOWN_KEY = 253;
+/** So many problems of one object are listed. */
+export const MAX_FIELD_ERRORS = 100;
+
 function shown(value: unknown): string {
   if (value === undefined) return 'null';
-  return JSON.stringify(value);
+  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, MAX_SHOWN + 1) : value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** The path of a field whose name came from the client. */
+export function fieldPath(path: string, key: string): string {
+  const name = key.length > MAX_SHOWN_KEY ? `${key.slice(0, MAX_SHOWN_KEY)}…` : key;
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/** Whether `errors` is full; the last one says that there may be more. */
+export function isFull(errors: FieldError[]): boolean {
+  if (errors.length < MAX_FIELD_ERRORS) return false;
+  if (errors.length === MAX_FIELD_ERRORS) {
+    errors.push({
+      reason: 'FieldValueInvalid',
+      field: '',
+      message: `too many errors: only the first ${MAX_FIELD_ERRORS} are listed`,
+    });
+  }
+  return true;
 }
 
 export const required = (field: string, detail = ''): FieldError => ({
@@ -67,7 +93,7 @@ export class Checks {
   readonly errors: FieldError[] = [];
 
   add(...errors: FieldError[]): false {
-    this.errors.push(...errors);
+    for (const error of errors) if (!isFull(this.errors)) this.errors.push(error);
     return false;
   }
 

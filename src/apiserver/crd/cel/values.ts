@@ -1,8 +1,6 @@
-// What CEL's operators and functions do with values. Every misuse is a CelError.
+// What CEL's operators do with values. Every misuse is a CelError.
 
-export class CelError extends Error {
-  override readonly name = 'CelError';
-}
+import { CelError } from './syntax.ts';
 
 export function arithmetic(operator: string, left: unknown, right: unknown): unknown {
   if (operator.startsWith('<') || operator.startsWith('>')) {
@@ -35,20 +33,22 @@ export function number(value: unknown): number {
   return value;
 }
 
-function text(value: unknown): string {
+export function text(value: unknown): string {
   if (typeof value !== 'string') throw new CelError(`expected text, found ${typeof value}`);
   return value;
 }
 
-export function sameValue(a: unknown, b: unknown): boolean {
+/** `visited` is called for each pair of values that is looked at. */
+export function sameValue(a: unknown, b: unknown, visited: () => void): boolean {
+  visited();
   if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((each, at) => sameValue(each, b[at]));
+    return a.length === b.length && a.every((each, at) => sameValue(each, b[at], visited));
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const [keys, others] = [Object.keys(a), Object.keys(b)];
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   return (
     keys.length === others.length &&
-    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key]))
+    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key], visited))
   );
 }
 
@@ -66,8 +66,8 @@ export function element(target: unknown, index: unknown): unknown {
   return target[index as number];
 }
 
-export function contains(container: unknown, value: unknown): boolean {
-  if (Array.isArray(container)) return container.some((each) => sameValue(each, value));
+export function contains(container: unknown, value: unknown, visited: () => void): boolean {
+  if (Array.isArray(container)) return container.some((each) => sameValue(each, value, visited));
   return typeof container === 'object' && container !== null && Object.hasOwn(container, String(value));
 }
 
@@ -78,26 +78,7 @@ export function iterated(value: unknown): unknown[] {
   throw new CelError(`cannot iterate over ${typeof value}`);
 }
 
-function size(value: unknown): number {
+export function celSize(value: unknown): number {
   if (typeof value === 'string') return [...value].length;
   return iterated(value).length;
 }
-
-export const CONVERSIONS: Readonly<Record<string, (value: unknown) => unknown>> = {
-  size,
-  string: (value) => String(value),
-  int: (value) => Math.trunc(Number(value)),
-  double: (value) => Number(value),
-};
-
-export const METHODS: Readonly<Record<string, (target: unknown, ...args: unknown[]) => unknown>> = {
-  size: (target) => size(target),
-  startsWith: (target, prefix) => text(target).startsWith(text(prefix)),
-  endsWith: (target, suffix) => text(target).endsWith(text(suffix)),
-  contains: (target, part) => text(target).includes(text(part)),
-  matches: (target, pattern) => new RegExp(text(pattern), 'u').test(text(target)),
-  lowerAscii: (target) => text(target).toLowerCase(),
-  upperAscii: (target) => text(target).toUpperCase(),
-  trim: (target) => text(target).trim(),
-  split: (target, separator) => text(target).split(text(separator)),
-};

@@ -1,0 +1,85 @@
+// Refuses a CRD whose rules could cost too much: each rule is estimated on the largest values that the schema allows,
+// times the number of times that the value it is about can occur in one object.
+
+import { type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
+import type { Schema } from '../schema.ts';
+import { at, type Checks, forbidden } from '../validation/checks.ts';
+import { CelError, compileCel } from './cel/cel.ts';
+import { estimateCost } from './cel/estimate.ts';
+import { ANY, MAX_REQUEST_BYTES, type Shape, shapeOf } from './cel/shape.ts';
+
+/** As kube-apiserver. */
+export const STATIC_ESTIMATED_COST_LIMIT = 10_000_000;
+export const STATIC_ESTIMATED_CRD_COST_LIMIT = 100_000_000;
+
+interface Walk {
+  readonly checks: Checks;
+  total: number;
+  /** The rules that cost most, for the message about the total. */
+  readonly costs: { path: string; cost: number }[];
+}
+
+/** `schema` has passed as structural. */
+export function checkRuleCosts(checks: Checks, path: string, schema: LooseMap): void {
+  const walk: Walk = { checks, total: 0, costs: [] };
+  visit(walk, path, schema, shapeOf(schema as Schema), 1);
+  if (walk.total <= STATIC_ESTIMATED_CRD_COST_LIMIT) return;
+  for (const { path: rule } of walk.costs.sort((a, b) => b.cost - a.cost).slice(0, 4)) {
+    checks.add(
+      forbidden(
+        rule,
+        'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema',
+      ),
+    );
+  }
+  const what = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
+  checks.add(forbidden(path, exceeds(what, walk.total / STATIC_ESTIMATED_CRD_COST_LIMIT)));
+}
+
+/** `count`: how often the value can occur, Infinity where nothing but the size of a request bounds it. */
+function visit(walk: Walk, path: string, schema: LooseMap, shape: Shape, count: number): void {
+  const times = Number.isFinite(count) ? count : Math.floor(MAX_REQUEST_BYTES / (shape.minBytes + 1));
+  for (const [index, { rule }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
+    const field = `${at(`${path}.x-kubernetes-validations`, index)}.rule`;
+    const cost = ruleCost(String(rule), shape) * times;
+    if (cost > STATIC_ESTIMATED_COST_LIMIT) {
+      walk.checks.add(forbidden(field, exceeds('estimated rule cost', cost / STATIC_ESTIMATED_COST_LIMIT)));
+    }
+    walk.total += cost;
+    walk.costs.push({ path: field, cost });
+  }
+  for (const [name, property] of Object.entries(mapOf(schema.properties) ?? {})) {
+    const below = shape.fields?.get(name) ?? ANY;
+    visit(walk, `${path}.properties[${name}]`, mapOf(property) ?? {}, below, count);
+  }
+  const additional = mapOf(schema.additionalProperties);
+  if (additional) {
+    const most = bound(schema.maxProperties, count);
+    visit(walk, `${path}.additionalProperties`, additional, shape.element ?? ANY, most);
+  }
+  const items = mapOf(schema.items);
+  if (items) visit(walk, `${path}.items`, items, shape.element ?? ANY, bound(schema.maxItems, count));
+}
+
+function bound(most: unknown, count: number): number {
+  return typeof most === 'number' ? most * count : Number.POSITIVE_INFINITY;
+}
+
+/** A rule that does not compile is refused elsewhere. */
+function ruleCost(rule: string, self: Shape): number {
+  try {
+    return estimateCost(compileCel(rule).expression, self);
+  } catch (error) {
+    if (error instanceof CelError) return 0;
+    throw error;
+  }
+}
+
+function exceeds(what: string, factor: number): string {
+  const shown =
+    factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;
+  return (
+    `${what} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, ` +
+    'and maxLength where arrays, maps, and strings are declared)'
+  );
+}
