@@ -44,6 +44,25 @@ export function missingPeers(...names: readonly string[]): string | false {
   return process.env.BERTH_PEERS ? `BERTH_PEERS has no ${absent.join(', ')}` : 'BERTH_PEERS is not set';
 }
 
+/** A program that `go install` makes: on the path, among the peers, or where Go puts it. */
+export function goProgramPath(name: string): string | undefined {
+  const home = join(process.env.HOME ?? '/', 'go', 'bin');
+  const places = [process.env.GOBIN, process.env.GOPATH && join(process.env.GOPATH, 'bin'), home];
+  return (
+    programPath(name) ??
+    peerPath(name) ??
+    places.flatMap((place) => (place ? [join(place, name)] : [])).find(isExecutable)
+  );
+}
+
+const goProgram = (name: string, without: string): Capability => ({
+  without,
+  missing: () =>
+    goProgramPath(name) === undefined
+      ? `${name} is not installed${programPath('go') === undefined ? ', and neither is go to build it' : ''}`
+      : undefined,
+});
+
 const program = (name: string, without: string): Capability => ({
   without,
   missing: () => (programPath(name) === undefined ? `${name} is not installed` : undefined),
@@ -62,13 +81,8 @@ export const capabilities = {
   'mkfs.xfs': program('mkfs.xfs', 'xfs volumes'),
   chromium: program('chromium', 'the web page in a browser'),
   kubectl: program('kubectl', 'kubectl against the embedded API server'),
-  'csi-sanity': {
-    without: "csi-sanity's conformance suite against our driver",
-    missing: () =>
-      (programPath('csi-sanity') ?? peerPath('csi-sanity'))
-        ? undefined
-        : `csi-sanity is not installed${programPath('go') === undefined ? ', and neither is go to build it' : ''}`,
-  },
+  'csi-sanity': goProgram('csi-sanity', "csi-sanity's conformance suite against our driver"),
+  h2spec: goProgram('h2spec', "h2spec's conformance suite against our HTTP/2 server"),
   BERTH_PEERS: {
     without: 'comparison and interplay with the official programs',
     missing: () => (process.env.BERTH_PEERS ? undefined : 'BERTH_PEERS is not set'),

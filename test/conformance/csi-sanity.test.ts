@@ -1,34 +1,16 @@
 // The official conformance suite against hostpath as a process of its own, over its socket, with real mounts. It has to
 // pass whole: nothing failed, and nothing skipped but what needs calls that the wire (CSI 1.12) does not have.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { lacking, peerPath, programPath } from '../capabilities.ts';
+import { goProgramPath, lacking } from '../capabilities.ts';
+import { startHostpath } from './hostpath-process.ts';
 
-const berth = fileURLToPath(new URL('../../bin/berth', import.meta.url));
-
-/** On the path, among the peers, or where `go install` puts it. */
-function csiSanity(): string | undefined {
-  const known = programPath('csi-sanity') ?? peerPath('csi-sanity');
-  if (known !== undefined) return known;
-  const go = programPath('go');
-  if (go === undefined) return undefined;
-  const path = join(execFileSync(go, ['env', 'GOPATH'], { encoding: 'utf8' }).trim(), 'bin', 'csi-sanity');
-  try {
-    execFileSync(path, ['--version'], { stdio: 'ignore' });
-    return path;
-  } catch {
-    return undefined;
-  }
-}
-
-const program = csiSanity();
+const program = goProgramPath('csi-sanity');
 const skip =
   program === undefined
     ? 'csi-sanity is not installed; go install github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@latest'
@@ -58,7 +40,7 @@ describe('csi-sanity', { skip }, () => {
   for (const [name, driverFlags, suiteFlags] of modes) {
     it(`passes whole with ${name}`, { timeout: 120_000 }, async () => {
       const root = await realpath(await mkdtemp(join(tmpdir(), 'berth-cs-')));
-      const driver = await startDriver(root, driverFlags);
+      const driver = await startHostpath(root, driverFlags);
       try {
         const specs = await runSuite(root, suiteFlags);
         const withoutTwo = driverFlags.some((flag) => flag.startsWith('--without'));
@@ -87,33 +69,6 @@ describe('csi-sanity', { skip }, () => {
     });
   }
 });
-
-async function startDriver(root: string, flags: string[]): Promise<{ stop(): Promise<void> }> {
-  const child = spawn(
-    process.execPath,
-    [
-      berth,
-      'driver',
-      'hostpath',
-      `--endpoint=unix://${root}/s`,
-      '--node-id=n1',
-      `--state-dir=${root}/state`,
-      '--max-volumes-per-node=8',
-      ...flags,
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  const exited = once(child, 'exit');
-  const ready = once(createInterface(child.stdout), 'line');
-  const first = await Promise.race([ready, exited]);
-  assert.deepEqual(first, [`ready unix://${root}/s`]);
-  return {
-    async stop() {
-      child.kill('SIGTERM');
-      assert.deepEqual(await exited, [0, null], 'the driver stops cleanly');
-    },
-  };
-}
 
 async function runSuite(root: string, flags: string[]): Promise<SpecReport[]> {
   await writeFile(join(root, 'mutable.yaml'), 'iops: "100"\n');

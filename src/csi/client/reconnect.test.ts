@@ -8,10 +8,8 @@ import { silentLog } from '../../runtime/log/log.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import {
-  ErrorCode,
   Flag,
   type Frame,
-  FrameReader,
   FrameType,
   frameOf,
   goawayFrame,
@@ -20,7 +18,9 @@ import {
   Setting,
   settingsFrame,
 } from '../../wire/http2/frame.ts';
+import { frameReader } from '../../wire/http2/frame-reader.ts';
 import { HeaderEncoder } from '../../wire/http2/header-encoder.ts';
+import { ErrorCode } from '../../wire/http2/http2-error.ts';
 import { temporarySocket } from '../../wire/testing/test-socket.ts';
 import type { CsiError } from '../csi-error.ts';
 import { Controller, Identity } from '../generated/csi/v1/csi_pb.ts';
@@ -68,7 +68,7 @@ async function server(
       },
     };
     peers.push(peer);
-    const reader = new FrameReader((frame) => {
+    const reader = frameReader((frame) => {
       peer.frames.push(frame);
       options.onFrame?.(frame, peer);
     });

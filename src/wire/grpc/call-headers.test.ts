@@ -120,14 +120,11 @@ describe('messages in data', () => {
     const bodies = fc.array(fc.uint8Array({ maxLength: 30 }), { maxLength: 6 });
     const property = fc.property(bodies, fc.array(fc.nat({ max: 12 })), (messages, cuts) => {
       const bytes = Buffer.concat(messages.map(framed));
-      const reader = new MessageReader(30);
       const read: number[][] = [];
+      const reader = new MessageReader(30, (message) => read.push([...message]));
       let at = 0;
       for (const cut of [...cuts, bytes.length]) {
-        assert.equal(
-          reader.push(bytes.subarray(at, at + cut), (message) => read.push([...message])),
-          undefined,
-        );
+        assert.equal(reader.push(bytes.subarray(at, at + cut)), undefined);
         at = Math.min(bytes.length, at + cut);
       }
       assert.equal(reader.end(), undefined);
@@ -146,9 +143,8 @@ describe('messages in data', () => {
   ];
   for (const [fault, bytes] of faults) {
     it(`are refused when they are ${fault}`, () => {
-      const reader = new MessageReader(30);
-      const found = reader.push(bytes, () => assert.fail('a message'));
-      assert.equal(found ?? reader.end(), fault);
+      const reader = new MessageReader(30, () => assert.fail('a message'));
+      assert.equal(reader.push(bytes) ?? reader.end(), fault);
     });
   }
 });

@@ -1,7 +1,7 @@
 // What stands in the headers of a call: its time limit on the way there, its status on the way back. Pure.
 
-import { ErrorCode } from '../http2/frame.ts';
 import type { HeaderField } from '../http2/header-table.ts';
+import { ErrorCode } from '../http2/http2-error.ts';
 import type { StreamFailure } from '../http2/http2-stream.ts';
 import { grpcCodes } from './grpc-code.ts';
 

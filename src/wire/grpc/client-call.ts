@@ -1,10 +1,9 @@
-// One call as its caller has it: sent once there is a connection, ended exactly once, whatever happens, and at its
-// deadline at the latest.
+// The client's side of one call: sent once there is a connection; ended exactly once, at its deadline at the latest.
 
 import type { Clock, Timer } from '../clock.ts';
-import { ErrorCode } from '../http2/frame.ts';
 import type { HeaderField } from '../http2/header-table.ts';
 import type { Http2Connection } from '../http2/http2-connection.ts';
+import { ErrorCode } from '../http2/http2-error.ts';
 import type { Http2Stream, StreamEvents, StreamFailure } from '../http2/http2-stream.ts';
 import {
   type CallStatus,
@@ -21,7 +20,7 @@ export interface ClientCallOptions {
   clock: Clock;
   /** `/csi.v1.Controller/CreateVolume`; the same object for each call of the method. */
   path: HeaderField;
-  /** The request, after its headroom and with its prefix. */
+  /** The request: after its headroom, with its prefix. */
   framed: Buffer;
   timeoutMs: number;
   maxMessageBytes: number;
@@ -30,7 +29,7 @@ export interface ClientCallOptions {
   onEnd(status: CallStatus): void;
 }
 
-/** Of messages that came and were not read yet. */
+/** Of messages that came and that the reader of a stream has not taken yet. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 const method: HeaderField = { name: ':method', value: 'POST' };
@@ -56,7 +55,10 @@ export class ClientCall implements StreamEvents {
   constructor(options: ClientCallOptions) {
     const { clock, timeoutMs } = options;
     this.#options = options;
-    this.#messages = new MessageReader(options.maxMessageBytes);
+    this.#messages = new MessageReader(options.maxMessageBytes, (message) => {
+      this.#unreadBytes += message.length;
+      options.onMessage(message);
+    });
     this.#deadlineMs = clock.monotonicMs() + timeoutMs;
     this.#timer = clock.setTimeout(
       () => this.cancel({ code: grpcCodes.DEADLINE_EXCEEDED, text: 'deadline exceeded', isOurs: true }),
@@ -80,7 +82,7 @@ export class ClientCall implements StreamEvents {
     connection.sendData(this.#stream, framed, true);
   }
 
-  /** Ends it here; the other side is told, in case it is still at it. */
+  /** Ends it here, and tells the other side, which may still be working on it. */
   cancel(status: CallStatus): void {
     if (this.#isOver) return;
     if (this.#stream) this.#connection?.reset(this.#stream, ErrorCode.CANCEL);
@@ -90,7 +92,7 @@ export class ClientCall implements StreamEvents {
   headers(fields: readonly string[], { isEnd, isTooLong }: { isEnd: boolean; isTooLong: boolean }): void {
     if (this.#isOver) return;
     const { http, type, status } = readAnswer(fields);
-    this.#http ??= http?.startsWith('1') ? undefined : http;
+    this.#http ??= http;
     this.#type ??= type;
     if (isTooLong) this.cancel({ code: grpcCodes.INTERNAL, text: 'too many headers', isOurs: true });
     else if (isEnd) this.#ended(status ?? statusOfHttp(this.#http, this.#type));
@@ -103,17 +105,14 @@ export class ClientCall implements StreamEvents {
 
   data(bytes: Buffer, isEnd: boolean): void {
     if (this.#isOver) return;
-    const fault = this.#messages.push(bytes, (message) => {
-      this.#unreadBytes += message.length;
-      this.#options.onMessage(message);
-    });
+    const fault = this.#messages.push(bytes);
     this.#heldBytes += bytes.length;
     this.#grant();
     if (fault) this.#refuse(fault);
     else if (isEnd) this.#ended(statusOfHttp(this.#http, this.#type));
   }
 
-  /** The reader of a stream is done with so many bytes of messages; until then not much more is let come. */
+  /** The reader of a stream has taken so many bytes of messages. The window stays closed while too many are not taken. */
   release(bytes: number): void {
     this.#unreadBytes -= bytes;
     this.#grant();
@@ -124,7 +123,7 @@ export class ClientCall implements StreamEvents {
   }
 
   #ended(status: CallStatus): void {
-    // The other side has said everything; what it did not want to hear of the request is not sent any more.
+    // The answer is complete; what is left of the request is not sent any more.
     if (this.#stream) this.#connection?.reset(this.#stream, ErrorCode.NO_ERROR);
     const fault = status.code === grpcCodes.OK ? this.#messages.end() : undefined;
     if (fault) this.#refuse(fault);

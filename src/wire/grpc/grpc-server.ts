@@ -2,9 +2,12 @@
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { ErrorCode } from '../http2/frame.ts';
 import { Http2Connection, MAX_STREAMS } from '../http2/http2-connection.ts';
+import { ErrorCode } from '../http2/http2-error.ts';
 import { ServerCall } from './server-call.ts';
+
+/** Of requests that are not complete, all connections together. Requests of CSI have a few kilobytes. */
+const MAX_HELD_BYTES = 256 << 20;
 
 export interface GrpcServerOptions {
   clock: Clock;
@@ -27,6 +30,7 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
   const { clock, maxMessageBytes, handle } = options;
   const connections = new Set<Http2Connection>();
   const handled = new Set<ServerCall>();
+  let heldBytes = 0;
   let onIdle: (() => void) | undefined;
 
   const listener = createServer((socket) => {
@@ -41,6 +45,10 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
           clock,
           peer: 'unix',
           maxMessageBytes,
+          hold(bytes) {
+            heldBytes += bytes;
+            return heldBytes <= MAX_HELD_BYTES;
+          },
           onRequest(path, request) {
             // Also of calls that were given up, whose handlers may go on all the same.
             if (running >= MAX_STREAMS) return connection.reset(stream, ErrorCode.REFUSED_STREAM);

@@ -1,7 +1,8 @@
-// How messages stand in the data of a call: one byte for compression, which is not used, four for the length, and then
-// the message.
+// The framing of messages in the data of a call: one byte for compression, which is not supported, four for the length,
+// then the message.
 
 import { HEADER_BYTES } from '../http2/frame.ts';
+import { type UnitFormat, UnitReader } from '../unit-reader.ts';
 
 const PREFIX_BYTES = 5;
 
@@ -17,43 +18,55 @@ export function prefixMessage(framed: Buffer): void {
 /** Why a message cannot be taken. */
 export type MessageFault = 'too long' | 'compressed' | 'cut short';
 
-/** Puts the messages of one call together, however they were cut into frames. */
-export class MessageReader {
-  readonly #maxBytes: number;
-  #parts: Buffer[] = [];
-  #have = 0;
-  #need = PREFIX_BYTES;
+class MessageError extends Error {
+  readonly fault: MessageFault;
 
-  constructor(maxBytes: number) {
+  constructor(fault: MessageFault) {
+    super(fault);
+    this.fault = fault;
+  }
+}
+
+/** Puts the messages of one call together, however they were cut into frames. */
+export class MessageReader implements UnitFormat {
+  readonly prefixBytes = PREFIX_BYTES;
+  readonly #maxBytes: number;
+  readonly #onMessage: (message: Buffer) => void;
+  readonly #units = new UnitReader(this);
+
+  constructor(maxBytes: number, onMessage: (message: Buffer) => void) {
     this.#maxBytes = maxBytes;
+    this.#onMessage = onMessage;
   }
 
-  push(data: Buffer, take: (message: Buffer) => void): MessageFault | undefined {
-    this.#parts.push(data);
-    this.#have += data.length;
-    if (this.#have < this.#need) return undefined;
-    const buffer = this.#parts.length === 1 ? data : Buffer.concat(this.#parts);
-    let at = 0;
-    this.#need = PREFIX_BYTES;
-    while (buffer.length - at >= PREFIX_BYTES) {
-      if (buffer[at] !== 0) return 'compressed';
-      const bytes = buffer.readUInt32BE(at + 1);
-      if (bytes > this.#maxBytes) return 'too long';
-      const end = at + PREFIX_BYTES + bytes;
-      if (end > buffer.length) {
-        this.#need = PREFIX_BYTES + bytes;
-        break;
-      }
-      take(buffer.subarray(at + PREFIX_BYTES, end));
-      at = end;
+  /** Bytes of a message that is not whole yet. */
+  get heldBytes(): number {
+    return this.#units.heldBytes;
+  }
+
+  push(data: Buffer): MessageFault | undefined {
+    try {
+      this.#units.push(data);
+      return undefined;
+    } catch (error) {
+      if (error instanceof MessageError) return error.fault;
+      throw error;
     }
-    this.#have = buffer.length - at;
-    this.#parts = this.#have > 0 ? [buffer.subarray(at)] : [];
-    return undefined;
   }
 
   /** At the end of the data. */
   end(): MessageFault | undefined {
-    return this.#have > 0 ? 'cut short' : undefined;
+    return this.heldBytes > 0 ? 'cut short' : undefined;
+  }
+
+  bodyBytes(bytes: Buffer, at: number): number {
+    if (bytes[at] !== 0) throw new MessageError('compressed');
+    const length = bytes.readUInt32BE(at + 1);
+    if (length > this.#maxBytes) throw new MessageError('too long');
+    return length;
+  }
+
+  take(bytes: Buffer, at: number, end: number): void {
+    this.#onMessage(bytes.subarray(at + PREFIX_BYTES, end));
   }
 }

@@ -1,15 +1,17 @@
-// One call as its server has it: the request put together, handed over, and answered exactly once. Its signal and the
-// timer of its deadline are made when somebody asks for them, which most handlers never do.
+// The server's side of one call: the request is put together, handed over, and answered exactly once. The signal and the
+// timer of the deadline are made when a handler asks for them, which most never do.
 
 import type { Clock, Timer } from '../clock.ts';
-import { ErrorCode } from '../http2/frame.ts';
+import { HEADER_BYTES } from '../http2/frame.ts';
 import type { HeaderField } from '../http2/header-table.ts';
 import type { Http2Connection } from '../http2/http2-connection.ts';
+import { ErrorCode } from '../http2/http2-error.ts';
 import type { Http2Stream, StreamEvents, StreamFailure } from '../http2/http2-stream.ts';
 import type { CallContext } from './call-context.ts';
-import { contentType, httpOk, parseTimeout, statusHeaders } from './call-headers.ts';
+import { contentType, httpOk, statusHeaders } from './call-headers.ts';
 import { grpcCodes } from './grpc-code.ts';
 import { MessageReader, prefixMessage } from './message-framing.ts';
+import { type Refusal, type RequestHead, readRequestHead } from './request-head.ts';
 
 export interface ServerCallOptions {
   connection: Http2Connection;
@@ -17,7 +19,9 @@ export interface ServerCallOptions {
   clock: Clock;
   peer: string;
   maxMessageBytes: number;
-  /** The request is there. */
+  /** The bytes held of this request change by so many; false when the server holds too many of all requests. */
+  hold(bytes: number): boolean;
+  /** The request is complete. */
   onRequest(path: string, request: Buffer): void;
 }
 
@@ -27,27 +31,31 @@ export interface AnswerStatus {
   readonly details?: Uint8Array | undefined;
 }
 
-const begin: readonly HeaderField[] = [httpOk, contentType];
+const answerHead: readonly HeaderField[] = [httpOk, contentType];
+const plainText: HeaderField = { name: 'content-type', value: 'text/plain' };
 
 export class ServerCall implements StreamEvents, CallContext {
   readonly #options: ServerCallOptions;
   readonly #messages: MessageReader;
-  #path = '';
-  #timeoutMs: number | undefined;
+  #head: RequestHead | undefined;
   #startMs = 0;
+  #heldBytes = 0;
   #request: Buffer | undefined;
   #requests = 0;
   #hasBegun = false;
   #isOver = false;
   #controller: AbortController | undefined;
   #timer: Timer | undefined;
-  /** Why the signal is aborted, as soon as there is one. */
+  /** Why the signal is aborted, also one that is made later. */
   #abortReason: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(options: ServerCallOptions) {
     this.#options = options;
-    this.#messages = new MessageReader(options.maxMessageBytes);
+    this.#messages = new MessageReader(options.maxMessageBytes, (message) => {
+      this.#request = message;
+      this.#requests++;
+    });
   }
 
   get peer(): string {
@@ -55,15 +63,17 @@ export class ServerCall implements StreamEvents, CallContext {
   }
 
   get deadline(): number | undefined {
-    return this.#timeoutMs === undefined ? undefined : this.#startMs + this.#timeoutMs;
+    const timeoutMs = this.#head?.timeoutMs;
+    return timeoutMs === undefined ? undefined : this.#startMs + timeoutMs;
   }
 
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
     this.#controller = new AbortController();
+    const { deadline } = this;
     if (this.#abortReason) this.#controller.abort(this.#abortReason);
-    else if (this.#timeoutMs !== undefined && !this.#isOver) {
-      const leftMs = this.#startMs + this.#timeoutMs - this.#options.clock.now();
+    else if (deadline !== undefined && !this.#isOver) {
+      const leftMs = deadline - this.#options.clock.now();
       this.#timer = this.#options.clock.setTimeout(() => {
         this.abort(new Error('the deadline of the call has passed'));
         this.answer({ code: grpcCodes.DEADLINE_EXCEEDED, text: 'deadline exceeded' });
@@ -74,36 +84,28 @@ export class ServerCall implements StreamEvents, CallContext {
 
   headers(fields: readonly string[], { isEnd, isTooLong }: { isEnd: boolean; isTooLong: boolean }): void {
     if (this.#isOver) return;
-    // The second block of a request has nothing to say.
-    if (this.#path !== '') {
-      if (isEnd) this.#requestEnded();
-      return;
+    // The trailers of a request have no meaning in gRPC.
+    if (this.#head === undefined) {
+      this.#head = readRequestHead(fields, isTooLong);
+      this.#startMs = this.#options.clock.now();
     }
-    const head = readHead(fields);
-    this.#path = head.path;
-    this.#timeoutMs = head.timeout === undefined ? undefined : parseTimeout(head.timeout);
-    this.#startMs = this.#options.clock.now();
-    if (isTooLong) this.#refuse('431');
-    else if (head.method !== 'POST') this.#refuse('405');
-    else if (!/^application\/grpc($|[+;])/.test(head.type)) this.#refuse('415');
-    else if (head.path === '') this.#refuse('400');
-    else if (head.timeout !== undefined && this.#timeoutMs === undefined) {
-      this.answer({ code: grpcCodes.INTERNAL, text: `grpc-timeout ${head.timeout} is no time` });
-    } else if (isEnd) this.#requestEnded();
+    if (isEnd) this.#requestEnded();
   }
 
   data(bytes: Buffer, isEnd: boolean): void {
     if (this.#isOver) return;
     this.#options.connection.grant(this.#options.stream, bytes.length);
-    const fault = this.#messages.push(bytes, (message) => {
-      this.#request = message;
-      this.#requests++;
-    });
+    // What a refused request goes on to say is dropped.
+    const fault = this.#head?.refusal ? undefined : this.#messages.push(bytes);
     if (fault === 'too long') {
       const text = `the request is longer than ${this.#options.maxMessageBytes} bytes`;
       this.answer({ code: grpcCodes.RESOURCE_EXHAUSTED, text });
     } else if (fault) this.answer({ code: grpcCodes.UNIMPLEMENTED, text: `the request is ${fault}` });
     else if (isEnd) this.#requestEnded();
+    else if (!this.#hold(this.#messages.heldBytes + (this.#request?.length ?? 0))) {
+      const text = 'the server holds too many unfinished requests; try again later';
+      this.answer({ code: grpcCodes.RESOURCE_EXHAUSTED, text });
+    }
   }
 
   aborted(_why: StreamFailure): void {
@@ -123,7 +125,7 @@ export class ServerCall implements StreamEvents, CallContext {
     if (this.#isOver) return Promise.resolve();
     const { connection, stream } = this.#options;
     prefixMessage(framed);
-    this.#begin();
+    this.#sendHead();
     return new Promise((resolve) => {
       this.#wake = resolve;
       connection.sendData(stream, framed, false, resolve);
@@ -136,40 +138,55 @@ export class ServerCall implements StreamEvents, CallContext {
     const { connection, stream } = this.#options;
     if (framed) {
       prefixMessage(framed);
-      this.#begin();
+      this.#sendHead();
       connection.sendData(stream, framed, false);
     }
     const { known, once } = statusHeaders(status);
     connection.sendHeaders(stream, {
-      known: this.#hasBegun ? known : [...begin, ...known],
+      known: this.#hasBegun ? known : [...answerHead, ...known],
       once,
       isEnd: true,
     });
     this.#end();
   }
 
-  #begin(): void {
+  #sendHead(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    this.#options.connection.sendHeaders(this.#options.stream, { known: begin });
+    this.#options.connection.sendHeaders(this.#options.stream, { known: answerHead });
+  }
+
+  #hold(bytes: number): boolean {
+    const change = bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
+    return change === 0 || this.#options.hold(change);
   }
 
   #requestEnded(): void {
     const request = this.#request;
-    if (request === undefined || this.#requests > 1 || this.#messages.end()) {
+    const { path, refusal } = this.#head as RequestHead;
+    if (refusal) this.#refuse(refusal);
+    else if (request === undefined || this.#requests > 1 || this.#messages.end()) {
       this.answer({ code: grpcCodes.INTERNAL, text: 'a request is one whole message' });
-      return;
+    } else {
+      this.#hold(0);
+      this.#request = undefined;
+      this.#options.onRequest(path, request);
     }
-    this.#request = undefined;
-    this.#options.onRequest(this.#path, request);
   }
 
-  #refuse(http: string): void {
-    this.#options.connection.sendHeaders(this.#options.stream, {
+  /** Only at the end of the request: before it, HTTP/2 may still find the request malformed. */
+  #refuse(refusal: Refusal): void {
+    if ('code' in refusal) {
+      this.answer(refusal);
+      return;
+    }
+    const { connection, stream } = this.#options;
+    connection.sendHeaders(stream, {
       known: [],
-      once: [{ name: ':status', value: http }],
-      isEnd: true,
+      once: [{ name: ':status', value: refusal.http }, plainText],
     });
+    connection.sendData(stream, Buffer.from(`${' '.repeat(HEADER_BYTES)}${refusal.text}\n`), true);
     this.#end();
   }
 
@@ -177,26 +194,9 @@ export class ServerCall implements StreamEvents, CallContext {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#timer?.cancel();
+    this.#hold(0);
     const { connection, stream } = this.#options;
     // What is left of a request that was answered before its end is not wanted.
     if (!stream.isRemoteEnded) connection.reset(stream, ErrorCode.NO_ERROR);
   }
-}
-
-function readHead(fields: readonly string[]) {
-  const head: { method: string; path: string; type: string; timeout: string | undefined } = {
-    method: '',
-    path: '',
-    type: '',
-    timeout: undefined,
-  };
-  for (let at = 0; at < fields.length; at += 2) {
-    const value = fields[at + 1] as string;
-    const name = fields[at];
-    if (name === ':path') head.path = value;
-    else if (name === ':method') head.method = value;
-    else if (name === 'content-type') head.type = value;
-    else if (name === 'grpc-timeout') head.timeout = value;
-  }
-  return head;
 }

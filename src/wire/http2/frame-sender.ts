@@ -1,11 +1,9 @@
-// The sending half of a connection: everything that one turn of the event loop has to say goes out in one write, and
-// data waits until the peer has room for it.
+// The sending half of a connection. All frames of one turn of the event loop go out in one write; data waits for the
+// peer's flow-control windows.
 
 import type { Socket } from 'node:net';
 import {
-  ConnectionError,
   DEFAULT_WINDOW,
-  ErrorCode,
   Flag,
   FrameType,
   frameOf,
@@ -15,10 +13,11 @@ import {
   writeFrameHeader,
 } from './frame.ts';
 import { HeaderEncoder } from './header-encoder.ts';
+import { ConnectionError, ErrorCode } from './http2-error.ts';
 import type { Headers, Http2Stream } from './http2-stream.ts';
 
-/** Answers that a peer may leave unread while it asks for more of them. */
-const MAX_UNREAD_ANSWERS = 1000;
+/** Acknowledgements and resets that a peer may leave unread while it provokes more of them. */
+const MAX_UNREAD_REPLIES = 1000;
 
 export class FrameSender {
   readonly #socket: Socket;
@@ -26,10 +25,10 @@ export class FrameSender {
   readonly #encoder = new HeaderEncoder();
   #frames: Buffer[] = [];
   #sent: (() => void)[] = [];
-  #unreadAnswers = 0;
+  #unreadReplies = 0;
   #window = DEFAULT_WINDOW;
   #maxFrameBytes = MAX_FRAME_BYTES;
-  /** The room that the peer gives a new stream. */
+  /** The window that the peer gives a new stream. */
   streamWindow = DEFAULT_WINDOW;
 
   /** `onEnd`: the last frame of a stream went out. */
@@ -37,7 +36,7 @@ export class FrameSender {
     this.#socket = socket;
     this.#onEnd = onEnd;
     socket.on('drain', () => {
-      this.#unreadAnswers = 0;
+      this.#unreadReplies = 0;
     });
   }
 
@@ -45,9 +44,9 @@ export class FrameSender {
     if (this.#frames.push(frame) === 1) process.nextTick(() => this.flush());
   }
 
-  /** What the peer makes us say. One that goes on asking and does not read is no peer to talk to. */
-  answer(frame: Buffer): void {
-    if (this.#socket.writableNeedDrain && ++this.#unreadAnswers > MAX_UNREAD_ANSWERS) {
+  /** A frame that the peer provoked. A peer that provokes them and does not read is cut off. */
+  reply(frame: Buffer): void {
+    if (this.#socket.writableNeedDrain && ++this.#unreadReplies > MAX_UNREAD_REPLIES) {
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many frames that ask for an answer');
     }
     this.send(frame);
@@ -90,8 +89,8 @@ export class FrameSender {
   }
 
   /**
-   * Sends what stands in `framed` after the room for a frame's header; it is ours from now on. `sent` is called when it
-   * was handed to the system, which may take until the peer has room for it; never, if the stream ends before.
+   * Sends what stands in `framed` after the room for a frame's header, and takes the buffer over. `sent` is called when it
+   * was handed to the system, which may have to wait for the peer's windows; never, if the stream ends before.
    */
   sendData(stream: Http2Stream, framed: Buffer, isEnd: boolean, sent?: () => void): void {
     if (stream.isLocalEnded) return;
@@ -108,7 +107,7 @@ export class FrameSender {
     if (isEnd) this.#end(stream);
   }
 
-  /** As much of it as the peer has room for. */
+  /** Sends what waits, as far as the peer's windows reach. */
   sendUnsent(stream: Http2Stream): void {
     for (let next = stream.unsent[0]; next !== undefined; next = stream.unsent[0]) {
       if ('headers' in next) {
@@ -138,7 +137,7 @@ export class FrameSender {
     this.#encoder.resize(bytes);
   }
 
-  /** The peer has room for so many bytes more, of all streams together. */
+  /** The peer widens the window of the connection. */
   widen(bytes: number): void {
     this.#window += bytes;
     if (this.#window > MAX_WINDOW) {

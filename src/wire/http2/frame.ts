@@ -1,4 +1,4 @@
-// Frames of HTTP/2 (RFC 9113): nine bytes that say how long, what, and for which stream, and then the payload. Pure.
+// Frames of HTTP/2 (RFC 9113, section 4): nine bytes of header (length, type, flags, stream), then the payload. Pure.
 
 export const FrameType = {
   DATA: 0,
@@ -24,29 +24,11 @@ export const Setting = {
   MAX_HEADER_LIST_SIZE: 6,
 } as const;
 
-/** Why a stream or a connection is ended. */
-export const ErrorCode = {
-  NO_ERROR: 0,
-  PROTOCOL_ERROR: 1,
-  INTERNAL_ERROR: 2,
-  FLOW_CONTROL_ERROR: 3,
-  SETTINGS_TIMEOUT: 4,
-  STREAM_CLOSED: 5,
-  FRAME_SIZE_ERROR: 6,
-  REFUSED_STREAM: 7,
-  CANCEL: 8,
-  COMPRESSION_ERROR: 9,
-  CONNECT_ERROR: 10,
-  ENHANCE_YOUR_CALM: 11,
-  INADEQUATE_SECURITY: 12,
-  HTTP_1_1_REQUIRED: 13,
-} as const;
-
-/** What a client says first. */
+/** The first bytes of a client. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 export const HEADER_BYTES = 9;
-/** What everybody takes; larger ones would only have to be asked for. */
+/** The default of the protocol, in both directions unless the peer allows more. */
 export const MAX_FRAME_BYTES = 16_384;
 export const DEFAULT_WINDOW = 65_535;
 export const MAX_WINDOW = 2 ** 31 - 1;
@@ -100,56 +82,4 @@ export function goawayFrame(lastStream: number, code: number, text: string): Buf
   payload.writeUInt32BE(code, 4);
   debug.copy(payload, 8);
   return frameOf(FrameType.GOAWAY, 0, 0, payload);
-}
-
-/** The peer broke the rules in a way that ends the connection. */
-export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** Cuts what arrives into frames, however it was cut on its way. */
-export class FrameReader {
-  readonly #take: (frame: Frame) => void;
-  #parts: Buffer[] = [];
-  #have = 0;
-  #need = HEADER_BYTES;
-
-  constructor(take: (frame: Frame) => void) {
-    this.#take = take;
-  }
-
-  push(chunk: Buffer): void {
-    this.#parts.push(chunk);
-    this.#have += chunk.length;
-    if (this.#have < this.#need) return;
-    const buffer = this.#parts.length === 1 ? chunk : Buffer.concat(this.#parts);
-    let at = 0;
-    this.#need = HEADER_BYTES;
-    while (buffer.length - at >= HEADER_BYTES) {
-      const bytes = buffer.readUIntBE(at, 3);
-      if (bytes > MAX_FRAME_BYTES) {
-        throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a frame has ${bytes} bytes`);
-      }
-      const end = at + HEADER_BYTES + bytes;
-      if (end > buffer.length) {
-        this.#need = HEADER_BYTES + bytes;
-        break;
-      }
-      this.#take({
-        type: buffer[at + 3] as number,
-        flags: buffer[at + 4] as number,
-        stream: buffer.readUInt32BE(at + 5) & 0x7fff_ffff,
-        payload: buffer.subarray(at + HEADER_BYTES, end),
-      });
-      at = end;
-    }
-    this.#have = buffer.length - at;
-    this.#parts = this.#have > 0 ? [buffer.subarray(at)] : [];
-  }
 }

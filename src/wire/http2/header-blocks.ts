@@ -1,10 +1,12 @@
-// The header blocks that arrive: put together from their frames, within limits, and read in the order in which they came.
+// Header blocks as they arrive: put together from HEADERS and CONTINUATION frames, within limits, and decoded in order.
 
-import { ConnectionError, ErrorCode, Flag, type Frame, FrameType } from './frame.ts';
+import { Flag, type Frame, FrameType } from './frame.ts';
 import { type HeaderBlock, HeaderBlockError, HeaderDecoder } from './header-decoder.ts';
+import { ConnectionError, ErrorCode } from './http2-error.ts';
 
-/** Of all headers of one message, as both ends count them. Errors travel in headers, with their texts. */
+/** Of all headers of one message, as HPACK counts them. gRPC errors travel in headers, with their texts. */
 export const MAX_HEADER_LIST_BYTES = 65_536;
+/** Against CONTINUATION floods: enough for the longest block in frames of 4 KiB. */
 const MAX_PARTS = 16;
 
 export interface ReceivedHeaders extends HeaderBlock {
@@ -16,7 +18,7 @@ export class HeaderBlocks {
   readonly #decoder = new HeaderDecoder({ maxTableBytes: 4096, maxListBytes: MAX_HEADER_LIST_BYTES });
   #open: { stream: number; isEnd: boolean; parts: Buffer[]; bytes: number } | undefined;
 
-  /** In the middle of a block nothing else may come. */
+  /** In the middle of a block only CONTINUATION may come. */
   get isOpen(): boolean {
     return this.#open !== undefined;
   }
@@ -29,7 +31,7 @@ export class HeaderBlocks {
     }
     const open = this.#open;
     if (open === undefined || open.stream !== stream || stream === 0) {
-      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block out of place');
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block begins or goes on out of place');
     }
     open.parts.push(fragment);
     open.bytes += fragment.length;
@@ -39,8 +41,10 @@ export class HeaderBlocks {
     if (!(flags & Flag.END_HEADERS)) return undefined;
     this.#open = undefined;
     try {
-      const block = this.#decoder.decode(open.parts.length === 1 ? fragment : Buffer.concat(open.parts));
-      return { stream, isEnd: open.isEnd, fields: block.fields, isTooLong: block.isTooLong };
+      const { fields, isTooLong, isMalformed } = this.#decoder.decode(
+        open.parts.length === 1 ? fragment : Buffer.concat(open.parts),
+      );
+      return { stream, isEnd: open.isEnd, fields, isTooLong, isMalformed };
     } catch (error) {
       if (!(error instanceof HeaderBlockError)) throw error;
       throw new ConnectionError(ErrorCode.COMPRESSION_ERROR, error.message);

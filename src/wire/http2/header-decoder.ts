@@ -1,8 +1,9 @@
-// Reads header blocks (RFC 7541). One for each connection: what a block says depends on all before it, so every block is
-// read, also of a call that is refused.
+// Reads header blocks (HPACK, RFC 7541). One decoder a connection: a block depends on all before it, so that the blocks of
+// refused calls are read as well.
 
-import { fieldBytes, HeaderTable } from './header-table.ts';
+import { fieldBytes, type HeaderField, HeaderTable } from './header-table.ts';
 import { decodeHuffman } from './huffman.ts';
+import { isWellFormed } from './message-rules.ts';
 
 /** The two ends no longer agree on what was said: the connection cannot go on. */
 export class HeaderBlockError extends Error {
@@ -14,6 +15,8 @@ export interface HeaderBlock {
   readonly fields: readonly string[];
   /** Some were left out: all together they are longer than allowed. */
   readonly isTooLong: boolean;
+  /** A name or a value has characters that it must not have. */
+  readonly isMalformed: boolean;
 }
 
 /** Numbers in headers are sizes and positions; more than this is nonsense. */
@@ -23,6 +26,8 @@ export class HeaderDecoder {
   readonly #table: HeaderTable;
   readonly #maxTableBytes: number;
   readonly #maxListBytes: number;
+  /** Entries of the table that are malformed: whether one is, is looked at once, when it is spelled out. */
+  #malformed: WeakSet<HeaderField> | undefined;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
 
@@ -37,22 +42,19 @@ export class HeaderDecoder {
     this.#at = 0;
     const fields: string[] = [];
     let bytes = 0;
+    let isMalformed = false;
     while (this.#at < block.length) {
       const first = block[this.#at] as number;
-      let name: string;
-      let value: string;
-      if (first >= 0x80) ({ name, value } = this.#entry(this.#integer(7)));
-      else if (first >= 0x40) {
-        [name, value] = this.#literal(6);
-        this.#table.add({ name, value });
-      } else if (first >= 0x20) {
+      if (first >= 0x20 && first < 0x40) {
         this.#resize(fields.length > 0);
         continue;
-      } else [name, value] = this.#literal(4);
-      bytes += fieldBytes(name, value);
-      if (bytes <= this.#maxListBytes) fields.push(name, value);
+      }
+      const field = first >= 0x80 ? this.#entry(this.#integer(7)) : this.#literal(first >= 0x40);
+      if (this.#malformed?.has(field)) isMalformed = true;
+      bytes += fieldBytes(field.name, field.value);
+      if (bytes <= this.#maxListBytes) fields.push(field.name, field.value);
     }
-    return { fields, isTooLong: bytes > this.#maxListBytes };
+    return { fields, isTooLong: bytes > this.#maxListBytes, isMalformed };
   }
 
   #resize(isLate: boolean): void {
@@ -62,16 +64,22 @@ export class HeaderDecoder {
     this.#table.resize(maxBytes);
   }
 
-  #entry(index: number): { name: string; value: string } {
+  #entry(index: number): HeaderField {
     const entry = this.#table.at(index);
     if (entry === undefined) throw new HeaderBlockError(`there is no header number ${index}`);
     return entry;
   }
 
-  #literal(prefixBits: number): [name: string, value: string] {
-    const index = this.#integer(prefixBits);
+  #literal(isKept: boolean): HeaderField {
+    const index = this.#integer(isKept ? 6 : 4);
     const name = index === 0 ? this.#string() : this.#entry(index).name;
-    return [name, this.#string()];
+    const field = { name, value: this.#string() };
+    if (isKept) this.#table.add(field);
+    if (!isWellFormed(field.name, field.value)) {
+      this.#malformed ??= new WeakSet();
+      this.#malformed.add(field);
+    }
+    return field;
   }
 
   #string(): string {

@@ -9,10 +9,8 @@ import fc from 'fast-check';
 import { testClock } from '../testing/test-clock.ts';
 import { temporarySocket } from '../testing/test-socket.ts';
 import {
-  ErrorCode,
   Flag,
   type Frame,
-  FrameReader,
   FrameType,
   frameOf,
   goawayFrame,
@@ -22,8 +20,10 @@ import {
   Setting,
   settingsFrame,
 } from './frame.ts';
+import { frameReader } from './frame-reader.ts';
 import { HeaderEncoder } from './header-encoder.ts';
 import { Http2Connection, MAX_STREAMS } from './http2-connection.ts';
+import { ErrorCode } from './http2-error.ts';
 import type { Http2Stream, StreamFailure } from './http2-stream.ts';
 
 interface Seen {
@@ -94,7 +94,7 @@ function rawPeer(socket: Socket) {
   const look = () => {
     for (const each of [...waiting]) each();
   };
-  const reader = new FrameReader((frame) => frames.push({ ...frame, payload: Buffer.from(frame.payload) }));
+  const reader = frameReader((frame) => frames.push({ ...frame, payload: Buffer.from(frame.payload) }));
   socket.on('data', (chunk) => {
     reader.push(chunk);
     look();
@@ -106,8 +106,8 @@ function rawPeer(socket: Socket) {
     socket,
     frames,
     send: (...parts: Buffer[]) => socket.write(Buffer.concat(parts)),
-    headers: (stream: number, flags: number, fields: Record<string, string> = request) => {
-      const block = encoder.encode(Object.entries(fields).map(([name, value]) => ({ name, value })));
+    headers: (stream: number, flags: number, fields: Fields = request) => {
+      const block = encoder.encode(fields.map(([name, value]) => ({ name, value })));
       return frameOf(FrameType.HEADERS, flags | Flag.END_HEADERS, stream, block);
     },
     /** Resolves with the first frame for which it holds; rejects when the socket closes without one. */
@@ -126,7 +126,13 @@ function rawPeer(socket: Socket) {
   };
 }
 
-const request = { ':method': 'POST', ':path': '/x', ':scheme': 'http' };
+type Fields = readonly (readonly [name: string, value: string])[];
+const request: Fields = [
+  [':method', 'POST'],
+  [':path', '/x'],
+  [':scheme', 'http'],
+];
+const requestBlock = () => new HeaderEncoder().encode(request.map(([name, value]) => ({ name, value })));
 const hello = Buffer.concat([PREFACE, settingsFrame([])]);
 const isType = (type: number, stream?: number) => (frame: Frame) =>
   frame.type === type && (stream === undefined || frame.stream === stream);
@@ -154,7 +160,7 @@ describe('frames', () => {
           all.map(({ type, flags, stream, payload }) => frameOf(type, flags, stream, payload)),
         );
         const read: Frame[] = [];
-        const reader = new FrameReader((each) => read.push(each));
+        const reader = frameReader((each) => read.push(each));
         let at = 0;
         for (const cut of [...cuts, bytes.length]) {
           reader.push(bytes.subarray(at, at + cut));
@@ -185,8 +191,7 @@ describe('a peer that keeps to the rules', () => {
 
   it('may pad, give advice on priorities, and use types that nobody knows', async (t) => {
     const { peer, streams } = await world(t);
-    const block = new HeaderEncoder().encode([{ name: ':path', value: '/padded' }]);
-    const padded = Buffer.concat([Buffer.from([3]), Buffer.alloc(5), block, Buffer.alloc(3)]);
+    const padded = Buffer.concat([Buffer.from([3]), Buffer.alloc(5), requestBlock(), Buffer.alloc(3)]);
     peer.send(
       hello,
       frameOf(FrameType.HEADERS, END_HEADERS | PADDED | PRIORITY, 1, padded),
@@ -197,22 +202,22 @@ describe('a peer that keeps to the rules', () => {
     );
     await peer.frame(isType(FrameType.PING));
     const [seen] = streams;
-    assert.deepEqual(seen?.fields, [[':path', '/padded']]);
+    assert.deepEqual(seen?.fields, [request.flat()]);
     assert.deepEqual([seen?.bytes, seen?.isEnded], [2, true]);
   });
 
   it('may send a header block in parts', async (t) => {
     const { peer, streams } = await world(t);
-    const block = new HeaderEncoder().encode([{ name: 'x-long', value: 'y'.repeat(100) }]);
+    const block = requestBlock();
     peer.send(
       hello,
-      frameOf(FrameType.HEADERS, END_STREAM, 1, block.subarray(0, 10)),
-      frameOf(FrameType.CONTINUATION, 0, 1, block.subarray(10, 20)),
-      frameOf(FrameType.CONTINUATION, END_HEADERS, 1, block.subarray(20)),
+      frameOf(FrameType.HEADERS, END_STREAM, 1, block.subarray(0, 2)),
+      frameOf(FrameType.CONTINUATION, 0, 1, block.subarray(2, 4)),
+      frameOf(FrameType.CONTINUATION, END_HEADERS, 1, block.subarray(4)),
       frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)),
     );
     await peer.frame(isType(FrameType.PING));
-    assert.deepEqual([streams[0]?.fields, streams[0]?.isEnded], [[['x-long', 'y'.repeat(100)]], true]);
+    assert.deepEqual([streams[0]?.fields, streams[0]?.isEnded], [[request.flat()], true]);
   });
 
   it('gets room for more data as its data are dealt with, and no sooner', async (t) => {
@@ -281,21 +286,35 @@ describe('a peer that keeps to the rules', () => {
     assert.equal(await closed, undefined);
   });
 
-  it('may give a call up, and what was still on its way is ignored', async (t) => {
+  it('may reset a call', async (t) => {
     const { peer, streams } = await world(t);
     peer.send(
       hello,
       peer.headers(1, 0),
       numberFrame(FrameType.RST_STREAM, 1, ErrorCode.CANCEL),
-      frameOf(FrameType.DATA, 0, 1, Buffer.alloc(5)),
       numberFrame(FrameType.WINDOW_UPDATE, 1, 5),
-      peer.headers(1, END_STREAM),
       peer.headers(3, END_STREAM),
       frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)),
     );
     await peer.frame(isType(FrameType.PING));
     assert.deepEqual([streams[0]?.failure?.kind, streams[0]?.failure?.code], ['reset', ErrorCode.CANCEL]);
     assert.equal(streams.length, 2);
+  });
+
+  it('may not know yet that its call was reset: what is on its way is ignored', async (t) => {
+    const { peer, connection, streams } = await world(t);
+    peer.send(hello, peer.headers(1, 0), frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)));
+    await peer.frame(isType(FrameType.PING));
+    connection.reset(streams[0]?.stream as Http2Stream, ErrorCode.CANCEL);
+    peer.send(
+      frameOf(FrameType.DATA, 0, 1, Buffer.alloc(5)),
+      numberFrame(FrameType.WINDOW_UPDATE, 1, 5),
+      peer.headers(1, END_STREAM, [['x', 'y']]),
+      frameOf(FrameType.PING, 0, 0, Buffer.from('2nd ping')),
+    );
+    await peer.frame((frame) => frame.payload.toString() === '2nd ping');
+    assert.equal(peer.frames.filter(isType(FrameType.RST_STREAM)).length, 1);
+    assert.equal(streams[0]?.bytes, 0);
   });
 });
 
@@ -329,11 +348,6 @@ const breaks: [name: string, code: number, frames: Break][] = [
   ['asks for a window too large', ErrorCode.FLOW_CONTROL_ERROR, () => [hello, settingsFrame([[4, 2 ** 31]])]],
   ['opens a window too far', ErrorCode.FLOW_CONTROL_ERROR, () => [hello, numberFrame(8, 0, 2 ** 31 - 1)]],
   ['opens a window by nothing', ErrorCode.PROTOCOL_ERROR, () => [hello, numberFrame(8, 0, 0)]],
-  [
-    'opens the window of a stream too far',
-    ErrorCode.FLOW_CONTROL_ERROR,
-    (peer) => [hello, peer.headers(1, 0), numberFrame(8, 1, 2 ** 31 - 1)],
-  ],
   ['pushes', ErrorCode.PROTOCOL_ERROR, () => [hello, frameOf(5, 4, 1, Buffer.alloc(4))]],
   [
     'sends data for a stream that is not open',
@@ -344,14 +358,28 @@ const breaks: [name: string, code: number, frames: Break][] = [
   ['sends headers for no stream', ErrorCode.PROTOCOL_ERROR, (peer) => [hello, peer.headers(0, 0)]],
   ['opens a stream with an even number', ErrorCode.PROTOCOL_ERROR, (peer) => [hello, peer.headers(2, 0)]],
   [
-    'goes on after its end',
-    ErrorCode.PROTOCOL_ERROR,
-    (peer) => [hello, peer.headers(1, END_STREAM), frameOf(0, 0, 1, Buffer.alloc(1))],
+    'opens a stream again',
+    ErrorCode.STREAM_CLOSED,
+    (peer) => [hello, peer.headers(1, 0), numberFrame(3, 1, 8), peer.headers(1, 0)],
   ],
   [
-    'begins a second request on a stream',
-    ErrorCode.PROTOCOL_ERROR,
-    (peer) => [hello, peer.headers(1, 0), peer.headers(1, 0)],
+    'opens a stream that it has skipped',
+    ErrorCode.STREAM_CLOSED,
+    (peer) => [hello, peer.headers(5, 0), peer.headers(3, 0)],
+  ],
+  ['gives a stream its own priority', ErrorCode.PROTOCOL_ERROR, () => [hello, priority(1, 1)]],
+  ['gives no stream a priority', ErrorCode.PROTOCOL_ERROR, () => [hello, priority(0, 1)]],
+  ['gives half a priority', ErrorCode.FRAME_SIZE_ERROR, () => [hello, frameOf(2, 0, 1, Buffer.alloc(4))]],
+  ['allows pushes by half', ErrorCode.PROTOCOL_ERROR, () => [hello, settingsFrame([[2, 2]])]],
+  [
+    'sends hundreds of settings in a frame',
+    ErrorCode.ENHANCE_YOUR_CALM,
+    () => [hello, settingsFrame(Array.from({ length: 100 }, (_, at) => [4, at]))],
+  ],
+  [
+    'sends malformed requests without end',
+    ErrorCode.ENHANCE_YOUR_CALM,
+    (peer) => [hello, ...Array.from({ length: 1200 }, (_, at) => peer.headers(2 * at + 1, 0, [['x', 'y']]))],
   ],
   [
     'has something else between the parts of a header block',
@@ -425,6 +453,109 @@ const breaks: [name: string, code: number, frames: Break][] = [
     (peer) => [hello, peer.headers(1, 0), ...Array.from({ length: 1200 }, () => frameOf(0, 0, 1, nothing))],
   ],
 ];
+
+const priority = (stream: number, on: number) => {
+  const payload = Buffer.alloc(5);
+  payload.writeUInt32BE(on);
+  return frameOf(FrameType.PRIORITY, 0, stream, payload);
+};
+const data = (text: string, flags = 0) => frameOf(FrameType.DATA, flags, 1, Buffer.from(text));
+const and = (...fields: Fields): Fields => [...request, ...fields];
+const without = (name: string): Fields => request.filter(([each]) => each !== name);
+
+/** What is wrong with one stream: it is reset, and the connection goes on. */
+const streamBreaks: [name: string, frames: Break, code?: number][] = [
+  ['a pseudo-header twice', (peer) => [peer.headers(1, 0, [[':path', '/y'], ...request])]],
+  ['a pseudo-header that nobody knows', (peer) => [peer.headers(1, 0, [[':test', 'y'], ...request])]],
+  ['a pseudo-header of responses', (peer) => [peer.headers(1, 0, [[':status', '200'], ...request])]],
+  ['a pseudo-header after other fields', (peer) => [peer.headers(1, 0, [['x', 'y'], ...request])]],
+  ['no :method', (peer) => [peer.headers(1, 0, without(':method'))]],
+  ['no :scheme', (peer) => [peer.headers(1, 0, without(':scheme'))]],
+  ['no :path', (peer) => [peer.headers(1, 0, without(':path'))]],
+  ['an empty :path', (peer) => [peer.headers(1, 0, [...without(':path'), [':path', '']])]],
+  ['upper case in a name', (peer) => [peer.headers(1, 0, and(['X-Test', 'y']))]],
+  ['a space in a name', (peer) => [peer.headers(1, 0, and(['x test', 'y']))]],
+  ['a colon in a name', (peer) => [peer.headers(1, 0, and(['x:test', 'y']))]],
+  ['an empty name', (peer) => [peer.headers(1, 0, and(['', 'y']))]],
+  ['a line break in a value', (peer) => [peer.headers(1, 0, and(['x', 'y\r\nz: 1']))]],
+  [
+    'a malformed header that is only named by its number',
+    (peer) => {
+      const bad = peer.headers(3, END_STREAM, and(['X-Test', 'y']));
+      // The static table has 61 entries; the newest of the dynamic one is the next.
+      const block = Buffer.concat([requestBlock(), Buffer.from([0x80 | 62])]);
+      return [bad, frameOf(FrameType.HEADERS, END_HEADERS, 5, block)];
+    },
+  ],
+  ['a connection header', (peer) => [peer.headers(1, 0, and(['connection', 'keep-alive']))]],
+  ['a transfer-encoding', (peer) => [peer.headers(1, 0, and(['transfer-encoding', 'chunked']))]],
+  ['te other than trailers', (peer) => [peer.headers(1, 0, and(['te', 'trailers, deflate']))]],
+  ['a content-length that is no number', (peer) => [peer.headers(1, 0, and(['content-length', '1x']))]],
+  [
+    'two content-lengths',
+    (peer) => [peer.headers(1, 0, and(['content-length', '1'], ['content-length', '2']))],
+  ],
+  ['a content-length and no body', (peer) => [peer.headers(1, END_STREAM, and(['content-length', '1']))]],
+  [
+    'more body than its content-length',
+    (peer) => [peer.headers(1, 0, and(['content-length', '3'])), data('four')],
+  ],
+  [
+    'less body than its content-length',
+    (peer) => [peer.headers(1, 0, and(['content-length', '9'])), data('four', END_STREAM)],
+  ],
+  [
+    'less body than its content-length before its trailers',
+    (peer) => [peer.headers(1, 0, and(['content-length', '9'])), peer.headers(1, END_STREAM, [['x', 'y']])],
+  ],
+  ['a pseudo-header in its trailers', (peer) => [peer.headers(1, 0), peer.headers(1, END_STREAM)]],
+  ['trailers that do not end it', (peer) => [peer.headers(1, 0), peer.headers(1, 0, [['x', 'y']])]],
+  ['a window update of 0', (peer) => [peer.headers(1, 0), numberFrame(8, 1, 0)]],
+  [
+    'a window opened too far',
+    (peer) => [peer.headers(1, 0), numberFrame(8, 1, 2 ** 31 - 1)],
+    ErrorCode.FLOW_CONTROL_ERROR,
+  ],
+  ['data after its end', (peer) => [peer.headers(1, END_STREAM), data('x')], ErrorCode.STREAM_CLOSED],
+  [
+    'headers after its end',
+    (peer) => [peer.headers(1, END_STREAM), peer.headers(1, END_STREAM, [['x', 'y']])],
+    ErrorCode.STREAM_CLOSED,
+  ],
+  [
+    'data after it was reset',
+    (peer) => [peer.headers(1, 0), numberFrame(FrameType.RST_STREAM, 1, ErrorCode.CANCEL), data('x')],
+    ErrorCode.STREAM_CLOSED,
+  ],
+];
+
+describe('a stream with', () => {
+  for (const [name, frames, code = ErrorCode.PROTOCOL_ERROR] of streamBreaks) {
+    it(`${name} is reset, and the connection goes on`, async (t) => {
+      const { peer, streams } = await world(t);
+      peer.send(
+        hello,
+        ...frames(peer),
+        peer.headers(7, END_STREAM),
+        frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)),
+      );
+      const reset = await peer.frame(isType(FrameType.RST_STREAM));
+      assert.equal(reset.payload.readUInt32BE(), code);
+      await peer.frame(isType(FrameType.PING));
+      assert.equal(peer.frames.some(isType(FrameType.GOAWAY)), false);
+      assert.deepEqual([streams.at(-1)?.stream.id, streams.at(-1)?.isEnded], [7, true]);
+      for (const { isEnded, failure } of streams) assert.ok(isEnded || failure, 'a call was left hanging');
+    });
+  }
+
+  it('a content-length that is right is taken', async (t) => {
+    const { peer, streams } = await world(t);
+    peer.send(hello, peer.headers(1, 0, and(['content-length', '4'])), data('fo'), data('ur', END_STREAM));
+    peer.send(frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)));
+    await peer.frame(isType(FrameType.PING));
+    assert.deepEqual([streams[0]?.bytes, streams[0]?.isEnded], [4, true]);
+  });
+});
 
 describe('a peer that breaks the rules', () => {
   for (const [name, code, frames] of breaks) {
@@ -590,6 +721,55 @@ describe('our end as a client', () => {
     await told;
     assert.equal(failures[0]?.kind, 'lost');
     assert.match(String((await closed)?.message), /going away.*11: too fast/);
+  });
+
+  it('resets a call whose answer is malformed, and keeps the connection', async (t) => {
+    const answers: Fields[] = [
+      [['x', 'y']],
+      [[':path', '/']],
+      [
+        [':status', '200'],
+        ['connection', 'close'],
+      ],
+    ];
+    const { peer, open, failures, told, connection, left } = await client(t);
+    const streams = answers.map(() => open());
+    for (const stream of streams) connection.sendHeaders(stream, { known: [], isEnd: true });
+    await peer.frame(isType(FrameType.HEADERS, 5));
+    peer.send(...answers.map((fields, at) => peer.headers(2 * at + 1, 0, fields)));
+    await told;
+    await peer.frame(isType(FrameType.RST_STREAM, 5));
+    assert.deepEqual(
+      failures.map(({ stream, kind, code }) => [stream, kind, code]),
+      [1, 3, 5].map((stream) => [stream, 'reset', ErrorCode.PROTOCOL_ERROR]),
+    );
+    assert.equal(left(), false);
+  });
+
+  it('waits for the answer after an interim one', async (t) => {
+    const { peer, connection } = await client(t);
+    const heard: string[][] = [];
+    const ended = Promise.withResolvers<void>();
+    const stream = connection.open({
+      headers(fields, { isEnd }) {
+        heard.push([...fields]);
+        if (isEnd) ended.resolve();
+      },
+      data() {},
+      aborted: ({ text }) => ended.reject(new Error(text)),
+    });
+    connection.sendHeaders(stream, { known: [], isEnd: true });
+    await peer.frame(isType(FrameType.HEADERS, 1));
+    peer.send(
+      peer.headers(1, 0, [[':status', '103']]),
+      peer.headers(1, 0, [[':status', '200']]),
+      peer.headers(1, END_STREAM, [['grpc-status', '0']]),
+    );
+    await ended.promise;
+    assert.deepEqual(heard, [
+      [':status', '200'],
+      ['grpc-status', '0'],
+    ]);
   });
 
   const bad: [name: string, frame: Buffer][] = [
