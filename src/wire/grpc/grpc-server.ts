@@ -1,4 +1,4 @@
-// Listens on a unix socket and takes calls, until it is told to stop. Knows methods by their path and messages as bytes.
+// Listens on a unix socket and takes calls until it is stopped. Knows methods by their path, and messages as bytes.
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.ts';
@@ -6,19 +6,18 @@ import { Http2Connection, MAX_STREAMS } from '../http2/http2-connection.ts';
 import { ErrorCode } from '../http2/http2-error.ts';
 import { ServerCall } from './server-call.ts';
 
-/** Of requests that are not complete, all connections together. Requests of CSI have a few kilobytes. */
-const MAX_HELD_BYTES = 256 << 20;
-
 export interface GrpcServerOptions {
   clock: Clock;
   maxMessageBytes: number;
+  /** Of requests that are not complete, all connections together; 256 MiB unless told. */
+  maxHeldBytes?: number;
   /** Must answer the call in the end, unless its signal aborts. Must not throw. */
   handle(path: string, request: Buffer, call: ServerCall): Promise<void>;
 }
 
 export interface GrpcServer {
   listen(path: string): Promise<void>;
-  /** Calls that are being handled, also those that nobody waits for any more. */
+  /** Calls that are being handled, including those that nobody waits for any more. */
   readonly underWay: number;
   /** Takes no more calls; resolves when those that clients wait for have been answered. */
   drain(): Promise<void>;
@@ -27,7 +26,7 @@ export interface GrpcServer {
 }
 
 export function grpcServer(options: GrpcServerOptions): GrpcServer {
-  const { clock, maxMessageBytes, handle } = options;
+  const { clock, maxMessageBytes, maxHeldBytes = 256 << 20, handle } = options;
   const connections = new Set<Http2Connection>();
   const handled = new Set<ServerCall>();
   let heldBytes = 0;
@@ -47,10 +46,10 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
           maxMessageBytes,
           hold(bytes) {
             heldBytes += bytes;
-            return heldBytes <= MAX_HELD_BYTES;
+            return heldBytes <= maxHeldBytes;
           },
           onRequest(path, request) {
-            // Also of calls that were given up, whose handlers may go on all the same.
+            // Counts calls that were given up as well: their handlers may still run.
             if (running >= MAX_STREAMS) return connection.reset(stream, ErrorCode.REFUSED_STREAM);
             running++;
             handled.add(call);

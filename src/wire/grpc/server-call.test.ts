@@ -1,6 +1,7 @@
 // What becomes of requests that are not as gRPC has them, sent by an HTTP/2 client that lets a test say anything.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2';
 import { createConnection } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
@@ -23,7 +24,7 @@ const echo: GrpcServerOptions['handle'] = async (path, request, call) => {
 
 async function world(t: TestContext, handle = echo) {
   const address = await temporarySocket(t);
-  const server = grpcServer({ clock: testClock, maxMessageBytes: 1000, handle });
+  const server = grpcServer({ clock: testClock, maxMessageBytes: 1000, maxHeldBytes: 1500, handle });
   await server.listen(address);
   const session = connect('http://localhost', { createConnection: () => createConnection(address) });
   session.on('error', () => {});
@@ -41,7 +42,12 @@ const head: OutgoingHttpHeaders = {
   te: 'trailers',
 };
 
-function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Buffer): Promise<Answer> {
+function ask(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body: Buffer,
+  { isOpen = false } = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const stream = session.request({ ...head, ...headers });
     const answer: Answer = { http: 0, grpc: undefined, text: undefined };
@@ -52,7 +58,8 @@ function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: Bu
     };
     stream.on('response', read).on('trailers', read).on('error', reject);
     stream.on('close', () => resolve(answer)).resume();
-    stream.end(body);
+    if (isOpen) stream.write(body);
+    else stream.end(body);
   });
 }
 
@@ -88,6 +95,25 @@ describe('a request', () => {
       assert.equal((await ask(session, {}, good)).grpc, '0');
     });
   }
+});
+
+describe('unfinished requests', () => {
+  it('are limited together, and count no longer when they end', async (t) => {
+    const { session } = await world(t);
+    const part = prefixed(Buffer.alloc(900)).subarray(0, 850);
+    const rest = Buffer.alloc(55);
+    const first = session.request(head);
+    first.write(part);
+    // Answered before its end, because the first one is held.
+    assert.equal((await ask(session, {}, part, { isOpen: true })).grpc, '8');
+    first.end(rest);
+    await once(first.resume(), 'close');
+    const second = session.request(head);
+    second.write(part);
+    second.end(rest);
+    const [trailers] = await once(second.resume(), 'trailers');
+    assert.equal(trailers['grpc-status'], '0');
+  });
 });
 
 describe('an answer', () => {
