@@ -53,6 +53,7 @@ export type Secret = Stored<core.Secret>;
 export type ConfigMap = Stored<core.ConfigMap>;
 export type ServiceAccount = Stored<core.ServiceAccount>;
 export type Event = Stored<core.Event>;
+export type ResourceQuota = Stored<core.ResourceQuota>;
 
 export const namespaces = resource<Namespace>('', 'v1', 'Namespace', 'namespaces', false);
 export const nodes = resource<Node>('', 'v1', 'Node', 'nodes', false);
@@ -75,6 +76,7 @@ export const secrets = resource<Secret>('', 'v1', 'Secret', 'secrets', true);
 export const configMaps = resource<ConfigMap>('', 'v1', 'ConfigMap', 'configmaps', true);
 export const serviceAccounts = resource<ServiceAccount>('', 'v1', 'ServiceAccount', 'serviceaccounts', true);
 export const events = resource<Event>('', 'v1', 'Event', 'events', true);
+export const resourceQuotas = resource<ResourceQuota>('', 'v1', 'ResourceQuota', 'resourcequotas', true);
 
 // storage.k8s.io/v1
 

@@ -55,6 +55,11 @@ export interface Authorizer {
 export interface Reader {
   get<T extends KubeObject>(resource: Resource<T>, name: ObjectName): T | undefined;
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): Iterable<T>;
+  /** Writes that are decided and not committed yet: each object as it is committed, and as it will be. */
+  pending<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+  ): Iterable<{ before: T | undefined; after: T | undefined }>;
   /** Calls back on every committed change, in order; `before` undefined on create, `after` undefined on removal. */
   subscribe<T extends KubeObject>(
     resource: Resource<T>,

@@ -13,6 +13,7 @@ import { createNodeLifecycle } from './node-lifecycle/node-lifecycle.ts';
 import { createPodGc } from './pod-gc/pod-gc.ts';
 import { createClaimProtection } from './protection/claim-protection.ts';
 import { createVolumeProtection } from './protection/volume-protection.ts';
+import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 
 export type { Controller, ControllerPorts, DiscoveringPorts } from './controller.ts';
@@ -80,6 +81,12 @@ export const controllers: readonly ControllerRow[] = [
     alias: 'podgc',
     account: 'pod-garbage-collector',
     create: createPodGc,
+  },
+  {
+    name: 'resourcequota-controller',
+    alias: 'resourcequota',
+    account: 'resourcequota-controller',
+    create: createResourceQuota,
   },
   {
     name: 'statefulset-controller',

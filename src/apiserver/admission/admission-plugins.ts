@@ -10,6 +10,7 @@ import { nodeRestriction } from './node-restriction.ts';
 import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { podSecurityPolicy } from './pod-security-policy.ts';
 import { rbacEscalation } from './rbac-escalation.ts';
+import { resourceQuota } from './resource-quota.ts';
 import { serviceAccount } from './service-account.ts';
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 
@@ -35,5 +36,7 @@ export function admissionPlugins(ports: {
     defaultStorageClass({ reader }),
     persistentVolumeClaimResize({ reader }),
     rbacEscalation({ authorizer }),
+    // Last: what another plugin refuses is not counted.
+    resourceQuota({ reader }),
   ];
 }

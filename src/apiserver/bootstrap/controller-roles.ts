@@ -83,6 +83,7 @@ const CONTROLLERS: Readonly<Record<string, PolicyRule[]>> = {
     rule(CORE, ['nodes'], READ),
     rule(CORE, ['pods/status'], ['patch']),
   ],
+  'resourcequota-controller': [rule('*', ['*'], READ), rule(CORE, ['resourcequotas/status'], STATUS), EVENTS],
   'statefulset-controller': [
     rule('apps', ['statefulsets'], READ),
     rule('apps', ['statefulsets/status'], STATUS),

@@ -38,6 +38,7 @@ const VIEW: PolicyRule[] = [
     READ,
   ),
   rule(CORE, ['persistentvolumeclaims', 'persistentvolumeclaims/status', 'services', 'endpoints'], READ),
+  rule(CORE, ['resourcequotas', 'resourcequotas/status'], READ),
   rule([CORE, 'events.k8s.io'], ['events'], READ),
   rule(
     'apps',

@@ -29,6 +29,7 @@ import { defineKind, restore } from './define-kind.ts';
 import { ensureMap, mapOf, setDefault, stringsOf } from './loose.ts';
 import { setPodRequestDefaults, setPodSpecDefaults } from './pod-defaults.ts';
 import { qosClassOf } from './qos.ts';
+import { resourceQuotaKind } from './resource-quota.ts';
 
 const core = { group: '', version: 'v1', module: 'core/v1' };
 
@@ -280,6 +281,7 @@ export const coreKinds: readonly Kind[] = [
   persistentVolumeClaimKind,
   persistentVolumeKind,
   podKind,
+  resourceQuotaKind,
   secretKind,
   serviceAccountKind,
 ];

@@ -48,10 +48,9 @@ export const nodeColumns: readonly Column[] = [
   wide('Container-Runtime', (node) => node.status?.nodeInfo?.containerRuntimeVersion || '<unknown>'),
 ];
 
-const storageOf = (resources: unknown): string => {
-  const amount = mapOf(resources)?.storage;
-  return isQuantity(amount) ? canonicalQuantity(amount as string) : '0';
-};
+const amountOf = (amount: unknown): string =>
+  isQuantity(amount) ? canonicalQuantity(amount as string) : '0';
+const storageOf = (resources: unknown): string => amountOf(mapOf(resources)?.storage);
 const phaseOf = (object: Loose): string =>
   object.metadata.deletionTimestamp ? 'Terminating' : stringOf(object.status?.phase);
 /** The annotation is what classes were before they had a field. */
@@ -102,6 +101,22 @@ export const secretColumns: readonly Column[] = [
 export const configMapColumns: readonly Column[] = [
   nameColumn,
   column('Data', (map) => keysOf(map.data) + keysOf(map.binaryData)),
+  ageColumn,
+];
+
+const quotaAmounts =
+  (isLimit: boolean) =>
+  ({ status }: Loose): string =>
+    Object.entries(mapOf(status?.hard) ?? {})
+      .filter(([name]) => name.startsWith('limits.') === isLimit)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, hard]) => `${name}: ${amountOf(mapOf(status?.used)?.[name])}/${amountOf(hard)}`)
+      .join(', ');
+
+export const resourceQuotaColumns: readonly Column[] = [
+  nameColumn,
+  column('Request', quotaAmounts(false)),
+  column('Limit', quotaAmounts(true)),
   ageColumn,
 ];
 

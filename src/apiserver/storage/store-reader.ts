@@ -12,6 +12,8 @@ export function createStoreReader(store: Store): Reader {
       store.get(typeOf(resource), keyOf({ metadata: name }))?.object as T | undefined,
     list: <T extends KubeObject>(resource: Resource<T>, namespace?: string) =>
       objectsOf<T>(store, typeOf(resource), namespace === undefined ? '' : `${namespace}/`),
+    pending: <T extends KubeObject>(resource: Resource<T>, namespace: string) =>
+      pendingOf<T>(store, typeOf(resource), `${namespace}/`),
     subscribe: <T extends KubeObject>(
       resource: Resource<T>,
       listener: (before: T | undefined, after: T | undefined) => void,
@@ -20,6 +22,12 @@ export function createStoreReader(store: Store): Reader {
         listener(before?.object as T | undefined, after?.object as T | undefined),
       ),
   };
+}
+
+function* pendingOf<T extends KubeObject>(store: Store, type: string, prefix: string) {
+  for (const { before, after } of store.pending(type, prefix)) {
+    yield { before: before?.object as T | undefined, after: after?.object as T | undefined };
+  }
 }
 
 function* objectsOf<T extends KubeObject>(store: Store, type: string, prefix: string): Generator<T> {

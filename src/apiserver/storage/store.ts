@@ -192,6 +192,17 @@ export class Store {
     return head === undefined ? collection?.versions.get(key) : head.change.after;
   }
 
+  /** What is decided and not committed yet: the committed version of each such object, and the newest. */
+  *pending(
+    type: string,
+    prefix: string,
+  ): Generator<{ before: Version | undefined; after: Version | undefined }> {
+    const collection = this.#collections.get(type);
+    for (const [key, { change }] of collection?.heads ?? []) {
+      if (key.startsWith(prefix)) yield { before: collection?.versions.get(key), after: change.after };
+    }
+  }
+
   /** Makes durable what is queued; afterwards the journal is closed and writes fail. */
   async close(): Promise<void> {
     while (this.#queue.length > 0 || this.#flushing) {

@@ -37,6 +37,7 @@ export function createMemoryReader(): MemoryReader {
         if (namespace === undefined || object.metadata.namespace === namespace) yield object as T;
       }
     },
+    pending: () => [],
     subscribe(resource, listener) {
       const { listeners } = of(resource);
       listeners.add(listener as Listener);
