@@ -31,6 +31,9 @@ export const command = defineCommand({
       default: '/var/lib/kubelet',
     }),
     'node-labels': mapFlag({ help: 'Labels for the Node when it is registered' }),
+    'replace-topology-labels': boolFlag({
+      help: 'Replace a topology label that only one driver uses when that driver says something else; otherwise the driver is not registered',
+    }),
     'user-namespace': boolFlag({
       help: 'Without root: start again as root of a user and mount namespace; drivers have to run in it too',
       default: true,
@@ -85,7 +88,13 @@ export const command = defineCommand({
             clock,
             metrics: operationMetrics({ metrics, prefix: 'csi', driverName: socket }),
           }),
-        options: { nodeName, rootDir, host: hostFacts(nodeName, version), labels: flags.nodeLabels },
+        options: {
+          nodeName,
+          rootDir,
+          host: hostFacts(nodeName, version),
+          labels: flags.nodeLabels,
+          replaceTopologyLabels: flags.replaceTopologyLabels,
+        },
       });
       informers.start(running.signal);
       agent.ready.then(

@@ -89,6 +89,9 @@ export const upFlags = {
     help: 'Modes in which pods may name volumes of those drivers inline: Persistent, Ephemeral or both',
     default: ['Persistent'],
   }),
+  'replace-topology-labels': boolFlag({
+    help: 'Replace a topology label of a node that only one driver uses when that driver says something else; otherwise the driver is not registered there',
+  }),
   without: stringsFlag({
     help: `Parts to leave out, to run your own build of them instead: ${parts.join(', ')}, or a node`,
     default: [],
@@ -156,6 +159,7 @@ export const command = defineCommand({
         port: flags.port,
         kubeconfig,
         metrics: flags.metrics,
+        replaceTopologyLabels: flags.replaceTopologyLabels,
         signal,
       });
     } catch (error) {

@@ -12,7 +12,7 @@ import type { PlannedNode } from './plan-nodes.ts';
 export function nodePart(
   context: PartContext,
   node: PlannedNode & { root: string },
-  { mounter, version }: { mounter: Mounter; version: string },
+  given: { mounter: Mounter; version: string; replaceTopologyLabels: boolean },
 ): Part {
   const { clock, random } = context;
   return {
@@ -23,15 +23,16 @@ export function nodePart(
       const agent = createNodeAgent({
         ...ports,
         recorder: ports.recorderFor('kubelet'),
-        mounter,
+        mounter: given.mounter,
         files: diskFiles(node.root, clock),
         clock,
         random,
         options: {
           nodeName: node.name,
           rootDir: node.root,
-          host: hostFacts(node.name, version),
+          host: hostFacts(node.name, given.version),
           labels: node.labels,
+          replaceTopologyLabels: given.replaceTopologyLabels,
         },
       });
       informers.start(signal);

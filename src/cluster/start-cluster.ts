@@ -67,6 +67,8 @@ export interface ClusterOptions {
   kubeconfig: string;
   /** Whether the parts count what they do. */
   metrics?: boolean;
+  /** Nodes replace a topology label that only one driver uses when that driver says something else. */
+  replaceTopologyLabels?: boolean;
   /** See each call to hostpath on its way in. */
   interceptors?: readonly Interceptor[];
   signal: AbortSignal;
@@ -267,7 +269,15 @@ async function installObjects(
 
 function partsOf(
   context: PartContext,
-  { directory, nodes, without, mounter, version, sidecarFlags }: ClusterOptions,
+  {
+    directory,
+    nodes,
+    without,
+    mounter,
+    version,
+    sidecarFlags,
+    replaceTopologyLabels = false,
+  }: ClusterOptions,
   drivers: readonly ClusterDriver[],
 ): Part[] {
   const isIn = ({ name }: { name: string }): boolean => !without.has(name);
@@ -279,7 +289,7 @@ function partsOf(
       const socket = driver.nodeSockets.get(node.name);
       return socket === undefined ? [] : [registrarPart(context, driver, { name: node.name, root, socket })];
     });
-    const agent = nodePart(context, { ...node, root }, { mounter, version });
+    const agent = nodePart(context, { ...node, root }, { mounter, version, replaceTopologyLabels });
     return [
       ...(without.has('nodes') || without.has(node.name) ? [] : [agent]),
       ...(without.has('node-registrar') ? [] : registrars),

@@ -14,7 +14,6 @@ import type { KubeClient } from '../runtime/kube/kube.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
-import { createLoop } from '../runtime/queue/create-loop.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
@@ -35,6 +34,8 @@ export interface NodeAgentOptions {
   host: HostFacts;
   /** Further labels for a new Node; which ones a node may set is up to the API server. */
   labels?: Readonly<Record<string, string>>;
+  /** A topology label that only one driver uses is replaced when that driver says something else. */
+  replaceTopologyLabels?: boolean;
 }
 
 export interface NodeAgentPorts {
@@ -75,12 +76,11 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
   const registry = new DriverRegistry();
   const ready = Promise.withResolvers<void>();
 
-  const nodeInfoLoop = createLoop({
+  const writer = createNodeInfoWriter({
     ...common,
-    name: 'csi-node-info',
-    reconcile: (_key, { signal }) => writer.reconcileNodeInfo(signal),
+    node: nodeInformer,
+    replaceTopologyLabels: options.replaceTopologyLabels ?? false,
   });
-  const writer = createNodeInfoWriter({ ...common, onNodeInfoChange: () => nodeInfoLoop.add(nodeName) });
   const watcher = createPluginWatcher({
     ...common,
     connect: ports.connect,
@@ -88,6 +88,12 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     files,
     registry,
     writer,
+    registrationFailed(driver, error) {
+      const node = nodeInformer.get(nodeName);
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `CSI driver ${driver} could not be registered: ${why}`;
+      if (node) ports.recorder.event(node, 'Warning', 'FailedCSIDriverRegistration', message);
+    },
   });
   const allocatable = createAllocatableUpdater({ ...common, registry, csiDrivers: driverInformer, writer });
   const registration = createNodeRegistration({
@@ -138,7 +144,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
         await together([
           registration.run(both),
           watcher.run(both),
-          nodeInfoLoop.run(both),
+          writer.run(both),
           allocatable.run(both),
           volumes.run(both, () => ready.resolve()),
           lifecycle.run(both),

@@ -15,9 +15,12 @@ export function explainDriver(facts: Facts, driver: string, nodeName: string): L
   const withDriver = facts.csiNodes.filter(({ spec }) => spec.drivers.some(({ name }) => name === driver));
   const names = withDriver.map(({ metadata }) => metadata.name);
   if (names.includes(nodeName)) return ok(subject, `is on node ${nodeName}`);
+  const node = facts.nodes.find(({ metadata }) => metadata.name === nodeName);
   const where = names.length === 0 ? 'nor on any other' : `only on ${enumerated(names)}`;
   return end(facts, 'stuck', subject, `is not on node ${nodeName}, ${where}`, {
     todo: [`see that the pod of the driver runs on ${nodeName}, and what its node-registrar says`],
+    // A registration that failed is told there.
+    ...(node && { about: node }),
   });
 }
 

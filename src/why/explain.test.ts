@@ -582,3 +582,18 @@ test('the newest warnings about the culprit are quoted, and nothing else', () =>
     'prov said 2m0s ago, 7 times: ProvisioningFailed: second',
   ]);
 });
+
+test('a driver that is not on the node: what the node said of its registration is quoted', () => {
+  const message = 'CSI driver hostpath could not be registered: the label says something else';
+  const event = object(here('e'), {
+    type: 'Warning',
+    reason: 'FailedCSIDriverRegistration',
+    message,
+    lastTimestamp: '2026-01-01T00:09:00Z',
+    involvedObject: { uid: node('n1').metadata.uid },
+    source: { component: 'kubelet' },
+  });
+  const given = facts({ ...reached, csiNodes: [csiNode('n1', [])], events: [event] });
+  const links = explain(given, 'pod', pod());
+  assert.deepEqual(links.at(-1)?.said, [`kubelet said 1m0s ago: FailedCSIDriverRegistration: ${message}`]);
+});

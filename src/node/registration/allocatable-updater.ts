@@ -10,11 +10,14 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { DriverRegistry } from './driver-registry.ts';
+import { maxVolumesOf } from './handshake.ts';
 import type { NodeInfoWriter } from './node-info-writer.ts';
 
 const TIMEOUT_MS = 30_000;
 
 export interface AllocatableUpdater {
+  /** Asks the driver now. Resolves also where it does not answer. */
+  ask(driver: string, signal: AbortSignal): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -39,8 +42,7 @@ export function createAllocatableUpdater(ports: {
 
   async function reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const periodMs = (csiDrivers.get(name)?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000;
-    const driver = registry.get(name);
-    if (periodMs <= 0 || !driver) {
+    if (periodMs <= 0 || !registry.get(name)) {
       askedAtMs.delete(name);
       return done;
     }
@@ -50,17 +52,20 @@ export function createAllocatableUpdater(ports: {
     const waitMs = lastMs + periodMs - clock.monotonicMs();
     if (waitMs > 0) return requeueAfter(waitMs, 'the driver is asked again how many volumes fit');
     askedAtMs.set(name, clock.monotonicMs());
+    await ask(name, signal);
+    return requeueAfter(periodMs, 'the driver is asked again how many volumes fit');
+  }
+
+  async function ask(name: string, signal: AbortSignal): Promise<void> {
+    const driver = registry.get(name);
+    if (!driver) return;
     try {
-      const info = await csiClient(Node, driver.transport, { timeoutMs: TIMEOUT_MS }).nodeGetInfo(
-        {},
-        { signal },
-      );
+      const node = csiClient(Node, driver.transport, { timeoutMs: TIMEOUT_MS });
+      const info = await node.nodeGetInfo({}, { signal });
       signal.throwIfAborted();
       // Who it is and where it is were settled when it registered.
-      if (info.nodeId === driver.nodeId && registry.get(name) === driver) {
-        const maxVolumes = Number(info.maxVolumesPerNode > 0n ? info.maxVolumesPerNode : 0n);
-        await writer.install({ name, nodeId: driver.nodeId, segments: driver.segments, maxVolumes }, signal);
-      }
+      if (info.nodeId === driver.facts.nodeId && registry.get(name) === driver)
+        await writer.setMaxVolumes(name, maxVolumesOf(info), signal);
     } catch (error) {
       signal.throwIfAborted();
       log.warn('could not learn how many volumes fit; the driver is asked again next time', {
@@ -68,10 +73,10 @@ export function createAllocatableUpdater(ports: {
         err: error,
       });
     }
-    return requeueAfter(periodMs, 'the driver is asked again how many volumes fit');
   }
 
   return {
+    ask,
     async run(signal) {
       const add = (driver: CSIDriver) => loop.add(driver.metadata.name);
       const stops = [

@@ -1,5 +1,5 @@
-// What a driver's registration changes in shared objects, as pure functions from the object to its next version: the
-// driver's own entry is replaced whole or removed, those of others stay as they are.
+// What the shared objects have to say of this node's drivers, as pure functions from an object to its next version: an
+// entry of a registered driver is what the driver answered, one of a driver that is gone is removed, others stay.
 
 import type { CSINode, CSINodeDriver, CSINodeInfo, Node } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';
@@ -15,31 +15,29 @@ export interface DriverFacts {
   maxVolumes: number;
 }
 
-/** A label of the node says something else than the driver does. */
-export class TopologyConflictError extends Error {
-  override readonly name = 'TopologyConflictError';
+export interface NodeDrivers {
+  registered: ReadonlyMap<string, DriverFacts>;
+  /** Asked of drivers that are not registered: whether what is written of them goes. */
+  isGone(driver: string): boolean;
 }
 
-/** The Node patch, or undefined when all is as it should be. Labels of a driver that goes stay. */
-export function nodePatch(node: Node, driver: string, facts: DriverFacts | undefined): object | undefined {
-  const ids = nodeIdsOf(node);
-  const before = JSON.stringify(ids[driver]);
-  if (facts) ids[driver] = facts.nodeId;
-  else delete ids[driver];
-  const annotations =
-    before === JSON.stringify(ids[driver])
-      ? undefined
-      : { [ANN_CSI_NODE_ID]: Object.keys(ids).length === 0 ? null : JSON.stringify(ids) };
+/** The Node patch, or undefined when all is as it should be. Labels of a driver that goes stay: others may use them. */
+export function nodePatch(node: Node, drivers: NodeDrivers): object | undefined {
+  const before = nodeIdsOf(node);
+  const ids = Object.fromEntries(
+    keep(Object.entries(before), ([name]) => name, drivers).concat(
+      [...drivers.registered.values()].map(({ name, nodeId }) => [name, nodeId]),
+    ),
+  );
+  const annotations = sameMap(before, ids)
+    ? undefined
+    : { [ANN_CSI_NODE_ID]: Object.keys(ids).length === 0 ? null : JSON.stringify(ids) };
   const labels: Record<string, string> = {};
-  for (const [key, value] of Object.entries(facts?.segments ?? {})) {
-    const current = node.metadata.labels?.[key];
-    if (current !== undefined && current !== value) {
-      throw new TopologyConflictError(
-        `driver ${driver} says that this node is at ${key}=${value}, but Node ${node.metadata.name} has the label ` +
-          `${key}=${current}; remove the label if the driver is right`,
-      );
+  for (const { segments } of drivers.registered.values()) {
+    for (const [key, value] of Object.entries(segments)) {
+      // One that has another value by now is an administrator's, who was told at the registration what that means.
+      if (node.metadata.labels?.[key] === undefined) labels[key] = value;
     }
-    if (current === undefined) labels[key] = value;
   }
   const hasLabels = Object.keys(labels).length > 0;
   if (annotations === undefined && !hasLabels) return undefined;
@@ -67,26 +65,37 @@ export function csiNodeEntry(facts: DriverFacts): CSINodeDriver {
  */
 export function nextCSINode(
   current: CSINode,
-  driver: string,
-  facts: DriverFacts | undefined,
+  drivers: NodeDrivers,
   owner: OwnerReference,
 ): { object: CSINode; last: boolean } | undefined {
-  const drivers = current.spec?.drivers ?? [];
-  const present = drivers.find((entry) => entry.name === driver);
-  const others = drivers.filter((entry) => entry.name !== driver);
-  const wanted = facts && csiNodeEntry(facts);
+  const present = current.spec?.drivers ?? [];
+  const wanted = [...drivers.registered.values()].map(csiNodeEntry);
+  const others = keep(present, ({ name }) => name, drivers);
+  const inTheWay = new Set<string>();
+  for (const entry of present) {
+    const next = wanted.find(({ name }) => name === entry.name);
+    if (next && !sameEntry(withoutCount(entry), withoutCount(next))) inTheWay.add(entry.name);
+  }
   const isOwned = (current.metadata.ownerReferences ?? []).some((each) => each.uid === owner.uid);
-  if (isOwned && sameEntry(present, wanted)) return undefined;
-  const changes =
-    present !== undefined && wanted !== undefined && !sameEntry(withoutCount(present), withoutCount(wanted));
-  const next = changes ? others : wanted ? [...others, wanted] : others;
+  const isSame =
+    others.length + wanted.length === present.length &&
+    wanted.every((entry) =>
+      sameEntry(
+        present.find(({ name }) => name === entry.name),
+        entry,
+      ),
+    );
+  if (isOwned && isSame) return undefined;
   return {
     object: {
       ...current,
       metadata: { ...current.metadata, ownerReferences: [owner] },
-      spec: { ...current.spec, drivers: next },
+      spec: {
+        ...current.spec,
+        drivers: [...others, ...wanted.filter(({ name }) => !inTheWay.has(name))],
+      },
     },
-    last: !changes,
+    last: inTheWay.size === 0,
   };
 }
 
@@ -101,21 +110,34 @@ function sameEntry(a: CSINodeDriver | undefined, b: CSINodeDriver | undefined): 
   return text(a) === text(b);
 }
 
-/** The entries of CSINodeInfo after these changes; undefined when nothing changes. */
+/** The entries that CSINodeInfo has to have; undefined when it has them. */
 export function nextNodeInfoDrivers(
   current: CSINodeInfo['csiDrivers'],
-  changes: ReadonlyMap<string, DriverFacts | undefined>,
+  drivers: NodeDrivers,
 ): NonNullable<CSINodeInfo['csiDrivers']> | undefined {
   const entries = current ?? [];
-  const next = entries.filter(({ name }) => !changes.has(name));
-  for (const [name, facts] of changes) {
-    if (facts) next.push({ name, nodeID: facts.nodeId, topologyKeys: Object.keys(facts.segments).sort() });
+  const next = keep(entries, ({ name }) => name, drivers);
+  for (const { name, nodeId, segments } of drivers.registered.values()) {
+    next.push({ name, nodeID: nodeId, topologyKeys: Object.keys(segments).sort() });
   }
   const text = (list: typeof entries) =>
     JSON.stringify(
       [...list].sort((a, b) => (a.name < b.name ? -1 : 1)).map((e) => [e.name, e.nodeID, e.topologyKeys]),
     );
   return text(entries) === text(next) ? undefined : next;
+}
+
+/** Entries of other drivers that stay as they are. */
+function keep<T>(entries: readonly T[], nameOf: (entry: T) => string, drivers: NodeDrivers): T[] {
+  return entries.filter((entry) => {
+    const name = nameOf(entry);
+    return !drivers.registered.has(name) && !drivers.isGone(name);
+  });
+}
+
+function sameMap(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
 export function nodeOwner(node: Node): OwnerReference {

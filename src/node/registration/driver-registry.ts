@@ -1,12 +1,14 @@
 // The drivers that are registered on this node now. In memory: sockets tell it anew after a restart.
 
+import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import type { NodeDriver } from '../../csi-plugin/mount/mount-plugin.ts';
+import type { DriverFacts } from './driver-facts.ts';
 
 export interface RegisteredDriver extends NodeDriver {
+  readonly transport: CsiConnection;
   readonly endpoint: string;
-  readonly nodeId: string;
-  /** Where it sees the node. */
-  readonly segments: Readonly<Record<string, string>>;
+  /** As it answered when it registered. */
+  readonly facts: DriverFacts;
   /** The registration socket that brought it. */
   readonly socket: string;
   close(): void;

@@ -5,7 +5,7 @@ import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { getDriverName } from '../../csi/client/probe.ts';
 import { codeOf } from '../../csi/csi-error.ts';
-import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
+import { Node, type NodeGetInfoResponse } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { type PluginInfo, Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
 import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
@@ -83,54 +83,37 @@ function checkVersions({ name, supportedVersions }: PluginInfo): void {
   );
 }
 
-/** Who the driver is and where it sees this node. The connection is kept by the answer. */
+/** Who the driver is, where it sees this node, and what it can do. */
 export async function askDriver(
-  ports: HandshakePorts,
-  announced: Announcement,
-  socket: string,
+  ports: Pick<HandshakePorts, 'clock'>,
+  announced: Pick<Announcement, 'name' | 'endpoint'>,
+  transport: CsiConnection,
   signal: AbortSignal,
-): Promise<{ driver: RegisteredDriver; facts: DriverFacts }> {
-  const transport = ports.connect(announced.endpoint);
-  try {
-    const call = { timeoutMs: DRIVER_TIMEOUT_MS, signal };
-    const info = await nodeInfo(ports, transport, signal);
-    const ownName = await getDriverName(transport, call);
-    if (ownName !== announced.name) {
-      throw new RefusedPluginError(
-        `the registrar announces driver ${announced.name} at ${announced.endpoint}, but that driver calls itself ${ownName}`,
-      );
-    }
-    const capabilities = await nodeCapabilities(transport, call);
-    const nodeId = accept(() => parseNodeId(info.nodeId));
-    const facts: DriverFacts = {
-      name: announced.name,
-      nodeId,
-      segments: { ...info.accessibleTopology?.segments },
-      maxVolumes: Number(info.maxVolumesPerNode > 0n ? info.maxVolumesPerNode : 0n),
-    };
-    const { name, endpoint, wantsPodInfo } = announced;
-    const close = () => transport.close();
-    return {
-      driver: {
-        name,
-        endpoint,
-        wantsPodInfo,
-        transport,
-        capabilities,
-        nodeId,
-        segments: facts.segments,
-        socket,
-        close,
-      },
-      facts,
-    };
-  } catch (error) {
-    transport.close();
-    throw error;
+): Promise<Pick<RegisteredDriver, 'facts' | 'capabilities'>> {
+  const call = { timeoutMs: DRIVER_TIMEOUT_MS, signal };
+  const info = await nodeInfo(ports, transport, signal);
+  const ownName = await getDriverName(transport, call);
+  if (ownName !== announced.name) {
+    throw new RefusedPluginError(
+      `the registrar announces driver ${announced.name} at ${announced.endpoint}, but that driver calls itself ${ownName}`,
+    );
   }
+  const capabilities = await nodeCapabilities(transport, call);
+  const facts: DriverFacts = {
+    name: announced.name,
+    nodeId: accept(() => parseNodeId(info.nodeId)),
+    segments: { ...info.accessibleTopology?.segments },
+    maxVolumes: maxVolumesOf(info),
+  };
+  return { facts, capabilities };
 }
 
-async function nodeInfo(ports: HandshakePorts, transport: CsiConnection, signal: AbortSignal) {
+/** 0: no limit. */
+export function maxVolumesOf({ maxVolumesPerNode }: NodeGetInfoResponse): number {
+  return Number(maxVolumesPerNode > 0n ? maxVolumesPerNode : 0n);
+}
+
+async function nodeInfo(ports: Pick<HandshakePorts, 'clock'>, transport: CsiConnection, signal: AbortSignal) {
   for (const delayMs of [...NODE_INFO_RETRIES_MS, undefined]) {
     try {
       return await csiClient(Node, transport, { timeoutMs: DRIVER_TIMEOUT_MS }).nodeGetInfo({}, { signal });

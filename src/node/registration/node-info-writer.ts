@@ -1,40 +1,74 @@
-// Tells the cluster which drivers this node has: the Node's annotation and labels, CSINode, and CSINodeInfo where its
-// CRD is installed. Writes one driver at a time and again on conflict, so that no entry of another driver is lost.
+// Tells the cluster which drivers this node has, and keeps that true: the Node's annotation and labels, CSINode, and
+// CSINodeInfo where its CRD is installed. Everything is made from the drivers that are registered now, so whatever
+// somebody removes comes back, and an entry of a driver that is gone goes. One write at a time, and again on conflict.
 
-import { type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
-import type { OwnerReference } from '../../api/object.ts';
+import { type CSINode, type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
+import type { KubeObject, OwnerReference, Resource } from '../../api/object.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Log } from '../../runtime/ports.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
-import { type DriverFacts, nextCSINode, nextNodeInfoDrivers, nodeOwner, nodePatch } from './driver-facts.ts';
+import type { Clock, Log, Random } from '../../runtime/ports.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
+import {
+  type DriverFacts,
+  type NodeDrivers,
+  nextCSINode,
+  nextNodeInfoDrivers,
+  nodeOwner,
+  nodePatch,
+} from './driver-facts.ts';
+import { conflictError, labelConflicts } from './topology-conflict.ts';
 
 /** Conflicts in a row are other drivers' writes: there are a handful of those. */
 const MOST_ATTEMPTS = 20;
+/** A node may get its CSINode and not watch it. A look costs two requests. */
+const LOOK_MS = 30_000;
 /** A CRD may be installed at any time; a look costs one request. */
 const MISSING_START_MS = 1000;
-const MISSING_MAX_MS = 30_000;
+/** A driver that has not registered so long after the node's start is gone, and its entries with it. */
+const GONE_AFTER_MS = 2 * 60_000;
 
 export interface NodeInfoWriter {
   /** Resolves when Node and CSINode say so; CSINodeInfo follows in its own time. */
   install(facts: DriverFacts, signal: AbortSignal): Promise<void>;
+  /** The driver takes another number of volumes than when it registered. */
+  setMaxVolumes(driver: string, maxVolumes: number, signal: AbortSignal): Promise<void>;
   /** Its labels stay: other things may rely on them. */
   uninstall(driver: string, signal: AbortSignal): Promise<void>;
-  /** One look at CSINodeInfo; belongs into a loop. */
-  reconcileNodeInfo(signal: AbortSignal): Promise<Outcome>;
+  /** Keeps it true until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
 }
 
 export function createNodeInfoWriter(ports: {
   kube: KubeClient;
   nodeName: string;
+  node: Informer<Node>;
+  /** A label that only this driver uses is replaced when the driver says something else. */
+  replaceTopologyLabels: boolean;
+  clock: Clock;
+  random: Random;
   log: Log;
-  /** There is something to do for `reconcileNodeInfo`. */
-  onNodeInfoChange: () => void;
 }): NodeInfoWriter {
-  const { kube, nodeName, log } = ports;
-  const infoChanges = new Map<string, DriverFacts | undefined>();
+  const { kube, nodeName, clock, log } = ports;
+  const registered = new Map<string, DriverFacts>();
+  /** Were registered, and are not any more. */
+  const left = new Set<string>();
+  const startedMs = clock.monotonicMs();
+  const drivers: NodeDrivers = {
+    registered,
+    isGone: (name) => left.has(name) || clock.monotonicMs() - startedMs >= GONE_AFTER_MS,
+  };
   let turn: Promise<unknown> = Promise.resolve();
   let missing = 0;
+
+  const loop: Loop = createLoop({
+    name: 'csi-node-info',
+    clock,
+    random: ports.random,
+    log,
+    reconcile: (key, { signal }) => (key === 'CSINodeInfo' ? keepNodeInfo(signal) : keepNode(signal)),
+  });
 
   /** One after the other: two drivers that register at once would only make conflicts for each other. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -54,64 +88,52 @@ export function createNodeInfoWriter(ports: {
     }
   }
 
-  /** Says who owns what else is written of the driver. */
-  async function writeNode(
-    driver: string,
-    facts: DriverFacts | undefined,
+  async function read<T extends KubeObject>(
+    resource: Resource<T>,
     signal: AbortSignal,
-  ): Promise<OwnerReference> {
+  ): Promise<T | undefined> {
+    try {
+      return await kube.get(resource, { name: nodeName }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Node first: whoever reads topology keys in CSINode finds the labels. */
+  async function write(signal: AbortSignal): Promise<void> {
     let node: Node | undefined;
     await retrying(signal, async () => {
       node = await kube.get(nodes, { name: nodeName }, { signal });
-      const patch = nodePatch(node, driver, facts);
+      const patch = nodePatch(node, drivers);
       if (patch) await kube.patch(nodes, { name: nodeName }, patch, { type: 'merge', signal });
       return true;
     });
-    return nodeOwner(node as Node);
+    await writeCSINode(nodeOwner(node as Node), signal);
+    loop.add('CSINodeInfo');
   }
 
-  async function writeCSINode(
-    driver: string,
-    facts: DriverFacts | undefined,
-    owner: OwnerReference,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function writeCSINode(owner: OwnerReference, signal: AbortSignal): Promise<void> {
     await retrying(signal, async () => {
-      const current = await kube.get(csiNodes, { name: nodeName }, { signal }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const current = await read(csiNodes, signal);
       if (current === undefined) {
-        await kube.create(
-          csiNodes,
-          { metadata: { name: nodeName, ownerReferences: [owner] }, spec: { drivers: [] } },
-          { signal },
-        );
+        if (registered.size === 0) return true;
+        const metadata = { name: nodeName, ownerReferences: [owner] };
+        await kube.create(csiNodes, { metadata, spec: { drivers: [] } }, { signal });
         return false;
       }
-      const next = nextCSINode(current, driver, facts, owner);
+      const next = nextCSINode(current, drivers, owner);
       if (next) await kube.update(csiNodes, next.object, { signal });
       return next?.last ?? true;
     });
   }
 
-  function queueNodeInfo(driver: string, facts: DriverFacts | undefined): void {
-    infoChanges.set(driver, facts);
-    ports.onNodeInfoChange();
-  }
-
-  async function writeNodeInfo(
-    changes: ReadonlyMap<string, DriverFacts | undefined>,
-    signal: AbortSignal,
-  ): Promise<'written' | 'no such kind'> {
+  async function writeNodeInfo(signal: AbortSignal): Promise<'written' | 'no such kind'> {
     let outcome: 'written' | 'no such kind' = 'written';
     await retrying(signal, async () => {
-      const current = await kube.get(csiNodeInfos, { name: nodeName }, { signal }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
-      const next = nextNodeInfoDrivers(current?.csiDrivers, changes);
-      if (next === undefined && current) return true;
+      const current = await read(csiNodeInfos, signal);
+      const next = nextNodeInfoDrivers(current?.csiDrivers, drivers);
+      if (next === undefined && (current || registered.size === 0)) return true;
       const ownerReferences = [nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }))];
       try {
         if (current) {
@@ -119,11 +141,8 @@ export function createNodeInfoWriter(ports: {
           await kube.update(csiNodeInfos, { ...current, metadata, csiDrivers: next ?? [] }, { signal });
         } else {
           const draft: Pick<CSINodeInfo, 'csiDrivers'> = { csiDrivers: next ?? [] };
-          await kube.create(
-            csiNodeInfos,
-            { metadata: { name: nodeName, ownerReferences }, ...draft },
-            { signal },
-          );
+          const metadata = { name: nodeName, ownerReferences };
+          await kube.create(csiNodeInfos, { metadata, ...draft }, { signal });
         }
       } catch (error) {
         // Nothing of that name, and nothing can be made under it: the kind is not there.
@@ -136,38 +155,89 @@ export function createNodeInfoWriter(ports: {
     return outcome;
   }
 
+  async function keepNode(signal: AbortSignal): Promise<Outcome> {
+    try {
+      await inTurn(() => write(signal));
+    } catch (error) {
+      // A Node that somebody deletes stays deleted; node-registration.ts tells of it.
+      if (!isNotFound(error)) throw error;
+    }
+    return requeueAfter(LOOK_MS, 'somebody may have changed it');
+  }
+
+  async function keepNodeInfo(signal: AbortSignal): Promise<Outcome> {
+    if ((await writeNodeInfo(signal)) === 'written') {
+      missing = 0;
+      return requeueAfter(LOOK_MS, 'somebody may have changed it');
+    }
+    if (missing === 0) {
+      log.info('CSINodeInfo is not installed in this cluster; CSINode says the same, looking again later');
+    }
+    const delayMs = Math.min(LOOK_MS, MISSING_START_MS * 2 ** missing);
+    missing += 1;
+    return requeueAfter(delayMs, 'the kind CSINodeInfo is not installed');
+  }
+
+  /** Throws where the Node has a label that says something else than the driver, and which may not be replaced. */
+  async function settleLabels(facts: DriverFacts, signal: AbortSignal): Promise<void> {
+    const node = await kube.get(nodes, { name: nodeName }, { signal });
+    const csiNode: CSINode | undefined = await read(csiNodes, signal);
+    const labels: Record<string, string> = {};
+    for (const conflict of labelConflicts(facts, node, csiNode)) {
+      const { key, value, current, isOwn } = conflict;
+      if (!isOwn || !ports.replaceTopologyLabels) throw conflictError(facts.name, nodeName, conflict);
+      log.warn('replacing a topology label, because the driver says something else', {
+        driver: facts.name,
+        label: key,
+        from: current,
+        to: value,
+      });
+      labels[key] = value;
+    }
+    if (Object.keys(labels).length === 0) return;
+    await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
+  }
+
   return {
     install: (facts, signal) =>
       inTurn(async () => {
-        const owner = await writeNode(facts.name, facts, signal);
-        await writeCSINode(facts.name, facts, owner, signal);
-        queueNodeInfo(facts.name, facts);
+        await settleLabels(facts, signal);
+        const before = registered.get(facts.name);
+        registered.set(facts.name, facts);
+        left.delete(facts.name);
+        try {
+          await write(signal);
+        } catch (error) {
+          if (before) registered.set(facts.name, before);
+          else registered.delete(facts.name);
+          throw error;
+        }
+      }),
+    setMaxVolumes: (driver, maxVolumes, signal) =>
+      inTurn(async () => {
+        const facts = registered.get(driver);
+        if (!facts || facts.maxVolumes === maxVolumes) return;
+        registered.set(driver, { ...facts, maxVolumes });
+        await write(signal);
       }),
     uninstall: (driver, signal) =>
       inTurn(async () => {
-        const owner = nodeOwner(await kube.get(nodes, { name: nodeName }, { signal }));
-        await writeCSINode(driver, undefined, owner, signal);
-        await writeNode(driver, undefined, signal);
-        queueNodeInfo(driver, undefined);
+        registered.delete(driver);
+        left.add(driver);
+        await write(signal);
       }),
-    async reconcileNodeInfo(signal) {
-      const changes = new Map(infoChanges);
-      if (changes.size === 0) return done;
-      if ((await writeNodeInfo(changes, signal)) === 'no such kind') {
-        if (missing === 0) {
-          log.info(
-            'CSINodeInfo is not installed in this cluster; CSINode says the same, looking again later',
-          );
-        }
-        const delayMs = Math.min(MISSING_MAX_MS, MISSING_START_MS * 2 ** missing);
-        missing += 1;
-        return requeueAfter(delayMs, 'the kind CSINodeInfo is not installed');
+    async run(signal) {
+      const stop = ports.node.subscribe({
+        updated(before, after) {
+          if (nodePatch(after, drivers) && !nodePatch(before, drivers)) loop.add('Node');
+        },
+      });
+      loop.addAfter('Node', LOOK_MS);
+      try {
+        await loop.run(signal);
+      } finally {
+        stop();
       }
-      missing = 0;
-      for (const [driver, facts] of changes) {
-        if (infoChanges.get(driver) === facts) infoChanges.delete(driver);
-      }
-      return done;
     },
   };
 }

@@ -1,15 +1,23 @@
 // Follows the registration sockets in `plugins_registry`: those there at the start, and each that comes, goes or is made
-// anew. One loop key a socket, so a socket that hangs holds up no other. Owns the registry and, through the writer, what
-// the cluster knows of this node's drivers.
+// anew; and the connections to the drivers behind them. One loop key a socket, so a socket that hangs holds up no other.
+// Owns the registry and, through the writer, what the cluster knows of this node's drivers.
 
 import { join } from 'node:path';
+import { sameJson } from '../../api/same-json.ts';
 import type { VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome } from '../../runtime/queue/loop.ts';
-import type { DriverRegistry } from './driver-registry.ts';
-import { askDriver, askRegistrar, type HandshakePorts, notify, OtherPluginError } from './handshake.ts';
+import type { DriverRegistry, RegisteredDriver } from './driver-registry.ts';
+import {
+  type Announcement,
+  askDriver,
+  askRegistrar,
+  type HandshakePorts,
+  notify,
+  OtherPluginError,
+} from './handshake.ts';
 import type { NodeInfoWriter } from './node-info-writer.ts';
 
 /** The kubelet's, for every operation on plugins and volumes. */
@@ -28,10 +36,13 @@ export interface PluginWatcherPorts extends HandshakePorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
+  /** Told of each attempt. */
+  registrationFailed(driver: string, error: unknown): void;
 }
 
 interface Session {
-  identity: string;
+  /** The socket that it was; undefined when it is to be asked again. */
+  identity: string | undefined;
   /** The driver it brought; undefined while it has not, or for another kind of plugin. */
   driver: string | undefined;
 }
@@ -43,6 +54,8 @@ export interface PluginWatcher {
 export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   const { directory, files, registry, writer, clock, log } = ports;
   const sessions = new Map<string, Session>();
+  /** Sockets whose driver could not be reached any more, until it is back. */
+  const lost = new Set<string>();
 
   const loop: Loop = createLoop({
     name: 'plugin-registration',
@@ -80,21 +93,16 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     try {
       const announcement = await askRegistrar(registrar, socket, signal);
       announced = announcement.name;
-      const { driver, facts } = await askDriver(ports, announcement, socket, signal);
-      try {
-        await writer.install(facts, signal);
-        signal.throwIfAborted();
-      } catch (error) {
-        driver.close();
-        throw error;
-      }
+      const driver = await open(announcement, socket, signal);
       registry.add(driver);
       sessions.set(name, { identity, driver: driver.name });
       log.info('registered a CSI driver', {
         driver: driver.name,
-        nodeId: driver.nodeId,
+        nodeId: driver.facts.nodeId,
         endpoint: driver.endpoint,
       });
+      tellBack(name, driver);
+      followConnection(name, driver, signal);
       if (previous !== undefined && previous !== driver.name) await forget(previous, socket, signal);
       // The registrar is told last; if it does not listen any more it asks again by itself.
       await notify(registrar, undefined, signal).catch((error: unknown) => {
@@ -108,6 +116,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
         return;
       }
       sessions.delete(name);
+      if (announced !== undefined) ports.registrationFailed(announced, error);
       await undo({ driver: announced ?? previous, socket }, signal);
       await notify(registrar, error, signal).catch(() => {
         // It may be gone or hang; the loop tries the whole registration again.
@@ -116,6 +125,57 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     } finally {
       registrar.close();
     }
+  }
+
+  /** Connected, and known to the cluster. */
+  async function open(
+    announcement: Announcement,
+    socket: string,
+    signal: AbortSignal,
+  ): Promise<RegisteredDriver> {
+    const transport = ports.connect(announcement.endpoint);
+    const close = () => transport.close();
+    try {
+      const answers = await askDriver(ports, announcement, transport, signal);
+      await writer.install(answers.facts, signal);
+      signal.throwIfAborted();
+      return { ...announcement, ...answers, transport, socket, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** A driver that was gone may come back with another node ID, topology or limit: then it is registered anew. */
+  function followConnection(name: string, driver: RegisteredDriver, signal: AbortSignal): void {
+    const { transport } = driver;
+    let wasReady = true;
+    const stop = transport.onStateChange((state) => {
+      if (state === 'closed') return stop();
+      const isLoss = wasReady && state !== 'ready';
+      wasReady = state === 'ready';
+      if (!isLoss) return;
+      lost.add(name);
+      log.warn('lost the connection to a CSI driver; waiting for it to come back', { driver: driver.name });
+      transport.waitForReady(signal).then(
+        () => lookAgain(name, driver, signal),
+        () => {},
+      );
+    });
+  }
+
+  async function lookAgain(name: string, driver: RegisteredDriver, signal: AbortSignal): Promise<void> {
+    const answers = await askDriver(ports, driver, driver.transport, signal).catch(() => undefined);
+    const session = sessions.get(name);
+    if (signal.aborted || registry.get(driver.name) !== driver || !session) return;
+    if (answers && sameAnswers(driver, answers)) return tellBack(name, driver);
+    session.identity = undefined;
+    loop.add(name);
+  }
+
+  /** As loud as the loss, so that whoever read of the one reads of the other. */
+  function tellBack(name: string, { name: driver }: RegisteredDriver): void {
+    if (lost.delete(name)) log.warn('the CSI driver is back', { driver });
   }
 
   /** Nothing of an earlier registration may be believed any more, unless another socket has brought the driver since. */
@@ -196,4 +256,10 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       }
     },
   };
+}
+
+type Answers = Pick<RegisteredDriver, 'facts' | 'capabilities'>;
+
+function sameAnswers(a: Answers, b: Answers): boolean {
+  return sameJson(a.facts, b.facts) && sameJson([...a.capabilities].sort(), [...b.capabilities].sort());
 }

@@ -13,23 +13,17 @@ import {
   nodes,
 } from '../../api/kinds.ts';
 import { nodeIdsOf } from '../../api/volumes.ts';
-import type { Clock } from '../../runtime/ports.ts';
-import { realClock } from '../../runtime/time/clock.ts';
-import { inWorld, type NodeWorld, type Registrar } from '../testing/node-world.ts';
+import { inWorld } from '../testing/node-world.ts';
+import {
+  entry,
+  fastClock,
+  nodeInfoDefinition,
+  PREFIX,
+  told,
+  untilEntry,
+} from '../testing/registration-facts.ts';
 
-const PREFIX = 'topology.test/';
 const options = { labelPrefixes: [PREFIX] };
-
-async function told(registrar: Registrar, count = 1): Promise<Registrar['statuses'][number]> {
-  while (registrar.statuses.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
-  return registrar.statuses[count - 1] as Registrar['statuses'][number];
-}
-
-const entry = (csiNode: CSINode | undefined, driver: string) =>
-  csiNode?.spec?.drivers?.find(({ name }) => name === driver);
-
-const untilEntry = (world: NodeWorld, driver: string, nodeId: string | undefined, node = 'n1') =>
-  world.until(csiNodes, node, (now) => entry(now, driver)?.nodeID === nodeId);
 
 test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there and that come, and tells node and registrar', (t) =>
   inWorld(t, options, async (world) => {
@@ -282,49 +276,3 @@ test('[REG-4] the allocatable count follows the driver where its CSIDriver objec
     const now = entry(await world.admin.get(csiNodes, { name: 'n1' }), 'd.test');
     assert.deepEqual([now?.nodeID, now?.allocatable?.count], ['id', 2]);
   }));
-
-/** Minutes pass in a second. */
-const fastClock: Clock = {
-  ...realClock,
-  monotonicMs: () => realClock.monotonicMs() * 100,
-  setTimeout: (callback, delayMs) => realClock.setTimeout(callback, delayMs / 100),
-};
-
-const nodeInfoDefinition = {
-  metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
-  spec: {
-    group: 'csi.storage.k8s.io',
-    scope: 'Cluster',
-    names: {
-      kind: 'CSINodeInfo',
-      listKind: 'CSINodeInfoList',
-      plural: 'csinodeinfos',
-      singular: 'csinodeinfo',
-    },
-    versions: [
-      {
-        name: 'v1alpha1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            properties: {
-              csiDrivers: {
-                type: 'array',
-                items: {
-                  type: 'object',
-                  properties: {
-                    name: { type: 'string' },
-                    nodeID: { type: 'string' },
-                    topologyKeys: { type: 'array', items: { type: 'string' } },
-                  },
-                },
-              },
-            },
-          },
-        },
-      },
-    ],
-  },
-};

@@ -63,6 +63,12 @@ export interface RunningNode {
   stop(): Promise<void>;
 }
 
+export interface ServedDriver {
+  name: string;
+  services: readonly ServiceImplementation[];
+  interceptors?: readonly Interceptor[];
+}
+
 export interface Registrar {
   /** What the node said, in order. */
   readonly statuses: { registered: boolean; error: string }[];
@@ -116,7 +122,11 @@ export class NodeWorld {
 
   async startNode(
     name = 'n1',
-    options: { labels?: Record<string, string>; through?: (kube: KubeClient) => KubeClient } = {},
+    options: {
+      labels?: Record<string, string>;
+      replaceTopologyLabels?: boolean;
+      through?: (kube: KubeClient) => KubeClient;
+    } = {},
   ): Promise<RunningNode> {
     const root = this.root(name);
     const stop = new AbortController();
@@ -138,6 +148,7 @@ export class NodeWorld {
         rootDir: root,
         host: HOST,
         ...(options.labels && { labels: options.labels }),
+        replaceTopologyLabels: options.replaceTopologyLabels ?? false,
       },
     });
     informers.start(stop.signal);
@@ -163,11 +174,7 @@ export class NodeWorld {
   /** Serves a driver's services and their registrar for a node. */
   async register(
     node: string,
-    driver: {
-      name: string;
-      services: readonly ServiceImplementation[];
-      interceptors?: readonly Interceptor[];
-    },
+    driver: ServedDriver,
     options: {
       podInfo?: boolean;
       announcedName?: string;
@@ -176,23 +183,27 @@ export class NodeWorld {
       socket?: string;
     } = {},
   ): Promise<Registrar & { driver: CsiServer }> {
-    const { clock, log } = { clock: realClock, log: this.log };
-    const paths = volumePaths(this.root(node));
-    const endpoint = join(paths.plugins, driver.name.replaceAll('/', '_').slice(0, 40), 'csi.sock');
-    const server = await serveCsi({
-      address: endpoint,
-      services: driver.services,
-      interceptors: driver.interceptors ?? [],
-      clock,
-      log,
-    });
-    this.t.after(() => server.stop(0));
+    const server = await this.serve(node, driver);
     const registrar = await this.announce(node, {
       ...options,
       name: options.announcedName ?? driver.name,
-      endpoint,
+      endpoint: server.address,
     });
     return { ...registrar, driver: server };
+  }
+
+  /** The driver alone, at the socket that it has on this node. */
+  async serve(node: string, driver: ServedDriver): Promise<CsiServer> {
+    const paths = volumePaths(this.root(node));
+    const server = await serveCsi({
+      address: join(paths.plugins, driver.name.replaceAll('/', '_').slice(0, 40), 'csi.sock'),
+      services: driver.services,
+      interceptors: driver.interceptors ?? [],
+      clock: realClock,
+      log: this.log,
+    });
+    this.t.after(() => server.stop(0));
+    return server;
   }
 
   async announce(

@@ -36,7 +36,8 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
     if (difference === undefined) {
       // Lost again while asking: then nobody knows who is there now.
       certain = losses === lossesBefore;
-      if (certain) log.info('The driver is back');
+      // As loud as the loss, so that whoever read of the one reads of the other.
+      if (certain) log.warn('The driver is back');
       return;
     }
     changed = new DriverChangedError(

@@ -1,0 +1,67 @@
+// For tests of registration: what the cluster and the registrar are told of a driver, and the CRD of CSINodeInfo.
+
+import { type CSINode, csiNodes } from '../../api/kinds.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { realClock } from '../../runtime/time/clock.ts';
+import type { NodeWorld, Registrar } from './node-world.ts';
+
+/** Of the labels that drivers may set in these tests. */
+export const PREFIX = 'topology.test/';
+
+/** What the node said to the registrar, the `count`th time. */
+export async function told(registrar: Registrar, count = 1): Promise<Registrar['statuses'][number]> {
+  while (registrar.statuses.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  return registrar.statuses[count - 1] as Registrar['statuses'][number];
+}
+
+export const entry = (csiNode: CSINode | undefined, driver: string) =>
+  csiNode?.spec?.drivers?.find(({ name }) => name === driver);
+
+export const untilEntry = (world: NodeWorld, driver: string, nodeId: string | undefined, node = 'n1') =>
+  world.until(csiNodes, node, (now) => entry(now, driver)?.nodeID === nodeId);
+
+/** Minutes pass in a second. */
+export const fastClock: Clock = {
+  ...realClock,
+  monotonicMs: () => realClock.monotonicMs() * 100,
+  setTimeout: (callback, delayMs) => realClock.setTimeout(callback, delayMs / 100),
+};
+
+export const nodeInfoDefinition = {
+  metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
+  spec: {
+    group: 'csi.storage.k8s.io',
+    scope: 'Cluster',
+    names: {
+      kind: 'CSINodeInfo',
+      listKind: 'CSINodeInfoList',
+      plural: 'csinodeinfos',
+      singular: 'csinodeinfo',
+    },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              csiDrivers: {
+                type: 'array',
+                items: {
+                  type: 'object',
+                  properties: {
+                    name: { type: 'string' },
+                    nodeID: { type: 'string' },
+                    topologyKeys: { type: 'array', items: { type: 'string' } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
