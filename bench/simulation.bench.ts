@@ -2,13 +2,13 @@
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { ALL_FAULTS, type Fault } from '../src/simulation/faults.ts';
 import { seedResults } from '../src/simulation/seed-results.ts';
-import { settleIn } from '../src/simulation/settle-in.ts';
 import { makeStartImage } from '../src/simulation/start-image.ts';
+import { tuneThread } from '../src/simulation/tune-thread.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
 async function seeds(faults: readonly Fault[], count: number): Promise<Candidate> {
   const start = await makeStartImage();
-  settleIn();
+  tuneThread();
   let from = 1;
   return {
     round: async () => {

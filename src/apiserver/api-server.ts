@@ -21,8 +21,8 @@ import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
 import { createLocalClient } from './local-door.ts';
 import type { Reader, User } from './pipeline.ts';
-import { defaultHistoryLimits, type HistoryLimits } from './storage/history.ts';
 import type { Journal } from './storage/journal.ts';
+import { type ChangeLimits, defaultChangeLimits } from './storage/recent-changes.ts';
 import { Store, type StoreImage } from './storage/store.ts';
 import { createStoreReader } from './storage/store-reader.ts';
 import { ChangeEvents } from './verbs/read/change-events.ts';
@@ -48,7 +48,7 @@ export interface ApiServerOptions {
   serves?: (kind: Kind) => boolean;
   /** Bearer tokens known from the start. */
   staticTokens?: ReadonlyMap<string, User>;
-  history?: Partial<HistoryLimits>;
+  history?: Partial<ChangeLimits>;
   /** Starts from another server's state, which is taken to hold what every cluster has: nothing is made at the start. */
   image?: StoreImage;
   /** A new one, or the one in the data directory, unless given. */
@@ -102,7 +102,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   const store = new Store({
     clock,
     log,
-    history: { ...defaultHistoryLimits, ...options.history },
+    history: { ...defaultChangeLimits, ...options.history },
     freeze: options.freezeObjects ?? false,
     ...(journal === undefined ? {} : { journal }),
     ...(options.image === undefined ? {} : { image: options.image }),

@@ -9,7 +9,7 @@ import { watch } from './verbs/read/watch.ts';
 import { WatchQueue } from './verbs/read/watch-queue.ts';
 import type { Machine, ResourceRequest } from './verbs/request.ts';
 
-/** Its only use here: who must resume finds its place within the five minutes that are kept (storage/history.ts). */
+/** Its only use here: who must resume finds its place within the five minutes that are kept (storage/recent-changes.ts). */
 const BOOKMARK_PERIOD_MS = 240_000;
 
 type Result<T extends KubeObject> = IteratorResult<WatchEvent<T>, undefined>;

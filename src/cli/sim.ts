@@ -8,10 +8,10 @@ import { DRIVER_SHAPES, type DriverShape } from '../simulation/plan.ts';
 import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts';
 import { reportOf } from '../simulation/report.ts';
 import { seedResults, seedResultsInThreads } from '../simulation/seed-results.ts';
-import { settleIn } from '../simulation/settle-in.ts';
 import { shrink } from '../simulation/shrink.ts';
 import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
+import { tuneThread } from '../simulation/tune-thread.ts';
 import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 
 /** How long to look for a smaller run: long enough for some hundred attempts. */
@@ -45,7 +45,7 @@ export const command = defineCommand({
       : flags.random > 0
         ? randomRange(flags.random)
         : parseRange(flags.seeds);
-    settleIn();
+    tuneThread();
     const faults = parseFaults(flags.faults);
     const options: SimulateOptions & { faults: ReadonlySet<Fault> } = {
       start: await makeStartImage(),

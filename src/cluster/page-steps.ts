@@ -1,7 +1,7 @@
 // The trace as the page shows it.
 
+import type { Step } from '../dashboard/page-messages.ts';
 import type { EndedCall, StepSource } from '../dashboard/step-source.ts';
-import type { Step } from '../dashboard/told.ts';
 import { Relations, relatedEntries } from '../trace/related-entries.ts';
 import { textOf } from '../trace/timeline.ts';
 import type { TraceBook } from '../trace/trace-book.ts';

@@ -9,7 +9,7 @@ import {
   DEFAULT_NODE_LABEL_PREFIXES,
   type User,
 } from '../apiserver/index.ts';
-import type { Interceptor } from '../csi/server/call-pipeline.ts';
+import type { Interceptor } from '../csi/server/serve-call.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
 import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';

@@ -37,7 +37,7 @@ export {
   provesNothingMade,
   type Verdict,
 } from './outcome.ts';
-export type { IncomingCall, Interceptor } from './server/call-pipeline.ts';
+export type { IncomingCall, Interceptor } from './server/serve-call.ts';
 export { type CsiServer, type ServeCsiOptions, serveCsi } from './server/serve-csi.ts';
 export {
   type Handlers,

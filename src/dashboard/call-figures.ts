@@ -1,7 +1,7 @@
 // Calls of drivers between two samples, as figures for each method.
 
+import type { CallFigures } from './page-messages.ts';
 import type { EndedCall } from './step-source.ts';
-import type { CallFigures } from './told.ts';
 
 export class CallCounter {
   #byMethod = new Map<string, { durations: number[]; failed: number }>();

@@ -7,7 +7,7 @@ import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import { isReady } from '../why/explain-reach.ts';
 import type { Facts } from '../why/facts.ts';
 import type { Observation } from './observed.ts';
-import type { ClassRow, DriverRow, NodeRow, SnapshotRow } from './told.ts';
+import type { ClassRow, DriverRow, NodeRow, SnapshotRow } from './page-messages.ts';
 
 export function nodeRows(facts: Facts): NodeRow[] {
   const registered = new Map(facts.csiNodes.map((node) => [node.metadata.name, node]));

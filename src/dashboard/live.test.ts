@@ -4,8 +4,8 @@ import { memoryLog } from '../runtime/log/log.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { Live } from './live.ts';
 import type { Observation, Observed } from './observed.ts';
+import type { Message, Step } from './page-messages.ts';
 import type { EndedCall, StepSource } from './step-source.ts';
-import type { Message, Step } from './told.ts';
 
 const EMPTY = {
   nowMs: 0,

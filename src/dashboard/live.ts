@@ -4,9 +4,9 @@
 import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import { CallCounter } from './call-figures.ts';
 import type { Observed } from './observed.ts';
+import type { About, Message, Sample, Step, Tables } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
 import { changesBetween, sampleOf, tablesOf } from './tables.ts';
-import type { About, Message, Sample, Step, Tables } from './told.ts';
 
 const PAUSE_MS = 250;
 /** The share of time that making rows may take. */

@@ -23,9 +23,9 @@ import { createInformers } from '../runtime/informer/create-informers.ts';
 import { memoryLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
+import type { Message, SubjectDetails } from './page-messages.ts';
 import { newToken, serveDashboard } from './serve-dashboard.ts';
 import type { StepSource } from './step-source.ts';
-import type { Message, SubjectDetails } from './told.ts';
 
 const PASSWORD = 'hunter2-not-for-anybody';
 const SOON = { timeout: 30_000 };

@@ -9,9 +9,9 @@ import { createGate } from './gate.ts';
 import type { Live } from './live.ts';
 import type { Observed, ObservedPorts } from './observed.ts';
 import { CONTENT_SECURITY_POLICY, pageFile } from './page-files.ts';
+import type { Message } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
 import type { AskedSubject } from './subject-details.ts';
-import type { Message } from './told.ts';
 
 export interface DashboardOptions {
   /** Made when somebody first looks. */

@@ -1,7 +1,7 @@
 // What happened in the cluster, step by step, where somebody records it: a port, filled in where everything runs in one
 // process.
 
-import type { Step } from './told.ts';
+import type { Step } from './page-messages.ts';
 
 /** A call of a driver that has ended. */
 export interface EndedCall {

@@ -5,8 +5,8 @@ import type { Event, PersistentVolume } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
 import { explain, type Subject } from '../why/explain.ts';
 import type { Observation } from './observed.ts';
+import type { EventLine, Step, SubjectDetails } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
-import type { EventLine, Step, SubjectDetails } from './told.ts';
 
 const MOST_EVENTS = 50;
 /** kubectl keeps the whole of what was applied in it, environment variables and all. */

@@ -3,7 +3,7 @@
 import { sameJson } from '../api/same-json.ts';
 import { classRows, driverRows, nodeRows, snapshotRows } from './cluster-rows.ts';
 import type { Observation } from './observed.ts';
-import type { Changes, Sample, TableChange, Tables } from './told.ts';
+import type { Changes, Sample, TableChange, Tables } from './page-messages.ts';
 import { podRows, volumeRows } from './volume-rows.ts';
 
 export function tablesOf(observation: Observation): Tables {

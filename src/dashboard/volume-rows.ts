@@ -9,7 +9,7 @@ import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
 import { isReady } from '../why/explain-reach.ts';
 import type { Facts } from '../why/facts.ts';
-import type { PodRow, State, VolumeRow } from './told.ts';
+import type { PodRow, State, VolumeRow } from './page-messages.ts';
 
 /** Of each table. A storm has one cause, and the first hundreds tell it. */
 const MOST_EXPLAINED = 200;

@@ -1,7 +1,7 @@
 // What the driver saw of calls that the story makes claims about: which secrets came with them, and what pod. Holds
 // secret values only to compare them, and never hands one out.
 
-import type { Interceptor } from '../csi/server/call-pipeline.ts';
+import type { Interceptor } from '../csi/server/serve-call.ts';
 
 interface SeenCall {
   method: string;

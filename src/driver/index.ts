@@ -32,7 +32,7 @@ export {
   type HostpathNodeOptions,
   type HostpathOptions,
 } from './hostpath/options.ts';
-export { processLocks } from './hostpath/state/machine-locks.ts';
+export { processLocks } from './hostpath/state/host-locks.ts';
 export { memoryFiles, memoryFilesystemTools } from './hostpath/state/memory-files.ts';
 export { type KeyLocks, keyLocks } from './key-locks.ts';
 export { type Page, type PageRequest, paginate } from './pagination.ts';

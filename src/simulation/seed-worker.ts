@@ -2,10 +2,10 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type SeedRange, seedResults } from './seed-results.ts';
-import { settleIn } from './settle-in.ts';
 import { makeStartImage } from './start-image.ts';
+import { tuneThread } from './tune-thread.ts';
 
-settleIn();
+tuneThread();
 for await (const result of seedResults(workerData as SeedRange, await makeStartImage())) {
   parentPort?.postMessage(result);
 }

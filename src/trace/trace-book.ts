@@ -47,7 +47,7 @@ export class TraceBook {
     this.#noted.push(noted);
     if (this.#noted.length >= this.#limit + SLACK) this.#noted = this.#noted.slice(-this.#limit);
     if (this.#listeners.size === 0) return;
-    for (const entry of told(noted)) for (const listener of this.#listeners) listener(entry);
+    for (const entry of entryOf(noted)) for (const listener of this.#listeners) listener(entry);
   }
 
   /** A call that has begun; it becomes an entry when it ends. */
@@ -63,7 +63,7 @@ export class TraceBook {
 
   /** By time of beginning, calls under way last. */
   entries(): TraceEntry[] {
-    const ended = this.#noted.flatMap(told).sort((a, b) => a.atMs - b.atMs || a.seq - b.seq);
+    const ended = this.#noted.flatMap(entryOf).sort((a, b) => a.atMs - b.atMs || a.seq - b.seq);
     const underWay = [...this.#underWay].map(([call, atMs]) => ({ ...callEntry(call, atMs), seq: -1 }));
     return [...ended, ...underWay];
   }
@@ -75,7 +75,7 @@ export class TraceBook {
   }
 }
 
-function told({ seq, tell }: Noted): TraceEntry[] {
+function entryOf({ seq, tell }: Noted): TraceEntry[] {
   const entry = tell();
   return entry === undefined ? [] : [{ ...entry, seq }];
 }

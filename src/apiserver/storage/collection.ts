@@ -1,7 +1,7 @@
 // The objects of one kind: their newest committed versions, what is still to be committed, and who follows them.
 
-import type { Change } from './history.ts';
 import { OrderedVersions } from './ordered-versions.ts';
+import type { Change } from './recent-changes.ts';
 import type { Version } from './version.ts';
 
 export type ChangeListener = (change: Change) => void;

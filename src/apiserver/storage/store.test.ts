@@ -9,9 +9,9 @@ import type { KubeObject } from '../../api/object.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
-import { type Change, defaultHistoryLimits, type HistoryLimits } from './history.ts';
 import { type Journal, RetryableCommitError } from './journal.ts';
 import { openJournalThread } from './journal-thread.ts';
+import { type Change, type ChangeLimits, defaultChangeLimits } from './recent-changes.ts';
 import { CommitError, Store } from './store.ts';
 
 const quiet: Log = {
@@ -31,11 +31,11 @@ function object(name: string, value: unknown = 0): KubeObject {
   } as unknown as KubeObject;
 }
 
-function storeWith(options: { journal?: Journal; history?: Partial<HistoryLimits> } = {}): Store {
+function storeWith(options: { journal?: Journal; history?: Partial<ChangeLimits> } = {}): Store {
   return new Store({
     clock: realClock,
     log: quiet,
-    history: { ...defaultHistoryLimits, ...options.history },
+    history: { ...defaultChangeLimits, ...options.history },
     freeze: true,
     ...(options.journal === undefined ? {} : { journal: options.journal }),
   });
@@ -158,7 +158,7 @@ describe('the store in memory', () => {
     assert.deepEqual(keys(store, 'a/'), ['a/1', 'a/2']);
   });
 
-  const limits: { name: string; history: Partial<HistoryLimits> }[] = [
+  const limits: { name: string; history: Partial<ChangeLimits> }[] = [
     { name: 'count', history: { maxChanges: 10 } },
     { name: 'bytes', history: { maxBytes: 4_000 } },
   ];

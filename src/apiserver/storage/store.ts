@@ -6,8 +6,8 @@ import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { type ChangeListener, Collection } from './collection.ts';
-import { type Change, History, type HistoryLimits } from './history.ts';
 import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
+import { type Change, type ChangeLimits, RecentChanges } from './recent-changes.ts';
 import { Version } from './version.ts';
 
 /** What a write decides once it has seen the current state. */
@@ -40,7 +40,7 @@ export interface StoreOptions {
   image?: StoreImage;
   /** Absent: memory only, every write committed before `write` returns. */
   journal?: Journal;
-  history: HistoryLimits;
+  history: ChangeLimits;
   /** Freezes every object deeply, so that whoever changes a shared one fails at once. For tests. */
   freeze: boolean;
 }
@@ -66,7 +66,7 @@ interface Pending {
 export class Store {
   readonly #options: StoreOptions;
   readonly #collections = new Map<string, Collection<Pending>>();
-  readonly history: History;
+  readonly history: RecentChanges;
   #revision: number;
   #headRevision: number;
   #queue: Pending[] = [];
@@ -89,7 +89,7 @@ export class Store {
       const bytes = Buffer.from(own.buffer, own.byteOffset, own.byteLength);
       this.#collection(type).put(key, new Version({ key, revision, bytes, freeze: options.freeze }));
     }
-    this.history = new History(options.history, this.#revision);
+    this.history = new RecentChanges(options.history, this.#revision);
   }
 
   /** The newest committed revision. */

@@ -1,10 +1,10 @@
-// What to do for one volume, from a snapshot of it and of the claim it names. Pure: the binder performs the steps.
+// What to do for one volume, from it and the claim it names. Pure: the binder performs the steps.
 // The binder never deletes storage: it marks a volume Released, and whoever made it (its provisioner) deletes it.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { ANN_PROVISIONED_BY } from '../../api/well-known.ts';
 
-export interface VolumeSnapshot {
+export interface VolumeAndClaim {
   volume: PersistentVolume;
   /**
    * The claim that `claimRef` names, by name and UID. `gone` must be read from the server, not from a cache: a claim
@@ -24,7 +24,7 @@ export type VolumeStep =
   /** The same, told to whoever looks at the claim. */
   | { do: 'claim-event'; type: 'Normal' | 'Warning'; reason: string; message: string };
 
-export function decideVolume({ volume, claim }: VolumeSnapshot): VolumeStep[] {
+export function decideVolume({ volume, claim }: VolumeAndClaim): VolumeStep[] {
   const { claimRef } = volume.spec;
   if (!claimRef) return [{ do: 'set-phase', phase: 'Available' }];
   // Reserved by the user for a claim that has not been bound to it: free for that claim only.

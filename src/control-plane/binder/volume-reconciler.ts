@@ -4,7 +4,7 @@ import type { EventRecorder } from '../../runtime/events/create-event-recorder.t
 import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { BinderObjects } from './binder-objects.ts';
 import { volumeUnbound } from './binding.ts';
-import { decideVolume, type VolumeSnapshot, type VolumeStep } from './decide-volume.ts';
+import { decideVolume, type VolumeAndClaim, type VolumeStep } from './decide-volume.ts';
 
 export interface VolumeReconcilerPorts {
   objects: BinderObjects;
@@ -14,7 +14,7 @@ export interface VolumeReconcilerPorts {
 
 export function createVolumeReconciler({ objects, recorder, lookAtClaim }: VolumeReconcilerPorts): Reconcile {
   async function perform(
-    { volume, claim }: VolumeSnapshot,
+    { volume, claim }: VolumeAndClaim,
     step: VolumeStep,
     signal: AbortSignal,
   ): Promise<void> {

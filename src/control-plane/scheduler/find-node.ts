@@ -7,7 +7,7 @@ import type { Constraint, NodeIndex } from './node-index.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 import { REASONS, ReasonCounts } from './reasons.ts';
-import { checkVolumes, type VolumeFacts, type VolumePlan, volumeConstraints } from './volume-checks.ts';
+import { type BindingPlan, checkVolumes, type VolumeFacts, volumeConstraints } from './volume-checks.ts';
 
 /** Nodes that fit to choose from; more would spread pods little better. */
 const ENOUGH = 16;
@@ -33,10 +33,10 @@ export interface Search {
 }
 
 export type Found =
-  | { node: NodeInfo; plan: VolumePlan; looked: number }
+  | { node: NodeInfo; plan: BindingPlan; looked: number }
   | { node: undefined; reasons: ReasonCounts; nodeCount: number };
 
-type Fit = { reasons: readonly string[] } | VolumePlan;
+type Fit = { reasons: readonly string[] } | BindingPlan;
 
 export function findNode(search: Search): Found {
   const { index, earlier, demand, volumes, avoid } = search;
@@ -46,7 +46,7 @@ export function findNode(search: Search): Found {
   }
   const constraints: Constraint[] = [...demand.selectors, ...volumeConstraints(volumes)];
   const candidates = index.candidates(constraints);
-  let best: { node: NodeInfo; plan: VolumePlan; load: number } | undefined;
+  let best: { node: NodeInfo; plan: BindingPlan; load: number } | undefined;
   let fitting = 0;
   let looked = 0;
   for (; looked < candidates.length && fitting < ENOUGH; looked++) {

@@ -18,7 +18,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { volumeBoundTo } from '../binder/binding.ts';
 import type { FreeVolumes } from './free-volumes.ts';
 import type { Placement } from './placement.ts';
-import type { VolumePlan } from './volume-checks.ts';
+import type { BindingPlan } from './volume-checks.ts';
 
 export interface PodWritesPorts {
   kube: KubeClient;
@@ -30,7 +30,7 @@ export interface PodWritesPorts {
 
 export interface PodWrites {
   /** Reserves the volumes that were found and asks for those that are to be made. */
-  prepareVolumes(plan: VolumePlan, placement: Placement, signal: AbortSignal): Promise<void>;
+  prepareVolumes(plan: BindingPlan, placement: Placement, signal: AbortSignal): Promise<void>;
   /** The node that the pod now has, be it by an earlier attempt or by somebody else; undefined if it gets none. */
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<string | undefined>;
   markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;

@@ -40,7 +40,7 @@ import { createPodWrites } from './pod-writes.ts';
 import { podProblemMessage } from './reasons.ts';
 import { SchedulerCache } from './scheduler-cache.ts';
 import { schedulerMetrics } from './scheduler-metrics.ts';
-import type { VolumeFacts, VolumePlan } from './volume-checks.ts';
+import type { BindingPlan, VolumeFacts } from './volume-checks.ts';
 import { type Change, changesThatHelp, WaitingPods } from './waiting-pods.ts';
 
 /** Conflicts are the usual failure and are over as soon as the cache has caught up. */
@@ -164,7 +164,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     | {
         kind: 'place';
         nodeName: string;
-        plan: VolumePlan;
+        plan: BindingPlan;
         placement: Placement;
         allBound: boolean;
         releases: (() => void)[];

@@ -32,7 +32,7 @@ export interface VolumeFacts {
 }
 
 /** What is to be done about the delayed claims once the node is chosen. */
-export interface VolumePlan {
+export interface BindingPlan {
   matches: { claim: DelayedClaim; volume: PersistentVolume }[];
   provisions: DelayedClaim[];
 }
@@ -41,7 +41,7 @@ export function checkVolumes(
   volumes: PodVolumes,
   info: NodeInfo,
   facts: VolumeFacts,
-): { reasons: string[] } | VolumePlan {
+): { reasons: string[] } | BindingPlan {
   const { node } = info;
   if (!node) return { reasons: [REASONS.notReady] };
   if (exceedsLimit(volumes, info, facts)) return { reasons: [REASONS.volumeLimit] };
@@ -50,7 +50,7 @@ export function checkVolumes(
       return { reasons: [driverMissing(driver)] };
     }
   }
-  const plan: VolumePlan = { matches: [], provisions: [] };
+  const plan: BindingPlan = { matches: [], provisions: [] };
   const reasons = new Set<string>();
   if (!volumes.existing.every((volume) => affinityAdmits(volume, node))) reasons.add(REASONS.volumeAffinity);
   const taken = new Set<string>();

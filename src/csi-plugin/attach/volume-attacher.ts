@@ -4,7 +4,7 @@
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
-import { isNewer } from '../../runtime/informer/machine.ts';
+import { isNewer } from '../../runtime/informer/list-watch.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';

@@ -10,7 +10,7 @@ import type { DescMessage, DescMethod, Message } from '../../wire/protobuf/descr
 import { toBinary } from '../../wire/protobuf/encode.ts';
 import { CsiError } from '../csi-error.ts';
 import { withoutSecrets } from '../secrets/secret-values.ts';
-import { type Interceptor, type Send, type ServedMethod, servedMethods } from '../server/call-pipeline.ts';
+import { type Interceptor, type Send, type ServedMethod, servedMethods } from '../server/serve-call.ts';
 import type { ServiceImplementation } from '../server/service-implementation.ts';
 import type { CsiCallOptions, CsiStreamTransport } from './transport.ts';
 

@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import type { OperationMetrics } from '../client/operation-metrics.ts';
 import { CsiError } from '../csi-error.ts';
 import { messageText } from '../messages/message-text.ts';
-import type { Interceptor } from './call-pipeline.ts';
+import type { Interceptor } from './serve-call.ts';
 
 /** Request and response at -v=5, failures at -v=2: the caller decides whether a failure matters. */
 export function loggingInterceptor(log: Log, maxLogLength = -1): Interceptor {

@@ -1,5 +1,5 @@
 // The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop. Calls
-// run through call-pipeline.ts; here is only how they come and go.
+// run through serve-call.ts; here is only how they come and go.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
@@ -14,8 +14,8 @@ import type { OperationMetrics } from '../client/operation-metrics.ts';
 import { CsiError } from '../csi-error.ts';
 import { socketPath } from '../names/socket-path.ts';
 import { loggingInterceptor, metricsInterceptor } from './call-interceptors.ts';
-import { type Interceptor, type ServedMethod, servedMethods } from './call-pipeline.ts';
 import { placeSocket } from './listening-socket.ts';
+import { type Interceptor, type ServedMethod, servedMethods } from './serve-call.ts';
 import type { ServiceImplementation } from './service-implementation.ts';
 
 export interface ServeCsiOptions {

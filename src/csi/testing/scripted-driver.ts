@@ -13,7 +13,7 @@ import {
   PluginCapability_VolumeExpansion_Type as PluginExpansion,
   PluginCapability_Service_Type as PluginService,
 } from '../generated/csi/v1/csi_pb.ts';
-import type { IncomingCall, Interceptor } from '../server/call-pipeline.ts';
+import type { IncomingCall, Interceptor } from '../server/serve-call.ts';
 import { implement, type ServiceImplementation } from '../server/service-implementation.ts';
 
 /** What happens to one call instead of the plain truth. */

@@ -1,6 +1,6 @@
 // The connection to the server: listens to it, notices when it is gone, and comes back.
 
-import type { Message } from '../told.ts';
+import type { Message } from '../page-messages.ts';
 import type { Connection } from './model/model.ts';
 
 export interface LiveOptions {

@@ -7,7 +7,7 @@ import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { refuse } from '../refuse.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { HostpathCapabilities, HostpathOptions, HostpathSettings } from './options.ts';
-import type { MachineLocks } from './state/machine-locks.ts';
+import type { HostLocks } from './state/host-locks.ts';
 import type { Records, VolumeRecord } from './state/records.ts';
 import type { VolumeFiles } from './state/volume-files.ts';
 
@@ -18,7 +18,7 @@ export interface HostpathCore extends HostpathOptions {
   readonly records: Records;
   readonly files: VolumeFiles;
   readonly tools: FilesystemTools;
-  readonly locks: MachineLocks;
+  readonly locks: HostLocks;
   readonly layout: Layout;
   readonly step: (name: string) => void | Promise<void>;
 }
@@ -74,7 +74,7 @@ export function checkSecrets(
 }
 
 /**
- * Names of the locks of machine-locks.ts. Whoever holds one may wait for that of what it is made of: a group for its
+ * Names of the locks of host-locks.ts. Whoever holds one may wait for that of what it is made of: a group for its
  * snapshots, a snapshot for its volume, a volume for its source. Never the other way round.
  */
 export const groupLock = (groupSnapshotId: string): string => `group snapshot ${groupSnapshotId}`;

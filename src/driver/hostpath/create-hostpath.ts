@@ -20,7 +20,7 @@ import {
   type HostpathNodeOptions,
   type HostpathOptions,
 } from './options.ts';
-import { fileLocks } from './state/machine-locks.ts';
+import { fileLocks } from './state/host-locks.ts';
 import { openRecords } from './state/records.ts';
 import { recover } from './state/recover.ts';
 import { diskFiles } from './state/volume-files.ts';

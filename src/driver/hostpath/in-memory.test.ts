@@ -7,7 +7,7 @@ import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { driverServices } from '../driver-services.ts';
 import { openStateStore } from '../state/state-store.ts';
 import { createHostpath } from './create-hostpath.ts';
-import { processLocks } from './state/machine-locks.ts';
+import { processLocks } from './state/host-locks.ts';
 import { memoryFiles, memoryFilesystemTools } from './state/memory-files.ts';
 import { capability, clientsOf, release, use, volumeRequest } from './testing/hostpath-fixture.ts';
 

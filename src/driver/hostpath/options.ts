@@ -5,7 +5,7 @@ import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock, Log, Random, SecretValue } from '../../runtime/ports.ts';
 import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { MachineLocks } from './state/machine-locks.ts';
+import type { HostLocks } from './state/host-locks.ts';
 import type { VolumeFiles } from './state/volume-files.ts';
 
 export const DEFAULT_DRIVER_NAME = 'hostpath.csi.berth';
@@ -96,7 +96,7 @@ export interface HostpathPorts {
   store?: StateStore;
   files?: VolumeFiles;
   tools?: FilesystemTools;
-  locks?: MachineLocks;
+  locks?: HostLocks;
   /** Called between any two changes of the world, with the name of the next: crash tests stop the process here. */
   step?: (name: string) => void | Promise<void>;
 }

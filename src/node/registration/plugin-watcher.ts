@@ -25,7 +25,7 @@ const BACKOFF = { startMs: 500, maxMs: 122_000, jitter: 0.1 };
 /** A watch may miss what happens while its directory is replaced. */
 const RESCAN_MS = 60_000;
 /** A socket file appears a moment before anybody listens on it. */
-const SETTLE_MS = 10;
+const DEBOUNCE_MS = 10;
 
 export interface PluginWatcherPorts extends HandshakePorts {
   directory: string;
@@ -222,14 +222,14 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
 
   return {
     async run(signal) {
-      let settling: Timer | undefined;
+      let debounce: Timer | undefined;
       let rescan: Timer | undefined;
       let stopWatching: (() => void) | undefined;
 
       const changed = () => {
         if (signal.aborted) return;
-        settling?.cancel();
-        settling = clock.setTimeout(() => void scan().catch(report), SETTLE_MS);
+        debounce?.cancel();
+        debounce = clock.setTimeout(() => void scan().catch(report), DEBOUNCE_MS);
       };
       const report = (error: unknown) => {
         if (signal.aborted) return;
@@ -250,7 +250,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
         await loop.run(signal);
       } finally {
         rescan?.cancel();
-        settling?.cancel();
+        debounce?.cancel();
         stopWatching?.();
         registry.closeAll();
       }

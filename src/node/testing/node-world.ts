@@ -30,7 +30,7 @@ import { draft, testServer } from '../../apiserver/testing/test-server.ts';
 import { connectCsi } from '../../csi/client/connect-csi.ts';
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
-import type { Interceptor } from '../../csi/server/call-pipeline.ts';
+import type { Interceptor } from '../../csi/server/serve-call.ts';
 import { type CsiServer, serveCsi } from '../../csi/server/serve-csi.ts';
 import { implement, type ServiceImplementation } from '../../csi/server/service-implementation.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';

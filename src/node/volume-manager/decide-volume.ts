@@ -13,7 +13,7 @@ export type Step =
   /** ReadWriteOncePod: another pod has it. */
   | { kind: 'wait-for-pod'; id: string; mount: DesiredMount; otherPodUid: string };
 
-export interface VolumeSnapshot {
+export interface MountFacts {
   desired: ReadonlyMap<string, DesiredMount>;
   actual: ActualVolume | undefined;
   /** Undefined for pods that are gone or done. */
@@ -26,13 +26,13 @@ export interface VolumeSnapshot {
 }
 
 /** In order. Each step's `id` is the same as long as it is the same step. */
-export function decideVolume(snapshot: VolumeSnapshot): Step[] {
-  const { desired, actual } = snapshot;
+export function decideVolume(facts: MountFacts): Step[] {
+  const { desired, actual } = facts;
   const mounts = [...(actual?.mounts ?? new Map<string, ActualMount>())];
-  const surplus = mounts.filter(([key, mount]) => !desired.has(key) && isSurplus(mount, snapshot));
+  const surplus = mounts.filter(([key, mount]) => !desired.has(key) && isSurplus(mount, facts));
   const steps: Step[] = surplus.map(([key, mount]) => ({ kind: 'tear-down', id: `tear-down ${key}`, mount }));
   if (desired.size === 0) {
-    const isFree = mounts.length === 0 && snapshot.isPopulated;
+    const isFree = mounts.length === 0 && facts.isPopulated;
     if (isFree && actual && actual.device !== 'unmounted') {
       steps.push({ kind: 'unmount-device', id: 'unmount-device' });
     }
@@ -41,9 +41,9 @@ export function decideVolume(snapshot: VolumeSnapshot): Step[] {
   for (const [key, mount] of desired) {
     const current = actual?.mounts.get(key);
     if (current?.state === 'mounted') {
-      if (snapshot.isRepublishDue(current))
+      if (facts.isRepublishDue(current))
         steps.push({ kind: 'set-up', id: `republish ${key}`, mount, again: true });
-      const capacity = snapshot.growsTo(mount);
+      const capacity = facts.growsTo(mount);
       if (capacity !== undefined) steps.push({ kind: 'expand', id: `expand ${capacity}`, mount, capacity });
       continue;
     }
@@ -62,7 +62,7 @@ export function decideVolume(snapshot: VolumeSnapshot): Step[] {
 }
 
 /** Of a pod that is gone, or that is known in whole and does not have it. */
-function isSurplus(mount: ActualMount, { podOf, isPopulated }: VolumeSnapshot): boolean {
+function isSurplus(mount: ActualMount, { podOf, isPopulated }: MountFacts): boolean {
   if (!isPopulated) return false;
   const pod = podOf(mount.podUid);
   return pod === undefined || (pod.resolved && !pod.mounts.has(mount.volume.specName));

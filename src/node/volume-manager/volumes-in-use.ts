@@ -4,7 +4,7 @@
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
-import { isNewer } from '../../runtime/informer/machine.ts';
+import { isNewer } from '../../runtime/informer/list-watch.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
@@ -14,7 +14,7 @@ import { onAbort } from '../../runtime/time/on-abort.ts';
 
 const KEY = 'status';
 /** Nobody waits for a volume to be taken out: what ends at about the same time is written at once. */
-const SETTLE_MS = 20;
+const DEBOUNCE_MS = 20;
 
 export interface VolumesInUse {
   /** Resolves once the server knows that this volume is in use here. Rejects when there is no Node to say so. */
@@ -111,7 +111,7 @@ export function createVolumesInUse(ports: {
       }
     },
     isReported,
-    changed: () => loop.addAfter(KEY, SETTLE_MS),
+    changed: () => loop.addAfter(KEY, DEBOUNCE_MS),
     async run(signal) {
       // Somebody else may have written the list, or deleted the Node and made it again.
       const look = (seen: Node) => {

@@ -1,5 +1,5 @@
 // What components see of an informer: a cache of one kind that follows the API server, whatever happens to the
-// connection. The machine behind it is in informer/.
+// connection. What it does next is decided in list-watch.ts.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { Selection } from '../kube/kube.ts';

@@ -3,7 +3,7 @@
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import type { Informer } from './informer.ts';
-import { isNewer } from './machine.ts';
+import { isNewer } from './list-watch.ts';
 
 export class ReadYourWrites<T extends KubeObject> {
   readonly #informer: Informer<T>;

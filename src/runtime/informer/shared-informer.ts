@@ -1,4 +1,4 @@
-// One informer: performs what the machine decides, keeps the store, and tells handlers and waiters what changed.
+// One informer: performs what list-watch.ts decides, keeps the store, and tells handlers and waiters what changed.
 // It reads through the Kubernetes port and writes nothing. Handlers are called in order, after the cache shows the
 // change; what they throw is logged and goes no further.
 
@@ -12,7 +12,7 @@ import type { Clock, Log, Random } from '../ports.ts';
 import { onAbort } from '../time/on-abort.ts';
 import type { Informer, InformerHandler, InformerOptions } from './informer.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
-import { type Effect, type Input, initialState, type MachineState, transition } from './machine.ts';
+import { type Effect, type Input, initialState, type ListWatchState, transition } from './list-watch.ts';
 import { type Change, Store } from './store.ts';
 import { Waiters } from './waiters.ts';
 
@@ -139,7 +139,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /** Carries out the phase to its end, and returns the state after it. */
-  async #perform(state: MachineState, signal: AbortSignal): Promise<MachineState> {
+  async #perform(state: ListWatchState, signal: AbortSignal): Promise<ListWatchState> {
     const { phase } = state;
     switch (phase.name) {
       case 'listing':
@@ -157,10 +157,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #fetchPage(
-    state: MachineState,
+    state: ListWatchState,
     phase: { continue?: string; whole: boolean },
     signal: AbortSignal,
-  ): Promise<MachineState> {
+  ): Promise<ListWatchState> {
     try {
       const page = await this.#ports.kube.list(this.resource, {
         ...this.#selection(),
@@ -182,10 +182,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #follow(
-    state: MachineState,
+    state: ListWatchState,
     from: { resourceVersion?: string; sendInitialEvents?: boolean },
     signal: AbortSignal,
-  ): Promise<MachineState> {
+  ): Promise<ListWatchState> {
     const { clock, kube, random } = this.#ports;
     const openedMs = clock.monotonicMs();
     let current = state;
@@ -210,7 +210,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  #step(state: MachineState, input: Input<T>): MachineState {
+  #step(state: ListWatchState, input: Input<T>): ListWatchState {
     const next = transition(state, input);
     this.#resourceVersion = next.state.resourceVersion;
     for (const effect of next.effects) this.#effect(effect);

@@ -6,7 +6,7 @@
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import { Indexes } from './indexes.ts';
-import { isNewer } from './machine.ts';
+import { isNewer } from './list-watch.ts';
 
 export type Change<T> =
   | { kind: 'added'; key: string; object: T }

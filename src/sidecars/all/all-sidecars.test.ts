@@ -15,7 +15,7 @@ import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import { memoryLog } from '../../runtime/log/log.ts';
 import { attachment, DRIVER, existing, ourNode, pv } from '../attacher/testing/attacher-world.ts';
 import { defineSidecar } from '../common/sidecar.ts';
-import { boundClaim, growingClass, isSettledAt } from '../resizer/testing/resizer-world.ts';
+import { boundClaim, growingClass, isResizedTo } from '../resizer/testing/resizer-world.ts';
 import { sidecarRig } from '../testing/sidecar-rig.ts';
 import { untilAny } from '../testing/until-any.ts';
 import { allSidecars } from './all-sidecars.ts';
@@ -82,7 +82,7 @@ test('[SIDE-6] [SIDE-1] the default set has the resizer beside a driver that exp
     const more = { spec: { resources: { requests: { storage: '2Gi' } } } };
     const name = { name: 'data', namespace: 'default' };
     await rig.admin.patch(persistentVolumeClaims, name, more, { type: 'merge' });
-    await untilAny(rig.admin, persistentVolumeClaims, isSettledAt('2Gi'));
+    await untilAny(rig.admin, persistentVolumeClaims, isResizedTo('2Gi'));
   }
 });
 

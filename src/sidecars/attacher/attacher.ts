@@ -103,7 +103,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
           if (isOurs(after)) followChange(attachmentLoop, before, after);
         },
         deleted: (last) => {
-          drift.settled(last);
+          drift.clear(last);
           for (const name of asList(last.spec.source.persistentVolumeName)) volumeLoop.add(name);
         },
       }),
@@ -125,7 +125,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
   }
 
   /** Attached, staying so, with handle and node ID certain. */
-  function settledAttachments(): Candidate[] {
+  function driftCandidates(): Candidate[] {
     return attachments.list().flatMap((attachment) => {
       if (!isOurs(attachment) || !attachment.status?.attached) return [];
       if (attachment.metadata.deletionTimestamp !== undefined) return [];
@@ -161,7 +161,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
         maxEntries: options.maxEntries,
         intervalMs: options.driftCheckMs,
         drift,
-        candidates: settledAttachments,
+        candidates: driftCandidates,
         attachment: (key) => attachments.get(key),
         repair: (key) => attachmentLoop.add(key),
         clock,

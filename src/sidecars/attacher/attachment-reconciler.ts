@@ -164,7 +164,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     } catch (error) {
       return failed(current, 'attach', error, signal);
     }
-    drift.settled(current);
+    drift.clear(current);
     log.v(2).info('Attached', { volumeAttachment: attachment.metadata.name, volume: volume.handle, nodeId });
     return done;
   }

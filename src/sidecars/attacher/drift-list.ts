@@ -69,7 +69,7 @@ export class DriftList {
     if (this.has(before)) this.#confirmed.set(keyOf(after), after.metadata.resourceVersion);
   }
 
-  settled(attachment: VolumeAttachment): void {
+  clear(attachment: VolumeAttachment): void {
     this.#confirmed.delete(keyOf(attachment));
   }
 }

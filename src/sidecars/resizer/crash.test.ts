@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { Crash } from '../testing/crash.ts';
-import { attributesClass, isSettledAt, type ResizerWorld, resizerWorld } from './testing/resizer-world.ts';
+import { attributesClass, isResizedTo, type ResizerWorld, resizerWorld } from './testing/resizer-world.ts';
 
 const GiB = 1n << 30n;
 
@@ -28,7 +28,7 @@ const stories: Story[] = [
     nodeExpansionRequired: false,
     ask: (world) => world.request('data', '2Gi'),
     async reached(world) {
-      await world.claim('data', isSettledAt('2Gi'));
+      await world.claim('data', isResizedTo('2Gi'));
       assert.equal((await world.volume('data')).spec.capacity?.storage, '2Gi');
       assert.equal(world.driver.volumes.get('vol-data')?.capacityBytes, 2n * GiB);
     },

@@ -6,7 +6,7 @@ import { leases, type PersistentVolumeClaim, persistentVolumeClaims } from '../.
 import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { ScriptedDriver } from '../../csi/testing/scripted-driver.ts';
 import { type SidecarProcess, type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
-import { boundClaim, DRIVER, growingClass, isSettledAt, soon } from './testing/resizer-world.ts';
+import { boundClaim, DRIVER, growingClass, isResizedTo, soon } from './testing/resizer-world.ts';
 
 const OFFICIAL_FLAGS = [
   'automaxprocs',
@@ -84,7 +84,7 @@ async function settled(rig: SidecarRig, name: string): Promise<PersistentVolumeC
   const options = { sendInitialEvents: true, allowBookmarks: true, signal };
   for await (const event of rig.admin.watch(persistentVolumeClaims, options)) {
     if (event.type === 'BOOKMARK' || event.object.metadata.name !== name) continue;
-    if (isSettledAt('2Gi')(event.object)) return event.object;
+    if (isResizedTo('2Gi')(event.object)) return event.object;
   }
   throw new Error('the watch ended');
 }

@@ -13,7 +13,7 @@ import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/c
 import {
   conditionsOf,
   DRIVER,
-  isSettledAt,
+  isResizedTo,
   type ResizerWorld,
   resizerWorld,
 } from './testing/resizer-world.ts';
@@ -37,7 +37,7 @@ describe('a claim that grows', () => {
     await world.bound('data');
     await world.start();
     await world.request('data', '2Gi');
-    const claim = await world.claim('data', isSettledAt('2Gi'));
+    const claim = await world.claim('data', isResizedTo('2Gi'));
     assert.equal(claim.status?.allocatedResources?.storage, '2Gi');
     assert.equal(claim.metadata.annotations?.[NOT_REQUIRED], 'true');
     const volume = await world.volume('data');
@@ -78,11 +78,11 @@ describe('a claim that grows', () => {
     await world.bound('early');
     await world.request('early', '2Gi');
     const first = await world.start();
-    await world.claim('early', isSettledAt('2Gi'));
+    await world.claim('early', isResizedTo('2Gi'));
     await first.stop();
     await world.request('early', '3Gi');
     await world.start();
-    await world.claim('early', isSettledAt('3Gi'));
+    await world.claim('early', isResizedTo('3Gi'));
   });
 
   test('[SIDE-1] gets what the driver made of it when that is more', async (t) => {
@@ -91,7 +91,7 @@ describe('a claim that grows', () => {
     await world.bound('data');
     await world.start();
     await world.request('data', '3Gi');
-    await world.claim('data', isSettledAt('4Gi'));
+    await world.claim('data', isResizedTo('4Gi'));
     assert.equal((await world.volume('data')).spec.capacity?.storage, '4Gi');
   });
 
@@ -102,7 +102,7 @@ describe('a claim that grows', () => {
     await world.start();
     await world.request('data', '2Gi');
     await world.told('data', 'VolumeResizeFailed', /0 bytes where 2147483648 were asked for/);
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
   });
 
   test('[SIDE-1] again while it grows: one after the other', async (t) => {
@@ -115,7 +115,7 @@ describe('a claim that grows', () => {
     await world.driver.until(() => sizesAsked(world).length === 1);
     await world.request('data', '3Gi');
     held.resolve();
-    await world.claim('data', isSettledAt('3Gi'));
+    await world.claim('data', isResizedTo('3Gi'));
     assert.deepEqual(sizesAsked(world), [2n, 3n]);
     assert.equal(world.driver.mostAtOnce.get('vol-data'), 1);
   });
@@ -127,7 +127,7 @@ describe('a claim that grows', () => {
     await world.start();
     await world.request('theirs', '2Gi');
     await world.request('ours', '2Gi');
-    await world.claim('ours', isSettledAt('2Gi'));
+    await world.claim('ours', isResizedTo('2Gi'));
     assert.deepEqual(
       world.driver
         .callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume')
@@ -179,7 +179,7 @@ describe('what goes wrong', () => {
     );
     await world.told('data', 'VolumeResizeFailed', /array is busy/);
     held.resolve();
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
   });
 
   test('[SIDE-1] a call without an answer is repeated with its size, though less is asked for now', async (t) => {
@@ -193,7 +193,7 @@ describe('what goes wrong', () => {
     const before = sizesAsked(world).length;
     await world.driver.until(() => sizesAsked(world).length > before + 1);
     world.driver.always('ControllerExpandVolume', undefined);
-    await world.claim('data', isSettledAt('9Gi'));
+    await world.claim('data', isResizedTo('9Gi'));
     assert.deepEqual([...new Set(sizesAsked(world))], [9n]);
   });
 
@@ -206,7 +206,7 @@ describe('what goes wrong', () => {
     const refused = await world.claim('data', stateIs('ControllerResizeInfeasible'));
     assert.equal(refused.status?.allocatedResources?.storage, '9Gi');
     await world.request('data', '2Gi');
-    const claim = await world.claim('data', isSettledAt('2Gi'));
+    const claim = await world.claim('data', isResizedTo('2Gi'));
     assert.equal(claim.status?.allocatedResources?.storage, '2Gi');
     assert.deepEqual(sizesAsked(world), [9n, 2n]);
   });
@@ -221,7 +221,7 @@ describe('what goes wrong', () => {
     await world.claim('data', stateIs('ControllerResizeInfeasible'));
     world.driver.always('ControllerExpandVolume', undefined);
     await world.request('other', '2Gi');
-    await world.claim('other', isSettledAt('2Gi'));
+    await world.claim('other', isResizedTo('2Gi'));
     assert.deepEqual(sizesAsked(world), [9n, 2n]);
   });
 
@@ -235,7 +235,7 @@ describe('what goes wrong', () => {
     await world.request('data', '2Gi');
     await world.driver.until(() => sizesAsked(world).includes(2n));
     world.driver.always('ControllerExpandVolume', undefined);
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
   });
 
   test('[SIDE-1] infeasible on the node: the driver confirms it, then the node may try again', async (t) => {
@@ -284,7 +284,7 @@ describe('what goes wrong', () => {
       await world.request('data', '2Gi');
       if (nodeExpansionRequired) {
         await world.claim('data', (each) => conditionsOf(each).includes('FileSystemResizePending'));
-      } else await world.claim('data', isSettledAt('2Gi'));
+      } else await world.claim('data', isResizedTo('2Gi'));
       assert.deepEqual(sizesAsked(world), [2n]);
       assert.equal((await world.volume('data')).spec.capacity?.storage, '2Gi');
     });
@@ -301,7 +301,7 @@ describe('what goes wrong', () => {
     // Its protection keeps it, as long as a pod uses it.
     await world.admin.delete(persistentVolumeClaims, { name: 'data', namespace: 'default' });
     held.resolve();
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
   });
 
   for (const [name, driver] of [
@@ -340,7 +340,7 @@ describe('a driver, about a volume that is in use,', () => {
     await world.told('data', 'VolumeResizeFailed', /only while no pod uses it, and pod web does/);
     assert.deepEqual(sizesAsked(world), [2n]);
     await remove(world, 'web');
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
     assert.deepEqual(sizesAsked(world), [2n, 2n]);
   });
 
@@ -354,7 +354,7 @@ describe('a driver, about a volume that is in use,', () => {
     assert.match(claim.status?.conditions?.[0]?.message ?? '', /pod web does/);
     assert.deepEqual(sizesAsked(world), []);
     await remove(world, 'web');
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
   });
 
   test('[SIDE-1] is asked again though a pod uses the volume, when it grows volumes in use', async (t) => {
@@ -364,7 +364,7 @@ describe('a driver, about a volume that is in use,', () => {
     await world.admin.create(pods, user('web', 'data') as never);
     await world.start();
     await world.request('data', '2Gi');
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
     assert.deepEqual(sizesAsked(world), [2n, 2n]);
   });
 
@@ -379,7 +379,7 @@ describe('a driver, about a volume that is in use,', () => {
     await world.admin.create(pods, user('web', 'data') as never);
     await world.start();
     await world.request('data', '2Gi');
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
     assert.equal(sizesAsked(world).length, 3);
   });
 });
@@ -403,7 +403,7 @@ describe('secrets', () => {
       metadata: reference,
       data: { password: Buffer.from('hunter2-not-shown').toString('base64') },
     });
-    await world.claim('data', isSettledAt('2Gi'));
+    await world.claim('data', isResizedTo('2Gi'));
     const [call] = world.driver.callsOf<ControllerExpandVolumeRequest>('ControllerExpandVolume');
     assert.deepEqual(call?.secrets, { password: 'hunter2-not-shown' });
     await world.told('data', 'VolumeResizeFailed', /bad password/);

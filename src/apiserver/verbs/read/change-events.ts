@@ -2,7 +2,7 @@
 
 import { apiVersionOf } from '../../../api/object.ts';
 import type { Kind } from '../../kind.ts';
-import type { Change } from '../../storage/history.ts';
+import type { Change } from '../../storage/recent-changes.ts';
 import { Version } from '../../storage/version.ts';
 import { present } from '../presentation.ts';
 import type { CompiledSelection } from './selection.ts';

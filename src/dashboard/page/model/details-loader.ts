@@ -1,7 +1,7 @@
 // Keeps the details of one subject up to date: asks when told that something changed, never more often than twice a
 // second, and never forgets what it knew. Without a DOM; `fetch` is the browser's.
 
-import type { SubjectDetails } from '../../told.ts';
+import type { SubjectDetails } from '../../page-messages.ts';
 import type { Subject } from './routes.ts';
 
 export interface DetailsState {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallFigures, Sample } from '../../told.ts';
+import type { CallFigures, Sample } from '../../page-messages.ts';
 import { busiestMethods, callLines, medianLines, standLines, worstLines } from './figures.ts';
 
 const calls = (method: string, count: number, more: Partial<CallFigures> = {}): CallFigures => ({

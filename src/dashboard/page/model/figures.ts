@@ -1,6 +1,6 @@
 // The lines of the charts, from samples. Pure.
 
-import type { CallFigures, Sample } from '../../told.ts';
+import type { CallFigures, Sample } from '../../page-messages.ts';
 
 export interface ChartLine {
   readonly label: string;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VolumeRow } from '../../told.ts';
+import type { VolumeRow } from '../../page-messages.ts';
 import { describeLifeLine, lifeLine, progressOf, type StageState } from './life-line.ts';
 
 const row = (more: Partial<VolumeRow> = {}): VolumeRow => ({

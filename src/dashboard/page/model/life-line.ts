@@ -1,6 +1,6 @@
 // How far a volume is on its way: claimed, provisioned, bound, placed, attached, mounted. Pure.
 
-import type { DriverRow, VolumeRow } from '../../told.ts';
+import type { DriverRow, VolumeRow } from '../../page-messages.ts';
 
 export type StageState = 'ok' | 'working' | 'failed' | 'not-yet' | 'not-needed';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message, PodRow, Sample, State, Step, Tables } from '../../told.ts';
+import type { Message, PodRow, Sample, State, Step, Tables } from '../../page-messages.ts';
 import { emptyModel, type Model, unwellKey, withMessage } from './model.ts';
 import { NOW, pod } from './testing/rows.ts';
 

@@ -1,7 +1,16 @@
 // All that the page knows, and how each message changes it. Pure: a new model each time, with the parts that did not
 // change being the same objects, so that what shows them can tell.
 
-import type { About, Changes, Message, Sample, State, Step, TableChange, Tables } from '../../told.ts';
+import type {
+  About,
+  Changes,
+  Message,
+  Sample,
+  State,
+  Step,
+  TableChange,
+  Tables,
+} from '../../page-messages.ts';
 
 /** `lost`: will be tried again. `refused`: the link with which the page was opened is not valid any more. */
 export type Connection = 'live' | 'lost' | 'refused';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodRow, State, VolumeRow } from '../../told.ts';
+import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
 import { emptyModel, type Model, unwellKey } from './model.ts';
 import { countsOf, describeNotWell, notWell, titleOf } from './not-well.ts';
 import { formatRoute } from './routes.ts';

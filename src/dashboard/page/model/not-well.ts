@@ -1,6 +1,6 @@
 // What is not well, worst first, and the counts that the header and the document's title say. Pure.
 
-import type { PodRow, State, VolumeRow } from '../../told.ts';
+import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
 import { type KeyedTables, type Model, unwellKey } from './model.ts';
 import { type Route, routeOfPod, routeOfVolume } from './routes.ts';
 

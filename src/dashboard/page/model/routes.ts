@@ -1,6 +1,6 @@
 // The page's addresses: all that a shared link has to bring back is in the hash. Pure.
 
-import type { PodRow, State, VolumeRow } from '../../told.ts';
+import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
 
 export const listViews = ['volumes', 'pods', 'nodes', 'drivers', 'snapshots', 'activity'] as const;
 export type ListView = (typeof listViews)[number];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodRow, VolumeRow } from '../../told.ts';
+import type { PodRow, VolumeRow } from '../../page-messages.ts';
 import { emptyModel } from './model.ts';
 import type { Subject } from './routes.ts';
 import { rowOf } from './subject-row.ts';

@@ -1,6 +1,6 @@
 // The row of what an address names. Pure.
 
-import type { PodRow, VolumeRow } from '../../told.ts';
+import type { PodRow, VolumeRow } from '../../page-messages.ts';
 import type { KeyedTables } from './model.ts';
 import type { Subject } from './routes.ts';
 

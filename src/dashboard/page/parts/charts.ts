@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { Sample } from '../../told.ts';
+import type { Sample } from '../../page-messages.ts';
 import { formatLatency } from '../model/durations.ts';
 import { callLines, medianLines, standLines, worstLines } from '../model/figures.ts';
 import { Chart } from './chart.ts';

@@ -1,7 +1,7 @@
 // What components said of something, newest first.
 
 import { type ComponentChildren, h } from 'preact';
-import type { EventLine } from '../../told.ts';
+import type { EventLine } from '../../page-messages.ts';
 import { Age } from './clock.ts';
 
 export function Events({ events }: { events: readonly EventLine[] }): ComponentChildren {

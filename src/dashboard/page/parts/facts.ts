@@ -1,7 +1,7 @@
 // What a row says of its subject, in a few words, with the ways to what belongs to it.
 
 import { type ComponentChildren, h } from 'preact';
-import type { PodRow, VolumeRow } from '../../told.ts';
+import type { PodRow, VolumeRow } from '../../page-messages.ts';
 import { nameOf } from '../model/not-well.ts';
 import { detailsRoute, routeOfPod, routeOfVolume, type Subject } from '../model/routes.ts';
 import { type Item, Name } from './cells.ts';

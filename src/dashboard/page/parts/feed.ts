@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { Step } from '../../told.ts';
+import type { Step } from '../../page-messages.ts';
 import { formatClock } from '../model/durations.ts';
 import type { Query } from '../model/routes.ts';
 import { filterOf } from '../model/rows.ts';

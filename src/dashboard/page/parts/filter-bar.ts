@@ -1,7 +1,7 @@
 // What narrows a list: words, and how things are.
 
 import { type ComponentChildren, h } from 'preact';
-import type { State } from '../../told.ts';
+import type { State } from '../../page-messages.ts';
 import type { Query } from '../model/routes.ts';
 
 export interface FilterBarProps {

@@ -5,7 +5,7 @@ import { formatClock } from '../model/durations.ts';
 import type { Model } from '../model/model.ts';
 import { countsOf } from '../model/not-well.ts';
 import { listRoute } from '../model/routes.ts';
-import { To } from './to.ts';
+import { RouteLink } from './route-link.ts';
 
 export function Header({ model, onRetry }: { model: Model; onRetry: () => void }): ComponentChildren {
   const { about, tables } = model;
@@ -13,7 +13,7 @@ export function Header({ model, onRetry }: { model: Model; onRetry: () => void }
   return h(
     'header',
     null,
-    h('h1', null, h(To, { route: listRoute('volumes') }, 'Berth')),
+    h('h1', null, h(RouteLink, { route: listRoute('volumes') }, 'Berth')),
     about === undefined
       ? null
       : h('span', { class: 'about' }, h('span', { class: 'name' }, about.server), ` ${about.version}`),

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { State } from '../../told.ts';
+import type { State } from '../../page-messages.ts';
 import type { Query } from '../model/routes.ts';
 import { filterOf } from '../model/rows.ts';
 import { type Column, DataTable } from './data-table.ts';

@@ -1,7 +1,7 @@
 // How a thing is, in a symbol and a word: never by colour alone.
 
 import { type ComponentChildren, h } from 'preact';
-import type { State } from '../../told.ts';
+import type { State } from '../../page-messages.ts';
 
 export interface MarkProps {
   readonly state: State;

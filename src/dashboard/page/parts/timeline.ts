@@ -1,7 +1,7 @@
 // What happened to something, from its beginning; calls under way tick.
 
 import { type ComponentChildren, h } from 'preact';
-import type { Step } from '../../told.ts';
+import type { Step } from '../../page-messages.ts';
 import { formatAge, formatSince } from '../model/durations.ts';
 import { useNow } from './clock.ts';
 

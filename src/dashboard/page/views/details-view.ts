@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DriverRow, SubjectDetails, VolumeRow } from '../../told.ts';
+import type { DriverRow, SubjectDetails, VolumeRow } from '../../page-messages.ts';
 import type { DetailsState } from '../model/details-loader.ts';
 import { lifeLine } from '../model/life-line.ts';
 import type { Model } from '../model/model.ts';

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ClassRow, DriverRow } from '../../told.ts';
+import type { ClassRow, DriverRow } from '../../page-messages.ts';
 import { Name, yesOrNo } from '../parts/cells.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';

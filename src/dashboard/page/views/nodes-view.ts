@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { NodeRow } from '../../told.ts';
+import type { NodeRow } from '../../page-messages.ts';
 import { Name } from '../parts/cells.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';

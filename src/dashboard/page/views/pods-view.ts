@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { PodRow } from '../../told.ts';
+import type { PodRow } from '../../page-messages.ts';
 import { nameOf } from '../model/not-well.ts';
 import { detailsRoute, routeOfPod } from '../model/routes.ts';
 import { type Item, Name, Several } from '../parts/cells.ts';

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { SnapshotRow } from '../../told.ts';
+import type { SnapshotRow } from '../../page-messages.ts';
 import { nameOf } from '../model/not-well.ts';
 import { detailsRoute } from '../model/routes.ts';
 import { bytesOf } from '../model/rows.ts';

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DriverRow, VolumeRow } from '../../told.ts';
+import type { DriverRow, VolumeRow } from '../../page-messages.ts';
 import { lifeLine, progressOf } from '../model/life-line.ts';
 import { nameOf } from '../model/not-well.ts';
 import { routeOfPod, routeOfVolume } from '../model/routes.ts';

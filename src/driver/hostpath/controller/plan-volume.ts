@@ -35,7 +35,7 @@ export interface VolumeRequest {
 }
 
 /** A volume as it will be, less its identity and place. */
-export type VolumePlan = Pick<
+export type VolumeLayout = Pick<
   VolumeRecord,
   'backing' | 'sizeBytes' | 'fsType' | 'accessType' | 'source' | 'mutableParameters' | 'growBeforeUse'
 >;
@@ -50,7 +50,7 @@ export function planVolume(
   request: VolumeRequest,
   settings: Pick<HostpathSettings, 'backing' | 'maxVolumeBytes' | 'mutableParameters'>,
   source?: SourceRecord,
-): VolumePlan {
+): VolumeLayout {
   const accessType = accessTypeOf(request.volumeCapabilities);
   const backing = source
     ? matchingBacking(request, source)

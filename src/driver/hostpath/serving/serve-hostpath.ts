@@ -2,7 +2,7 @@
 // and a node service for each node on a socket in that node's own plugins directory.
 
 import { join } from 'node:path';
-import type { Interceptor } from '../../../csi/server/call-pipeline.ts';
+import type { Interceptor } from '../../../csi/server/serve-call.ts';
 import type { CsiServer } from '../../../csi/server/serve-csi.ts';
 import type { Mounter } from '../../../runtime/mount/mounter.ts';
 import type { Clock, Log, Random } from '../../../runtime/ports.ts';

@@ -148,7 +148,7 @@ export function grownVolumePatch(
 }
 
 /** The node has followed: what the capacity was before is of no use any more. */
-export function settledVolumePatch(
+export function forgetOldCapacityPatch(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
 ): object | undefined {

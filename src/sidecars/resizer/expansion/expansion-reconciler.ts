@@ -30,9 +30,9 @@ import {
   beginPatch,
   failurePatch,
   finishPatch,
+  forgetOldCapacityPatch,
   grownVolumePatch,
   type PatchContext,
-  settledVolumePatch,
 } from './expansion-patches.ts';
 
 /** Names the backoff between two times that a node which gave up is sent to try again. */
@@ -80,7 +80,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     if (claim === undefined) return done;
     const volume = volumes.get(claim.spec.volumeName);
     if (volume?.spec.csi?.driver === driver.name && options.annotates) {
-      await volumes.write(volume, settledVolumePatch(claim, volume), signal);
+      await volumes.write(volume, forgetOldCapacityPatch(claim, volume), signal);
     }
     const { uid } = claim.metadata;
     const decision = decideExpansion({

@@ -247,7 +247,7 @@ export const conditionsOf = ({ status }: PersistentVolumeClaim): string[] =>
   (status?.conditions ?? []).map(({ type }) => type).toSorted();
 
 /** Whether nothing of an expansion is left in the claim, and it has this size. */
-export const isSettledAt =
+export const isResizedTo =
   (storage: string) =>
   (claim: PersistentVolumeClaim): boolean =>
     claim.status?.capacity?.storage === storage &&

@@ -1,6 +1,6 @@
 // Rows for tests: well, a minute old, and as each test wants them.
 
-import type { PodRow, VolumeRow } from '../../../told.ts';
+import type { PodRow, VolumeRow } from '../../../page-messages.ts';
 
 export const NOW = 1_000_000;
 

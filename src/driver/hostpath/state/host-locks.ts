@@ -7,7 +7,7 @@ import type { SystemCalls } from '../../../runtime/mount/system-calls.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import { keyLocks } from '../../key-locks.ts';
 
-export interface MachineLocks {
+export interface HostLocks {
   /** Runs `work` as the only holder of the key; waits for it, until the signal aborts. */
   exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Runs `work` if nobody holds the key, else leaves it and says so. */
@@ -19,7 +19,7 @@ export interface MachineLocks {
 const POLL_MS = 10;
 
 /** For one process alone: simulations, tests. */
-export function processLocks(): MachineLocks {
+export function processLocks(): HostLocks {
   return lockingBytes(
     () => true,
     undefined,
@@ -28,10 +28,7 @@ export function processLocks(): MachineLocks {
 }
 
 /** For all processes that open the same file; for one alone, and no second, where the native binding is missing. */
-export function fileLocks(
-  path: string,
-  { calls, clock }: { calls: SystemCalls; clock: Clock },
-): MachineLocks {
+export function fileLocks(path: string, { calls, clock }: { calls: SystemCalls; clock: Clock }): HostLocks {
   const { lockByte } = calls;
   if (lockByte === undefined) return { ...processLocks(), close: takeAlone(path) };
   const fd = openSync(path, 'a+', 0o600);
@@ -61,7 +58,7 @@ function lockingBytes(
   lockByte: (key: string, unlock: boolean) => boolean,
   pause: ((signal?: AbortSignal) => Promise<void>) | undefined,
   close: () => void,
-): MachineLocks {
+): HostLocks {
   const queue = keyLocks();
   return {
     async exclusive(key, work, signal) {

@@ -19,7 +19,7 @@ export interface Change {
   encoded: Map<string, string> | undefined;
 }
 
-export interface HistoryLimits {
+export interface ChangeLimits {
   maxChanges: number;
   maxBytes: number;
   /** Changes older than this are dropped even when there is room. */
@@ -27,21 +27,21 @@ export interface HistoryLimits {
 }
 
 /** Five minutes is what kube-apiserver keeps in etcd by default; the rest keeps memory within bounds under load. */
-export const defaultHistoryLimits: HistoryLimits = {
+export const defaultChangeLimits: ChangeLimits = {
   maxChanges: 20_000,
   maxBytes: 32 * 1024 * 1024,
   maxAgeMs: 5 * 60_000,
 };
 
-export class History {
-  readonly #limits: HistoryLimits;
+export class RecentChanges {
+  readonly #limits: ChangeLimits;
   readonly #all = new Deque();
   readonly #byType = new Map<string, Deque>();
   #bytes = 0;
   /** Reads and watches are possible from this revision on. */
   compactedRevision: number;
 
-  constructor(limits: HistoryLimits, startRevision: number) {
+  constructor(limits: ChangeLimits, startRevision: number) {
     this.#limits = limits;
     this.compactedRevision = startRevision;
   }

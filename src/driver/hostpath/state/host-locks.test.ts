@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { openSystemCalls } from '../../../runtime/mount/linux-mounter.ts';
 import { commandSystemCalls } from '../../../runtime/mount/mount-command.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
-import { fileLocks, processLocks } from './machine-locks.ts';
+import { fileLocks, processLocks } from './host-locks.ts';
 
 describe('locks of a machine', { skip: process.platform !== 'linux' && 'they are Linux locks' }, () => {
   let root = '';
@@ -90,7 +90,7 @@ describe('locks of a machine', { skip: process.platform !== 'linux' && 'they are
 async function holdInChild(path: string, key: string): Promise<ChildProcess> {
   const url = (relative: string) => JSON.stringify(new URL(relative, import.meta.url).href);
   const source = `
-    import { fileLocks } from ${url('./machine-locks.ts')};
+    import { fileLocks } from ${url('./host-locks.ts')};
     import { realClock } from ${url('../../../runtime/time/clock.ts')};
     import { openSystemCalls } from ${url('../../../runtime/mount/linux-mounter.ts')};
     const locks = fileLocks(${JSON.stringify(path)}, { calls: await openSystemCalls(), clock: realClock });

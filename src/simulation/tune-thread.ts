@@ -1,8 +1,8 @@
-// What a thread does before it runs worlds by the thousand.
+// Settings of V8 for a thread that runs worlds by the thousand.
 
 import { setFlagsFromString } from 'node:v8';
 
-export function settleIn(): void {
+export function tuneThread(): void {
   // Errors are made by the thousand and their stacks read by nobody.
   Error.stackTraceLimit = 0;
   // V8 learns that a world's objects live long, and makes new ones among the old at once. But they live as long as

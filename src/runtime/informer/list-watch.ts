@@ -14,7 +14,7 @@ export type Phase =
   | { name: 'watching'; from: string }
   | { name: 'waiting'; then: 'list' | 'watch' };
 
-export interface MachineState {
+export interface ListWatchState {
   readonly phase: Phase;
   /** The version the cache stands at; '' before the first list. Never goes back, except by a new list. */
   readonly resourceVersion: string;
@@ -52,7 +52,7 @@ export type Effect<T extends KubeObject = KubeObject> =
   | { kind: 'wait'; delayMs: number };
 
 export interface Transition<T extends KubeObject = KubeObject> {
-  readonly state: MachineState;
+  readonly state: ListWatchState;
   readonly effects: readonly Effect<T>[];
 }
 
@@ -65,12 +65,12 @@ export const SHORT_WATCH_MS = 1_000;
 const BAD_ANSWERS_BEFORE_LIST = 3;
 const STREAM_ATTEMPTS = 2;
 
-export function initialState(options: { streams: boolean; optional: boolean }): MachineState {
+export function initialState(options: { streams: boolean; optional: boolean }): ListWatchState {
   const state = { resourceVersion: '', failures: 0, streamFailures: 0, ...options };
   return { ...state, phase: listPhase(state) };
 }
 
-export function transition<T extends KubeObject>(state: MachineState, input: Input<T>): Transition<T> {
+export function transition<T extends KubeObject>(state: ListWatchState, input: Input<T>): Transition<T> {
   switch (input.kind) {
     case 'page':
       return onPage(state, input);
@@ -113,7 +113,7 @@ function listPhase(state: { streams: boolean }): Phase {
 }
 
 function onPage<T extends KubeObject>(
-  state: MachineState,
+  state: ListWatchState,
   page: { items: readonly T[]; resourceVersion: string; continue?: string },
 ): Transition<T> {
   const { phase } = state;
@@ -133,7 +133,7 @@ function onPage<T extends KubeObject>(
   };
 }
 
-function onEvent<T extends KubeObject>(state: MachineState, event: WatchEvent<T>): Transition<T> {
+function onEvent<T extends KubeObject>(state: ListWatchState, event: WatchEvent<T>): Transition<T> {
   if (state.phase.name === 'streaming') return onInitialEvent(state, event);
   if (state.phase.name !== 'watching') return { state, effects: [] };
   const seen = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
@@ -144,7 +144,7 @@ function onEvent<T extends KubeObject>(state: MachineState, event: WatchEvent<T>
   };
 }
 
-function onInitialEvent<T extends KubeObject>(state: MachineState, event: WatchEvent<T>): Transition<T> {
+function onInitialEvent<T extends KubeObject>(state: ListWatchState, event: WatchEvent<T>): Transition<T> {
   if (event.type === 'BOOKMARK') {
     if (!event.initialEventsEnd) return { state, effects: [] };
     const { resourceVersion } = event;
@@ -163,7 +163,7 @@ function onInitialEvent<T extends KubeObject>(state: MachineState, event: WatchE
   return { state, effects: [{ kind: 'stage', objects: [event.object] }] };
 }
 
-function onEnded<T extends KubeObject>(state: MachineState, livedMs: number): Transition<T> {
+function onEnded<T extends KubeObject>(state: ListWatchState, livedMs: number): Transition<T> {
   if (state.phase.name === 'watching' && (livedMs >= SHORT_WATCH_MS || progressed(state))) {
     return {
       state: { ...state, failures: 0, phase: { name: 'watching', from: state.resourceVersion } },
@@ -181,11 +181,15 @@ function onEnded<T extends KubeObject>(state: MachineState, livedMs: number): Tr
   return onFailed(state, error, livedMs);
 }
 
-function progressed({ phase, resourceVersion }: MachineState): boolean {
+function progressed({ phase, resourceVersion }: ListWatchState): boolean {
   return phase.name === 'watching' && phase.from !== resourceVersion;
 }
 
-function onFailed<T extends KubeObject>(state: MachineState, error: unknown, livedMs: number): Transition<T> {
+function onFailed<T extends KubeObject>(
+  state: ListWatchState,
+  error: unknown,
+  livedMs: number,
+): Transition<T> {
   switch (state.phase.name) {
     case 'streaming':
       return onStreamFailed(state, error);
@@ -198,7 +202,7 @@ function onFailed<T extends KubeObject>(state: MachineState, error: unknown, liv
   }
 }
 
-function onStreamFailed<T extends KubeObject>(state: MachineState, error: unknown): Transition<T> {
+function onStreamFailed<T extends KubeObject>(state: ListWatchState, error: unknown): Transition<T> {
   if (isAbsent(state, error)) return absent(state, error);
   if (refusesStreaming(error)) {
     const next = { ...state, streams: false };
@@ -213,7 +217,7 @@ function onStreamFailed<T extends KubeObject>(state: MachineState, error: unknow
 }
 
 function onListFailed<T extends KubeObject>(
-  state: MachineState,
+  state: ListWatchState,
   phase: Extract<Phase, { name: 'listing' }>,
   error: unknown,
 ): Transition<T> {
@@ -229,7 +233,7 @@ function onListFailed<T extends KubeObject>(
 }
 
 function onWatchFailed<T extends KubeObject>(
-  state: MachineState,
+  state: ListWatchState,
   error: unknown,
   livedMs: number,
 ): Transition<T> {
@@ -249,7 +253,7 @@ function onWatchFailed<T extends KubeObject>(
   return retry(state, error, 'watch', []);
 }
 
-function onWaited<T extends KubeObject>(state: MachineState): Transition<T> {
+function onWaited<T extends KubeObject>(state: ListWatchState): Transition<T> {
   if (state.phase.name !== 'waiting') return { state, effects: [] };
   if (state.phase.then === 'watch') {
     return { state: { ...state, phase: { name: 'watching', from: state.resourceVersion } }, effects: [] };
@@ -258,7 +262,7 @@ function onWaited<T extends KubeObject>(state: MachineState): Transition<T> {
 }
 
 function retry<T extends KubeObject>(
-  state: MachineState,
+  state: ListWatchState,
   error: unknown,
   then: 'list' | 'watch',
   before: readonly Effect<T>[],
@@ -279,12 +283,12 @@ function retry<T extends KubeObject>(
  * Who has no right to a kind is told so, installed or not. A right that is lost later is another matter: what is cached
  * stays, and the right may come back.
  */
-function isAbsent(state: MachineState, error: unknown): boolean {
+function isAbsent(state: ListWatchState, error: unknown): boolean {
   if (!state.optional || !(error instanceof KubeError)) return false;
   return error.code === 404 || (error.code === 403 && state.resourceVersion === '');
 }
 
-function absent<T extends KubeObject>(state: MachineState, error: unknown): Transition<T> {
+function absent<T extends KubeObject>(state: ListWatchState, error: unknown): Transition<T> {
   const failures = state.failures + 1;
   return {
     state: { ...state, failures, resourceVersion: '', phase: { name: 'waiting', then: 'list' } },

@@ -1,4 +1,4 @@
-// The machine as a table: state and input to state and effects, and what holds for any sequence of inputs.
+// Listing and watching as a table: state and input to state and effects, and what holds for any sequence of inputs.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,9 +11,9 @@ import {
   type Input,
   initialState,
   isNewer,
-  type MachineState,
+  type ListWatchState,
   transition,
-} from './machine.ts';
+} from './list-watch.ts';
 
 function object(name: string, resourceVersion: string): KubeObject {
   const metadata = { name, uid: name, resourceVersion, creationTimestamp: '' };
@@ -28,8 +28,8 @@ function failure(reason: KubeErrorReason, code: number, retryAfterSeconds?: numb
 const paged = initialState({ streams: false, optional: false });
 const streaming = initialState({ streams: true, optional: false });
 const optional = initialState({ streams: false, optional: true });
-const watching: MachineState = { ...paged, phase: { name: 'watching', from: '10' }, resourceVersion: '10' };
-const midway: MachineState = {
+const watching: ListWatchState = { ...paged, phase: { name: 'watching', from: '10' }, resourceVersion: '10' };
+const midway: ListWatchState = {
   ...paged,
   phase: { name: 'listing', whole: false, continue: 'c', resourceVersion: '9' },
 };
@@ -37,9 +37,9 @@ const a = object('a', '11');
 
 interface Case {
   name: string;
-  given: MachineState;
+  given: ListWatchState;
   when: Input;
-  then: Partial<MachineState>;
+  then: Partial<ListWatchState>;
   effects: (string | Effect)[];
 }
 
@@ -267,7 +267,7 @@ for (const { name, given, when, then, effects } of cases) {
   test(name, () => {
     const result = transition(given, when);
     for (const [field, value] of Object.entries(then)) {
-      assert.deepEqual(result.state[field as keyof MachineState], value, field);
+      assert.deepEqual(result.state[field as keyof ListWatchState], value, field);
     }
     assert.deepEqual(
       result.effects.map((effect, index) => (typeof effects[index] === 'string' ? effect.kind : effect)),
