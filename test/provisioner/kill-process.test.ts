@@ -29,7 +29,7 @@ const within = () => AbortSignal.timeout(30_000);
 const LEDGER = `default/${ledgerName(DRIVER)}`;
 const hasIntent = (claim: PersistentVolumeClaim | undefined) =>
   claim?.metadata.finalizers?.includes(FINALIZER_PROVISIONING) ?? false;
-const intentsOf = (lease: Lease | undefined) => pageOf(lease).intents;
+const intentsOf = (lease: Lease | undefined) => pageOf(lease).entries;
 
 async function machine(t: TestContext) {
   const rig = await sidecarRig(t);

@@ -77,7 +77,7 @@ test('[PROV-5] the intent stands in the ledger before the driver is asked, and g
   const claim = await world.makeClaim('data');
   await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);
   const during = await world.admin.get(leases, { name: ledgerName(DRIVER), namespace: 'kube-system' });
-  const [intent, ...others] = pageOf(during).intents;
+  const [intent, ...others] = pageOf(during).entries;
   assert.equal(others.length, 0);
   assert.equal(intent?.uid, claim.metadata.uid);
   assert.equal(intent?.spec.resources?.requests?.storage, '1Gi');

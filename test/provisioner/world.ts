@@ -40,7 +40,8 @@ import type { Clock } from '../../src/runtime/ports.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
 import { askDriver } from '../../src/sidecars/common/identify-driver.ts';
-import { type LedgerPage, ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import type { Intent } from '../../src/sidecars/provisioner/intents/intent.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { createProvisioner } from '../../src/sidecars/provisioner/provisioner.ts';
 import {
   DEFAULT_PROVISIONER_OPTIONS,
@@ -89,7 +90,7 @@ export interface World {
   claimGone(name: string): Promise<void>;
   volumeGone(name: string): Promise<void>;
   /** In the ledger. */
-  intents(): LedgerPage['intents'];
+  intents(): readonly Intent[];
   noIntents(): Promise<void>;
   /** The first event with this reason whose message contains the text. */
   event(reason: string, text?: string): Promise<Event>;
@@ -252,9 +253,9 @@ export async function provisionerWorld(t: TestContext, options: WorldOptions = {
     async volumeGone(name) {
       await volumes.waitFor(name, (each) => each === undefined, within());
     },
-    intents: () => pageOf(leaseInformer.get(ledger)).intents,
+    intents: () => pageOf(leaseInformer.get(ledger)).entries,
     async noIntents() {
-      await leaseInformer.waitFor(ledger, (lease) => pageOf(lease).intents.length === 0, within());
+      await leaseInformer.waitFor(ledger, (lease) => pageOf(lease).entries.length === 0, within());
     },
     event: (reason, text = '') => eventWith(eventInformer, reason, text),
   };

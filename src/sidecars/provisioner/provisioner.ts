@@ -7,6 +7,7 @@ import type { Segment } from '../../api/topology.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { LeaseLedger } from '../../runtime/leases/lease-ledger.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { startCapacity } from './capacity/start-capacity.ts';
@@ -14,8 +15,8 @@ import { Attempts } from './claims/attempts.ts';
 import { createClaimReconciler } from './claims/claim-reconciler.ts';
 import { volumeCalls } from './claims/volume-calls.ts';
 import { createVolumePlanner } from './claims/volume-planner.ts';
-import { attemptKey } from './intents/intent.ts';
-import { IntentLedger } from './intents/intent-ledger.ts';
+import { attemptKey, type Intent } from './intents/intent.ts';
+import { ledgerFormat, ledgerName } from './intents/ledger-lease.ts';
 import { createNodeOwner } from './node-deployment/node-owner.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
 import type { ProvisionerOptions } from './provisioner-options.ts';
@@ -77,13 +78,14 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     pendingFrom,
     sweepIntervalMs: driver.controller.has('CREATE_DELETE_SNAPSHOT') ? options.snapshotSweepIntervalMs : 0,
   });
-  const ledger = new IntentLedger({
+  const ledgerAt = { namespace: options.namespace, name: ledgerName(driver.name, nodeDeployment?.nodeName) };
+  const ledger = new LeaseLedger<Intent>({
     kube,
     clock,
     log,
-    namespace: options.namespace,
-    driver: driver.name,
-    nodeName: nodeDeployment?.nodeName,
+    name: ledgerAt,
+    format: ledgerFormat(driver.name, ledgerAt),
+    unusable: 'Intents cannot be kept in a Lease; each claim keeps its own, as a finalizer',
     found: (intent) => claimLoop.add(attemptKey(intent)),
   });
   const claimLoop: Loop = createClaimReconciler({

@@ -13,11 +13,11 @@ import type { EventRecorder } from '../../../runtime/events/create-event-recorde
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import type { LeaseLedger } from '../../../runtime/leases/lease-ledger.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { failed, type Outcome } from '../../../runtime/queue/loop.ts';
 import { dropFromClaim, keepOnClaim } from '../intents/claim-intents.ts';
 import type { Intent } from '../intents/intent.ts';
-import type { IntentLedger } from '../intents/intent-ledger.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
@@ -37,7 +37,7 @@ export interface ClaimWork {
   calls: VolumeCalls;
   planner: VolumePlanner;
   claims: ReadYourWrites<PersistentVolumeClaim>;
-  ledger: IntentLedger;
+  ledger: LeaseLedger<Intent>;
   attempts: Attempts;
   /** A volume of this class was made, or could not be: what is left has changed. */
   capacityChanged(className: string): void;

@@ -6,12 +6,12 @@ import type { Draft } from '../../../api/object.ts';
 import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { KubeError, type KubeErrorReason } from '../../../runtime/kube/kube-error.ts';
+import { LeaseLedger, UnreadableLedgerError } from '../../../runtime/leases/lease-ledger.ts';
 import { memoryLog } from '../../../runtime/log/log.ts';
 import { seededRandom } from '../../../runtime/random.ts';
 import { VirtualClock } from '../../../runtime/time/virtual-clock.ts';
 import { claimOf, type Intent, intentFor } from './intent.ts';
-import { IntentLedger } from './intent-ledger.ts';
-import { leaseWith, ledgerName, pageOf, UnreadableLedgerError } from './ledger-lease.ts';
+import { ledgerFormat, ledgerName, pageOf } from './ledger-lease.ts';
 
 const fail = (reason: KubeErrorReason, code = 0): never => {
   throw new KubeError({ reason, code, message: reason });
@@ -43,7 +43,7 @@ class Server {
   onStored = (): void => {};
 
   get uids(): string[] {
-    return pageOf(this.lease).intents.map(({ uid }) => uid);
+    return pageOf(this.lease).entries.map(({ uid }) => uid);
   }
 
   client(): KubeClient {
@@ -102,8 +102,18 @@ function ledgerOn(server: Server, found: (left: Intent) => void = () => {}) {
   const { signal } = stop;
   const log = memoryLog();
   const { clock } = server;
-  const options = { kube: server.client(), clock, log, namespace: 'ns', driver: 'd.test', found };
-  const ledger = new IntentLedger(options);
+  const name = { namespace: 'ns', name: ledgerName('d.test') };
+  const format = ledgerFormat('d.test', name);
+  const unusable = 'it cannot be kept';
+  const ledger = new LeaseLedger<Intent>({
+    kube: server.client(),
+    clock,
+    log,
+    name,
+    format,
+    unusable,
+    found,
+  });
   const opened = ledger.open(signal).then(() => void ledger.run(signal));
   opened.catch(() => {});
   return { ledger, stop, signal, log, opened };
@@ -300,11 +310,9 @@ describe('an intent', () => {
   });
 
   it('is read back as it was written', () => {
-    const lease = leaseWith(
-      { namespace: 'n', name: 'l', driver: 'd' },
-      { writes: 3, intents: ['{"uid":"a","name":"b","spec":{}}'] },
-    );
-    assert.deepEqual(pageOf(lease as Lease), { writes: 3, intents: [{ uid: 'a', name: 'b', spec: {} }] });
+    const format = ledgerFormat('d', { namespace: 'n', name: 'l' });
+    const lease = format.write(undefined, { writes: 3, entries: ['{"uid":"a","name":"b","spec":{}}'] });
+    assert.deepEqual(pageOf(lease as Lease), { writes: 3, entries: [{ uid: 'a', name: 'b', spec: {} }] });
   });
 
   it('is not taken for none where a page cannot be read', () => {

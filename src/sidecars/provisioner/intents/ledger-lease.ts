@@ -3,8 +3,12 @@
 
 import { hash } from 'node:crypto';
 import type { Lease } from '../../../api/kinds.ts';
-import type { Draft } from '../../../api/object.ts';
 import { ANN_PROVISIONING_INTENTS } from '../../../api/well-known.ts';
+import {
+  type LedgerFormat,
+  type LedgerPage,
+  UnreadableLedgerError,
+} from '../../../runtime/leases/lease-ledger.ts';
 import type { Intent } from './intent.ts';
 
 const LONGEST_NAME = 253;
@@ -17,53 +21,36 @@ export function ledgerName(driver: string, nodeName?: string): string {
   return whole.length <= LONGEST_NAME ? whole : `${name}.${hash('sha256', nodeName).slice(0, 32)}`;
 }
 
-export interface LedgerPage {
-  /**
-   * How often it was written. It makes each write differ from what is stored: one that changes nothing would not be a
-   * new version, and an older one that is still on its way could then replace it.
-   */
-  writes: number;
-  intents: readonly Intent[];
-}
-
-/** It holds what this program did not write: intents may be in it that must not be lost. */
-export class UnreadableLedgerError extends Error {
-  override readonly name = 'UnreadableLedgerError';
-}
-
-export function pageOf(lease: Lease | undefined): LedgerPage {
+export function pageOf(lease: Lease | undefined): LedgerPage<Intent> {
   const text = lease?.metadata.annotations?.[ANN_PROVISIONING_INTENTS];
-  if (text === undefined) return { writes: 0, intents: [] };
-  let page: Partial<LedgerPage> | null;
+  if (text === undefined) return { writes: 0, entries: [] };
+  const unreadable = `its annotation ${ANN_PROVISIONING_INTENTS} is not a list of intents`;
+  let page: { writes?: unknown; intents?: unknown } | null;
   try {
     page = JSON.parse(text);
   } catch (error) {
-    throw new UnreadableLedgerError(`its annotation ${ANN_PROVISIONING_INTENTS} is not JSON`, {
-      cause: error,
-    });
+    throw new UnreadableLedgerError(unreadable, { cause: error });
   }
   const { writes, intents } = page ?? {};
   const isIntent = (each: Partial<Intent>): boolean =>
     typeof each?.uid === 'string' && typeof each.name === 'string' && typeof each.spec === 'object';
-  if (typeof writes !== 'number' || !Array.isArray(intents) || !intents.every(isIntent)) {
-    throw new UnreadableLedgerError(`its annotation ${ANN_PROVISIONING_INTENTS} is not a list of intents`);
+  if (typeof writes === 'number' && Array.isArray(intents) && intents.every(isIntent)) {
+    return { writes, entries: intents };
   }
-  return { writes, intents };
+  throw new UnreadableLedgerError(unreadable);
 }
 
-/** `intents` are JSON already: each is written many times and changes never. */
-export function leaseWith(
-  known: Lease | { namespace: string; name: string; driver: string },
-  page: { writes: number; intents: readonly string[] },
-): Draft<Lease> {
-  const text = `{"writes":${page.writes},"intents":[${page.intents.join(',')}]}`;
-  if (!('metadata' in known)) {
-    const { namespace, name, driver } = known;
-    return {
-      metadata: { namespace, name, annotations: { [ANN_PROVISIONING_INTENTS]: text } },
-      spec: { holderIdentity: driver },
-    };
-  }
-  const annotations = { ...known.metadata.annotations, [ANN_PROVISIONING_INTENTS]: text };
-  return { ...known, metadata: { ...known.metadata, annotations } };
+export function ledgerFormat(
+  driver: string,
+  name: { namespace: string; name: string },
+): LedgerFormat<Intent> {
+  return {
+    read: pageOf,
+    write(known, { writes, entries }) {
+      const text = `{"writes":${writes},"intents":[${entries.join(',')}]}`;
+      const annotations = { ...known?.metadata.annotations, [ANN_PROVISIONING_INTENTS]: text };
+      if (known) return { ...known, metadata: { ...known.metadata, annotations } };
+      return { metadata: { ...name, annotations }, spec: { holderIdentity: driver } };
+    },
+  };
 }

@@ -58,13 +58,30 @@ test('references to secrets, with their templates and both spellings', () => {
       then: { name: 'old', namespace: 'ns' },
     },
     {
-      name: 'both spellings',
+      name: 'name in the old spelling, namespace in the new',
       parameters: {
         csiProvisionerSecretName: 'old',
-        csiProvisionerSecretNamespace: 'ns',
-        ...keys('provisioner-', 'new', 'ns'),
+        'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
       },
-      then: { name: 'new', namespace: 'ns' },
+      then: { name: 'old', namespace: 'ns' },
+    },
+    {
+      name: 'name in both spellings',
+      parameters: { csiProvisionerSecretName: 'old', ...keys('provisioner-', 'new', 'ns') },
+      then: /in two spellings: leave out parameter csiProvisionerSecretName$/,
+    },
+    {
+      name: 'namespace in both spellings, and no name',
+      parameters: {
+        csiProvisionerSecretNamespace: 'ns',
+        'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
+      },
+      then: /in two spellings/,
+    },
+    {
+      name: 'half, with a default that is whole',
+      parameters: { csiProvisionerSecretName: 'old', ...keys('', 'all', 'ns') },
+      then: /half of a secret reference: parameter .* is missing/,
     },
     {
       name: 'empty half',

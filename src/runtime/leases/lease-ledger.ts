@@ -1,20 +1,17 @@
-// The intents of all claims for which the driver is being asked, in one object of the provisioner's own, written by group
-// commit: whoever begins while a write is under way shares the next one. What is over leaves with it, or a moment later.
-// Owns its Lease; never touches claims.
+// A durable set of entries in one object, a Lease of the caller's own, written by group commit: entries that begin during
+// a write go into the next one, which also drops those that have ended; those that end last leave a moment later.
 //
-// Guarantees: once `begin` resolves with true, the intent stands in the API until this process ends it. Every write
+// Guarantees: once `begin` resolves with true, the entry stands in the API until this process ends it. Every write
 // carries the version that it was made from and differs from it, so that of a write whose answer was lost and its
-// repetition one fails. An intent that is found and not known is somebody's, who is gone: it is kept, and handed on.
+// repetition one fails. An entry that is found and not known was left by another process: it is kept, and handed on.
 
-import { type Lease, leases } from '../../../api/kinds.ts';
-import { keyOf } from '../../../api/object.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
-import { isForbidden, isNotFound, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
-import type { Clock, Log } from '../../../runtime/ports.ts';
-import { Bell } from '../../../runtime/time/bell.ts';
-import type { Intent } from './intent.ts';
-import { leaseWith, ledgerName, pageOf, UnreadableLedgerError } from './ledger-lease.ts';
+import { type Lease, leases } from '../../api/kinds.ts';
+import { type Draft, keyOf } from '../../api/object.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
+import type { KubeClient } from '../kube/kube.ts';
+import { isForbidden, isNotFound, isUnacceptable } from '../kube/kube-error.ts';
+import type { Clock, Log } from '../ports.ts';
+import { Bell } from '../time/bell.ts';
 
 /** The more volumes are being made, the sooner the next claim begins: it is worth waiting for a moment. */
 const GATHER_MS_EACH = 1;
@@ -27,20 +24,49 @@ const MOST_ATTEMPTS = 3;
 /** Annotations may have 256 KiB together. */
 const MOST_BYTES = 200 * 1024;
 
-export interface IntentLedgerOptions {
+export interface LedgerEntry {
+  namespace: string;
+  name: string;
+  uid: string;
+}
+
+export interface LedgerPage<T> {
+  /**
+   * How often it was written. It makes each write differ from what is stored: one that changes nothing would not be a
+   * new version, and an older one that is still on its way could then replace it.
+   */
+  writes: number;
+  entries: readonly T[];
+}
+
+/** The Lease holds what this program did not write: entries may be in it that must not be lost. */
+export class UnreadableLedgerError extends Error {
+  override readonly name = 'UnreadableLedgerError';
+}
+
+/** How a page stands in the Lease. */
+export interface LedgerFormat<T> {
+  /** Throws an UnreadableLedgerError. */
+  read(lease: Lease | undefined): LedgerPage<T>;
+  /** The entries are JSON already: each is written many times and changes never. */
+  write(known: Lease | undefined, page: LedgerPage<string>): Draft<Lease>;
+}
+
+export interface LeaseLedgerOptions<T> {
   kube: KubeClient;
   clock: Clock;
   log: Log;
-  namespace: string;
-  driver: string;
-  /** Of the one node that the provisioner makes volumes for. */
-  nodeName?: string | undefined;
-  /** Hears of the intents that an earlier process left. */
-  found(intent: Intent): void;
+  /** Of the Lease. */
+  name: { namespace: string; name: string };
+  format: LedgerFormat<T>;
+  /** What to tell people once when the Lease cannot be written: what happens instead. */
+  unusable: string;
+  /** Hears of the entries that an earlier process left. */
+  found(entry: T): void;
 }
 
-interface Entry {
-  intent: Intent;
+interface Standing<T> {
+  entry: T;
   text: string;
   bytes: number;
 }
@@ -49,18 +75,18 @@ interface Batch extends PromiseWithResolvers<boolean> {
   uids: string[];
 }
 
-function entryOf(intent: Intent): Entry {
-  const text = JSON.stringify(intent);
-  return { intent, text, bytes: Buffer.byteLength(text) + 1 };
+function standing<T>(entry: T): Standing<T> {
+  const text = JSON.stringify(entry);
+  return { entry, text, bytes: Buffer.byteLength(text) + 1 };
 }
 
-export class IntentLedger {
-  readonly #options: IntentLedgerOptions;
+export class LeaseLedger<T extends LedgerEntry> {
+  readonly #options: LeaseLedgerOptions<T>;
   readonly #log: Log;
   readonly name: { namespace: string; name: string };
   readonly #bell = new Bell();
-  /** What must stand, by the claim's UID. */
-  readonly #standing = new Map<string, Entry>();
+  /** What must stand, by UID. */
+  readonly #standing = new Map<string, Standing<T>>();
   #bytes = 0;
   /** UIDs of those that are over, and may still be in the Lease. */
   readonly #over = new Set<string>();
@@ -74,9 +100,9 @@ export class IntentLedger {
   #batch: Batch | undefined;
   #isUsable = true;
 
-  constructor(options: IntentLedgerOptions) {
+  constructor(options: LeaseLedgerOptions<T>) {
     this.#options = options;
-    this.name = { namespace: options.namespace, name: ledgerName(options.driver, options.nodeName) };
+    this.name = options.name;
     this.#log = options.log.with({ lease: keyOf({ metadata: this.name }) });
   }
 
@@ -93,7 +119,7 @@ export class IntentLedger {
       } catch (error) {
         signal.throwIfAborted();
         if (this.#giveUp(error)) return;
-        this.#log.warn('Could not read the intents, will try again', { err: error, retryInMs: RETRY_MS });
+        this.#log.warn('Could not read the ledger, will try again', { err: error, retryInMs: RETRY_MS });
         await this.#options.clock.sleep(RETRY_MS, signal);
       }
     }
@@ -114,21 +140,20 @@ export class IntentLedger {
   }
 
   /**
-   * Whether the intent stands now; false when it cannot be kept here. To be called for a claim of which none stands.
+   * Whether the entry stands now; false when it cannot be kept here. To be called for a UID of which none stands.
    */
-  async begin(intent: Intent, signal: AbortSignal): Promise<boolean> {
+  async begin(entry: T, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const entry = entryOf(intent);
-    if (!this.#isUsable || this.#bytes + entry.bytes > MOST_BYTES) return false;
-    this.#over.delete(intent.uid);
-    this.#add(entry);
+    const added = standing(entry);
+    if (!this.#isUsable || this.#bytes + added.bytes > MOST_BYTES) return false;
+    this.#over.delete(entry.uid);
+    this.#add(added);
     this.#batch ??= { ...Promise.withResolvers<boolean>(), uids: [] };
-    this.#batch.uids.push(intent.uid);
+    this.#batch.uids.push(entry.uid);
     this.#bell.ring();
     return this.#batch.promise;
   }
 
-  /** The volume is recorded, or known not to exist, or the claim itself keeps the intent now. */
   end(uid: string): void {
     const entry = this.#standing.get(uid);
     if (!entry) return;
@@ -138,17 +163,17 @@ export class IntentLedger {
     if (this.#over.size === 1) this.#trailAfter(TRAILING_MS);
   }
 
-  get(uid: string): Intent | undefined {
-    return this.#standing.get(uid)?.intent;
+  get(uid: string): T | undefined {
+    return this.#standing.get(uid)?.entry;
   }
 
-  all(): Intent[] {
-    return [...this.#standing.values()].map(({ intent }) => intent);
+  all(): T[] {
+    return [...this.#standing.values()].map(({ entry }) => entry);
   }
 
-  #add(entry: Entry): void {
-    this.#bytes += entry.bytes;
-    this.#standing.set(entry.intent.uid, entry);
+  #add(added: Standing<T>): void {
+    this.#bytes += added.bytes;
+    this.#standing.set(added.entry.uid, added);
   }
 
   #trailAfter(delayMs: number): void {
@@ -204,25 +229,25 @@ export class IntentLedger {
 
   async #read(signal: AbortSignal): Promise<void> {
     this.#lease = await getIfThere(this.#options.kube, leases, this.name, signal);
-    const { writes, intents } = pageOf(this.#lease);
+    const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
-    const there = new Set(intents.map(({ uid }) => uid));
+    const there = new Set(entries.map(({ uid }) => uid));
     for (const uid of this.#over) if (!there.has(uid)) this.#over.delete(uid);
-    for (const intent of intents) {
-      if (this.#standing.has(intent.uid) || this.#over.has(intent.uid)) continue;
-      this.#add(entryOf(intent));
-      this.#log.info('Found an intent that was left, following it', { claim: keyOf({ metadata: intent }) });
-      this.#options.found(intent);
+    for (const entry of entries) {
+      if (this.#standing.has(entry.uid) || this.#over.has(entry.uid)) continue;
+      this.#add(standing(entry));
+      this.#log.info('Found an entry that was left, following it', { object: keyOf({ metadata: entry }) });
+      this.#options.found(entry);
     }
     this.#isCurrent = true;
   }
 
   async #write(signal: AbortSignal): Promise<void> {
-    const { kube, driver } = this.#options;
+    const { kube, format } = this.#options;
     const over = [...this.#over];
     const writes = this.#writes + 1;
-    const intents = Array.from(this.#standing.values(), ({ text }) => text);
-    const lease = leaseWith(this.#lease ?? { ...this.name, driver }, { writes, intents });
+    const entries = Array.from(this.#standing.values(), ({ text }) => text);
+    const lease = format.write(this.#lease, { writes, entries });
     this.#isCurrent = false;
     this.#lease = this.#lease
       ? await kube.update(leases, lease, { brief: true, signal })
@@ -245,7 +270,7 @@ export class IntentLedger {
   #giveUp(error: unknown): boolean {
     if (!this.#isPermanent(error)) return false;
     if (this.#isUsable) {
-      this.#log.error('Intents cannot be kept in a Lease; each claim keeps its own, as a finalizer', error);
+      this.#log.error(this.#options.unusable, error);
     }
     this.#isUsable = false;
     return true;

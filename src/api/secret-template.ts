@@ -1,0 +1,63 @@
+// A reference to a Secret in the parameters of a class: two templates, for its name and its namespace, each under one of
+// the spellings that a parameter may have, filled from the objects at hand. Pure: no Secret is read here.
+
+import { fillTemplate } from './fill-template.ts';
+import type { SecretReference } from './kinds.ts';
+import { isDns1123Label, isDns1123Subdomain } from './names.ts';
+
+export interface SecretTemplate {
+  /** What holds the parameters, for messages. */
+  where: 'storage class' | 'snapshot class';
+  parameters: Readonly<Record<string, string>>;
+  /** The spellings of the parameter for the name, and of that for the namespace: one of each may be given. */
+  nameKeys: readonly string[];
+  namespaceKeys: readonly string[];
+  /** What a namespace may be made from, and what beside that a name: never let a user choose a namespace. */
+  forNamespace: Readonly<Record<string, string>>;
+  forName: Readonly<Record<string, string>>;
+}
+
+/** No secret where the parameters name none; a problem, in words, where they do so badly. */
+export type SecretAnswer = { secret: SecretReference | undefined } | { problem: string };
+
+export function secretFrom(template: SecretTemplate): SecretAnswer {
+  const { where, parameters, nameKeys, namespaceKeys, forName, forNamespace } = template;
+  const [nameKey, ...moreNames] = nameKeys.filter((key) => parameters[key] !== undefined);
+  const [namespaceKey, ...moreNamespaces] = namespaceKeys.filter((key) => parameters[key] !== undefined);
+  if (moreNames.length + moreNamespaces.length > 0) {
+    const keys = [...moreNames, ...moreNamespaces].join(', ');
+    return { problem: `the ${where} gives one secret in two spellings: leave out parameter ${keys}` };
+  }
+  if (nameKey === undefined && namespaceKey === undefined) return { secret: undefined };
+  const name = parameters[nameKey ?? ''];
+  const namespace = parameters[namespaceKey ?? ''];
+  if (!name || !namespace) {
+    const missing = name ? (namespaceKey ?? namespaceKeys.at(-1)) : (nameKey ?? nameKeys.at(-1));
+    const half = `the ${where} gives only half of a secret reference`;
+    return { problem: `${half}: parameter ${missing} is missing or empty` };
+  }
+  const filledName = filled(name, { ...forNamespace, ...forName }, isDns1123Subdomain, [
+    'secret name',
+    where,
+  ]);
+  if ('problem' in filledName) return filledName;
+  const filledNamespace = filled(namespace, forNamespace, isDns1123Label, ['namespace', where]);
+  if ('problem' in filledNamespace) return filledNamespace;
+  return { secret: { name: filledName.text, namespace: filledNamespace.text } };
+}
+
+function filled(
+  template: string,
+  values: Readonly<Record<string, string>>,
+  isValid: (text: string) => boolean,
+  [what, where]: [string, string],
+): { text: string } | { problem: string } {
+  const { text, unknown } = fillTemplate(template, new Map(Object.entries(values)));
+  if (unknown.length > 0) {
+    const tokens = unknown.map((token) => `\${${token}}`).join(', ');
+    return { problem: `the ${what} "${template}" in the ${where} uses ${tokens}, which has no value here` };
+  }
+  if (isValid(text)) return { text };
+  const became = text === template ? '' : ` becomes "${text}", which`;
+  return { problem: `"${template}" in the ${where}${became} is not a valid ${what}` };
+}
