@@ -277,11 +277,14 @@ describe('the ledger of intents', () => {
         for (const term of terms.splice(1)) term.stop.abort(new Error('the last one is left'));
         (terms[0] as Term).stop.abort(new Error('and handed over'));
         start();
+        await clock.advance(1_000);
+        // A write of a killed one may have arrived after the last one has read. Nothing was asked for it; the next write finds it.
+        begin(terms.at(-1) as Term, 'last').catch(() => {});
         await clock.advance(60_000);
         assert.deepEqual(lost, []);
         assert.deepEqual([[...standing], server.uids], [[], []], 'everything comes to an end');
       }),
-      { numRuns: 80 },
+      { numRuns: 80, examples: [[1717000450]] },
     );
     assert.ok(begun > 1000 && handedOn > 100, `only ${begun} were begun and ${handedOn} handed on`);
   });
