@@ -163,6 +163,8 @@ function explain(code: string, message: string, { host, source }: Attempt): stri
       return `${host} does not speak TLS; is the server in ${source} http:// rather than https://? (${code})`;
     case 'HTTP_MALFORMED':
       return `${host} does not speak HTTP/1.1; is the server in ${source} https:// rather than http://? (${message})`;
+    case 'HTTP_TOO_LARGE':
+      return `${host} does not stop answering (${message})`;
     case 'HTTP_UNSENDABLE':
       return message;
   }

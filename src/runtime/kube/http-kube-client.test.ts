@@ -259,6 +259,23 @@ test('a kept connection that the server closed is replaced for reads, not for wr
   assert.equal(server.asked.length, 3);
 });
 
+test('an endless answer is given up on', async () => {
+  await using server = await startRecordingServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const piece = ' '.repeat(64 << 10);
+    const pour = (): void => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on('drain', pour);
+    pour();
+  });
+  await using kube = clientFor({ server: server.url });
+  await assert.rejects(kube.get(pvcs, { namespace: 'default', name: 'data' }), {
+    reason: 'Unreachable',
+    message: /does not stop answering \(the answer is longer than 33554432 bytes\)/,
+  });
+});
+
 test('a conflict carries the server words', async () => {
   const details = { name: 'c', kind: 'persistentvolumeclaims' };
   await using server = await startRecordingServer((_, response) =>

@@ -3,6 +3,7 @@
 // every watch at once; for requests it measured no faster on kube-apiserver. Knows nothing of Kubernetes.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { GrowingBuffer } from '../../wire/growing-buffer.ts';
 import type { ConnectionTimeouts, Exchange, Flow } from '../../wire/http1/connection.ts';
 import { ConnectionPool } from '../../wire/http1/connection-pool.ts';
 import type { SocketTarget } from '../../wire/http1/open-socket.ts';
@@ -21,6 +22,8 @@ export interface HttpRequest {
   readonly bodyEncoding?: BodyEncoding;
   readonly tls: TlsMaterial;
   readonly signal?: AbortSignal;
+  /** Of the answer's body; 32 MiB unless told. Streams have no limit. */
+  readonly maxBodyBytes?: number;
 }
 
 export interface HttpAnswer {
@@ -59,6 +62,8 @@ const MAX_CONNECTIONS = 128;
 /** Go's servers close after 90 s, or say when. */
 const IDLE_MS = 60_000;
 const READ_BYTES = 64 << 10;
+/** Ten times the largest object that etcd takes, and more than the largest document of discovery. */
+const MAX_BODY_BYTES = 32 << 20;
 
 interface Pools {
   readonly tls: TlsMaterial;
@@ -120,22 +125,22 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
         if (signal?.aborted) return reject(signal.reason);
         const pool = poolsFor(request.tls).requests;
         let answer: HttpAnswer | undefined;
-        const chunks: Buffer[] = [];
+        const body = new GrowingBuffer();
         const exchange: Exchange = {
           method,
           text: textOf(request),
           encoding: request.bodyEncoding,
           streaming: false,
+          maxBodyBytes: request.maxBodyBytes ?? MAX_BODY_BYTES,
           onHead(head) {
             answer = head;
           },
           onData(bytes) {
-            chunks.push(Buffer.from(bytes));
+            body.append(bytes, 0, bytes.length);
           },
           onEnd() {
             stopListening?.();
-            const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-            resolve({ ...(answer as HttpAnswer), body });
+            resolve({ ...(answer as HttpAnswer), body: body.take() });
           },
           onFailure(error) {
             stopListening?.();
@@ -158,6 +163,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
         method: request.method,
         text: textOf(request),
         streaming: true,
+        maxBodyBytes: Number.POSITIVE_INFINITY,
         onHead: (head, flow) => sink.started(head, flow),
         onData: (bytes) => sink.chunk(Buffer.from(bytes)),
         onEnd: () => sink.ended(),

@@ -43,6 +43,23 @@ const lines =
     response.end(text.join(''));
   };
 
+const endless = (status: number) => (response: ServerResponse) => {
+  response.writeHead(status, { 'content-type': 'text/plain' });
+  const piece = 'x'.repeat(64 << 10);
+  const pour = (): void => {
+    while (!response.destroyed && response.write(piece));
+  };
+  response.on('drain', pour);
+  pour();
+};
+
+test('a line without end is no event, and a refusal without end is a refusal', async () => {
+  const line = await collect(endless(200));
+  assert.match(String(line.error?.message), /sent a line of 3\d{7} bytes that is no watch event/);
+  const refusal = await collect(endless(403));
+  assert.deepEqual([refusal.error?.reason, refusal.error?.code], ['Forbidden', 403]);
+});
+
 test('events get their type, bookmarks their meaning, and a proper end is no error', async () => {
   const bookmark = (annotations?: object) =>
     `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9', annotations } } })}\n`;

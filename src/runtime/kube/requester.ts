@@ -2,6 +2,7 @@
 // says it did not do (429, or a push-back with Retry-After where repeating is harmless), renews credentials once on
 // 401. Every failure leaves as a KubeError; an abort as the signal's reason.
 
+import { constants } from 'node:buffer';
 import type { RequestHeaders } from '../../wire/http1/request-text.ts';
 import type { Clock, Log, Random } from '../ports.ts';
 import {
@@ -49,6 +50,8 @@ export interface KubeRequest {
   readonly signal?: AbortSignal;
 }
 
+/** A list can be as long as a string can, which it becomes on its way. */
+const MAX_LIST_BYTES = constants.MAX_STRING_LENGTH;
 /** As client-go. */
 const MAX_RETRIES = 10;
 /** A server that asks for longer is better served by the caller's own backoff, which can do other things meanwhile. */
@@ -150,6 +153,7 @@ export class Requester {
       ...(encoded === undefined ? {} : { bodyEncoding: 'latin1' as const }),
       tls,
       ...(signal === undefined ? {} : { signal }),
+      ...(request.kind === 'list' ? { maxBodyBytes: MAX_LIST_BYTES } : {}),
     };
   }
 

@@ -8,6 +8,10 @@ import { KubeError } from './kube-error.ts';
 
 /** Bytes waiting for a slow reader before the connection is told to wait. */
 const PAUSE_BYTES = 8 << 20;
+/** What a chunk costs beside its bytes: they may have one each. */
+const CHUNK_COST_BYTES = 128;
+/** Of a refusal's body. A Status has a few hundred. */
+const MAX_REFUSAL_BYTES = 1 << 20;
 
 /** Chunks from the connection, waiting for the reader. */
 export class WatchInbox implements StreamSink {
@@ -40,14 +44,16 @@ export class WatchInbox implements StreamSink {
   }
 
   chunk(bytes: Buffer): void {
+    if (this.#over !== undefined) return;
     this.#heardMs = this.#clock.monotonicMs();
     this.#chunks.push(bytes);
-    this.#bytes += bytes.length;
+    this.#bytes += bytes.length + CHUNK_COST_BYTES;
     if (this.#bytes > PAUSE_BYTES && !this.#paused && this.#refusal === undefined) {
       this.#paused = true;
       this.#flow?.pause();
     }
     if (this.#refusal === undefined) this.#awake();
+    else if (this.#bytes > MAX_REFUSAL_BYTES) this.ended();
   }
 
   ended(): void {
@@ -97,7 +103,7 @@ export class WatchInbox implements StreamSink {
       return undefined;
     }
     this.#read++;
-    this.#bytes -= chunk.length;
+    this.#bytes -= chunk.length + CHUNK_COST_BYTES;
     if (this.#paused && this.#bytes <= PAUSE_BYTES / 2) {
       this.#paused = false;
       this.#flow?.resume();

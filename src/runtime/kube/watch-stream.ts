@@ -2,6 +2,7 @@
 // one stream. Bytes are split at newlines before they are decoded, so that a character may be cut too.
 
 import type { KubeObject } from '../../api/object.ts';
+import { GrowingBuffer } from '../../wire/growing-buffer.ts';
 import { errorFromStatus, isStatus } from './answer-error.ts';
 import { cutManagedFields } from './cut-managed-fields.ts';
 import type { WatchEvent } from './kube.ts';
@@ -9,9 +10,12 @@ import type { WatchEvent } from './kube.ts';
 const NEWLINE = 0x0a;
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
-/** Splits chunks into lines. A line that spans many chunks is joined once, when its end comes. */
+/** Ten times the largest object that etcd takes. */
+const MAX_LINE_BYTES = 32 << 20;
+
+/** Splits chunks into lines. A line that is too long is handed on unfinished: it is no event. */
 export class LineSplitter {
-  #partial: Buffer[] = [];
+  readonly #partial = new GrowingBuffer();
 
   /** `take` gets each line that this chunk completes. */
   push(chunk: Buffer, take: (line: Buffer) => void): void {
@@ -25,16 +29,17 @@ export class LineSplitter {
         if (rest.length > 0) take(rest);
         continue;
       }
-      const line = Buffer.concat([...this.#partial, rest]);
-      this.#partial = [];
-      take(line);
+      this.#partial.append(rest, 0, rest.length);
+      take(this.#partial.take());
     }
-    if (start < chunk.length) this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
+    if (start === chunk.length) return;
+    this.#partial.append(chunk, start, chunk.length);
+    if (this.#partial.length > MAX_LINE_BYTES) take(this.#partial.take());
   }
 
   /** Bytes after the last newline. */
   get remainder(): Buffer {
-    return Buffer.concat(this.#partial);
+    return this.#partial.view();
   }
 }
 

@@ -72,6 +72,7 @@ class Asking implements Exchange {
   readonly method: string;
   readonly text: string;
   readonly streaming: boolean;
+  readonly maxBodyBytes: number;
   readonly end: Promise<string>;
   flow: Flow | undefined;
   body = '';
@@ -85,10 +86,16 @@ class Asking implements Exchange {
 
   constructor(
     path: string,
-    { method = 'GET', body, streaming = false }: { method?: string; body?: string; streaming?: boolean } = {},
+    {
+      method = 'GET',
+      body,
+      streaming = false,
+      maxBodyBytes = Number.POSITIVE_INFINITY,
+    }: { method?: string; body?: string; streaming?: boolean; maxBodyBytes?: number } = {},
   ) {
     this.method = method;
     this.streaming = streaming;
+    this.maxBodyBytes = maxBodyBytes;
     this.text = requestText({ method, path, host: 'test', headers: {}, body });
     this.started = new Promise((resolve) => {
       this.#start = resolve;
@@ -389,6 +396,29 @@ test('a stream that is paused holds the server back and loses nothing', async ()
   assert.equal(seen, total);
 });
 
+test('an endless body fails at the limit of its caller, whatever its form', async () => {
+  const forms: Record<string, { head: string; piece: string }> = {
+    '/sized': { head: 'content-length: 100000000\r\n', piece: 'x'.repeat(1000) },
+    '/chunked': { head: 'transfer-encoding: chunked\r\n', piece: '1;ext=yes\r\nx\r\n'.repeat(100) },
+    '/until-close': { head: '', piece: 'x'.repeat(1000) },
+  };
+  await using server = await startServer(({ path, socket }) => {
+    const { head, piece } = forms[path] as { head: string; piece: string };
+    socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n`);
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('drain', pour);
+    pour();
+  });
+  await using pool = poolFor(server.port);
+  for (const path of Object.keys(forms)) {
+    const asking = ask(pool, path, { maxBodyBytes: 50_000 });
+    await assert.rejects(asking.end, { code: 'HTTP_TOO_LARGE', message: /longer than 50000 bytes/ });
+    assert.ok(asking.body.length <= 50_000);
+  }
+});
+
 test('no connection: whoever waits is told, each once, and the next attempt may succeed', async () => {
   const { port } = await startServer(() => {}).then(async (server) => {
     await server[Symbol.asyncDispose]();
@@ -451,7 +481,7 @@ test('a kept connection does not keep the process', async () => {
       target: { host: '127.0.0.1', port: ${server.port} }, session: {}, readBuffer: Buffer.alloc(1024), maxConnections: 1,
       timeouts: { connectMs: ms, answerMs: ms, silenceMs: ms, idleMs: ms },
     });
-    pool.send({ method: 'GET', text: 'GET / HTTP/1.1\\r\\n\\r\\n', onHead() {}, onData() {}, onEnd: () => console.log('answered') });`;
+    pool.send({ method: 'GET', text: 'GET / HTTP/1.1\\r\\n\\r\\n', maxBodyBytes: 1000, onHead() {}, onData() {}, onEnd: () => console.log('answered') });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

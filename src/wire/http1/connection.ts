@@ -15,6 +15,8 @@ export interface Exchange {
   readonly encoding?: BodyEncoding | undefined;
   /** Its body may be silent for as long as it likes, and may be held back. */
   readonly streaming: boolean;
+  /** A longer body fails the exchange; `Infinity` for a stream that is read as it comes. */
+  readonly maxBodyBytes: number;
   onHead(head: AnswerHead, flow: Flow): void;
   /** The bytes change after the call. */
   onData(bytes: Buffer): void;
@@ -75,6 +77,7 @@ export class Connection implements Flow {
   #used = false;
   #heard = false;
   #answering = false;
+  #bodyBytes = 0;
   #paused = false;
   #gone = false;
   #timer: Timer | undefined;
@@ -86,7 +89,7 @@ export class Connection implements Flow {
         this.#answering = true;
         this.#exchange?.onHead(head, this);
       },
-      onData: (bytes) => this.#exchange?.onData(bytes),
+      onData: (bytes) => this.#data(bytes),
     });
     this.#socket = openSocket({
       target: options.target,
@@ -116,6 +119,7 @@ export class Connection implements Flow {
     this.#exchange = exchange;
     this.#heard = false;
     this.#answering = false;
+    this.#bodyBytes = 0;
     this.#parser.expect(exchange.method);
     this.#socket.ref();
     this.#arm(this.#options.timeouts.answerMs, 'HTTP_ANSWER_TIMEOUT', 'no answer in time');
@@ -165,6 +169,15 @@ export class Connection implements Flow {
     if (whole) this.#finish(exchange, this.#parser.keepAlive);
     else if (this.#answering) this.#listen(exchange);
     return !this.#paused;
+  }
+
+  #data(bytes: Buffer): void {
+    const { maxBodyBytes = 0 } = this.#exchange ?? {};
+    this.#bodyBytes += bytes.length;
+    if (this.#bodyBytes > maxBodyBytes) {
+      throw new HttpError('HTTP_TOO_LARGE', `the answer is longer than ${maxBodyBytes} bytes`);
+    }
+    this.#exchange?.onData(bytes);
   }
 
   /** The body goes on. */

@@ -10,6 +10,8 @@ export type HttpErrorCode =
   | 'HTTP_SILENT'
   /** The server closed the connection before the end of the answer: what was asked for may or may not have happened. */
   | 'HTTP_CLOSED'
+  /** The body is longer than the caller allows. */
+  | 'HTTP_TOO_LARGE'
   /** What came is not HTTP/1.1. */
   | 'HTTP_MALFORMED'
   /** The request cannot be written down in HTTP/1.1. */
