@@ -18,6 +18,8 @@ export class QuantityError extends Error {
 
 const NANO = 1_000_000_000n;
 const MAX_INT64 = (1n << 63n) - 1n;
+/** No amount needs more; the time to convert digits grows with their square. */
+const MAX_LENGTH = 128;
 /** Beyond this an exponent is an attack on memory, not an amount. */
 const MAX_EXPONENT = 1000;
 
@@ -58,6 +60,9 @@ export function parseQuantity(text: string | number): Quantity {
 }
 
 function parse(text: string | number): Quantity {
+  if (String(text).length > MAX_LENGTH) {
+    throw new QuantityError(`quantities may not be longer than ${MAX_LENGTH} characters`);
+  }
   const parts = SHAPE.exec(String(text));
   if (!parts) throw new QuantityError(WRONG_FORMAT);
   const [, sign = '', whole = '', fraction = '', suffix = ''] = parts;

@@ -28,6 +28,10 @@ export interface ParsedSelector {
 export const SELECT_EVERYTHING: ParsedSelector = { requirements: [] };
 export const SELECT_NOTHING: ParsedSelector = { requirements: [], nothing: true };
 
+/** Of one selector of a request: each is held against every object of a kind. */
+const MAX_REQUIREMENTS = 500;
+const MAX_VALUES = 1_000;
+
 const TOKEN = /\s*(==|!=|=|[(),!<>]|[^\s=!(),<>]+)/y;
 
 function tokenize(text: string): string[] {
@@ -101,7 +105,22 @@ export function parseLabelSelector(text: string): ParsedSelector {
       if (at === tokens.length) throw unexpected('', "identifier after ','");
     }
   }
+  limitSize(
+    requirements.length,
+    requirements.reduce((sum, { values }) => sum + values.length, 0),
+  );
   return { requirements };
+}
+
+function limitSize(requirements: number, values: number): void {
+  if (requirements > MAX_REQUIREMENTS) {
+    throw new SelectorError(
+      `a selector may have ${MAX_REQUIREMENTS} requirements, this one has ${requirements}`,
+    );
+  }
+  if (values > MAX_VALUES) {
+    throw new SelectorError(`a selector may have ${MAX_VALUES} values, this one has ${values}`);
+  }
 }
 
 function requirement(key: string, operator: Operator, values: string[]): Requirement {
@@ -188,14 +207,14 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   if (onlyField !== undefined && onlyValue !== undefined) {
     return [{ field: onlyField, equals: true, value: onlyValue }];
   }
-  return splitEscaped(text)
-    .filter((term) => term !== '')
-    .map((term) => {
-      const match = /^((?:[^\\=!]|\\.)*?)(!=|==|=)((?:[^\\=]|\\.)*)$/.exec(term);
-      if (!match) throw new SelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
-      const [, field = '', operator, value = ''] = match;
-      return { field: unescaped(field), equals: operator !== '!=', value: unescaped(value) };
-    });
+  const terms = splitEscaped(text).filter((term) => term !== '');
+  limitSize(terms.length, 0);
+  return terms.map((term) => {
+    const match = /^((?:[^\\=!]|\\.)*?)(!=|==|=)((?:[^\\=]|\\.)*)$/.exec(term);
+    if (!match) throw new SelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
+    const [, field = '', operator, value = ''] = match;
+    return { field: unescaped(field), equals: operator !== '!=', value: unescaped(value) };
+  });
 }
 
 function splitEscaped(text: string): string[] {

@@ -1,7 +1,7 @@
 // An API server behind its HTTPS door, and an administrator's way to send it anything: any body under any media type.
 
 import type { TestContext } from 'node:test';
-import type { ApiServer } from '../../src/apiserver/api-server.ts';
+import type { ApiServer, ApiServerOptions } from '../../src/apiserver/api-server.ts';
 import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import { createHttpTransport, type HttpRequest } from '../../src/runtime/kube/http-transport.ts';
 
@@ -25,8 +25,11 @@ export const APPLY_PATCH = 'application/apply-patch+yaml';
 export const MAPS = '/api/v1/namespaces/default/configmaps';
 
 /** Closed when the test ends. A body that is text is sent as it is. */
-export async function openAdminDoor(t: Pick<TestContext, 'after'>): Promise<AdminDoor> {
-  const server = await testServer(t, { listen: true });
+export async function openAdminDoor(
+  t: Pick<TestContext, 'after'>,
+  options: Pick<ApiServerOptions, 'dataDir'> = {},
+): Promise<AdminDoor> {
+  const server = await testServer(t, { listen: true, ...options });
   const url = server.url as string;
   const { keyPem, certificatePem } = server.pki.issueClientCertificate({
     commonName: server.adminUser.name,

@@ -9,12 +9,16 @@ export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
 
+/** A path is followed in every object that is printed. */
+const MAX_LENGTH = 1024;
+
 const FIELD = /^\.?([^.[\]\s]+)/;
 const QUOTED = /^\[\s*(['"])((?:\\.|(?!\1).)*)\1\s*\]/;
 const INDEX = /^\[\s*(-?\d+|\*)\s*\]/;
 const FILTER = /^\[\?\(\s*@\.([^\s=!]+)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^\s)]+))\s*\)\]/;
 
 export function compileJsonPath(path: string): CompiledPath {
+  if (path.length > MAX_LENGTH) throw new JsonPathError(`a path may have ${MAX_LENGTH} characters`);
   const steps: Step[] = [];
   let rest = path.trim().replace(/^\{(.*)\}$/, '$1');
   if (!rest.startsWith('.') && !rest.startsWith('['))

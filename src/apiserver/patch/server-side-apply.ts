@@ -102,6 +102,9 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   return applied;
 }
 
+/** So many conflicts are listed. */
+const MAX_LISTED = 100;
+
 /** Without force, a changed field that another owns is refused; with force it changes hands. */
 function resolveConflicts(others: readonly Manager[], changed: FieldSet, force: boolean): void {
   const conflicts = others
@@ -116,17 +119,24 @@ function conflictError(conflicts: readonly { manager: Manager; fields: FieldSet 
   const each = conflicts
     .map(({ manager, fields }) => ({ who: managerText(manager), paths: pathsOf(fields) }))
     .sort((a, b) => (a.who < b.who ? -1 : 1));
-  const causes = each.flatMap(({ who, paths }) =>
-    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
-  );
+  const count = each.reduce((sum, { paths }) => sum + paths.length, 0);
+  const causes = each
+    .flatMap(({ who, paths }) => paths.slice(0, MAX_LISTED).map((field) => ({ who, field })))
+    .slice(0, MAX_LISTED)
+    .map(({ who, field }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field }));
   const [only] = causes;
   const message =
-    causes.length === 1 && only
+    count === 1 && only
       ? `Apply failed with 1 conflict: ${only.message}: ${only.field}`
-      : `Apply failed with ${causes.length} conflicts: ${each
-          .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)])
+      : `Apply failed with ${count} conflicts: ${each
+          .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...listed(paths)])
           .join('\n')}`;
   return new KubeError({ reason: 'Conflict', code: 409, message, details: { causes } });
+}
+
+function listed(paths: readonly string[]): string[] {
+  const lines = paths.slice(0, MAX_LISTED).map((path) => `- ${path}`);
+  return paths.length > MAX_LISTED ? [...lines, `- and ${paths.length - MAX_LISTED} more`] : lines;
 }
 
 function managerText({ manager, operation, apiVersion, subresource, time }: Manager): string {

@@ -3,7 +3,6 @@
 // patch does not touch is shared with the document.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
-import { sameJson } from '../../api/same-json.ts';
 import type { Schema } from '../schema.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 
@@ -64,7 +63,7 @@ function mergeField(
   const mergeKey = schema['x-kubernetes-patch-merge-key'];
   const merged = mergeKey
     ? mergeKeyedList(list, value, mergeKey, schema.items)
-    : [...list, ...value.filter((each) => !list.some((old) => sameJson(old, each)))];
+    : [...list, ...without(value, list)];
   const order = patch[`${ORDER}${key}`];
   return Array.isArray(order) ? ordered(merged, order, list, mergeKey) : merged;
 }
@@ -76,12 +75,7 @@ function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Sche
     if (directive.startsWith(DELETE_PRIMITIVES)) {
       const key = directive.slice(DELETE_PRIMITIVES.length);
       const list = getOwn(result, key);
-      if (Array.isArray(list))
-        setOwn(
-          result,
-          key,
-          list.filter((each) => !value.some((gone) => sameJson(gone, each))),
-        );
+      if (Array.isArray(list)) setOwn(result, key, without(list, value));
     } else if (directive.startsWith(ORDER)) {
       const key = directive.slice(ORDER.length);
       const list = getOwn(result, key);
@@ -92,19 +86,34 @@ function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Sche
   }
 }
 
+/** The elements of `list` that `gone` does not have. */
+function without(list: Json[], gone: Json[]): Json[] {
+  const texts = new Set(gone.map((each) => identityText(each, undefined)));
+  return list.filter((each) => !texts.has(identityText(each, undefined)));
+}
+
 function propertyOf(schema: Schema | undefined, key: string): Schema | undefined {
   const { properties, additionalProperties } = schema ?? {};
   if (properties && Object.hasOwn(properties, key)) return properties[key];
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
+/** Elements of a keyed list are found by their key: searching the list for each would take quadratic time. */
 function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Schema | undefined): Json[] {
   const elements = patch.map((element) => {
     if (isJsonObject(element)) return element;
     throw new PatchError(`a list that merges by "${mergeKey}" has elements that are not objects`);
   });
   const replaces = elements.some((element) => element.$patch === 'replace');
-  let result: Json[] = replaces ? [] : [...list];
+  const result: (Json | undefined)[] = replaces ? [] : [...list];
+  const places = new Map<string, number[]>();
+  const placesOf = (element: Json): number[] => {
+    const text = identityText(element, mergeKey);
+    const known = places.get(text) ?? [];
+    places.set(text, known);
+    return known;
+  };
+  for (const [at, each] of result.entries()) if (isJsonObject(each)) placesOf(each).push(at);
   for (const element of elements) {
     const { $patch: directive } = element;
     if (directive === 'replace' && Object.keys(element).length === 1) continue;
@@ -114,37 +123,41 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
         'Invalid',
       );
     }
-    const same = (each: Json): boolean =>
-      isJsonObject(each) && sameJson(getOwn(each, mergeKey), element[mergeKey]);
+    const same = placesOf(element);
     if (directive === 'delete') {
-      result = result.filter((each) => !same(each));
+      for (const at of same.splice(0)) result[at] = undefined;
       continue;
     }
-    const at = result.findIndex(same);
+    const at = same[0] ?? result.length;
+    if (same.length === 0) same.push(at);
     const before = result[at];
-    const merged = mergeObject(isJsonObject(before) ? before : {}, element, items) ?? {};
-    if (at < 0) result.push(merged);
-    else result[at] = merged;
+    result[at] = mergeObject(isJsonObject(before) ? before : {}, element, items) ?? {};
   }
-  return result;
+  return result.filter((each) => each !== undefined);
+}
+
+/** What tells an element from the others: its merge key, or all of it. */
+function identityText(element: Json | undefined, mergeKey: string | undefined): string {
+  const identity = mergeKey && isJsonObject(element) ? getOwn(element, mergeKey) : element;
+  return JSON.stringify(identity) ?? '';
 }
 
 /** Elements the order names come in that order; the others keep their place among them as on the server. */
 function ordered(list: Json[], order: Json[], server: Json[], mergeKey: string | undefined): Json[] {
-  const identity = (element: Json | undefined): Json | undefined =>
-    mergeKey && isJsonObject(element) ? getOwn(element, mergeKey) : element;
-  const position = (within: Json[], element: Json | undefined): number =>
-    within.findIndex((each) => sameJson(identity(each), identity(element)));
-  const named = list
-    .filter((each) => position(order, each) >= 0)
-    .sort((a, b) => position(order, a) - position(order, b));
-  const others = list.filter((each) => position(order, each) < 0);
+  const positions = (within: Json[]): ((element: Json | undefined) => number) => {
+    const first = new Map(within.map((each, at) => [identityText(each, mergeKey), at] as const).reverse());
+    return (element) => first.get(identityText(element, mergeKey)) ?? -1;
+  };
+  const [inOrder, onServer] = [positions(order), positions(server)];
+  const named = list.filter((each) => inOrder(each) >= 0).sort((a, b) => inOrder(a) - inOrder(b));
+  const others = list.filter((each) => inOrder(each) < 0);
   const result: Json[] = [];
-  while (named.length > 0 || others.length > 0) {
-    const [left, right] = [position(server, others[0]), position(server, named[0])];
-    const takesOther = named.length === 0 || (others.length > 0 && left >= 0 && right >= 0 && left < right);
-    const next = takesOther ? others.shift() : named.shift();
-    if (next !== undefined) result.push(next);
+  let [nextNamed, nextOther] = [0, 0];
+  while (nextNamed < named.length || nextOther < others.length) {
+    const [left, right] = [onServer(others[nextOther]), onServer(named[nextNamed])];
+    const takesOther =
+      nextNamed === named.length || (nextOther < others.length && left >= 0 && right >= 0 && left < right);
+    result.push((takesOther ? others[nextOther++] : named[nextNamed++]) as Json);
   }
   return result;
 }

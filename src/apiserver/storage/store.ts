@@ -10,6 +10,9 @@ import { type Journal, type JournalRecord, RetryableCommitError } from './journa
 import { type Change, type ChangeLimits, RecentChanges } from './recent-changes.ts';
 import { Version } from './version.ts';
 
+/** What a request may carry: an object can always be read, changed and written back. */
+const MAX_OBJECT_LENGTH = 3 * 1024 * 1024;
+
 /** What a write decides once it has seen the current state. */
 export type Plan =
   | { readonly kind: 'put'; readonly object: KubeObject }
@@ -230,6 +233,15 @@ export class Store {
       object: plan.object,
       freeze: this.#options.freeze,
     });
+    // The journal needs the text anyway. Without one there is no other limit than memory.
+    if (plan.kind === 'put' && this.#options.journal !== undefined && last.text.length > MAX_OBJECT_LENGTH) {
+      this.#headRevision--;
+      throw new KubeError({
+        reason: 'RequestEntityTooLarge',
+        code: 413,
+        message: `${type} ${key} would have ${last.text.length} characters as JSON: limit is ${MAX_OBJECT_LENGTH}`,
+      });
+    }
     return {
       revision,
       type,

@@ -3,12 +3,13 @@
 // Custom kinds keep wrong types for schema validation, which reports all of them with their paths.
 
 import type { KubeObject } from '../../api/object.ts';
-import { getOwn } from '../../api/own-property.ts';
+import { getOwn, setOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { builtinSchema, definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind } from '../kind.ts';
 import type { Schema } from '../schema.ts';
+import { fieldPath } from './checks.ts';
 
 interface Walk {
   readonly kind: Pick<Kind, 'kind' | 'version'>;
@@ -48,6 +49,9 @@ export function decodeValues(object: KubeObject, kind: Kind): void {
   });
 }
 
+/** So many unknown fields of one object are named; all are removed. */
+const MAX_UNKNOWN = 100;
+
 const OBJECT_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 function visitObject(
@@ -71,22 +75,18 @@ function visitObject(
     if (property) {
       if (isPlain(value, property)) continue;
       if (value === null && walk.decodes) delete object[key];
-      else visit(object, key, property, fieldOf(path, key), walk, getOwn(read, key));
+      else visit(object, key, property, fieldPath(path, key), walk, getOwn(read, key));
     } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {
-      if (key === 'metadata') visitMetadata(object, key, fieldOf(path, key), walk, getOwn(read, key));
+      if (key === 'metadata') visitMetadata(object, key, fieldPath(path, key), walk, getOwn(read, key));
     } else if (
       !schema['x-kubernetes-preserve-unknown-fields'] &&
       additionalProperties !== true &&
       !walk.keepsUnknown
     ) {
-      walk.unknown.push(fieldOf(path, key));
+      if (walk.unknown.length < MAX_UNKNOWN) walk.unknown.push(fieldPath(path, key));
       delete object[key];
     }
   }
-}
-
-function fieldOf(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`;
 }
 
 /** Most values: a string or a boolean where there should be one, with nothing more to it. */
@@ -122,7 +122,7 @@ function visit(
   }
   if (walk.decodes) {
     const decoded = decodeScalar(value, schema, path, walk);
-    if (decoded !== value) (holder as Record<string | number, unknown>)[key] = decoded;
+    if (decoded !== value) setOwn(holder as Record<string, unknown>, String(key), decoded);
   }
   if (Array.isArray(value)) {
     const { items } = schema;

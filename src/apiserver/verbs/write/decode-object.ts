@@ -7,9 +7,15 @@ import { pruneUnknownFields } from '../../validation/unknown-fields.ts';
 import { isObject, type WriteRequest } from '../request.ts';
 import { badRequest } from '../status.ts';
 
+/** Of a field manager's name, as Kubernetes. */
+const MAX_MANAGER_LENGTH = 128;
+
 /** `stored`: the object as it is; parts of the body that are parts of it have been through all this before. */
 export function decodeObject(body: unknown, request: WriteRequest, stored?: KubeObject): KubeObject {
-  const { kind } = request;
+  const { kind, fieldManager } = request;
+  if (fieldManager.length > MAX_MANAGER_LENGTH || /\p{C}/u.test(fieldManager)) {
+    throw badRequest(`fieldManager must be printable and have at most ${MAX_MANAGER_LENGTH} characters`);
+  }
   if (!isObject(body)) throw cannotHandle(kind, 'the body must be a JSON object');
   checkType(body, kind);
   const metadata = body.metadata ?? {};
