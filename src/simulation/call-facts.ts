@@ -1,9 +1,9 @@
-// What of a CSI request the history keeps.
+// The part of a CSI request that the history keeps.
 
 import type { DescMethodUnary, Message } from '../wire/protobuf/descriptor.ts';
 import type { CallFacts } from './history.ts';
 
-/** Calls of which it matters what else they ask for. */
+/** Calls whose other fields are kept, too: they must not change from one attempt to the next. */
 const SHOWN = new Set(['CreateVolume', 'ControllerExpandVolume']);
 
 interface Fields {
@@ -35,7 +35,7 @@ export function callFacts(
   };
 }
 
-/** Requests that mean the same have the same text. Topology may differ from try to try: nodes come and go. */
+/** Canonical text: equal for equal requests. Without topology, which may change between attempts with the nodes. */
 function canonical(value: object): string {
   const skipped = new Set(['$typeName', '$unknown', 'accessibilityRequirements']);
   return JSON.stringify(value, (key, each: unknown) => {

@@ -1,5 +1,5 @@
-// What must be so once nothing breaks any more, and what must be gone once users have deleted everything. Reads the state
-// of the API server and of the storage, never a component.
+// What must be there once faults have ended, and what must be gone once users have deleted everything. Reads the state of
+// the API server and of the storage, never a component.
 
 import { expansionState, hasCondition, requestedSize, wantsExpansion } from '../api/claim-expansion.ts';
 import {
@@ -26,7 +26,7 @@ import {
 import { MOST_GIB } from './storage-backend.ts';
 import type { World } from './world.ts';
 
-/** What users wait for, in words; nothing when everybody has what they asked for. */
+/** What users still wait for, as text; nothing once they have everything they asked for. */
 export function* expectations(world: World): Generator<string> {
   const { reader } = world.server;
   const claims = new Map([...reader.list(persistentVolumeClaims)].map((claim) => [keyOf(claim), claim]));
@@ -67,7 +67,7 @@ export function* expectations(world: World): Generator<string> {
   }
   for (const pod of allPods) {
     if (isStuck(pod)) continue;
-    // As in Kubernetes, a pod that was given up with its node stays ended, should the node come back.
+    // As in Kubernetes, a pod that failed with its node stays failed when the node comes back.
     if (isTerminated(pod) && losesNodes(world)) continue;
     if (pod.metadata.deletionTimestamp) yield `pod ${keyOf(pod)} is being deleted`;
     else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
@@ -76,7 +76,7 @@ export function* expectations(world: World): Generator<string> {
   }
 }
 
-/** What was asked for and can be had is there; what has come to its end says nothing else. */
+/** A claim has the size that was asked for, if it can be had; a finished expansion leaves no status behind. */
 function* unfinishedGrowth(
   { plan }: World,
   claim: PersistentVolumeClaim,
@@ -89,7 +89,7 @@ function* unfinishedGrowth(
   const key = keyOf(claim);
   const state = expansionState(claim);
   if (wantsExpansion(claim)) {
-    // One size after the other, and this one has to wait until somebody mounts the volume.
+    // Sizes are reached one after the other, and this one waits until a pod mounts the volume.
     const isWaiting = state === 'NodeResizePending' || state === 'NodeResizeInProgress';
     if (isUsed || !isWaiting) yield `claim ${key} is not grown`;
   } else {
@@ -99,7 +99,7 @@ function* unfinishedGrowth(
   }
 }
 
-/** Users take nodes away in this world. */
+/** Users delete Nodes in this world. */
 function losesNodes({ plan }: World): boolean {
   return plan.steps.some(({ deed }) => deed.do === 'delete-node' || deed.do === 'out-of-service');
 }
@@ -111,7 +111,7 @@ interface Known {
   classOf(claim: PersistentVolumeClaim): unknown;
 }
 
-/** Nothing that users did stands in its way. */
+/** Nothing that users did keeps the pod from running. */
 function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean {
   for (const podVolume of pod.spec.volumes ?? []) {
     const handle = podVolume.csi?.volumeHandle;
@@ -139,8 +139,8 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean
 }
 
 /**
- * The scheduler placed the pod for an earlier claim of this name. As in Kubernetes, nobody then chooses a node for the
- * new one: the pod has to be made anew.
+ * The pod was scheduled for an earlier claim of this name. As in Kubernetes, no node is selected for the new claim then:
+ * the pod has to be created again.
  */
 function isPlacedBefore(pod: Pod, claim: PersistentVolumeClaim): boolean {
   return pod.spec.nodeName !== undefined && claim.metadata.annotations?.[ANN_SELECTED_NODE] === undefined;
@@ -163,7 +163,7 @@ function inlineHandles({ spec }: Pod): string[] {
   return (spec.volumes ?? []).flatMap(({ csi }) => csi?.volumeHandle ?? []);
 }
 
-/** What is left of what users deleted, in words. */
+/** What is left of what users deleted, as text. */
 export function* remains(world: World): Generator<string> {
   const { reader } = world.server;
   for (const resource of [statefulSets, pods, persistentVolumeClaims, volumeAttachments]) {
@@ -193,7 +193,7 @@ export function* remains(world: World): Generator<string> {
   }
 }
 
-/** Of volumes that were to be kept, whatever became of their objects. */
+/** Handles of volumes that were to be kept, whether or not their objects still exist. */
 function retainedHandles({ history }: World): Set<string> {
   const handles = new Set<string>();
   for (const entry of history.entries) {

@@ -1,6 +1,5 @@
-// What can go wrong at the boundaries, how often, and where it does. One draw decides each call, from a stream of its own
-// for each process and port: leaving a kind of fault out changes nothing about when the others strike, which is what
-// lets a failing run be made smaller.
+// Which faults strike which calls, and how often. One random number decides each call, from a stream of its own for each
+// process and port: leaving one kind of fault out does not move the others, which shrinking depends on.
 
 import type { Random } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
@@ -26,7 +25,7 @@ export const CSI_FAULTS = [
   'csi-crash-before',
   'csi-crash-after',
 ] as const;
-/** Things that happen at a time instead of at a call. */
+/** Faults that happen at a planned time instead of at a call. */
 export const EVENT_FAULTS = [
   'process-crash',
   'process-stop',
@@ -50,7 +49,7 @@ export type Fault = KubeFault | WatchFault | CsiFault | EventFault;
 
 export const ALL_FAULTS: readonly Fault[] = [...KUBE_FAULTS, ...WATCH_FAULTS, ...CSI_FAULTS, ...EVENT_FAULTS];
 
-/** Of a thousand calls at intensity 1. Watches are few and long: of a thousand that are opened. */
+/** Per thousand calls at intensity 1; for watches, per thousand that are opened. */
 const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
   'kube-lost-before': 12,
   'kube-lost-after': 12,
@@ -75,12 +74,12 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
 
 type CallFault = keyof typeof RATES;
 
-/** Kinds of one port that a draw decides between. */
+/** The kinds of faults of one port, one of which is drawn. */
 class Dice<F extends CallFault> {
   readonly kinds: readonly F[];
   /** Of all kinds together. */
   readonly rate: number;
-  /** However bad it gets, every kind keeps its share. */
+  /** At more intensity than this the last kinds would never be drawn. */
   readonly mostIntense: number;
 
   constructor(kinds: readonly F[]) {
@@ -90,7 +89,7 @@ class Dice<F extends CallFault> {
   }
 }
 
-/** Says what strikes a call through one port, if anything does. `call` is given as its two halves. */
+/** The fault that strikes a call through one port, if any. */
 export type Strikes<F extends CallFault> = (verb: string, plural?: string) => F | undefined;
 
 const KUBE_DICE = new Dice(KUBE_FAULTS);
@@ -130,7 +129,7 @@ export class Faults {
   readonly #options: FaultOptions;
   readonly #streams = new Map<string, Random>();
   readonly #counts = new Map<string, number>();
-  /** None strikes any more once this is false. */
+  /** False ends all faults. */
   active = true;
 
   constructor(options: FaultOptions) {
@@ -162,7 +161,7 @@ export class Faults {
     return this.active && this.#options.enabled.has(fault) && !this.#options.skipped.has(name);
   }
 
-  /** For details of a fault: how long, which code. */
+  /** For the details of a fault: its duration, its code. */
   stream(name: string): Random {
     let stream = this.#streams.get(name);
     if (stream === undefined) {

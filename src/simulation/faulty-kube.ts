@@ -1,5 +1,5 @@
-// The way from one process to the API server: every request takes time, can be lost before or after it took effect, be
-// refused, or kill its process. Records what components ask to be changed. Watches are in faulty-watch.ts.
+// The connection of one process to the API server: every request takes time, and can be lost before or after it took
+// effect, be refused, or kill its process. Records writes. Watches are in faulty-watch.ts.
 
 import { keyOf, type ObjectName, type Resource } from '../api/object.ts';
 import type { Discovery, KubeClient, KubeList } from '../runtime/kube/kube.ts';
@@ -18,13 +18,13 @@ export interface KubeLink {
   random: Random;
   faults: Faults;
   history: History;
-  /** No answer to anything about leases, while everything else works: how leaders are lost in the middle of work. */
+  /** Requests about leases go unanswered while everything else works, so that a leader loses its lease while it works. */
   isStalled(): boolean;
-  /** Kills the process now; somebody starts it again later. */
+  /** Kills the process now; it is restarted later. */
   crash(): void;
 }
 
-/** A stopping process may still give back its lease and say what happened. */
+/** A stopping process may still release its lease and write events. */
 const ALLOWED_AT_THE_END = new Set(['leases', 'events']);
 
 export function faultyKube(link: KubeLink): KubeClient & Discovery {
@@ -56,7 +56,7 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
     const isSent = random.next() < 0.5;
     const isNoted = writes && plural !== 'leases' && plural !== 'events';
     await onTheWay(delayMs, signal, () => {
-      // Given up by its sender when it was on the way already.
+      // Already sent when its sender gave up.
       if (!isSent || !writes) return;
       if (isNoted) note(verb, plural, name, 'given up, took effect');
       effect().catch(() => {});
@@ -89,7 +89,7 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
     history.add({ kind: 'write', actor: process.name, verb, plural, key, outcome });
   }
 
-  /** Throws what the process hears instead of an answer, where the request never arrived. */
+  /** Throws the error that the process sees, where the request never arrived. */
   function failBefore(
     fault: KubeFault,
     verb: string,
@@ -117,7 +117,7 @@ export function faultyKube(link: KubeLink): KubeClient & Discovery {
     }
   }
 
-  /** Rejects at once when `signal` aborts; `abandoned` then says what becomes of the request. */
+  /** Rejects at once when `signal` aborts; `abandoned` then decides whether the request still takes effect. */
   function onTheWay(delayMs: number, signal: AbortSignal | undefined, abandoned: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const stopListening =

@@ -1,6 +1,6 @@
-// The way from one process to a driver: a call can be lost before or after it took effect, arrive twice, be refused with
-// any code, take long, or kill its caller. What arrives is carried out whether or not the caller still waits, as by a
-// driver that does not look at its context.
+// The connection of one process to a driver: a call can be lost before or after it took effect, arrive twice, be refused
+// with any code, be slow, or kill its caller. A call that arrives is carried out even if its caller has given up, as
+// drivers do that ignore their context.
 
 import type { CsiCallOptions, CsiTransport } from '../csi/client/transport.ts';
 import { CsiError } from '../csi/csi-error.ts';
@@ -15,20 +15,20 @@ import type { Faults } from './faults.ts';
 import type { CallFacts, History } from './history.ts';
 import { never, type SimProcess } from './sim-process.ts';
 
-/** The driver's end: whether it is there at all, and what carries out a call. */
+/** The driver's end of the connection. */
 export interface DriverEnd {
   readonly name: string;
   isDown(): boolean;
   transport(): CsiTransport;
   /** How long the storage takes for this call. */
   pace(call: CallFacts, ms: number): void;
-  /** Whether a final refusal of this call could be untrue. */
+  /** Whether the call may have taken effect already, or still may: a final refusal would be a lie. */
   mayBeDone(call: CallFacts): boolean;
 }
 
 export interface CsiLink {
   driver: DriverEnd;
-  /** Where it is called, for node services. */
+  /** The node that the call comes from, for node services. */
   node: string;
   process: SimProcess;
   clock: Clock;
@@ -145,7 +145,7 @@ export function faultyLink(link: CsiLink): CsiTransport {
   return { call };
 }
 
-/** Any code that is true: a final one says that nothing was done and nothing is under way. */
+/** Any code that is not a lie: a final one claims that nothing was done and nothing is under way. */
 function refusal(driver: DriverEnd, call: CallFacts, random: Random): GrpcCode {
   const row = outcomes[call.method as keyof typeof outcomes];
   const isOpen = driver.mayBeDone(call);

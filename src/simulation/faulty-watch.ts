@@ -1,4 +1,4 @@
-// One watch on its way to a process: it lags, falls silent, breaks off or has expired.
+// One watch of a process: it can be late, fall silent, be dropped, or have expired (410).
 
 import type { KubeObject, Resource } from '../api/object.ts';
 import type { WatchEvent, WatchOptions } from '../runtime/kube/kube.ts';
@@ -12,7 +12,7 @@ type Result<T extends KubeObject> = IteratorResult<WatchEvent<T>, undefined>;
 
 const OVER = { done: true, value: undefined } as const;
 
-/** Begins with the first `next`, of which only one may be under way. */
+/** Opened by the first `next`. Only one `next` may be under way. */
 export class FaultyWatch<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #link: KubeLink;
   readonly #random: Random;

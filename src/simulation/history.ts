@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '../api/object.ts';
 
-/** Fields that a checker or a reader of the trace needs of a CSI request; secrets only as the names of whom they belong to. */
+/** The fields of a CSI request that checkers and traces need. Of secrets only the names of their owners are kept. */
 export interface CallFacts {
   readonly method: string;
   readonly driver: string;
@@ -35,7 +35,7 @@ export type Entry = { readonly atMs: number } & (
       readonly key: string;
       readonly outcome: string;
     }
-  /** A component called a driver; `delivered` follows if the driver got it, `returned` if the caller heard of it. */
+  /** A component called a driver. `delivered` follows if it reached the driver, `returned` if the caller got an answer. */
   | { readonly kind: 'call'; readonly id: number; readonly actor: string; readonly call: CallFacts }
   | { readonly kind: 'delivered'; readonly id: number; readonly actor: string; readonly call: CallFacts }
   | {
@@ -107,7 +107,7 @@ export class History {
     this.#observers.push(observer);
   }
 
-  /** What is given is kept, not copied. */
+  /** Keeps the entry itself, not a copy. */
   add(news: News): void {
     const entry = news as News & { atMs: number };
     entry.atMs = this.#nowMs();

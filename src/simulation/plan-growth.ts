@@ -1,5 +1,5 @@
-// Users who change the size of what they have: claims of drivers that can expand grow, some while they are used, some again
-// before they have what was asked for first, some to more than there is and then back to less.
+// Resizes by users. Claims of drivers that can expand grow: some while they are used, some again before the first
+// expansion is finished, some to more than the storage has and then back to less.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { Plan, Step } from './plan.ts';

@@ -1,5 +1,5 @@
-// What users do in one world, and when: groups of deeds about one claim, one set or one pod each, now and then something
-// at the worst moment, and what an administrator does about a node that has fallen silent.
+// What users do in one world, and when: groups of actions on one claim, set or pod each, a few deletions at the worst
+// moment, and what an administrator does about a silent node.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import { type AccessMode, type Deed, type EventPlan, oneOf, type Plan, type Step } from './plan.ts';
@@ -7,9 +7,9 @@ import { type AccessMode, type Deed, type EventPlan, oneOf, type Plan, type Step
 type World = Pick<Plan, 'drivers' | 'nodes' | 'classes' | 'faultsMs'> & { silent: EventPlan | undefined };
 
 const GROUP_NAMES = 'abcdefghijkl';
-/** Most of what goes wrong takes one group or two; one world of ten is large, for what only many together meet. */
+/** One or two groups are enough for most bugs. One world of ten is large, for those that need many. */
 const GROUPS = [1, 1, 1, 1, 1, 1, 1, 2, 2, 6];
-/** About the time that a group takes: none begins later than this before the end. */
+/** About as long as a group takes. None starts later than this before the end. */
 const GROUP_MS = 60_000;
 
 export function planSteps(world: World, random: SeededRandom): Step[] {
@@ -72,7 +72,7 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   }
 }
 
-/** Pods that come one after the other, or together, for the same volume. Says when the last of it happens. */
+/** Pods that use the same volume, one after the other or together. Returns the time of the last action. */
 function planPods(
   { drivers, nodes }: World,
   group: { base: string; startMs: number; volumes: { claims: readonly string[]; existing?: string } },
@@ -86,7 +86,7 @@ function planPods(
     const name = `${group.base}-pod${round}`;
     atMs += random.int(8_000);
     const insists = random.next() < 0.3;
-    // Where topology decides, a user who insists may ask for the impossible.
+    // With topology, a pod that names its node may be impossible to place.
     const node = insists && !drivers.some(({ topology }) => topology) ? { node: pick(nodes).name } : {};
     add(atMs, { do: 'create-pod', name, ...group.volumes, ...node });
     if (random.next() < 0.75 || round < rounds - 1) {
@@ -108,7 +108,7 @@ function planWorst({ nodes, classes, faultsMs }: World, random: SeededRandom, ad
   else if (worst < 0.23) add(whenMs, { do: 'delete-node', node: pick(nodes).name });
 }
 
-/** Sooner or later somebody gives the silent node up, and wants what ran there to run elsewhere. */
+/** An administrator gives the silent node up after a while, and users start its pods elsewhere. */
 function planEvacuation(
   { nodes, faultsMs }: World,
   { target, atMs }: EventPlan,

@@ -1,5 +1,5 @@
-// One world from one number: which drivers with which capabilities, how many nodes, which classes, what users do when
-// (plan-steps.ts), and what breaks when. Made before anything runs, so that a failing run can be repeated with less of it.
+// One simulated cluster from one seed: drivers with their capabilities, nodes, classes, what users do when (plan-steps.ts),
+// and which faults happen when. Made before anything runs, so that a failing run can be repeated with less of it.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault, Strike } from './faults.ts';
@@ -8,16 +8,16 @@ import { planSteps } from './plan-steps.ts';
 
 export interface DriverPlan {
   readonly name: string;
-  /** Start of its volume IDs. */
+  /** Prefix of its volume IDs. */
   readonly short: string;
   readonly attaches: boolean;
   readonly stages: boolean;
   readonly topology: boolean;
   /** ListVolumes with published nodes. */
   readonly lists: boolean;
-  /** Takes inline volumes that live as long as their pod. */
+  /** Supports ephemeral inline volumes. */
   readonly ephemeral: boolean;
-  /** Makes volumes larger: the controller alone, or then the node. */
+  /** Expands volumes: the controller alone, or the node after it. */
   readonly expands?: 'controller' | 'node';
   /** Replicas of each of its sidecars; with more than one they elect a leader. */
   readonly replicas: number;
@@ -41,7 +41,7 @@ export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
 export type Deed =
   | { do: 'create-claim'; name: string; className: string; mode: AccessMode }
-  /** `node`: where the user insists on. */
+  /** `node`: the pod names it. */
   | {
       do: 'create-pod';
       name: string;
@@ -49,12 +49,12 @@ export type Deed =
       node?: string;
       inline?: string;
       ephemeral?: string;
-      /** A driver whose volume that is there already is used without a claim. */
+      /** The driver whose existing volume the pod uses inline, without a claim. */
       existing?: string;
     }
   | { do: 'delete-pod'; name: string; graceSeconds: number }
   | { do: 'delete-claim'; name: string }
-  /** Also back to less than was asked for before. */
+  /** Also to less than was asked for before. */
   | { do: 'resize-claim'; name: string; gib: number }
   | { do: 'create-set'; name: string; className: string; replicas: number }
   | { do: 'scale-set'; name: string; replicas: number }
@@ -63,7 +63,7 @@ export type Deed =
   | { do: 'delete-secret'; className: string }
   | { do: 'delete-class'; className: string }
   | { do: 'delete-node'; node: string }
-  /** What an administrator does about a node that is silent: ends its pods by force, or vouches that nothing runs there. */
+  /** What an administrator does about a silent node: deletes its pods by force, or taints it as out of service. */
   | { do: 'evacuate'; node: string }
   | { do: 'out-of-service'; node: string };
 
@@ -85,9 +85,9 @@ export interface Plan {
   readonly classes: readonly ClassPlan[];
   readonly steps: readonly Step[];
   readonly events: readonly EventPlan[];
-  /** Strikes that do not depend on chance. */
+  /** Scripted faults, the same with every seed. */
   readonly script?: readonly Strike[];
-  /** How long faults strike. */
+  /** How long the phase with faults takes. */
   readonly faultsMs: number;
   /** Multiplies the rates of faults. */
   readonly intensity: number;
@@ -108,16 +108,16 @@ export interface PlanOptions {
 export const DRIVER_SHAPES = ['full', 'no-attach', 'no-stage', 'bare', 'topology'] as const;
 export type DriverShape = (typeof DRIVER_SHAPES)[number];
 
-/** With what comes after it, a seed is five minutes long. */
+/** With the phases after it, an ordinary seed is five minutes long. */
 const FAULTS_MS = 290_000;
-/** Long enough for a volume to be torn from a silent node: it takes six minutes of silence after the last pod is gone. */
+/** Long enough for a forced detach from a silent node, which takes six minutes after its last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
 const SILENT_SHARE = 0.05;
 const EXPANDING_SHARE = 0.25;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
-  // Streams of their own: a world in which nothing grows is what it would be if nothing ever did.
+  // A stream of its own, so that expansion changes nothing else in a world.
   const growth = random.fork('growth');
   const drivers = planDrivers(shape, options).map((driver) => withExpansion(driver, growth));
   const nodes = Array.from({ length: oneOf(shape, [1, 1, 2, 2, 2, 3]) }, (_, index) => ({
@@ -141,7 +141,6 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   };
 }
 
-/** Small worlds find most: what goes wrong with many goes wrong with two, and sooner. */
 export function oneOf(random: SeededRandom, choices: readonly number[]): number {
   return choices[random.int(choices.length)] ?? 1;
 }
@@ -192,7 +191,7 @@ function planClasses(driver: DriverPlan, random: SeededRandom): ClassPlan[] {
   ];
 }
 
-/** Where volumes are tied to a zone, those of a lost node cannot go anywhere. */
+/** Not with topology: volumes of a lost zone could not move anywhere. */
 function planSilence(
   { drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>,
   random: SeededRandom,

@@ -21,14 +21,14 @@ export function exactLineOf(entry: Entry): string {
   return JSON.stringify({ atMs, ...rest });
 }
 
-/** One number for a whole history: equal when every byte of it is. */
+/** A hash of the whole history. */
 export function digestOf(entries: readonly Entry[]): string {
   const hash = createHash('sha256');
   for (const entry of entries) hash.update(exactLineOf(entry)).update('\n');
   return hash.digest('hex');
 }
 
-/** Said so often that it hides the rest: leases, events and what changes nothing. */
+/** Too frequent to be worth a line: leases, events and requests that only succeeded. */
 export function isNoise(entry: Entry): boolean {
   if (entry.kind === 'api') return entry.plural === 'leases' || entry.plural === 'events';
   return entry.kind === 'write' && (entry.outcome === 'done' || entry.plural === 'csinodeinfos');
@@ -70,7 +70,7 @@ function callText({ method, volume, node, path }: CallFacts): string {
   return [method, volume, node, shortPath(path)].filter((part) => part !== '').join(' ');
 }
 
-/** Only the pod of a target path tells one from another. */
+/** A target path as the UID of its pod. */
 function shortPath(path: string): string {
   const pod = /\/pods\/([^/]{8})/.exec(path)?.[1];
   return pod === undefined ? '' : `for pod ${pod}`;

@@ -1,4 +1,4 @@
-// What a person is told of a failing run: the rule, the smallest run that still violates it, and what led there.
+// The report of a failing run: the rule, the smallest run that still violates it, and a timeline.
 
 import { RULES, type Rule } from './checkers/index.ts';
 import type { Entry } from './history.ts';
@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts';
 import { isNoise, lineOf } from './render.ts';
 import type { Shrunk } from './shrink.ts';
 
-/** Longer ones are cut down to what has to do with the violation. */
+/** A longer timeline is reduced to the entries about the violation's objects. */
 const LONGEST_TIMELINE = 120;
 
 export function reportOf(shrunk: Shrunk): string {
@@ -44,7 +44,7 @@ export function describePlan({ drivers, nodes, classes, steps, events }: Plan): 
   ];
 }
 
-/** Up to the violation; only what concerns the same objects when there is too much of it. */
+/** The entries up to the violation; only those about the same objects if there are too many. */
 export function timelineOf(entries: readonly Entry[]): Entry[] {
   const end = entries.findIndex(({ kind }) => kind === 'violation');
   const told = (end < 0 ? entries : entries.slice(0, end + 1)).filter((entry) => !isNoise(entry));
@@ -59,7 +59,7 @@ export function timelineOf(entries: readonly Entry[]): Entry[] {
   return related.slice(-LONGEST_TIMELINE);
 }
 
-/** Names in the violation, and those that stand beside them in any entry: a claim brings its volume, that its handle. */
+/** Names in the violation, and names that share an entry with them: a claim's volume, the volume's handle. */
 function concernedBy(entries: readonly Entry[]): Set<string> {
   const text = entries.findLast((entry) => entry.kind === 'violation')?.text ?? '';
   const concerned = new Set(entries.flatMap(namesIn).filter((name) => text.includes(name)));

@@ -1,4 +1,4 @@
-// Runs many seeds and gives what became of each, in this thread or in several: seeds have nothing to do with each other.
+// Runs many seeds, in this thread or in several, and yields the result of each. Seeds are independent.
 
 import { Worker } from 'node:worker_threads';
 import { threadEnvironment } from '../runtime/process/thread-environment.ts';
@@ -11,7 +11,7 @@ import type { StartImage } from './start-image.ts';
 export interface SeedRange {
   readonly from: number;
   readonly to: number;
-  /** Every so manieth seed of the range. */
+  /** Runs every `step`-th seed of the range. */
   readonly step: number;
   readonly faults: readonly Fault[];
   readonly driver?: DriverShape;
@@ -35,7 +35,7 @@ export async function* seedResults(range: SeedRange, start: StartImage): AsyncGe
   }
 }
 
-/** In as many threads as there are jobs; results come in no order. Leaving the loop ends the threads. */
+/** One thread per job. Results come in any order. Leaving the loop ends the threads. */
 export async function* seedResultsInThreads(range: SeedRange, jobs: number): AsyncGenerator<SeedResult> {
   const file = import.meta.url.endsWith('.ts') ? './seed-worker.ts' : './seed-worker.js';
   const ready: SeedResult[] = [];

@@ -1,4 +1,4 @@
-// One thread of `berth sim --jobs`: runs its share of the seeds and posts what became of each.
+// One thread of `berth sim --jobs`: runs its share of the seeds and posts their results.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { type SeedRange, seedResults } from './seed-results.ts';

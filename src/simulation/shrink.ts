@@ -1,5 +1,5 @@
-// Makes a failing run smaller: fewer deeds of users, fewer planned events, fewer kinds of faults, fewer single strikes, as
-// long as the same rule is still violated. The run that is left is the one worth reading.
+// Shrinks a failing run: fewer user actions, planned events, kinds of faults and single faults, for as long as the same
+// rule is still violated.
 
 import type { Fault } from './faults.ts';
 import type { Plan } from './plan.ts';
@@ -19,7 +19,7 @@ interface Attempt {
   skipped: ReadonlySet<string>;
 }
 
-/** `mayGoOn` is asked before each run: shrinking stops when it says no. */
+/** Stops when `mayGoOn`, which is asked before each run, returns false. */
 export async function shrink(
   failed: Simulated,
   options: SimulateOptions & { faults: ReadonlySet<Fault> },
@@ -79,7 +79,7 @@ export async function shrink(
   return { run: best, runs, faults: strikesOf(best).kinds };
 }
 
-/** What struck in a run. */
+/** The faults that struck in a run. */
 function strikesOf({ entries }: Simulated): { kinds: Fault[]; names: string[] } {
   const kinds = new Set<Fault>();
   const names: string[] = [];

@@ -1,5 +1,5 @@
-// One simulated machine: disk, mount table, and the drivers' plugins on it with their registrars. It outlives its node
-// agent, which is a process like others; a reboot empties the mount table and leaves the disk.
+// One simulated machine: disk, mount table, and the drivers' node plugins with their registrars. It outlives its node
+// agent, which is a process of its own. A reboot empties the mount table and keeps the disk.
 
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
 import { loopbackTransport } from '../csi/client/loopback-transport.ts';
@@ -42,7 +42,7 @@ export class SimNode {
     }
   }
 
-  /** The driver's registrar (re)starts: a new socket. */
+  /** The driver's registrar (re)starts and makes a new socket. */
   announce(driver: string): void {
     this.#sockets += 1;
     this.files.setSocket(this.#registrationSocket(driver), `${this.#sockets}`);
@@ -57,7 +57,7 @@ export class SimNode {
     for (const driver of this.storage.keys()) this.announce(driver);
   }
 
-  /** What a registrar or a driver answers at this path; `toDriver` puts the link in between. */
+  /** The transport to the registrar or driver that listens at this path; `toDriver` adds faults. */
   connect(address: string, toDriver: (driver: string) => CsiTransport): CsiConnection {
     for (const driver of this.storage.keys()) {
       if (address === this.#driverSocket(driver)) return connection(address, toDriver(driver));
@@ -67,7 +67,7 @@ export class SimNode {
         endpoint: this.#driverSocket(driver),
         requiresPublishPod: false,
         log: silentLog,
-        // The registrar exits, and its restart, for which its container has to wait, makes a new socket.
+        // The registrar exits. When its container is restarted it makes a new socket.
         onRefused: () => this.#clock.setTimeout(() => this.announce(driver), 10_000),
       });
       return connection(
@@ -78,7 +78,7 @@ export class SimNode {
     throw new Error(`nothing listens at ${address}`);
   }
 
-  /** What is on the disk that belongs to pods and volumes. */
+  /** Files of pods and volumes on the disk. */
   remains(): string[] {
     return this.files
       .paths()

@@ -17,7 +17,7 @@ export class SimProcess {
   #alive = true;
   #stopping = false;
 
-  /** A deaf one is told to stop and does not hear it. */
+  /** Deaf: ignores that it is told to stop. */
   constructor(name: string, clock: Clock, isDeaf = false) {
     this.name = name;
     this.#isDeaf = isDeaf;
@@ -37,14 +37,14 @@ export class SimProcess {
     return this.#stop.signal;
   }
 
-  /** SIGKILL. The abort only makes others forget the dead: nothing that it wakes can reach anything. */
+  /** SIGKILL. The abort only removes listeners elsewhere: nothing that it wakes can reach anything. */
   crash(): void {
     this.#alive = false;
     this.#stopping = true;
     this.#stop.abort(new Error(`${this.name} crashed`));
   }
 
-  /** With the world around it: nobody is left who would have to forget it. */
+  /** Ends together with its whole world, so nothing has to be cleaned up. */
   end(): void {
     this.#alive = false;
   }
@@ -54,7 +54,7 @@ export class SimProcess {
     if (!this.#isDeaf) this.#stop.abort(new Error(`${this.name} was told to stop`));
   }
 
-  /** A port whose methods answer the living only. */
+  /** A port whose methods never answer once the process is dead. */
   cut<T extends object>(port: T): T {
     const guarded: Record<string, unknown> = {};
     for (const key of Object.keys(port) as (keyof T & string)[]) {

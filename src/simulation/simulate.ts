@@ -1,6 +1,5 @@
-// One seed from start to end: users and faults for five minutes, then no more faults and everything must become as users
-// want it, also without a node that has fallen silent, and again when that is back; then users delete everything and
-// nothing may be left. Returns what was violated and the whole history.
+// One seed from start to end: faults, convergence, again with the silent node back, deletion. Returns the violations and the
+// whole history.
 
 import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
@@ -14,7 +13,7 @@ import { type EventPlan, makePlan, type Plan, type PlanOptions } from './plan.ts
 import type { StartImage } from './start-image.ts';
 import { World } from './world.ts';
 
-/** Longer than any backoff of any component twice over: what has not happened by then will not. */
+/** More than twice the longest backoff of any component: what has not happened by then never will. */
 const CONVERGE_MS = 15 * 60_000;
 const LOOK_MS = 1000;
 const LOOK_AGAIN_MS = 60_000;
@@ -23,12 +22,12 @@ export interface SimulateOptions extends PlanOptions {
   start: StartImage;
   /** All unless told. */
   faults?: ReadonlySet<Fault>;
-  /** Single strikes that are left out. */
+  /** Single faults that are left out. */
   skipped?: ReadonlySet<string>;
   /** Part of the plan instead of all of it. */
   change?: (plan: Plan) => Plan;
   mutation?: Mutation;
-  /** Where the components' own lines go; nowhere unless told. */
+  /** Where the components' log lines go; nowhere unless given. */
   log?: Log;
 }
 
@@ -97,7 +96,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   if (!isOver()) {
     phase('delete');
     await world.users.deleteEverything();
-    // What a controller made of a set in the last moment is found by whoever looks once more.
+    // Again, for what a controller created for a StatefulSet at the last moment.
     clock.setTimeout(() => void world.users.deleteEverything(), LOOK_AGAIN_MS);
     await untilRest('leak', () => remains(world));
   }
@@ -112,7 +111,7 @@ function isEmpty(items: Iterable<unknown>): boolean {
   return true;
 }
 
-/** Carries out what was planned to break. */
+/** Makes one planned fault happen. */
 function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
   if (!world.faults.event(fault, id)) return;
   const { clock, history } = world;

@@ -26,7 +26,7 @@ export interface BackendVolume {
   readonly isShared: boolean;
   /** Topology segment value; empty where the driver has none. */
   readonly zone: string;
-  /** Node ID to whether the storage has let go of it; it may lie about that for a while. */
+  /** Node IDs. */
   readonly attached: Set<string>;
   /** Still attached although the caller was told otherwise. */
   readonly lingering: Set<string>;
@@ -44,7 +44,7 @@ export interface NodeStorage {
   readonly zone: string;
 }
 
-/** Of the volume that every driver's storage has from the start; nobody made it by a claim, nobody may delete it. */
+/** Of the volume that each driver's storage has from the start. It has no claim and must never be deleted. */
 export function existingHandle(driver: string): string {
   return `${driver.split('.')[0]}-existing`;
 }
@@ -63,10 +63,10 @@ export class StorageBackend {
   readonly #paces = new Map<string, number>();
   readonly #busy = new Map<string, number>();
   isFull = false;
-  /** How long a detach that was acknowledged takes in truth. */
+  /** How long a volume stays attached after its detach was acknowledged. */
   lieMs = 0;
   isDown = false;
-  /** A driver that was restarted has forgotten its locks, and hears no more of calls from before. */
+  /** Counts restarts of the driver: calls from before a restart are dropped. */
   #generation = 0;
   #controller: CsiTransport;
   readonly #nodes = new Map<string, { storage: NodeStorage; transport: CsiTransport }>();
@@ -106,7 +106,7 @@ export class StorageBackend {
     return node.transport;
   }
 
-  /** Its processes are new ones: locks and calls under way are forgotten, the storage is not. */
+  /** Restarts the driver: locks and calls under way are lost, the storage stays. */
   restart(): void {
     this.#generation += 1;
     this.#busy.clear();
@@ -116,12 +116,12 @@ export class StorageBackend {
     }
   }
 
-  /** The next call of this kind for this volume takes so long. */
+  /** Sets how long the next call of this kind for this volume takes. */
   pace({ method, volume }: CallFacts, ms: number): void {
     this.#paces.set(`${method} ${volume}`, ms);
   }
 
-  /** What the call asks for is so already, or may become so: a driver that speaks the truth gives no final refusal. */
+  /** Whether the call may have taken effect already, or still may: then a final refusal would be a lie. */
   mayBeDone(call: CallFacts): boolean {
     if ((this.#busy.get(`${call.method} ${call.volume}`) ?? 0) > 0) return true;
     switch (call.method) {
@@ -171,7 +171,7 @@ export class StorageBackend {
     });
   }
 
-  /** Takes its time under the SDK's lock; dies with the driver. */
+  /** Waits as long as the call takes, under the SDK's lock; ends with the driver. */
   async #work(method: string, volume: string): Promise<void> {
     const key = `${method} ${volume}`;
     const generation = this.#generation;

@@ -1,12 +1,12 @@
-// Settings of V8 for a thread that runs worlds by the thousand.
+// Settings of a thread that runs thousands of simulated clusters.
 
 import { setFlagsFromString } from 'node:v8';
 
 export function tuneThread(): void {
-  // Errors are made by the thousand and their stacks read by nobody.
+  // Thousands of errors are thrown, and nobody reads their stacks.
   Error.stackTraceLimit = 0;
-  // V8 learns that a world's objects live long, and makes new ones among the old at once. But they live as long as
-  // their world, a fifth of the time between two collections; and there a dead one keeps all that it points to, so
-  // that whole dead worlds were copied and kept until the next full collection: a seventh of all processor time.
+  // Allocation site pretenuring puts objects that seem long-lived straight into the old generation. A cluster's objects
+  // live only a fifth of the time between two full collections, and one dead object there keeps its whole dead
+  // cluster until the next of them. That cost a seventh of all processor time.
   setFlagsFromString('--no-allocation-site-pretenuring');
 }

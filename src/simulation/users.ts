@@ -1,5 +1,5 @@
-// What users do in a simulated world, straight at the API server: nothing of theirs is ever lost. Keeps in mind what they
-// want to exist, which is what the world is held to in the end.
+// What users do in a simulated world. They reach the API server without faults. Remembers what they want to exist, which
+// must be there in the end.
 
 import {
   csiDrivers,
@@ -28,7 +28,7 @@ const SECRETS_NAMESPACE = 'kube-system';
 /** Every secret of every simulated world starts with it. */
 export const SECRET_MARK = 'hunter2-';
 
-/** Recognizable wherever it turns up, and telling whose it is. */
+/** Can be recognized anywhere, and names its owner. */
 export function secretText(className: string, kind: string): string {
   return `${SECRET_MARK}${className}-${kind}`;
 }
@@ -38,7 +38,7 @@ export class Users {
   readonly #history: History;
   readonly #plan: Plan;
   readonly #isSilent: (node: string) => boolean;
-  /** Their deeds are not to be in each other's way: one after the other. */
+  /** Actions run one after the other. */
   #turn: Promise<void> = Promise.resolve();
   readonly #missingSecrets = new Set<string>();
   readonly #missingClasses = new Set<string>();
@@ -55,7 +55,7 @@ export class Users {
     this.#isSilent = ports.isSilent;
   }
 
-  /** Drivers' objects, classes and secrets: there before anything runs. */
+  /** Creates CSIDrivers, classes and secrets, before anything runs. */
   async prepare(): Promise<void> {
     for (const driver of this.#plan.drivers) {
       const modes = driver.ephemeral ? ['Persistent', 'Ephemeral'] : ['Persistent'];
@@ -74,7 +74,7 @@ export class Users {
     this.#turn = this.#turn.then(() => this.#try(deed));
   }
 
-  /** Everything that was taken away by accident is put back, so that everything can succeed. */
+  /** Puts back what was deleted by accident, so that everything can converge. */
   async repair(): Promise<void> {
     await this.#turn;
     for (const className of this.#missingSecrets) await this.#createSecrets(className);
@@ -84,7 +84,7 @@ export class Users {
     this.#missingClasses.clear();
   }
 
-  /** The node is back: nobody vouches any longer that nothing runs there. */
+  /** The node is back: its out-of-service taint is removed. */
   async welcome(node: string): Promise<void> {
     try {
       await this.#setOutOfService(node, false);

@@ -1,5 +1,5 @@
-// A log that nobody reads, except for secrets: every line of every component is looked through for them, in the form in
-// which it would be written.
+// A log that is dropped after each line of each component was searched for secrets, in the form in which it would be
+// written.
 
 import { loggable } from '../runtime/log/loggable.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
@@ -29,7 +29,7 @@ function shows(fields: LogFields): boolean {
   return JSON.stringify(loggable(fields)).includes(SECRET_MARK);
 }
 
-/** Most lines carry names, numbers and an error: nothing that has to be written out to be looked through. */
+/** Most lines hold only names, numbers and an error, and can be searched without being formatted. */
 function mayShow(fields: LogFields): boolean {
   for (const key in fields) {
     const value = fields[key];
@@ -43,7 +43,7 @@ function mayShow(fields: LogFields): boolean {
   return false;
 }
 
-/** Its message is all that it says. */
+/** Of an error only the message is logged. */
 function isPlainError(value: object | null): boolean {
   if (!(value instanceof Error)) return value === null;
   return (
@@ -51,6 +51,6 @@ function isPlainError(value: object | null): boolean {
   );
 }
 
-/** What an administrator who looks for trouble would turn on; beyond that is tracing of requests. */
+/** Up to the verbosity that an administrator would use; beyond that is tracing of requests. */
 const MOST_VERBOSE = 4;
 const SILENT = { enabled: false, info() {} };

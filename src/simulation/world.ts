@@ -1,6 +1,6 @@
-// A whole cluster in one process under virtual time: the API server in memory, every component from its ordinary factory
-// as a process that can die, machines, storage, users. Owns what starts, dies and starts again; what is checked is in
-// checkers/, what happens in simulate.ts.
+// A whole cluster under virtual time: the API server in memory, every component from its ordinary factory as a process
+// that can die, machines, storage, users. Starts, kills and restarts them. Checks are in checkers/, the course of a run
+// is in simulate.ts.
 
 import * as kinds from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
@@ -50,7 +50,7 @@ export interface WorldOptions {
   log?: Log;
 }
 
-/** What checkers and the trace follow. */
+/** Kinds whose changes the history records. */
 const FOLLOWED: readonly Resource<KubeObject>[] = [
   kinds.persistentVolumeClaims,
   kinds.persistentVolumes,
@@ -65,7 +65,7 @@ const FOLLOWED: readonly Resource<KubeObject>[] = [
   kinds.statefulSets,
 ] as readonly Resource[] as readonly Resource<KubeObject>[];
 
-/** Kinds that nothing here makes; the garbage collector would only follow them. */
+/** Kinds that nothing creates here. The garbage collector would only watch them in vain. */
 const RBAC = 'rbac.authorization.k8s.io';
 const UNUSED = new Set(['configmaps', 'daemonsets', 'deployments', 'podsecuritypolicies', 'serviceaccounts']);
 
@@ -187,7 +187,7 @@ export class World {
     this.clock.setTimeout(() => this.start(name), restartAfterMs);
   }
 
-  /** Told to stop, given a moment, then killed. */
+  /** SIGTERM, and SIGKILL after a grace period. */
   stop(name: string, restartAfterMs: number): void {
     const process = this.processes.get(name);
     if (!process?.alive || process.stopping) return;
@@ -199,7 +199,7 @@ export class World {
     }, restartAfterMs);
   }
 
-  /** Not started again until it is let up. */
+  /** Kills it. It is not restarted until `letUp`. */
   holdDown(name: string): void {
     this.#heldDown.add(name);
     this.crash(name, 0);
@@ -211,7 +211,7 @@ export class World {
     this.start(name);
   }
 
-  /** The machine runs, with all that is mounted there; nobody hears of it any more. */
+  /** The machine runs on with its mounts, but reaches nothing any more. */
   silence(node: string): void {
     this.silent.add(node);
     this.holdDown(`node-${node}`);
@@ -230,7 +230,7 @@ export class World {
     else this.#stalled.delete(name);
   }
 
-  /** Everything is as well as it can be: drivers up, storage with room, all processes running, no more faults. */
+  /** Ends all faults: drivers are up, storage has room, all processes run. */
   heal(): void {
     this.faults.active = false;
     this.#stalled.clear();
@@ -241,14 +241,14 @@ export class World {
     }
     this.#heldDown.clear();
     for (const node of this.silent) this.#heldDown.add(`node-${node}`);
-    // A node that somebody took out of the cluster comes back when its agent is started again.
+    // A Node that was deleted is registered again when its agent restarts.
     for (const name of this.nodes.keys()) {
       if (!this.server.reader.get(kinds.nodes, { name })) this.crash(`node-${name}`, 0);
     }
     for (const name of processNames(this.plan)) this.start(name);
   }
 
-  /** Nothing in it reaches anything any more. It holds nothing outside of memory: there is nothing to wind up. */
+  /** Cuts all its processes off. It holds only memory, so nothing has to be stopped. */
   end(): void {
     this.#over = true;
     for (const process of this.processes.values()) process.end();
@@ -262,7 +262,7 @@ export class World {
     if (!process.stopping && !(error instanceof LeadershipLostError)) {
       this.history.violate('component-failed', `${process.name} ${why}`);
     }
-    // Whatever ended is restarted, as a container is.
+    // A process that ends is restarted, as a container is.
     const stopped = process.stopping;
     process.crash();
     if (!stopped) this.clock.setTimeout(() => this.start(process.name), 1000);
@@ -337,7 +337,7 @@ export class World {
     const kube = this.#kubeFor(process, random);
     const common = this.#common(process, kube, random);
     const informers = createInformers(common);
-    // What is read is shared; what is written is written, and allowed, in each controller's own name.
+    // Informers are shared; each controller writes, and is authorized, under its own account.
     const portsFor = (user: User) => {
       const own = this.#kubeFor(process, random, user);
       return { ...common, kube: own, informers, discovery: own };

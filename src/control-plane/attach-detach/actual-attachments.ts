@@ -1,7 +1,7 @@
-// Actual state: which VolumeAttachments there are for a volume, on which nodes. Everything is read from the caches, so
-// that a restart begins where the last run ended. Two things are kept besides: which handle a deleted
-// PersistentVolume had, while attachments of it are left, and which attachments are being made but cannot be seen in
-// the cache yet. Without the second, two nodes could be given the same volume within the lag of a watch.
+// Actual state: which VolumeAttachments exist for a volume, on which nodes. Read from the caches, so that a restart goes
+// on where the last run ended. Two things are kept besides: the handle of a deleted PersistentVolume while it has
+// attachments, and attachments that are being created and not in the cache yet. Without the latter, two nodes could get
+// the same volume within the lag of a watch.
 
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import { inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
@@ -73,7 +73,7 @@ export class ActualAttachments {
     );
   }
 
-  /** Other nodes that may have the volume, as far as anything tells. */
+  /** Other nodes that may have the volume. */
   holdersBesides(nodeName: string, volumeId: string): string[] {
     const holders = new Set(this.#beingMade.get(volumeId)?.keys());
     for (const attachment of this.#ofVolume(volumeId)) {
@@ -95,14 +95,14 @@ export class ActualAttachments {
     this.#beingMade.set(volumeId, nodes.set(nodeName, attachmentName));
   }
 
-  /** From now on the cache tells. */
+  /** From now on the cache decides. */
   made(volumeId: string, nodeName: string): void {
     const nodes = this.#beingMade.get(volumeId);
     nodes?.delete(nodeName);
     if (nodes?.size === 0) this.#beingMade.delete(volumeId);
   }
 
-  /** The attachment that was to be made and has not been seen. */
+  /** The attachment that is being created and is not in the cache yet. */
   unseen(volumeId: string, nodeName: string): string | undefined {
     const name = this.#beingMade.get(volumeId)?.get(nodeName);
     if (name === undefined || this.#attachments.get(name) === undefined) return name;

@@ -36,7 +36,7 @@ import { slotOf } from './slot.ts';
 import { SlotWaits } from './slot-waits.ts';
 import type { UsedVolume } from './volumes-of-pod.ts';
 
-/** Those of Kubernetes' volume operations. */
+/** As for volume operations in Kubernetes. */
 const BACKOFF = { startMs: 500, maxMs: 122_000 };
 const REPORT_WORKERS = 16;
 
@@ -74,7 +74,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   const stuckSinceMs = new Map<string, number>();
   /** By volume: until another node gives it up. */
   const refused = new SlotWaits((key) => slots.add(key));
-  /** By node: until it says more of itself. */
+  /** By node: until the Node object changes. */
   const mounted = new SlotWaits((key) => slots.add(key));
   const counted = attachDetachMetrics(metrics, clock);
 
@@ -121,7 +121,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   function snapshotOf(key: string) {
     const { nodeName, volumeId } = slotOf(key);
-    // The answer to the last write may say more than the watch has brought.
+    // The answer to a write may be newer than what the watch has delivered.
     const node = report.node(nodeName);
     const used = desired.volumesOf(key);
     const existing = actual.at(nodeName, volumeId);
@@ -144,7 +144,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     };
   }
 
-  /** The driver's object decides, as it is now: whether it attaches at all, and what its inline volumes are. */
+  /** Decided by the current CSIDriver object: whether it attaches at all, and which modes its inline volumes have. */
   function needsAttachment({ volume }: UsedVolume): boolean {
     const driver = caches.drivers.get(volume.driver);
     if (driver?.spec.attachRequired === false) return false;
@@ -215,12 +215,12 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       .filter((attachment) => !attachment.metadata.deletionTimestamp);
     for (const { metadata } of leaving) report.withhold(metadata.name);
     try {
-      // From here on the node must not begin to mount it; what it answers is newer than any cache.
+      // From here on the node does not start to mount the volume. The answer is newer than any cache.
       const node = await report.publish(nodeName, signal);
       const stillInUse = reportsInUse(node, volumeId, leaving[0]?.spec.attacher ?? '');
       if (desired.podsOf(key).length > 0 || (forced === 'no' && stillInUse)) {
         log.info('Not detaching after all: the volume is in use again', { volumeId, nodeName });
-        // Decided again from this answer: the watch may never show that the volume was in use in between.
+        // Decide again from this answer: the watch may never deliver a version that shows the volume in use.
         return requeueAfter(BACKOFF.startMs, 'the node says that it uses the volume');
       }
       if (forced !== 'no') {
@@ -247,7 +247,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     } catch (error) {
       if (signal.aborted || !(error instanceof AttachError)) throw error;
       ended('fail-unknown');
-      // The object carries its deletion timestamp: the attacher goes on, and nothing here can hasten it.
+      // The object has its deletion timestamp: the attacher goes on by itself.
       log.warn('The volume is not detached yet', {
         attachment: attachment.metadata.name,
         nodeName: attachment.spec.nodeName,

@@ -1,6 +1,6 @@
-// Writes `status.volumesAttached` of Nodes: what a node may mount. It follows from the attachments alone, so it is made
-// anew at each write. A volume that is about to be detached is taken off the list before anything else happens, and
-// the answer to that very write says whether the node still uses it. Writes to one node never overtake each other.
+// Writes `status.volumesAttached` of Nodes: what a node may mount. It is computed from the attachments at each write. A
+// volume that is about to be detached is taken off the list first, and the answer to that write shows whether the
+// node still uses it. Writes to one node are serialized and coalesced.
 
 import { type Node, nodes, type VolumeAttachment } from '../../api/kinds.ts';
 import { isCsiVolumeName } from '../../api/volumes.ts';
@@ -42,9 +42,9 @@ export class AttachedReport {
     this.#withheld.delete(attachmentName);
   }
 
-  /** Writes the list where it is not right. Returns the node as the server has it, undefined when it has none. */
+  /** Writes the list if it differs. Returns the Node as the server has it, undefined if it does not exist. */
   publish(nodeName: string, signal: AbortSignal): Promise<Node | undefined> {
-    // What has not begun will show whatever the caller has changed before it came here.
+    // A write that has not begun will include the caller's changes.
     const next = this.#next.get(nodeName);
     if (next !== undefined) return next;
     const begin = () => {
@@ -91,7 +91,7 @@ export class AttachedReport {
     }
   }
 
-  /** Undefined where the node has it already. */
+  /** Undefined if the Node has this list already. */
   #rightList(node: Node): Attached | undefined {
     const list = this.#listFor(node);
     return isSame(node.status?.volumesAttached ?? [], list) ? undefined : list;
@@ -100,11 +100,11 @@ export class AttachedReport {
   #listFor(node: Node): Attached {
     const { actual } = this.#ports;
     const devices = new Map<string, string>();
-    // What other kinds of volumes have there is not ours.
+    // Entries of other volume plugins are kept.
     for (const { name, devicePath } of node.status?.volumesAttached ?? []) {
       if (!isCsiVolumeName(name)) devices.set(name, devicePath);
     }
-    // By name: of two attachments that share a handle it is always the same one that gives the path.
+    // Sorted, so that of two attachments that share a handle always the same one gives the path.
     for (const attachment of [...actual.onNode(node.metadata.name)].sort(byName)) {
       if (this.#isAttached(attachment)) devices.set(actual.volumeIdOf(attachment), attachment.metadata.name);
     }

@@ -1,6 +1,6 @@
-// Desired state: which pods use which volume on which node, kept up to date pod by pod so that a question about one
-// slot never walks all pods. What a pod was once seen to use it is taken to use until it is gone: a claim or volume
-// that somebody deletes under a running pod does not unmount it.
+// Desired state: which pods use which volume on which node, updated pod by pod so that no lookup walks all pods. A volume
+// that a pod was once seen to use counts as used until the pod is gone: deleting its claim or PersistentVolume does not
+// unmount it.
 
 import type { Pod, PodVolume } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -77,7 +77,7 @@ export class DesiredVolumes {
     return this.#slotsByNode.get(nodeName) ?? [];
   }
 
-  /** How the volume of a slot is named by the pods that use it there: more than one volume when handles are shared. */
+  /** The volumes that pods use in this slot: more than one when PersistentVolumes share a handle. */
   volumesOf(slot: string): UsedVolume[] {
     const found = new Map<string, UsedVolume>();
     for (const podKey of this.podsOf(slot)) {
@@ -98,7 +98,7 @@ function addTo(map: Map<string, Set<string>>, key: string, value: string): void 
   else map.set(key, new Set([value]));
 }
 
-/** Whether that was the last one. */
+/** True if that was the last one. */
 function deleteFrom(map: Map<string, Set<string>>, key: string, value: string): boolean {
   const values = map.get(key);
   values?.delete(value);

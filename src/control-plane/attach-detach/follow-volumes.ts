@@ -36,14 +36,14 @@ export interface FollowVolumesInit {
   /** By slot, and by node. */
   slots: Pick<Loop, 'add'>;
   reports: Pick<Loop, 'add'>;
-  /** Something about who has the volume changed. */
+  /** The set of nodes that hold the volume may have changed. */
   holdersChanged(volumeId: string): void;
-  /** The node said something new of itself. */
+  /** The Node object changed. */
   nodeChanged(nodeName: string): void;
   attachmentGone(attachmentName: string): void;
 }
 
-/** Each subscription replays what is cached. Returns what ends them all. */
+/** Each subscription replays what is cached. Returns a function that ends them all. */
 export function followVolumes(init: FollowVolumesInit): () => void {
   const { caches, desired, actual, podsOfClaim, slots, reports } = init;
 
@@ -61,7 +61,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
     if (claimRef) refreshPodsOfClaim(`${claimRef.namespace}/${claimRef.name}`);
   }
 
-  /** A node is told only of what is attached. */
+  /** The Node's list holds only what is attached. */
   function lookAtAttachment(attachment: VolumeAttachment, concernsReport = isAttached(attachment)): void {
     const { nodeName } = attachment.spec;
     const volumeId = actual.volumeIdOf(attachment);
@@ -82,7 +82,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
     }
   }
 
-  /** The handle of a deleted volume is worth knowing only as long as it may be attached somewhere. */
+  /** The handle of a deleted volume is kept only while the volume has attachments. */
   function forgetUnused(pvName: string): void {
     if (!caches.volumes.get(pvName) && !actual.isUsed(pvName)) actual.forget(pvName);
   }
@@ -105,7 +105,7 @@ export function followVolumes(init: FollowVolumesInit): () => void {
     caches.pods.subscribe({
       added: (pod) => wake(desired.update(pod)),
       updated: (before, pod) => {
-        // Whatever else a pod says, its volumes are the same as long as it lives.
+        // The volumes of a pod never change.
         if (before.spec.nodeName !== pod.spec.nodeName || isTerminated(before) !== isTerminated(pod))
           wake(desired.update(pod));
       },

@@ -17,8 +17,8 @@ export function isOutOfService(node: Node | undefined): boolean {
 }
 
 /**
- * Whether the node has the volume mounted. A node that is gone, or was made anew and has not said anything of itself
- * yet, cannot deny it, and of a volume whose handle nobody knows any more any volume of its driver may be the one.
+ * Whether the node may have the volume mounted. A Node that is gone, or was created again and has no status yet, cannot
+ * deny it. A volume whose handle is no longer known may be any volume of its driver.
  */
 export function reportsInUse(node: Node | undefined, volumeId: string, driver: string): boolean {
   if (!node?.status?.conditions?.length) return true;

@@ -1,5 +1,4 @@
-// Slots that wait for something, by what they wait for. What wakes them also forgets them: a slot that still has to
-// wait says so again.
+// Slots that wait, by what they wait for. Waking removes them: a slot that still has to wait is added again.
 
 export class SlotWaits {
   readonly #wake: (slot: string) => void;

@@ -29,7 +29,7 @@ export interface AttacherOptions {
   workers: number;
   retryStartMs: number;
   retryMaxMs: number;
-  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  /** Resync interval of all objects; 0: never. */
   resyncMs: number;
   /** Interval of the comparison with ListVolumes; 0: never. */
   driftCheckMs: number;
@@ -124,7 +124,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
     };
   }
 
-  /** Attached, staying so, with handle and node ID certain. */
+  /** Attached, not being deleted, with known handle and node ID. */
   function driftCandidates(): Candidate[] {
     return attachments.list().flatMap((attachment) => {
       if (!isOurs(attachment) || !attachment.status?.attached) return [];
@@ -173,7 +173,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
 
   return {
     async run(signal) {
-      // Volumes lose their finalizer when no attachment refers to them: first all attachments must be known.
+      // A volume loses its finalizer when no attachment refers to it, so all attachments must be known first.
       await Promise.all([attachments, volumes, nodesOfDriver, nodeInfos].map((each) => each.synced(signal)));
       const unfollow = follow();
       log.info('Attaching and detaching volumes', { workers: options.workers });

@@ -13,7 +13,7 @@ export interface StatusPatch {
   readonly status: Fields;
 }
 
-/** Also takes away metadata of an earlier attachment: a merge patch would keep it. */
+/** Also removes metadata of an earlier attachment, which a merge patch would keep. */
 export function attachedPatch(attachment: VolumeAttachment, metadata: Record<string, string>): StatusPatch {
   const earlier = Object.keys(attachment.status?.attachmentMetadata ?? {});
   const gone = Object.fromEntries(earlier.filter((key) => !(key in metadata)).map((key) => [key, null]));

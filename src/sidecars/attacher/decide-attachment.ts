@@ -82,7 +82,7 @@ export function deletionProblem({ metadata, spec, status }: PersistentVolume): s
 
 function decideDetach(snapshot: AttachmentSnapshot): AttachmentDecision {
   const { attachment, persistentVolume, nodeId, publishes } = snapshot;
-  // The finalizer comes before the first call: without it there was none.
+  // The finalizer is written before the first call: without it there was no call.
   if (!hasOurFinalizer(snapshot)) return nothing('it is detached');
   // A driver that no longer offers the call cannot be asked; waiting would be for ever.
   if (!publishes) return { do: 'release' };

@@ -1,5 +1,5 @@
-// At most one call under way for one volume from one component. A component that died takes its calls with it, as far as
-// this rule goes: its next life may repeat them.
+// At most one call under way for one volume from one component. Calls of a process that died do not count: its successor
+// may repeat them.
 
 import type { CallFacts } from '../history.ts';
 import type { Checker, Rules } from './index.ts';

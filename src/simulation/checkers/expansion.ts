@@ -1,4 +1,4 @@
-// Nobody says that a volume is larger than it is, and while the driver may be at work on one size, it is asked for no other.
+// No object reports a volume as larger than it is, and a driver that may be working on one size is not asked for another.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
@@ -16,11 +16,11 @@ export function expansionChecker({ plan, violate }: Rules): Checker {
     plan.drivers.flatMap(({ name, expands }) => (expands ? [[name, expands] as const] : [])),
   );
   if (expanding.size === 0) return {};
-  /** By volume ID: what the storage has, and what its filesystem was made to follow. */
+  /** By volume ID: the size of the storage, and of its filesystem. */
   const stored = new Map<string, bigint>();
   const followed = new Map<string, bigint>();
   const handles = new Map<string, { id: string; driver: string }>();
-  /** By volume ID: the size of a call of which it is not certain how it ended. */
+  /** By volume ID: the size that an uncertain call asked for. */
   const open = new Map<string, bigint>();
 
   function claimSays(claim: PersistentVolumeClaim): void {
@@ -45,7 +45,7 @@ export function expansionChecker({ plan, violate }: Rules): Checker {
 
   function asked({ volume, rest }: CallFacts, actor: string): void {
     const bytes = bytesAsked({ rest });
-    // Whenever it arrives, there is nothing left to do for it.
+    // Has no effect, whenever it arrives.
     if ((stored.get(volume) ?? 0n) >= bytes) return;
     const before = open.get(volume);
     if (before !== undefined && before !== bytes) {

@@ -1,5 +1,5 @@
-// What a finalizer protects is gone before the finalizer is: attachments before the attacher's, pods before the claim's,
-// claims before the volume's, the storage before the provisioner's.
+// A finalizer is removed after what it protects is gone: the attacher's after attachments, the claim's after pods, the
+// volume's after claims, the provisioner's after the storage.
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../api/well-known.ts';
 import type { Checker, Rules } from './index.ts';
 
-/** Longer than a slow request: between looking for pods and letting the claim go. */
+/** Longer than a slow request, which may lie between looking for pods and removing the claim's finalizer. */
 const LATE_MS = 15_000;
 
 export function finalizerChecker({ violate }: Rules): Checker {
@@ -26,7 +26,7 @@ export function finalizerChecker({ violate }: Rules): Checker {
     pods,
     volumeattachments: attachments,
   } as never;
-  /** By UID: when a pod was given its node, and when a claim began to go. */
+  /** By UID: when a pod was scheduled, and when the deletion of a claim began. */
   const placedAtMs = new Map<string, number>();
   const deletedAtMs = new Map<string, number>();
   /** Volume IDs that exist. */
@@ -53,7 +53,7 @@ export function finalizerChecker({ violate }: Rules): Checker {
           continue;
         const uses = pod.spec.volumes?.some((each) => claimNameOf(pod, each) === before.metadata.name);
         const placedMs = placedAtMs.get(pod.metadata.uid) ?? 0;
-        // One that was placed for a claim on its way out, while that was being let go, will not get it.
+        // A pod that was scheduled while the finalizer of its claim was being removed will not get the claim.
         const isLate = placedMs > deletedMs && atMs - placedMs < LATE_MS;
         if (uses && !isLate) say('claim', key, finalizer, `pod ${podKey} uses it`);
       }
@@ -63,7 +63,7 @@ export function finalizerChecker({ violate }: Rules): Checker {
   function lostByVolume(key: string, { spec, metadata }: PersistentVolume, finalizer: string): void {
     const { csi, claimRef } = spec;
     if (finalizer === attacherFinalizer(csi?.driver ?? '')) {
-      // One that the attacher has not taken on yet may be newer than all it knows.
+      // An attachment without the attacher's finalizer may be newer than the attacher's cache.
       const [user] = [...attachments.values()].filter(
         (each) =>
           each.spec.source.persistentVolumeName === key && each.metadata.finalizers?.includes(finalizer),

@@ -1,5 +1,5 @@
-// Nothing is asked or written over and over: a bound on how often one component may do the same thing to the same object
-// within a minute. Backoff keeps far below it, a loop without any reaches it at once.
+// A limit on how often one component may do the same thing to the same object within a minute. With backoff it is far
+// away; a loop without backoff reaches it at once.
 
 import type { Checker, Rules } from './index.ts';
 

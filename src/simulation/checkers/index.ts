@@ -1,5 +1,5 @@
-// The rules that no run may break. Each checker reads the history, as it is written, and nothing else of the world; none
-// knows how the components do what they do.
+// The rules that no run may violate. Checkers read the history as it is written and nothing else of the world. They know
+// nothing of how the components work.
 
 import type { Entry, History } from '../history.ts';
 import type { Plan } from '../plan.ts';
@@ -18,7 +18,7 @@ export interface Rules {
   violate(rule: string, text: string): void;
 }
 
-/** Takes in one entry after the other, of the kinds that it names, and says what was violated. */
+/** Takes the entries of the kinds that it names, one by one, and reports violations. */
 export type Checker = {
   readonly [K in Entry['kind']]?: (entry: Extract<Entry, { kind: K }>) => void;
 };

@@ -1,4 +1,4 @@
-// One name for each claim, whatever happens; and what is asked for under it never changes.
+// A claim has one volume name, and what CreateVolume asks for under it never changes.
 
 import type { Checker, Rules } from './index.ts';
 

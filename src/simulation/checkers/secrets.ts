@@ -1,4 +1,4 @@
-// Secrets arrive in the calls they belong to, and turn up nowhere else: in no other object, and in no other field.
+// Secrets appear in the calls that they belong to, and in no other object or field.
 
 import { type SecretKind, secretKinds } from '../plan.ts';
 import { SECRET_MARK as MARK } from '../users.ts';
@@ -44,7 +44,7 @@ export function secretChecker({ plan, violate }: Rules): Checker {
   };
 }
 
-/** Whether a secret is in any text of it; what it shares with the state before was looked at then. */
+/** Whether any text of it holds a secret. What it shares with the version before was searched then. */
 function shows(value: unknown, before: unknown): boolean {
   if (value === before) return false;
   if (typeof value === 'string') return value.includes(MARK) || value.includes(MARK_BASE64);

@@ -1,5 +1,5 @@
-// Since when each node has not been ready, and each volume without a pod there: what must have lasted before a volume may
-// be torn from a node that cannot be asked.
+// Since when each node has not been ready, and since when each volume has had no pod there: both must have lasted six
+// minutes before a volume may be detached by force.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
 import { claimNameOf, isTerminated } from '../../api/volumes.ts';
@@ -35,7 +35,7 @@ export class Silence {
     return !this.#unreadySinceMs.has(node);
   }
 
-  /** Whether six minutes of silence have passed since the last pod there, or somebody vouches for the node. */
+  /** Whether six minutes of silence have passed since the last pod there, or the node is out of service. */
   mayForce(volume: string, node: string, atMs: number): boolean {
     const unreadyMs = this.#unreadySinceMs.get(node);
     if (unreadyMs === undefined) return false;

@@ -12,7 +12,7 @@ interface State {
   staged: Set<string>;
   /** Node to target paths. */
   published: Map<string, Set<string>>;
-  /** Nodes that it was torn from: what they still have mounted is of no use to them. */
+  /** Nodes that it was detached from by force. What they still have mounted no longer counts. */
   torn: Set<string>;
 }
 
@@ -91,7 +91,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       }
       case 'ControllerUnpublishVolume':
         if (!usedOn(state, node)) return;
-        // A node that is gone from the cluster cannot be waited for, a silent one not for ever.
+        // A deleted node cannot be waited for, and a silent one not for ever.
         if (!nodes.has(node) || silence.mayForce(volume, node, atMs)) state.torn.add(node);
         else if (silence.isReady(node))
           say('call-order', `from ${node}, where it is still staged or published`);
@@ -119,7 +119,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     if (id === existingHandle(plan.drivers.find(({ short }) => id.startsWith(`${short}-`))?.name ?? ''))
       say('deleted-retained', 'nobody made it by a claim');
     if (state.attached.size > 0) say('deleted-in-use', `while attached to ${[...state.attached].join(', ')}`);
-    // What is staged without being attached nobody outside of its node knows of; nor what a user tore from its pod.
+    // Only its node knows of a volume that is staged without being attached, or whose pod was deleted by force.
     for (const [node, paths] of state.published) {
       for (const path of paths) {
         if (!gonePods.has(podUidOf(path))) say('deleted-in-use', `while published on ${node}`);

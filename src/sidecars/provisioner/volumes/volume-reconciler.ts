@@ -1,6 +1,5 @@
-// The loop over PersistentVolumes: deletes the storage of those that were released, then the object. Watches volumes,
-// claims' absence by asking for them, and attachments; writes finalizers on and deletes PersistentVolumes; never
-// deletes what is attached or whose claim lives.
+// The loop over PersistentVolumes: deletes the storage of Released ones, then the object. Watches volumes and attachments;
+// writes the provisioner's finalizer and deletes PersistentVolumes; never deletes one that is attached or has a claim.
 
 import {
   type PersistentVolume,
@@ -28,7 +27,7 @@ import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
 import { decideVolume } from './decide-volume.ts';
 import { deletionSecretOf } from './deletion-secrets.ts';
 
-/** How many times the first pause after a failure a detach may take before it counts as one. */
+/** How long a detach may take before it is reported, in multiples of the first retry delay. */
 const DETACH_PATIENCE = 5;
 
 const ATTACHED_BY_VOLUME = 'provisioner/attached-by-volume';
@@ -44,7 +43,7 @@ export interface VolumeReconcilerOptions {
   metrics: ProvisionerMetrics;
   /** The driver attaches: a volume that is attached is not deleted. */
   attaches: boolean;
-  /** With one provisioner a node: whether the volume is this node's. */
+  /** With one provisioner per node: whether the volume belongs to this node. */
   isLocal(volume: PersistentVolume): boolean;
   capacityChanged(className: string): void;
   loop: Omit<LoopOptions, 'name' | 'reconcile'>;
@@ -57,7 +56,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   const latest = new ReadYourWrites(volumes);
   const attachments = options.attaches ? informers.of(volumeAttachments) : undefined;
   const loop = createLoop({ ...options.loop, name: 'volumes', reconcile });
-  /** Of volumes that were found released and attached. */
+  /** When volumes were first found Released and still attached. */
   const releasedSinceMs = new Map<string, number>();
 
   attachments?.addIndex(ATTACHED_BY_VOLUME, ({ spec: { source } }) =>
@@ -165,13 +164,13 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     metrics.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
     options.capacityChanged(className);
     options.log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
-    // Others have taken their finalizers off meanwhile.
+    // Others may have removed their finalizers meanwhile.
     await deleteObject(latest.get(volume.metadata.name) ?? volume, signal);
   }
 
   /**
-   * The storage is gone. The finalizer goes before the object does, so that nobody else's write comes in between; a
-   * crash there is harmless, since DeleteVolume is asked again and says yes again.
+   * The storage is gone. The finalizer is removed before the object is deleted, so that no other write comes in between. A
+   * crash there is harmless: DeleteVolume is idempotent and is called again.
    */
   async function deleteObject(object: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { name, uid, deletionTimestamp } = object.metadata;
@@ -195,7 +194,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     }
     const { claimRef } = volume.spec;
     if (!claimRef?.name || !claimRef.namespace) return;
-    // By the server's word: the phase may have been written by hand, and data is about to be destroyed.
+    // Read from the server: the phase may have been written by hand, and data is about to be destroyed.
     try {
       const claimName = { name: claimRef.name, namespace: claimRef.namespace };
       const claim = await kube.get(persistentVolumeClaims, claimName, { signal });
@@ -210,7 +209,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     );
   }
 
-  /** By the server's word: the official attacher leaves its finalizer on a volume for as long as that is not deleted. */
+  /** Read from the server, because the official attacher leaves its finalizer on a volume until that is deleted. */
   async function attachedTo(name: string, signal: AbortSignal): Promise<string | undefined> {
     const { items } = await kube.list(volumeAttachments, { signal });
     const found = items.find(({ spec }) => spec.source.persistentVolumeName === name);
