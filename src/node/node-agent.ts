@@ -115,6 +115,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     registry,
     plugin,
     recorder: ports.recorder,
+    readAllocatable: (driver, signal) => allocatable.ask(driver, signal),
     podChanged: (key) => lifecycle.changed(key),
   });
   const lifecycle: PodLifecycle = createPodLifecycle({ ...common, pods: podInformer, volumes, files, paths });

@@ -35,6 +35,10 @@ export function explainPod(facts: Facts, pod: Pod): Link[] {
       }),
     ];
   }
+  if (pod.status?.phase === 'Failed' && pod.status.message) {
+    const says = `has failed: ${pod.status.reason ?? 'Failed'}: ${pod.status.message}`;
+    return [end(facts, 'stuck', subject, says, { todo: ['delete it, and make it again'] })];
+  }
   if (isTerminated(pod)) return [ok(subject, 'has ended')];
   const links = nodeName ? [ok(subject, `${phase} on node ${nodeName}`)] : [];
   for (const volume of pod.spec.volumes ?? []) {

@@ -414,6 +414,14 @@ const cases: Case[] = [
     says: /is not on node n1, nor on any other/,
   },
   {
+    what: 'failed',
+    subject: 'pod',
+    asked: pod({}, { phase: 'Failed', reason: 'VolumeAttachmentLimitExceeded', message: 'no room' }),
+    facts: facts(reached),
+    state: 'stuck',
+    says: /has failed: VolumeAttachmentLimitExceeded: no room/,
+  },
+  {
     what: 'nobody asked to attach',
     subject: 'pod',
     asked: pod(),

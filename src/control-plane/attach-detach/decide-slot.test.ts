@@ -6,7 +6,7 @@ import { decideSlot, FORCE_DETACH_AFTER_MS, type SlotSnapshot, type SlotStep } f
 const absent: AttachmentState = { kind: 'absent' };
 const pending: AttachmentState = { kind: 'pending' };
 const attached: AttachmentState = { kind: 'attached', publishContext: {} };
-const failed: AttachmentState = { kind: 'attach-failed', message: 'no' };
+const failed: AttachmentState = { kind: 'attach-failed', message: 'no', isNodeFull: false };
 const detaching: AttachmentState = { kind: 'detaching', attached: true, error: undefined };
 const ready: SlotSnapshot['node'] = { health: 'ready', outOfService: false, inUse: false };
 

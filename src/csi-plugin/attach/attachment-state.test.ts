@@ -45,12 +45,17 @@ test('what an attachment says', () => {
     [
       'failed',
       attachment({ attached: false, attachError: error }),
-      { kind: 'attach-failed', message: 'no room' },
+      { kind: 'attach-failed', message: 'no room', isNodeFull: false },
+    ],
+    [
+      'failed because the node is full',
+      attachment({ attached: false, attachError: { ...error, errorCode: 8 } }),
+      { kind: 'attach-failed', message: 'no room', isNodeFull: true },
     ],
     [
       'failed without a word',
       attachment({ attached: false, attachError: {} }),
-      { kind: 'attach-failed', message: 'the attacher gave no message' },
+      { kind: 'attach-failed', message: 'the attacher gave no message', isNodeFull: false },
     ],
     [
       'being deleted: attached is not trusted',

@@ -3,13 +3,15 @@
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
+import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
 
 export type AttachmentState =
   | { kind: 'absent' }
   /** The attacher has not answered yet. */
   | { kind: 'pending' }
   | { kind: 'attached'; publishContext: Readonly<Record<string, string>> }
-  | { kind: 'attach-failed'; message: string }
+  /** `isNodeFull`: the driver says that the node takes no more volumes. */
+  | { kind: 'attach-failed'; message: string; isNodeFull: boolean }
   /** Being detached. `attached` must not be trusted, and no new object can take its place until it is gone. */
   | { kind: 'detaching'; attached: boolean; error: string | undefined };
 
@@ -27,8 +29,10 @@ export function attachmentState(attachment: VolumeAttachment | undefined): Attac
     };
   }
   if (status?.attached) return { kind: 'attached', publishContext: status.attachmentMetadata ?? {} };
-  if (status?.attachError)
-    return { kind: 'attach-failed', message: status.attachError.message ?? NO_MESSAGE };
+  if (status?.attachError) {
+    const { message = NO_MESSAGE, errorCode } = status.attachError;
+    return { kind: 'attach-failed', message, isNodeFull: errorCode === grpcCodes.RESOURCE_EXHAUSTED };
+  }
   return { kind: 'pending' };
 }
 

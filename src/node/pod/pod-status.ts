@@ -10,6 +10,13 @@ export interface PodVolumesState {
   waits: ReadonlyMap<string, string>;
   /** Volume name to path. */
   published: ReadonlyMap<string, string>;
+  /** It cannot run on this node. */
+  rejected?: PodRejection;
+}
+
+export interface PodRejection {
+  reason: string;
+  message: string;
 }
 
 const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const;
@@ -17,6 +24,7 @@ const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartC
 /** A strategic merge patch of the pod's status, or undefined when it says so already. */
 export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  if (volumes.rejected) return rejectionPatch(pod, volumes.rejected);
   // A pod that has run keeps running while a volume is being healed or heard of again.
   const runs = volumes.ready || pod.status?.phase === 'Running';
   const message = runs ? undefined : waitText(volumes.waits);
@@ -50,6 +58,14 @@ export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number
   // Conditions are merged by type: what is not said of one stays, so what is over must be taken back.
   const merged = conditions.map((each) => ({ reason: null, message: null, ...each }));
   return { metadata: { uid: pod.metadata.uid, annotations }, status: { ...status, conditions: merged } };
+}
+
+/** As the kubelet has it: nothing is said of containers, which were never made. */
+function rejectionPatch({ metadata: { uid } }: Pod, { reason, message }: PodRejection): object {
+  return {
+    metadata: { uid, annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
+    status: { phase: 'Failed', reason, message, conditions: null, containerStatuses: null },
+  };
 }
 
 /** One sentence a volume, the names sorted so that the text does not change without a reason. */

@@ -444,6 +444,22 @@ export class NodeWorld {
     return attached;
   }
 
+  /** What the attacher says when the driver refuses. */
+  async failAttach(
+    pvName: string,
+    options: { driver: string; handle: string; errorCode: number },
+  ): Promise<void> {
+    const { driver, handle, errorCode } = options;
+    const name = attachmentName({ driver, volumeHandle: handle, nodeName: 'n1' });
+    const source = { persistentVolumeName: pvName };
+    await this.create(volumeAttachments, {
+      metadata: { name },
+      spec: { attacher: driver, nodeName: 'n1', source },
+    });
+    const status = { attached: false, attachError: { message: 'too many disks', errorCode } };
+    await this.admin.patch(volumeAttachments, { name }, { status }, { subresource: 'status', type: 'merge' });
+  }
+
   async reportAttached(driver: string, handle: string, node = 'n1'): Promise<void> {
     const current = await this.admin.get(nodes, { name: node });
     const volumesAttached = [

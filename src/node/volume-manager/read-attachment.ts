@@ -19,7 +19,7 @@ export type AttachmentAnswer =
   /** Not attached (yet): what nearly every volume is when it is first looked at. */
   | { kind: 'not-attached'; why: string }
   /** The attacher tried and failed; it goes on by itself. */
-  | { kind: 'attach-failed'; why: string };
+  | { kind: 'attach-failed'; why: string; isNodeFull: boolean };
 
 interface Ports {
   kube: Pick<KubeClient, 'get'>;
@@ -48,8 +48,10 @@ export async function readAttachment(
     case 'attached':
       if (await isListed(ports, volume, signal)) return state;
       return waits('it is about to be detached, waiting for it to be attached anew');
-    case 'attach-failed':
-      return { kind: 'attach-failed', why: `${what}: the attacher reports: ${state.message}` };
+    case 'attach-failed': {
+      const why = `${what}: the attacher reports: ${state.message}`;
+      return { kind: 'attach-failed', why, isNodeFull: state.isNodeFull };
+    }
     case 'detaching':
       return waits(`VolumeAttachment ${name} is being detached, waiting for it to be attached anew`);
     case 'pending':

@@ -16,6 +16,7 @@ import { removePodDirectory } from '../pod/pod-lifecycle.ts';
 import type { PodVolumesState } from '../pod/pod-status.ts';
 import type { DriverRegistry } from '../registration/driver-registry.ts';
 import { ActualState } from './actual-state.ts';
+import { createAttachLimit } from './attach-limit.ts';
 import { createClaimWatches } from './claim-watches.ts';
 import { type DesiredMount, DesiredState } from './desired-state.ts';
 import { awaitsNodeExpansion, settledSize, sizeOnEveryNode } from './finish-expansion.ts';
@@ -41,6 +42,8 @@ export interface VolumeManagerPorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
+  /** Asks the driver again how many volumes fit, and tells the cluster. */
+  readAllocatable(driver: string, signal: AbortSignal): Promise<void>;
   /** What is known of this pod's volumes has changed. */
   podChanged(podKey: string): void;
 }
@@ -97,6 +100,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       }
     },
   });
+  const limit = createAttachLimit({ ...ports, desired, podChanged });
   const perform = createOperations({
     ...ports,
     desired,
@@ -112,7 +116,11 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     desired,
     actual,
     waits,
-    perform,
+    async perform(step, key, signal) {
+      const result = await perform(step, key, signal);
+      await limit.observe(key, result, signal);
+      return result;
+    },
     driverObject,
     podByUid,
     podChanged,
@@ -160,6 +168,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   async function tidy(uid: string): Promise<void> {
     if (running?.aborted || !desired.isPopulated || podByUid(uid) || !isClear(uid)) return;
     plugin.tokens.forget(uid);
+    limit.forget(uid);
     podKeys.delete(uid);
     await removePodDirectory(plugin.files, plugin.paths, uid, log).catch((error: unknown) => {
       log.warn('could not remove the directory of a pod that is gone', { podUid: uid, err: error });
@@ -234,7 +243,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         if (found?.state === 'mounted') for (const name of mount.volumeNames) published.set(name, found.path);
         else ready = false;
       }
-      return { ready, waits: waits.of(uid), published };
+      const rejected = limit.rejection(uid);
+      return { ready, waits: waits.of(uid), published, ...(rejected && { rejected }) };
     },
     isClear,
     async run(signal, known) {
