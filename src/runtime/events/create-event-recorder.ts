@@ -1,9 +1,8 @@
-// Tells users what happens to their objects, as core/v1 Events, without ever becoming the main load on the server.
+// Records core/v1 Events without becoming the main load on the API server. Callers never wait for it.
 //
-// What keeps it small: repetitions become a count; a count is written at most once in 10 s for an event, then in 20,
-// and so on up to 5 min (the first occurrence is what a user waits for, and it goes out at once; the two-hundredth
-// can wait); an object gets 25 writes and then one in 5 min, as with client-go, but counts are kept meanwhile; and
-// one budget bounds all writes of the process. What does not fit is dropped and counted. Nobody ever waits for it.
+// Limits: the first occurrence is written at once, repetitions only raise its count. A count is written at most every
+// 10 s, then 20 s, doubling to 5 min. An object gets 25 writes, then one in 5 min, as with client-go; counting goes on
+// meanwhile. One rate limit bounds all event writes of the process. What exceeds it is dropped and counted.
 
 import { events } from '../../api/kinds.ts';
 import { TokenBucket } from '../../wire/token-bucket.ts';
@@ -25,12 +24,12 @@ import {
 } from './event-record.ts';
 import type { Entry } from './event-topic.ts';
 
-/** Of all event writes of a process. The official sidecars send up to 5 requests a second of any kind by default. */
+/** Rate limit of all event writes of a process. The official sidecars default to 5 requests a second of any kind. */
 const DEFAULT_BUDGET = { burst: 25, perSecond: 10 };
 const LONGEST_QUEUE = 1000;
 /** As client-go. */
 const DEFAULT_REMEMBERED = 4096;
-/** client-go's pace and patience when the server does not take an event. */
+/** client-go's interval and number of retries when the server rejects an event. */
 const RETRY_MS = 10_000;
 const MOST_ATTEMPTS = 12;
 const WRITE_TIMEOUT_MS = 10_000;
@@ -44,16 +43,16 @@ export interface EventRecorderOptions extends EventSource {
   log: Log;
   metrics?: Metrics;
   budget?: { burst: number; perSecond: number };
-  /** Of how many objects it is known what was said already. */
+  /** Number of objects whose recent events are remembered. */
   remembered?: number;
-  /** Once it aborts nothing more is written or retried; what waits is dropped. For the end without a last word. */
+  /** Once it aborts, pending events are dropped and nothing more is written or retried. */
   signal?: AbortSignal;
 }
 
 export interface EventRecorder {
   /** Returns at once and never throws. The message is shown to users: no secrets, at most 1024 bytes are kept. */
   event(subject: EventSubject, type: EventType, reason: string, message: string): void;
-  /** Writes what waits, without regard to pace; drops the rest when time is up. For the end of a process. */
+  /** Writes pending events without rate limit, and drops the rest at the deadline. For the end of a process. */
   flush(withinMs?: number): Promise<void>;
 }
 
@@ -114,7 +113,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     timer = { dueMs, handle };
   }
 
-  /** While the budget is spent, what is said meanwhile changes nothing about when the next can go. */
+  /** While the rate limit is exhausted, new events do not change when the next write is possible. */
   function isTimerSoonEnough(): boolean {
     return timer !== undefined && timer.dueMs <= clock.monotonicMs() + budget.waitMs() + 1;
   }
@@ -171,7 +170,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       book.forget(entry);
       return;
     }
-    // Events live for an hour or so on the server: the one we count is gone, a new one goes on with its count.
+    // The server expires events after about an hour: a new one continues the count of the expired one.
     if (verb === 'patch' && isNotFound(error) && patient) {
       entry.name = undefined;
       book.tryAgain(entry, 0);

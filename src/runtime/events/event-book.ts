@@ -1,5 +1,4 @@
-// What the recorder has been told and the server has not: each event once, with its count, and when it is due to be
-// written. It does no I/O.
+// Events that were recorded and not yet written: each once, with its count and when it is due. No I/O.
 
 import { TokenBucket } from '../../wire/token-bucket.ts';
 import type { Clock } from '../ports.ts';
@@ -8,17 +7,17 @@ import { type EventSubject, type Remark, subjectKey, truncateMessage } from './e
 import { type Entry, Topic } from './event-topic.ts';
 import { LruMap } from './lru-map.ts';
 
-/** client-go's: so many writes about an object at once, then one in five minutes. */
+/** client-go's token bucket per object: a burst, then one write in five minutes. */
 const SPAM = { burst: 25, perSecond: 1 / 300 };
-/** How soon a count may be written again: doubling from the first to the last. */
+/** Interval between writes of a count: doubles from the first to the last. */
 const FIRST_PAUSE_MS = 10_000;
 const LAST_PAUSE_MS = 300_000;
-/** Warnings go before what is normal and has waited no longer than this. */
+/** A warning goes before a normal event, unless that has waited longer than this. */
 const WARNINGS_AHEAD_MS = 600_000;
 
 export type Recorded = 'due' | 'counted' | 'queue full' | 'too many for one object';
 
-/** All that was said about one object, warnings and what is normal apart. */
+/** The events of one object, warnings and normal ones apart. */
 interface Subject {
   readonly spam: TokenBucket;
   readonly topics: Topic[];
@@ -30,7 +29,7 @@ export class EventBook {
   readonly #due = new TimerHeap<Entry>();
   readonly #subjects: LruMap<string, Subject>;
 
-  /** `onForgotten` hears of events that were pushed out before they were written. */
+  /** `onForgotten` is called for events that were evicted before they were written. */
   constructor(options: { clock: Clock; longestQueue: number; remembered: number; onForgotten: () => void }) {
     this.#clock = options.clock;
     this.#longestQueue = options.longestQueue;
@@ -55,7 +54,7 @@ export class EventBook {
 
   record({ subject: object, type, reason, message }: Remark): Recorded {
     const key = subjectKey({ subject: object, type });
-    // Warnings may still come in when there is no room for what is normal.
+    // Warnings are still accepted when there is no room for normal events.
     const room = type === 'Warning' ? 2 * this.#longestQueue : this.#longestQueue;
     const isFull = this.#due.size >= room;
     const known = this.#subjects.get(key);
@@ -82,14 +81,14 @@ export class EventBook {
     return 'due';
   }
 
-  /** The next entry to write, now marked as being written. `all`: also those whose time has not come. */
+  /** The next entry to write, marked as being written. `all`: also entries that are not due yet. */
   take(all = false): Entry | undefined {
     const nowMs = this.#clock.monotonicMs();
     for (;;) {
       const entry = this.#due.peek();
       if (entry === undefined || (entry.dueMs > nowMs && !all)) return undefined;
       this.#due.remove(entry);
-      // The first write of an event had its token when it was recorded.
+      // The first write of an event took its token when it was recorded.
       const { spam } = this.#subjectOf(entry.remark);
       if (entry.writtenCount === 0 || entry.attempts > 0 || all || spam.take()) {
         entry.writing = true;
@@ -168,7 +167,7 @@ export class EventBook {
   }
 }
 
-/** Remarks are kept for long, and must not keep the objects that they are about. */
+/** Entries live long, and must not keep the objects that they are about in memory. */
 function nameOf({ apiVersion, kind, metadata }: EventSubject): EventSubject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {

@@ -1,11 +1,11 @@
-// What an Event says and how it is written down, as client-go does it. Pure.
+// Content and name of an Event, as client-go makes them. Pure.
 
 import type { Event } from '../../api/kinds.ts';
 import type { Draft, Metadata } from '../../api/object.ts';
 
 export type EventType = 'Normal' | 'Warning';
 
-/** What an event may be about: any stored object, or as much of one as is known. */
+/** The object of an event: a stored object, or as much of it as is known. */
 export interface EventSubject {
   apiVersion: string;
   kind: string;
@@ -37,7 +37,7 @@ export function subjectKey({ subject, type }: Pick<Remark, 'subject' | 'type'>):
 
 /** At most 1024 bytes of UTF-8, never half a character. */
 export function truncateMessage(message: string): string {
-  // No character is longer than three bytes for each unit of its length.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (message.length * 3 <= LONGEST_MESSAGE_BYTES) return message;
   const bytes = Buffer.from(message);
   if (bytes.length <= LONGEST_MESSAGE_BYTES) return message;
@@ -50,7 +50,7 @@ export function eventNamespace(subject: EventSubject): string {
   return subject.metadata.namespace || CLUSTER_SCOPED_NAMESPACE;
 }
 
-/** `OBJECT.HEX`, the latter a time in nanoseconds; `nanos` below a million makes two in one millisecond differ. */
+/** `OBJECT.HEX`: HEX is a time in nanoseconds; `nanos`, below a million, tells two of one millisecond apart. */
 export function eventName(subject: EventSubject, wallMs: number, nanos: number): string {
   const suffix = (BigInt(Math.floor(wallMs)) * 1_000_000n + BigInt(nanos)).toString(16);
   return `${subject.metadata.name.slice(0, LONGEST_NAME - suffix.length - 1)}.${suffix}`;

@@ -1,26 +1,27 @@
-// What is said about one object for one reason. Many messages are one event: from the tenth within ten minutes on they
-// are "(combined from similar events)", so that a message with a time or a number in it cannot make an event a try.
+// The events of one object with one reason. From the tenth different message within ten minutes on, messages are combined
+// into one event, "(combined from similar events)": a message that contains a time or a number must not create an event
+// per retry.
 
 import type { HeapEntry } from '../time/timer-heap.ts';
 import { type Remark, truncateMessage } from './event-record.ts';
 
 const MOST_MESSAGES = 10;
 const INTERVAL_MS = 600_000;
-/** Those of the last interval, the combined one, and some from before that may come back. */
+/** Events kept: those of the last interval, the combined one, and some older ones that may recur. */
 const MOST_ENTRIES = 16;
 
 /** One event, as it is or will be on the server. */
 export interface Entry extends HeapEntry {
   readonly topic: Topic;
-  /** Undefined for the combined one. */
+  /** Undefined for the combined event. */
   readonly message: string | undefined;
-  /** The latest: a combined event shows the newest message. */
+  /** The newest message, which a combined event shows. */
   remark: Remark;
   count: number;
   /** Wall clock. */
   readonly firstMs: number;
   lastMs: number;
-  /** On the server; undefined before it is there. */
+  /** Its name on the server; undefined before it was written. */
   name: string | undefined;
   writing: boolean;
   writtenCount: number;
@@ -33,7 +34,7 @@ export class Topic {
   readonly reason: string;
   /** In the order in which they were begun. */
   readonly entries: Entry[] = [];
-  /** Different messages of this interval; few, so that looking through them is quick. */
+  /** Distinct messages of this interval; few, so a linear search is fast. */
   #recent: string[] = [];
   #lastMs = 0;
 
@@ -47,7 +48,7 @@ export class Topic {
     this.#lastMs = nowMs;
     if (!this.#recent.includes(message)) this.#recent.push(message);
     if (this.#recent.length < MOST_MESSAGES) return { shown: message, key: message };
-    // They must not grow with each new message; which one leaves does not matter.
+    // Bounded; which one is evicted does not matter.
     this.#recent.shift();
     return { shown: truncateMessage(`(combined from similar events): ${message}`), key: undefined };
   }

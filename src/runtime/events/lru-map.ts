@@ -1,4 +1,4 @@
-// A map that forgets what was not used for longest once it is full.
+// A map with a size limit that evicts the least recently used entry.
 
 export class LruMap<K, V> {
   readonly #entries = new Map<K, V>();

@@ -1,4 +1,4 @@
-// `--feature-gates=A=true,B=false`: Kubernetes' switches for behaviour that is not yet, or no longer, optional.
+// `--feature-gates=A=true,B=false`, as in Kubernetes.
 // A gate that is always on here is accepted, so that existing manifests keep working, and cannot be turned off.
 import { type Flag, flagOf, InvalidValue, pairs } from './flag.ts';
 
@@ -22,7 +22,7 @@ export function featureGatesFlag<const N extends string>(
   const parse = (text: string, previous: Gates<N> | undefined): Gates<N> => {
     const values: Record<string, boolean> = { ...(previous ?? defaults) };
     const named = pairs(text, '=').map(([name, value]) => [name, parseSwitch(name, value)] as const);
-    // The two collective names go first, so that a gate named beside them wins whatever the order.
+    // AllAlpha and AllBeta are applied first, so that a gate named beside them wins in any order.
     for (const [collective, value] of named) {
       const stage = collective === 'AllAlpha' ? 'alpha' : collective === 'AllBeta' ? 'beta' : undefined;
       for (const name of names) if (stage === gates[name].stage && !gates[name].locked) values[name] = value;

@@ -1,10 +1,10 @@
-// What a flag is: a table of these, keyed by the flag's official spelling, declares a command line. The factories
-// below are the types there are. Nothing here reads arguments or the environment: that is parse-flags.ts.
+// A flag's declaration. A table of them, keyed by the official spelling, declares a command line. The factories below are
+// the flag types. parse-flags.ts reads arguments and environment.
 import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag. `T` is what its user gets. */
 export interface Flag<T> {
-  /** What stands for a value in the help text: `duration`, `int`, `string`, … */
+  /** Placeholder of the value in the help text: `duration`, `int`, `string`, … */
   readonly type: string;
   /** `--flag` alone means `--flag=true`, and the next argument is not its value. */
   readonly isBoolean: boolean;
@@ -17,12 +17,12 @@ export interface Flag<T> {
   readonly group: string;
   /** Environment variable that is read when the flag is not given. */
   readonly env: string | undefined;
-  /** Says what to use instead; printed when the flag is given. */
+  /** What to use instead; printed when the flag is given. */
   readonly deprecated: string | undefined;
-  /** Says why the flag changes nothing here; printed when the flag is given. */
+  /** Why the flag has no effect; printed when the flag is given. */
   readonly ignored: string | undefined;
   readonly hidden: boolean;
-  /** Throws `InvalidValue`. `previous` is what an earlier occurrence gave, for flags that add up. */
+  /** Throws `InvalidValue`. `previous` is the value of an earlier occurrence, for flags that accumulate. */
   parse(text: string, previous: T | undefined): T;
   /** The text that `parse` would turn into `value`. */
   format(value: T): string;
@@ -48,7 +48,7 @@ export interface FlagOptions<T> {
   hidden?: boolean;
 }
 
-/** With a default, or required, a value is always there. */
+/** A flag with a default, or a required one, always has a value. */
 type Always<T> = FlagOptions<T> & ({ default: T } | { required: true });
 
 export interface Shape<T> {
@@ -59,7 +59,7 @@ export interface Shape<T> {
   format(value: T): string;
 }
 
-/** For a type of flag of one's own. */
+/** For a custom flag type. */
 export function flagOf<T>(shape: Shape<T>, options: FlagOptions<T>): Flag<T> {
   return {
     type: shape.type,
@@ -150,7 +150,7 @@ export function floatFlag(options: FlagOptions<number> & Bounds): Flag<number | 
   return flagOf<number>({ type: 'float', parse, format: String }, options);
 }
 
-/** Milliseconds; read as `<name>Ms`. `min` is 0 unless told. */
+/** Milliseconds; read as `<name>Ms`. `min` is 0 unless given. */
 export type DurationFlag<T> = Flag<T> & { readonly unit: 'Ms' };
 export function durationFlag(options: Always<number> & Bounds): DurationFlag<number>;
 export function durationFlag(options: FlagOptions<number> & Bounds): DurationFlag<number | undefined>;
@@ -178,7 +178,7 @@ export function stringsFlag(options: FlagOptions<readonly string[]>): Flag<reado
 
 export type StringMap = Readonly<Record<string, string>>;
 
-/** `--flag=a=1,b=2`; `separator` is what stands between key and value, `=` unless told. Occurrences add up. */
+/** `--flag=a=1,b=2`; `separator` is between key and value, `=` unless given. Occurrences accumulate. */
 export function mapFlag(options: FlagOptions<StringMap> & { separator?: '=' | ':' }): Flag<StringMap> {
   const separator = options.separator ?? '=';
   const parse = (text: string, previous: StringMap | undefined): StringMap => ({

@@ -1,5 +1,5 @@
-// klog's flags, which every Kubernetes component takes. `-v` means what it does there; the ones about log files and
-// headers are accepted so that existing manifests start, and change nothing: logs go to stderr, one line each.
+// klog's flags, which every Kubernetes component takes. `-v` means the same as there. Those about log files and headers are
+// accepted without effect, so that existing manifests work: logs go to stderr, one line each.
 import { boolFlag, choiceFlag, intFlag, stringFlag } from './flag.ts';
 
 const group = 'Logging';

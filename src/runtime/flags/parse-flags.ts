@@ -1,5 +1,5 @@
-// Turns arguments into typed values by a declaration table, in the way Go programs read theirs: `--flag=value`,
-// `--flag value`, one dash or two, `--bool`, `--bool=false`, `--` ends the flags. Pure: the environment comes in.
+// Parses arguments into typed values by a table of declarations, as Go programs do: `--flag=value`,
+// `--flag value`, one dash or two, `--bool`, `--bool=false`, `--` ends the flags. Pure: the environment is an argument.
 import { type DurationFlag, type Flag, type FlagTable, InvalidValue } from './flag.ts';
 
 type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
@@ -16,9 +16,9 @@ export interface ParsedFlags<T extends FlagTable> {
   readonly values: FlagValues<T>;
   /** Names, as declared, of the flags that were given as arguments or through the environment. */
   readonly given: ReadonlySet<string>;
-  /** What is left: arguments that are no flags, in order. */
+  /** Positional arguments, in order. */
   readonly args: readonly string[];
-  /** Sentences for the user: deprecated flags, flags without meaning here. */
+  /** Notes for the user: deprecated flags, flags without effect. */
   readonly notes: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface ParseFlagsOptions<T extends FlagTable> {
   argv: readonly string[];
   /** Read for flags that declare a variable. Nothing is read from the process itself. */
   env?: Readonly<Record<string, string | undefined>>;
-  /** Take everything from the first argument that is no flag as it is: for `command …flags of its own…`. */
+  /** Stop at the first positional argument and keep the rest as it is: for `command …its own flags…`. */
   stopAtFirstArgument?: boolean;
 }
 
@@ -147,7 +147,7 @@ function unknownFlag(name: string, table: FlagTable): FlagError {
   return new FlagError(`unknown flag ${dashed(name)}; ${hint}`);
 }
 
-/** The candidate that a typing mistake could have turned into `name`, if any. */
+/** The closest candidate, if `name` may be a misspelling of it. */
 export function nearestOf(name: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: { candidate: string; distance: number } | undefined;

@@ -1,17 +1,17 @@
-// A request that gets no answer is not given up, since a slow server may still answer it; but after a while a second one
-// goes out beside it, since the first may hang in a dead connection. The first answer counts.
+// A hedged request: when the first gets no answer for a while, a second one is sent beside it. A slow server may still answer
+// the first; a dead connection never will. The first answer counts.
 
 import type { Clock } from '../ports.ts';
 import { onAbort } from '../time/on-abort.ts';
 
 export interface AskTwiceInit {
   clock: Pick<Clock, 'setTimeout'>;
-  /** The second request goes out this much later, also when the first has failed by then. */
+  /** Delay of the second request, also when the first has failed by then. */
   secondAfterMs: number;
   parent: AbortSignal;
 }
 
-/** Rejects when both have failed, with what went wrong first, or when `parent` aborts. */
+/** Rejects with the first error when both have failed, or when `parent` aborts. */
 export function askTwice<T>(init: AskTwiceInit, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, secondAfterMs, parent } = init;
   parent.throwIfAborted();

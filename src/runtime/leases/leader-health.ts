@@ -1,15 +1,15 @@
-// The health check behind `/healthz/leader-election`: it fails when this process still leads although its lease ran
-// out a while ago, that is, when the work that leads does not stop. Then the process should be restarted.
+// The health check behind `/healthz/leader-election`: it fails when this process still works as leader although its lease
+// expired a while ago. The process should then be restarted.
 
 import type { Clock } from '../ports.ts';
 
-/** How long after the lease has run out, as in the official sidecars. */
+/** Tolerance after the lease has expired, as in the official sidecars. */
 export const LEADER_HEALTH_TOLERANCE_MS = 20_000;
 
 export interface LeaderHealth {
   /** Called by the election: the lease was renewed at this monotonic time. */
   renewed(atMs: number, leaseDurationMs: number): void;
-  /** Called by the election: the work that leads has ended. */
+  /** Called by the election: the leader's work has ended. */
   ended(): void;
   /** Throws when unhealthy. */
   check(): void;

@@ -1,5 +1,5 @@
-// One Lease on the API server, and what this process knows of it. Every write carries the version it was decided on,
-// so that of two who write at once one gets a conflict.
+// One Lease on the API server, and what this process last saw of it. Every write carries the resourceVersion it was based
+// on, so of two concurrent writers one gets a conflict.
 
 import { type Lease, leases } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
@@ -27,7 +27,7 @@ export interface LeaseOptions {
   leaseDurationMs: number;
 }
 
-/** `held`: written in our name, by a request sent at `sentAtMs`. `taken`: another's for at least `waitMs` more. */
+/** `held`: ours, by a request sent at `sentAtMs`. `taken`: another's for at least `waitMs` more. */
 export type LeaseAttempt =
   | { kind: 'held'; sentAtMs: number }
   | { kind: 'taken'; holder: string; waitMs: number };
@@ -44,7 +44,7 @@ export class LeaseClient {
     return this.#observation?.lease.metadata.resourceVersion;
   }
 
-  /** Takes the lease if it may be taken. Throws a KubeError when the server does not let it find out. */
+  /** Acquires the lease if it is free or expired. Throws a KubeError when the server cannot be asked. */
   async acquire(signal: AbortSignal): Promise<LeaseAttempt> {
     const { kube, clock, namespace, name, identity } = this.#options;
     try {
@@ -59,7 +59,7 @@ export class LeaseClient {
     return this.#writeOrYield(observation.lease, signal);
   }
 
-  /** Writes a fresh time into a lease that is ours, by what we know of it; when that is out of date, reads it first. */
+  /** Renews our lease based on the version last seen; on a conflict, reads it first. */
   async renew(signal: AbortSignal): Promise<LeaseAttempt> {
     const { identity } = this.#options;
     const known = this.#observation?.lease;
@@ -73,7 +73,7 @@ export class LeaseClient {
     return this.acquire(signal);
   }
 
-  /** Makes the lease nobody's, if it is ours. */
+  /** Releases the lease, if it is ours. */
   async release(signal: AbortSignal): Promise<void> {
     const { kube, clock, namespace, name, identity } = this.#options;
     let lease = this.#observation?.lease;
@@ -90,7 +90,7 @@ export class LeaseClient {
     }
   }
 
-  /** Follows the lease and calls `released` each time nobody holds it any more. Ends when the watch does. */
+  /** Watches the lease and calls `released` each time its holder releases it. Ends with the watch. */
   async watch(released: () => void, signal: AbortSignal): Promise<void> {
     const { kube, namespace, name } = this.#options;
     const { resourceVersion } = this;
@@ -111,7 +111,7 @@ export class LeaseClient {
     this.#observation = observe(this.#observation, lease, this.#options.clock.monotonicMs());
   }
 
-  /** Another's write in between is not an error: it has the lease now. */
+  /** A conflict is no error: another process has the lease now. */
   async #writeOrYield(previous: Lease | undefined, signal: AbortSignal): Promise<LeaseAttempt> {
     try {
       return await this.#write(previous, signal);

@@ -1,4 +1,4 @@
-// What is written into a Lease, as client-go writes it, and who may take it. Pure.
+// The content of a Lease, as client-go writes it, and when it may be acquired. Pure.
 
 import type { Lease } from '../../api/kinds.ts';
 
@@ -12,19 +12,19 @@ export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', `${micros}Z`);
 }
 
-/** Names and identities as the official sidecars make them: anything else than letters, digits and `-` is `-`. */
+/** Names and identities as the official sidecars make them: characters other than letters, digits and `-` become `-`. */
 export function leaseNameFor(name: string): string {
   const sanitized = name.replaceAll(/[^a-zA-Z0-9-]/g, '-');
   return sanitized.endsWith('-') ? `${sanitized}X` : sanitized;
 }
 
-/** A Lease as this process last saw it change. Only local, monotonic time counts: wall clocks differ and jump. */
+/** A Lease and when this process saw it change, by its own monotonic clock: wall clocks differ and jump. */
 export interface Observation {
   lease: Lease;
   seenAtMs: number;
 }
 
-/** Any write at all counts as a sign of life, so that a record rewritten with the same times cannot be missed. */
+/** Any new version counts as a renewal, also one that was rewritten with the same times. */
 export function observe(previous: Observation | undefined, lease: Lease, nowMs: number): Observation {
   const same =
     previous?.lease.metadata.uid === lease.metadata.uid &&
@@ -50,7 +50,7 @@ export interface RecordInit {
   wallMs: number;
 }
 
-/** The record of a holder: what it keeps of its own earlier one, and what it changes of another's. */
+/** The record of a new or renewing holder. */
 export function heldRecord(previous: LeaseSpec | undefined, init: RecordInit): LeaseSpec {
   const now = microTime(init.wallMs);
   const mine = previous?.holderIdentity === init.identity;
@@ -58,7 +58,7 @@ export function heldRecord(previous: LeaseSpec | undefined, init: RecordInit): L
   return {
     ...previous,
     holderIdentity: init.identity,
-    // Up: others may wait longer than we count on, never shorter.
+    // Rounded up: others may wait longer than we assume, never shorter.
     leaseDurationSeconds: Math.ceil(init.leaseDurationMs / 1000),
     acquireTime: (mine ? previous?.acquireTime : undefined) ?? now,
     renewTime: now,
@@ -66,7 +66,7 @@ export function heldRecord(previous: LeaseSpec | undefined, init: RecordInit): L
   };
 }
 
-/** Nobody's: the next candidate need not wait. */
+/** A released lease: the next candidate need not wait. */
 export function releasedRecord(previous: LeaseSpec | undefined, wallMs: number): LeaseSpec {
   const now = microTime(wallMs);
   return {

@@ -2,8 +2,8 @@
 //
 // Guarantees: the work's signal aborts at the latest `renewDeadlineMs` after the last request that renewed the lease
 // was sent, by the monotonic clock; others take the lease at the earliest `leaseDurationMs` after that request
-// reached the server, by theirs. Wall clocks play no part. The lease is kept while the work winds down, and released
-// only when it has ended. Assumption: the work ends within the difference of the two once its signal aborts.
+// reached the server, by theirs. Wall clocks are not used. The lease is kept while the work shuts down and released when it
+// has ended. Assumption: the work ends within the difference of the two once its signal aborts.
 
 import type { KubeClient } from '../kube/kube.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -17,9 +17,9 @@ import { type LeaseAttempt, LeaseClient } from './lease-client.ts';
 /** The official sidecars' defaults. */
 export const LEASE_DEFAULTS = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 5_000 };
 
-/** Candidates spread their attempts over up to this many retry periods more, as client-go's do. */
+/** Jitter: candidates delay an attempt by up to this many retry periods, as client-go does. */
 const JITTER_FACTOR = 1.2;
-/** A renewal that failed is tried again sooner than one that succeeded: there is a deadline. */
+/** A failed renewal is retried sooner than the next regular one, because of the deadline. */
 const RENEW_AGAIN_MS = 1_000;
 
 export interface RunWithLeaseOptions {
@@ -30,7 +30,7 @@ export interface RunWithLeaseOptions {
   namespace: string;
   /** See `leaseNameFor`. */
   name: string;
-  /** Unlike any other candidate's. */
+  /** Unique among the candidates. */
   identity: string;
   labels?: Record<string, string>;
   leaseDurationMs?: number;
@@ -221,7 +221,7 @@ class Election {
     return askTwice({ clock, secondAfterMs, parent }, (signal) => this.#lease.renew(signal));
   }
 
-  /** A request that gets no answer must not hold up the next one. */
+  /** A request without an answer must not delay the next one. */
   #bounded<T>(parent: AbortSignal | undefined, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, retryPeriodMs } = this.#options;
     const reason = () => new Error(`no answer about the lease within ${retryPeriodMs} ms`);
@@ -240,7 +240,7 @@ class Election {
     });
   }
 
-  /** A watch that fails only makes hand-over slower, so it is tried again at the pace of the polls. */
+  /** A failed watch only makes hand-over slower, so it is retried at the polling interval. */
   async #watch(bell: Bell, signal: AbortSignal): Promise<void> {
     try {
       await this.#lease.watch(() => bell.ring(), signal);

@@ -1,5 +1,5 @@
-// The log of a process: JSON lines, or one readable line each when a person is looking; and one kept in memory, for tests
-// and the simulation. All go through `loggable`, so none can show a secret.
+// The log of a process: JSON lines, or readable lines on a terminal; and an in-memory log for tests and the simulation. All
+// fields pass through `loggable`, so no log can show a secret.
 
 import type { Clock, Log, LogFields } from '../ports.ts';
 import { loggable } from './loggable.ts';
@@ -69,7 +69,7 @@ export function memoryLog(options: { verbosity?: number; limit?: number } = {}):
 
 export const silentLog: Log = logTo(() => {}, -1, {});
 
-/** A log of one's own making: each line that is to be said goes to `write`. */
+/** A log with its own output: each line goes to `write`. */
 export function logTo(write: (line: LogLine) => void, verbosity: number, base: LogFields): Log {
   const emit = (level: LogLevel, v: number, message: string, fields?: LogFields) => {
     const own = fields === undefined ? base : { ...base, ...(loggable(fields) as LogFields) };
@@ -105,7 +105,7 @@ export function textOf({ message, fields }: LogLine): string {
 function fieldText(key: string, value: unknown): string {
   if (typeof value === 'string') return /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
   if (key === 'err' && typeof value === 'object' && value !== null) return JSON.stringify(errorText(value));
-  // Not imported: Node's view of `util` for `import` loads worker threads and more, 3 MB.
+  // Not imported: an ESM import of `util` loads worker threads and more, 3 MB.
   const { inspect } = process.getBuiltinModule('node:util');
   return oneLine(inspect(value, { breakLength: Number.POSITIVE_INFINITY, compact: true, depth: 10 }));
 }

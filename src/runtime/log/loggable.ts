@@ -1,5 +1,5 @@
-// Turns anything that someone passes to the log into plain data that is safe to write: secrets by type, errors with
-// their causes but none of the requests that libraries hang on them, no cycles, no unbounded depth.
+// Converts any value passed to the log into plain data that is safe to write: secret types are redacted, errors keep their
+// causes but not the requests that libraries attach to them, cycles and depth are cut.
 
 import { ExpectedError } from '../expected-error.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -27,7 +27,7 @@ function plain(value: unknown, depth: number, above: readonly object[]): unknown
   }
 }
 
-/** Getters and `toJSON` are others' code; whatever they do, logging must not fail. */
+/** Getters and `toJSON` are foreign code; logging must not fail, whatever they do. */
 function readable(value: object, depth: number, above: readonly object[]): unknown {
   try {
     return plainObject(value, depth, above);
@@ -72,7 +72,7 @@ function property(value: object, key: string, inner: (each: unknown) => unknown)
 }
 
 function put(result: Record<string, unknown>, key: string, value: unknown): void {
-  // An assignment to this one would be no data.
+  // Assigning to `__proto__` would set the prototype.
   if (key === '__proto__') {
     Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true });
   } else result[key] = value;
@@ -83,7 +83,7 @@ function listOf(values: readonly unknown[], inner: (each: unknown) => unknown): 
   return values.length > LONGEST_LIST ? [...shown, `… ${values.length - LONGEST_LIST} more`] : shown;
 }
 
-/** Only what is named here: HTTP and gRPC errors carry requests, headers and bodies as properties. */
+/** An allow-list: HTTP and gRPC errors carry requests, headers and bodies as properties. */
 function plainError(error: Error, inner: (each: unknown) => unknown): Record<string, unknown> {
   const { name, message, cause } = error;
   const code: unknown = Reflect.get(error, 'code');

@@ -1,4 +1,4 @@
-// A log's `v` is asked for a level at each step of every loop, and answers the same each time: it is made once.
+// Memoizes a log's `v` per level: every loop calls it at each step.
 
 import type { Log } from '../ports.ts';
 

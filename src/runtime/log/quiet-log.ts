@@ -1,9 +1,9 @@
-// A log for many parts in one process: what each would say of its own ordinary course as a process is left out, unless
-// someone wants to hear it.
+// A log for many parts in one process: leaves out what each part would log about its ordinary operation, unless the
+// verbosity asks for it.
 
 import type { Log } from '../ports.ts';
 
-/** `info` is said from -v=1 on; warnings and errors always. */
+/** `info` is logged from -v=1 on; warnings and errors always. */
 export function quietLog(log: Log): Log {
   return {
     ...log,

@@ -1,5 +1,5 @@
-// A value that does not show: as text, as JSON, in `util.inspect`, in a template or a concatenation it is
-// `[redacted]`. The content lives in a private field, out of reach of everything but `reveal`.
+// A value that prints as `[redacted]`: as text, as JSON, in `util.inspect`, in templates and concatenations. The content is in
+// a private field that only `reveal` reads.
 
 import type { SecretValue } from '../ports.ts';
 

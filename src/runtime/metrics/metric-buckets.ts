@@ -1,5 +1,4 @@
-// The buckets of histograms whose names are a contract. Apart from metrics.ts, so that whoever only counts into
-// metrics that were handed in does not load the library behind them.
+// Buckets of the histograms whose names are a contract.
 
 /** Buckets of `csi_sidecar_operations_seconds` and its siblings, as the official sidecars have them. */
 export const CSI_OPERATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];

@@ -1,9 +1,9 @@
-// Counters, gauges and histograms in the text format of Prometheus. A family is one name with its labels, a series one
-// set of their values. Nothing is computed until it is written out.
+// Counters, gauges and histograms in Prometheus' text format. A family is one metric name with its label names, a series one
+// combination of label values. Text is produced when scraped.
 
 export type Labels<L extends string> = Partial<Record<L, string>>;
 
-/** What is counted, with its labels or, for a metric that has none, by itself. */
+/** The series of a metric by its labels; a metric without labels is its own series. */
 export type Amount<L extends string> = [labels: Labels<L>, value: number] | [value: number];
 
 export interface FamilyInit {
@@ -22,7 +22,7 @@ abstract class Family<L extends string, Series> {
     this.#init = init;
   }
 
-  /** The series of these values: to be kept by whoever counts often. */
+  /** The series of these label values; callers that count often should keep it. */
   labels(labels: Labels<L>): Series {
     const { labelNames } = this.#init;
     // Most have one label, whose value is the key as it is.
@@ -41,7 +41,7 @@ abstract class Family<L extends string, Series> {
 
   text(): string {
     const { name, help, labelNames } = this.#init;
-    // Without labels there is one series, which is there from the start.
+    // Without labels there is one series, which exists from the start.
     if (labelNames.length === 0) this.labels({});
     let text = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${this.#type}\n`;
     for (const { labels, series } of this.#series.values()) text += this.lines(name, labels, series);
@@ -118,7 +118,7 @@ export class Gauge<L extends string = string> extends Family<L, Level> {
 
 export class Distribution {
   readonly bounds: readonly number[];
-  /** Of those within a bound and beyond the one before it. */
+  /** Counts per bucket, not cumulative. */
   readonly counts: number[];
   count = 0;
   sum = 0;

@@ -1,5 +1,5 @@
-// A process's metrics: one registry of its own, in which the same name is the same metric for everyone who asks, so
-// that many loops in one process share `workqueue_depth` and the like. Nothing is computed until it is scraped.
+// The metrics registry of a process. The same name returns the same metric to every caller, so that many loops in one process
+// share `workqueue_depth` and the like.
 
 import type { Clock } from '../ports.ts';
 import { realClock } from '../time/clock.ts';
@@ -16,8 +16,8 @@ export interface Metrics {
   gauge<L extends string = never>(init: MetricInit<L>): Gauge<L>;
   histogram<L extends string = never>(init: MetricInit<L> & { buckets: readonly number[] }): Histogram<L>;
   /**
-   * A gauge that is read when scraped. Several readers with the same labels are added up. Returns a function that
-   * takes this reader out.
+   * A gauge that is read when scraped. Readers with the same labels are summed. Returns a function that removes this
+   * reader.
    */
   gaugeFrom<L extends string = never>(
     init: MetricInit<L>,
@@ -38,7 +38,7 @@ export function createMetrics(options: { clock?: Pick<Clock, 'now'>; uptimeSecon
   const families = new Map<string, Counter | Gauge | Histogram>();
   const readers = new Map<string, Set<Reader>>();
 
-  // The name is the contract: asking for one name as two types is a bug that shows at the first call on it.
+  // Asking for one name as two types is a bug that shows at the first call.
   function shared<M>(init: MetricInit<string>, make: (init: FamilyInit) => Counter | Gauge | Histogram): M {
     const family = families.get(init.name) ?? make({ ...init, labelNames: init.labelNames ?? [] });
     families.set(init.name, family);

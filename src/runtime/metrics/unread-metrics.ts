@@ -1,5 +1,4 @@
-// Metrics that nobody reads: parts that share a process, or are simulated, count nothing, since there is no endpoint of
-// theirs to scrape. Each part as a process of its own has real ones.
+// No-op metrics for parts that have no endpoint to scrape: those that share a process or are simulated.
 
 import type { Counter, Gauge, Histogram } from './metric-family.ts';
 import type { Metrics } from './metrics.ts';
@@ -22,7 +21,7 @@ export const unreadMetrics: Metrics = {
   contentType: 'text/plain',
 };
 
-/** False where what is measured goes nowhere: not even the clock need be read then. */
+/** False for no-op metrics: callers then need not even read the clock. */
 export function areRead(metrics: Metrics | undefined): metrics is Metrics {
   return metrics !== undefined && metrics !== unreadMetrics;
 }

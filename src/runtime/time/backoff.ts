@@ -1,18 +1,18 @@
-// How long to wait before the next attempt: doubling from a start to a maximum, as client-go's rate limiter for
-// items does, with an optional share of chance so that many keys that failed together do not come back together.
+// Exponential backoff from a start to a maximum, as client-go's per-item rate limiter, with optional jitter so that keys that
+// failed together are not retried together.
 
 import type { Random } from '../ports.ts';
 
 export interface BackoffPolicy {
   /** Wait after the first failure. */
   startMs: number;
-  /** The doubling stops here. */
+  /** The longest wait. */
   maxMs: number;
-  /** Up to this share of the wait is added at random: 0.1 makes 1 s last 1 s to 1.1 s. None unless given. */
+  /** Jitter: up to this share of the wait is added, 0.1 makes 1 s last 1 s to 1.1 s. None unless given. */
   jitter?: number;
 }
 
-/** `failures` in a row so far, this one not counted. */
+/** `failures`: consecutive failures before this one. */
 export function backoffDelayMs(
   policy: BackoffPolicy,
   failures: number,

@@ -1,4 +1,4 @@
-// Wakes one sleeper early. A ring while nobody sleeps is kept for the next one.
+// Wakes one waiter early. A ring while nobody waits is kept for the next one.
 
 import type { Clock } from '../ports.ts';
 import { onAbort } from './on-abort.ts';

@@ -1,4 +1,4 @@
-// Time as the machine has it. Nothing else in the project reads it: see ports.ts.
+// The machine's clock, and the only place that reads it: see ports.ts.
 
 import type { Clock, Timer } from '../ports.ts';
 import { sleepOn } from './sleep-on.ts';
@@ -18,7 +18,7 @@ export const realClock: Clock = {
 };
 
 function startTimer(callback: () => void, delayMs: number): Timer {
-  // Node drops fractions; a deadline must not come early.
+  // Rounded up, since Node truncates: a deadline must not come early.
   return new RealTimer(callback, Math.max(0, Math.ceil(delayMs) || 0));
 }
 

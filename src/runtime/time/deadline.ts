@@ -1,18 +1,18 @@
-// A signal that aborts after some time on the given clock, or with its parent, whichever comes first.
+// A signal that aborts after a time-out on the given clock, or with its parent, whichever comes first.
 
 import type { Clock } from '../ports.ts';
 import { onAbort } from './on-abort.ts';
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Takes back the timer and lets go of the parent; to be called when what it guards has ended. */
+  /** Cancels the timer and detaches from the parent; call it when the guarded work has ended. */
   cancel(): void;
 }
 
 export interface DeadlineInit {
   clock: Pick<Clock, 'setTimeout'>;
   delayMs: number;
-  /** What the signal aborts with when time is up; made only then. */
+  /** Makes the abort reason when the time is up. */
   reason: () => unknown;
   parent?: AbortSignal;
 }
@@ -38,7 +38,7 @@ export function startDeadline({ clock, delayMs, reason, parent }: DeadlineInit):
   };
 }
 
-/** Runs `work` under a deadline of its own and always takes the deadline back. */
+/** Runs `work` under a deadline and always cancels the deadline afterwards. */
 export async function withDeadline<T>(
   init: DeadlineInit,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,21 +1,21 @@
-// Many who wait for the same abort, behind one listener: an EventTarget's listeners cost microseconds each to put on and
-// take off, and one signal is waited for by everything that its component does.
+// Many callbacks for one AbortSignal behind a single listener: adding and removing an EventTarget listener costs microseconds,
+// and everything that a component does waits on its one signal.
 
-/** On the signal itself: looking it up in a map costs more than all the rest here. */
+/** Stored on the signal itself: a map lookup would cost more than the rest of this file. */
 const WAITING = Symbol('waiting');
 
 interface Waited extends AbortSignal {
   [WAITING]?: Set<Waiter> | undefined;
 }
 
-/** The same function may wait twice: what is kept is its own each time. */
+/** An object per registration, since the same function may be registered twice. */
 interface Waiter {
   readonly callback: () => void;
 }
 
 /**
- * Calls back once `signal` aborts, in the order of the calls to this; the function it gives takes that back. A signal that
- * has aborted already calls nobody: look at it first.
+ * Calls back once `signal` aborts, in order of registration. Returns a function that removes the callback. A signal that has
+ * already aborted calls nothing: check it first.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const waiting = waitingFor(signal);
@@ -44,7 +44,7 @@ function tellAll(event: Event): void {
     try {
       waiter.callback();
     } catch (error) {
-      // As an event listener's: everybody is told all the same, and nobody overlooks it.
+      // As with event listeners: the other callbacks still run, and the error is reported.
       queueMicrotask(() => {
         throw error;
       });

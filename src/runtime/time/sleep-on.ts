@@ -1,4 +1,4 @@
-// `sleep` for any clock, on top of its `setTimeout`: it leaves neither a timer nor a listener behind.
+// `sleep` for any clock, built on its `setTimeout`. Leaves neither a timer nor a listener behind.
 
 import type { Clock } from '../ports.ts';
 import { onAbort } from './on-abort.ts';

@@ -1,11 +1,11 @@
-// A binary heap of things that are due at some time, earliest first and in order of insertion within the same
-// instant. Entries know their place, so that taking one out from the middle costs no search.
+// A binary heap of timers, earliest first, in order of insertion within the same instant. Entries know their index, so removal
+// needs no search.
 
 export interface HeapEntry {
   dueMs: number;
-  /** Order of insertion; given by the heap. */
+  /** Order of insertion; assigned by the heap. */
   sequence: number;
-  /** Place in the heap, -1 when not in it; kept by the heap. */
+  /** Index in the heap, -1 when not in it; maintained by the heap. */
   index: number;
 }
 

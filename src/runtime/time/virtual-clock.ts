@@ -1,27 +1,27 @@
-// Time that moves only when told to. Timers fire in order of time, then of insertion; after each one, everything it
-// set in motion (promise chains of any depth, virtual immediates) comes to rest before the next.
+// Virtual time: it moves only when told to. Timers fire in order of time, then of insertion. After each timer, all promise
+// chains and virtual immediates that it started run to completion before the next one fires.
 //
-// How it comes to rest: a step asks for the next one by process.nextTick from within a microtask, and Node calls that only
-// when no microtask is left. As long as the code under it does no real I/O, a run is therefore exactly repeatable.
+// A step schedules the next one with process.nextTick from within a microtask; Node runs that only when the microtask queue
+// is empty. As long as the code does no real I/O, a run is therefore exactly repeatable.
 
 import type { Clock, Timer } from '../ports.ts';
 import { sleepOn } from './sleep-on.ts';
 import { type HeapEntry, TimerHeap } from './timer-heap.ts';
 
-/** Steps before sockets, signals and real timers have their turn. */
+/** Steps before the event loop handles sockets, signals and real timers. */
 const STEPS_PER_TURN = 256;
 
-/** A promise is awaited that nothing can settle any more: no timer is left, nothing is queued. */
+/** An awaited promise can no longer settle: no timer is left and nothing is queued. */
 export class VirtualDeadlockError extends Error {
   override readonly name = 'VirtualDeadlockError';
 }
 
-/** What was awaited did not happen within the virtual time allowed. */
+/** The awaited condition did not hold within the virtual time limit. */
 export class VirtualTimeLimitError extends Error {
   override readonly name = 'VirtualTimeLimitError';
 }
 
-/** Something goes on and on without waiting for anything: no time passes, and none ever will. */
+/** A busy loop: code keeps running without waiting, so virtual time cannot pass. */
 export class VirtualLivelockError extends Error {
   override readonly name = 'VirtualLivelockError';
 }
@@ -47,7 +47,7 @@ class VirtualTimer implements HeapEntry, Timer {
   }
 }
 
-/** To be called as a microtask: `queueMicrotask` does twice the work, for asynchronous hooks that nobody has here. */
+/** A resolved promise to schedule microtasks: `queueMicrotask` costs twice as much because of async hooks. */
 const settled = Promise.resolve();
 
 const neverReached = (): boolean => false;
@@ -95,7 +95,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Timers that are set and neither fired nor cancelled. */
+  /** Number of pending timers. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
@@ -105,31 +105,31 @@ export class VirtualClock implements Clock {
     return this.#timers.peek()?.dueMs;
   }
 
-  /** Makes the wall clock jump, as when an operator or NTP sets it; timers and `monotonicMs` do not notice. */
+  /** Makes the wall clock jump, as an operator or NTP does; timers and `monotonicMs` are not affected. */
   wallJump(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Fires everything due within the next `ms`, then stands at exactly that instant. */
+  /** Fires everything due within the next `ms`, then stops at exactly that instant. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
     await this.#drive(untilMs, neverReached);
     this.#monotonicMs = untilMs;
   }
 
-  /** The same, except that it stands still at once when `isReached`, which is asked after each step. */
+  /** The same, but stops as soon as `isReached` returns true; it is checked after each step. */
   async advanceUnless(isReached: () => boolean, ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
     await this.#drive(untilMs, isReached);
     if (!isReached()) this.#monotonicMs = untilMs;
   }
 
-  /** Lets everything come to rest without moving time. */
+  /** Runs all queued work without moving time. */
   async settle(): Promise<void> {
     await this.advance(0);
   }
 
-  /** Fires timers until none is left within `limitMs`; says how far it went. Periodic timers never end by themselves. */
+  /** Fires timers until none is left within `limitMs`; returns how far time moved. Periodic timers never end. */
   async runUntilIdle(limitMs: number): Promise<{ idle: boolean }> {
     const untilMs = this.#monotonicMs + limitMs;
     await this.#drive(untilMs, neverReached);
@@ -137,9 +137,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time until the promise settles (and gives its value or throws its error), or until the predicate, asked
-   * after each step, holds. Throws VirtualTimeLimitError after `limitMs`, and VirtualDeadlockError as soon as
-   * nothing is left that could bring it about.
+   * Moves time until the promise settles (and returns its value or throws its error), or until the predicate, checked
+   * after each step, holds. Throws VirtualTimeLimitError after `limitMs`, and VirtualDeadlockError as soon as no timer
+   * and no queued work is left.
    */
   async runUntil<T>(awaited: PromiseLike<T> | (() => boolean), limitMs: number): Promise<T | undefined> {
     const startedAtMs = this.#monotonicMs;
@@ -176,7 +176,7 @@ export class VirtualClock implements Clock {
     return settled.value;
   }
 
-  /** One step after the other until what is asked after each is so, or nothing is left up to that instant. */
+  /** Runs steps until the condition holds, or nothing is left up to that instant. */
   #drive(untilMs: number, isReached: () => boolean): Promise<void> {
     if (this.#driving) {
       throw new Error('the virtual clock is already being moved: await the earlier call first');

@@ -1,15 +1,14 @@
-// Calls that are brief as a rule and now and then wait: for a disk's journal, for the kernel. They are made right here,
-// since handing a call to a thread and hearing back costs many times the call itself; and in a thread for a while after
-// one that took long, when everybody else would have to wait for the next.
+// Runs file-system calls synchronously while they are fast: a hop to a thread costs many times the call. After a slow call
+// (a disk's journal, the kernel) calls go through threads for a while, so that the event loop does not block.
 
 import type { Clock } from '../ports.ts';
 
-/** Far longer than such a call takes, and than a busy machine takes to come back to it, as a rule. */
+/** Threshold of a slow call: far longer than a usual one, also on a busy machine. */
 const SLOW_MS = 3;
-/** A journal that is being written is done by then, as a rule. */
+/** How long calls go through threads: a journal commit is usually over by then. */
 const WARY_MS = 50;
 
-/** One call in its two forms; what they have in common is that whoever was slow makes all of them wary. */
+/** One call in its synchronous and asynchronous form; all share the state whether the last ones were slow. */
 export type WhileFast = <Args extends unknown[], Result>(
   here: (...args: Args) => Result,
   inThread: (...args: Args) => Promise<Result>,
