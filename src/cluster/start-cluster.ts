@@ -2,15 +2,8 @@
 // registrars, joined by API objects and sockets as in production. Owns the order in which they start and stop.
 
 import { csiNodes } from '../api/kinds.ts';
-import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
-import {
-  type ApiServer,
-  createApiServer,
-  DEFAULT_NODE_LABEL_PREFIXES,
-  type User,
-} from '../apiserver/index.ts';
+import type { ApiServer, User } from '../apiserver/index.ts';
 import type { Interceptor } from '../csi/server/serve-call.ts';
-import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
 import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
@@ -18,32 +11,24 @@ import type { Clock, Log, Random } from '../runtime/ports.ts';
 import { type Part, supervise } from '../runtime/process/supervise.ts';
 import { traceApiChanges } from '../trace/api-changes.ts';
 import { LogBook } from '../trace/log-book.ts';
-import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
 import { TraceBook } from '../trace/trace-book.ts';
-import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
-import { type BroughtDriver, type DriverWishes, objectOfBroughtDriver } from './brought-driver.ts';
+import type { BroughtDriver, DriverWishes } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
+import { openServer } from './cluster-server.ts';
 import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { drain } from './drain.ts';
-import { HOSTPATH, type RunningHostpath, startHostpath } from './hostpath-driver.ts';
+import { startHostpath } from './hostpath-driver.ts';
+import { installObjects } from './install-objects.ts';
 import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
-import { METRICS_PATH, metricsPath, PartMetrics } from './part-metrics.ts';
+import { PartMetrics } from './part-metrics.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
 import { type SidecarFlags, sidecarsPart } from './sidecars-part.ts';
-import {
-  hostpathObject,
-  installClasses,
-  installDefinitions,
-  installDriverObject,
-  installRoles,
-  installSnapshotClasses,
-} from './start-objects.ts';
+import { namesOf, stopCluster } from './stop-cluster.ts';
 import { unmountBelow } from './unmount-below.ts';
 
 export interface ClusterOptions {
@@ -84,9 +69,6 @@ export interface Cluster {
   /** Tears everything down; resolves with what could not be, in words. Loses nothing that is to be kept. */
   stop(): Promise<string[]>;
 }
-
-/** Those who follow are in this process, or near: they are never far behind, and memory is a laptop's. */
-const HISTORY = { maxChanges: 1_000, maxBytes: 2 * 1024 * 1024 };
 
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
 export async function startCluster(given: ClusterOptions): Promise<Cluster> {
@@ -155,118 +137,6 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   }
 }
 
-interface Served {
-  readonly book: TraceBook;
-  readonly logs: LogBook;
-  readonly metrics: PartMetrics | undefined;
-}
-
-async function openServer(options: ClusterOptions, served: Served): Promise<ApiServer> {
-  const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
-  const server = await createApiServer({
-    clock,
-    random,
-    log: options.log.with({ part: 'apiserver' }),
-    host,
-    port,
-    kubeconfigPath: kubeconfig,
-    ...(!directory.isEphemeral && { dataDir: directory.apiserver }),
-    admission: {
-      nodeLabelPrefixes: [
-        ...DEFAULT_NODE_LABEL_PREFIXES,
-        // Its nodes will carry exactly these.
-        ...brought.flatMap(({ topologyKeys }) => topologyKeys),
-      ],
-    },
-    history: HISTORY,
-    paths: {
-      [TRACE_PATH]: tracePath(served.book),
-      [LOGS_PATH]: logsPath(served.logs),
-      [METRICS_PATH]: metricsPath(served.metrics),
-    },
-  });
-  try {
-    await writePartKubeconfigs(server, directory, without, options.nodes);
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
-  return server;
-}
-
-/** Whoever runs a part instead of the cluster runs it as that part, with that part's rights. */
-async function writePartKubeconfigs(
-  server: ApiServer,
-  directory: DataDirectory,
-  without: ReadonlySet<string>,
-  nodes: readonly PlannedNode[],
-): Promise<void> {
-  const users = [...without].flatMap((part) => {
-    if (part in COMPONENT_ACCOUNTS) {
-      const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[part as RbacComponent]);
-      return [{ part, user }];
-    }
-    if (part === 'scheduler') return [{ part, user: { name: 'system:kube-scheduler', groups: [] } }];
-    return nodes
-      .filter(({ name }) => part === 'nodes' || part === name)
-      .map(({ name }) => ({ part: name, user: nodeUser(name) }));
-  });
-  if (users.length === 0) return;
-  const { issueKubeconfig, writeKubeconfig } = await import('../apiserver/auth/kubeconfig.ts');
-  for (const { part, user } of users) {
-    const config = issueKubeconfig({ server: server.url ?? '', pki: server.pki, user });
-    await writeKubeconfig(directory.partKubeconfig(part), config);
-  }
-}
-
-async function installObjects(
-  server: ApiServer,
-  { brought, log, wishes }: ClusterOptions,
-  hostpath: RunningHostpath | undefined,
-): Promise<void> {
-  const installBrought = async (driver: BroughtDriver): Promise<void> => {
-    const differing = await installDriverObject(server, objectOfBroughtDriver(driver, wishes));
-    if (wishes === undefined || differing.length === 0) return;
-    log.warn('The CSIDriver object was there already and stays as it is; delete it to have it made anew', {
-      driver: driver.name,
-      differsIn: differing.join(', '),
-    });
-  };
-  const snapshotting = [
-    ...(hostpath ? [{ name: 'hostpath', driver: HOSTPATH }] : []),
-    ...brought
-      .filter(({ abilities }) => abilities.controller.has('CREATE_DELETE_SNAPSHOT'))
-      .map(({ name }) => ({ name, driver: name })),
-  ];
-  await Promise.all([
-    installRoles(server, [
-      ...clusterSidecars.map(({ kind }) => kind.name),
-      'snapshot-controller',
-      'dashboard',
-    ]),
-    installDefinitions(server).then(() => installSnapshotClasses(server, snapshotting)),
-    ...(hostpath
-      ? [
-          installDriverObject(server, hostpathObject(HOSTPATH)),
-          installClasses(server, {
-            name: 'hostpath',
-            provisioner: HOSTPATH,
-            isDefault: true,
-            canExpand: true,
-          }),
-        ]
-      : []),
-    ...brought.flatMap((driver) => {
-      const { name, abilities } = driver;
-      const object = installBrought(driver);
-      if (!abilities.controller.has('CREATE_DELETE_VOLUME')) return [object];
-      const canExpand =
-        abilities.controller.has('EXPAND_VOLUME') || abilities.plugin.volumeExpansion.size > 0;
-      return [object, installClasses(server, { name, provisioner: name, isDefault: false, canExpand })];
-    }),
-  ]);
-}
-
 function partsOf(
   context: PartContext,
   {
@@ -329,32 +199,10 @@ async function registered(
   await promise.finally(unsubscribe);
 }
 
-const namesOf = (drivers: readonly ClusterDriver[]): Set<string> => new Set(drivers.map(({ name }) => name));
-
 function abortion(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
   if (signal.aborted) reject(signal.reason);
   else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   return promise;
-}
-
-async function stopCluster(running: {
-  server: ApiServer;
-  unwind(): Promise<void>;
-  options: ClusterOptions;
-  nodesInMemory: NodesInMemory | undefined;
-}): Promise<string[]> {
-  const { server, unwind, options, nodesInMemory } = running;
-  const { directory, brought, mounter, clock } = options;
-  const left: string[] = [];
-  // What hostpath made goes with the directory. What other drivers made would be lost with the record of it.
-  if (directory.isEphemeral && brought.length > 0) left.push(...(await drain(server, { clock })));
-  await unwind();
-  const keep = directory.isEphemeral ? new Set<string>() : namesOf(brought);
-  const busy = await unmountBelow(directory.path, { mounter, keep, except: directory.nodes });
-  await nodesInMemory?.release({ keepRecords: keep.size > 0 });
-  left.push(...busy.map(({ path, why }) => `${path} is still mounted: ${why}`));
-  if (directory.isEphemeral && busy.length === 0) await directory.remove();
-  return left;
 }

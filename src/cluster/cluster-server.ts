@@ -1,0 +1,81 @@
+// The API server of a cluster on this machine: opened on the data directory, with the trace, logs and metrics at paths of
+// its own, and a kubeconfig for each part that somebody else runs.
+
+import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
+import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
+import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
+import type { LogBook } from '../trace/log-book.ts';
+import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
+import type { TraceBook } from '../trace/trace-book.ts';
+import { TRACE_PATH, tracePath } from '../trace/trace-path.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { METRICS_PATH, metricsPath, type PartMetrics } from './part-metrics.ts';
+import type { PlannedNode } from './plan-nodes.ts';
+import type { ClusterOptions } from './start-cluster.ts';
+
+/** Those who follow are in this process, or near: they are never far behind, and memory is a laptop's. */
+const HISTORY = { maxChanges: 1_000, maxBytes: 2 * 1024 * 1024 };
+
+interface Served {
+  readonly book: TraceBook;
+  readonly logs: LogBook;
+  readonly metrics: PartMetrics | undefined;
+}
+
+export async function openServer(options: ClusterOptions, served: Served): Promise<ApiServer> {
+  const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
+  const server = await createApiServer({
+    clock,
+    random,
+    log: options.log.with({ part: 'apiserver' }),
+    host,
+    port,
+    kubeconfigPath: kubeconfig,
+    ...(!directory.isEphemeral && { dataDir: directory.apiserver }),
+    admission: {
+      nodeLabelPrefixes: [
+        ...DEFAULT_NODE_LABEL_PREFIXES,
+        // Its nodes will carry exactly these.
+        ...brought.flatMap(({ topologyKeys }) => topologyKeys),
+      ],
+    },
+    history: HISTORY,
+    paths: {
+      [TRACE_PATH]: tracePath(served.book),
+      [LOGS_PATH]: logsPath(served.logs),
+      [METRICS_PATH]: metricsPath(served.metrics),
+    },
+  });
+  try {
+    await writePartKubeconfigs(server, directory, without, options.nodes);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return server;
+}
+
+/** Whoever runs a part instead of the cluster runs it as that part, with that part's rights. */
+async function writePartKubeconfigs(
+  server: ApiServer,
+  directory: DataDirectory,
+  without: ReadonlySet<string>,
+  nodes: readonly PlannedNode[],
+): Promise<void> {
+  const users = [...without].flatMap((part) => {
+    if (part in COMPONENT_ACCOUNTS) {
+      const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[part as RbacComponent]);
+      return [{ part, user }];
+    }
+    if (part === 'scheduler') return [{ part, user: { name: 'system:kube-scheduler', groups: [] } }];
+    return nodes
+      .filter(({ name }) => part === 'nodes' || part === name)
+      .map(({ name }) => ({ part: name, user: nodeUser(name) }));
+  });
+  if (users.length === 0) return;
+  const { issueKubeconfig, writeKubeconfig } = await import('../apiserver/auth/kubeconfig.ts');
+  for (const { part, user } of users) {
+    const config = issueKubeconfig({ server: server.url ?? '', pki: server.pki, user });
+    await writeKubeconfig(directory.partKubeconfig(part), config);
+  }
+}
