@@ -4,6 +4,7 @@ import { createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index
 import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
+import { aborted } from '../runtime/time/until-aborted.ts';
 import { defineCommand, UsageError } from './command.ts';
 
 export const command = defineCommand({
@@ -40,10 +41,7 @@ export const command = defineCommand({
       ...(flags.kubeconfig === '' ? {} : { kubeconfigPath: flags.kubeconfig }),
     });
     stdout.write(`ready ${server.url}\n`);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await aborted(signal);
     await server.stop();
   },
 });

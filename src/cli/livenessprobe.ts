@@ -7,6 +7,7 @@ import { createMetrics } from '../runtime/metrics/metrics.ts';
 import { type HttpEndpointOptions, serveHttpEndpoint } from '../runtime/process/http-endpoint.ts';
 import { endpointFlags } from '../runtime/process/process-flags.ts';
 import { realClock } from '../runtime/time/clock.ts';
+import { aborted } from '../runtime/time/until-aborted.ts';
 import { csiAddressFlag } from '../sidecars/common/common-flags.ts';
 import { driverHealth, learnDriverName } from '../sidecars/livenessprobe/driver-health.ts';
 import { defineCommand, UsageError } from './command.ts';
@@ -55,10 +56,7 @@ export const command = defineCommand({
       if (metricsAddress !== '') await serve({ address: metricsAddress, metrics, metricsPath });
       const name = await learnDriverName(options, signal);
       if (name !== undefined) callMetrics.setDriverName(name);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      await aborted(signal);
     } finally {
       ended.abort();
       connection.close();

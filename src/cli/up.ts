@@ -19,6 +19,7 @@ import { checkUser, openTriedMounter } from '../runtime/mount/tried-mounter.ts';
 import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
+import { aborted } from '../runtime/time/until-aborted.ts';
 import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 
@@ -173,7 +174,7 @@ export const command = defineCommand({
     const { without } = flags;
     stdout.write(welcome({ cluster, page, nodes, kubeconfig, tookMs, without, directory }));
     const unfollow = showStatus(cluster, stdout);
-    await stopSignal(signal);
+    await aborted(signal);
     unfollow();
     looking.abort(new Error('the cluster stops'));
     await page?.stopped;
@@ -294,11 +295,4 @@ function startError(error: unknown, { port, host }: { port: number; host: string
   if (code === 'EADDRNOTAVAIL')
     return new Error(`${host} is no address of this machine; give another --host`);
   return error;
-}
-
-function stopSignal(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -3,8 +3,8 @@
 
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
-import { isNewer } from '../../runtime/informer/list-watch.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';

@@ -3,8 +3,8 @@
 // writes nothing else of it.
 
 import { type Node, nodes } from '../../api/kinds.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
-import { isNewer } from '../../runtime/informer/list-watch.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';

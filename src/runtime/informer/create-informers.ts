@@ -2,8 +2,8 @@
 // lifetime; what they do is in shared-informer.ts.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { Informer, InformerOptions, Informers } from './informer.ts';
-import { type InformerPorts, SharedInformer } from './shared-informer.ts';
+import type { Informer, InformerOptions, InformerPorts, Informers } from './informer.ts';
+import { SharedInformer } from './shared-informer.ts';
 
 interface Entry {
   readonly options: InformerOptions<never>;

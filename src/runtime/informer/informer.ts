@@ -2,7 +2,26 @@
 // connection. What it does next is decided in list-watch.ts.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import type { Selection } from '../kube/kube.ts';
+import type { KubeClient, Selection } from '../kube/kube.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Clock, Log, Random } from '../ports.ts';
+
+export interface InformerPorts {
+  kube: Pick<KubeClient, 'list' | 'watch'>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+  /** Tests: whoever changes a cached object gets a TypeError. */
+  freeze?: boolean;
+  /** Whether to try streaming lists first; true unless told otherwise. */
+  streams?: boolean;
+  /**
+   * The objects belong to these informers alone, as those from HTTP do. `managedFields`, often half of an object and read
+   * by nobody here, is then deleted from them in place. A write without it leaves it as it is on the server.
+   */
+  ownsObjects?: boolean;
+}
 
 /** Handlers may throw: it is logged, and neither the informer nor other handlers notice. */
 export interface InformerHandler<T extends KubeObject> {

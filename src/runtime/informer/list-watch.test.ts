@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { KubeObject } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import { KubeError, type KubeErrorReason } from '../kube/kube-error.ts';
 import {
   backoffMs,
   type Effect,
   type Input,
   initialState,
-  isNewer,
   type ListWatchState,
   transition,
 } from './list-watch.ts';

@@ -4,8 +4,10 @@
 // watches from is never newer than what it has stored.
 
 import type { KubeObject } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { WatchEvent } from '../kube/kube.ts';
 import { isExpired, KubeError } from '../kube/kube-error.ts';
+import { failedAtStreaming, isRejection, refusesStreaming } from './list-watch-errors.ts';
 
 /** What is under way. Exactly one of these at any time. */
 export type Phase =
@@ -88,24 +90,6 @@ export function transition<T extends KubeObject>(state: ListWatchState, input: I
 /** The delay after the n-th failure in a row (n from 1), before jitter. */
 export function backoffMs(failures: number): number {
   return Math.min(BACKOFF_MAX_MS, BACKOFF_START_MS * 2 ** Math.min(failures - 1, 16));
-}
-
-/**
- * Compares resource versions as numbers. Where one is not a number the order is unknown, and any difference counts as
- * newer (the server's word is taken), or, with `unknown: 'older'`, as older.
- */
-export function isNewer(version: string, than: string, unknown: 'newer' | 'older' = 'newer'): boolean {
-  if (!isNumeric(version) || !isNumeric(than)) return unknown === 'newer' && version !== than;
-  return version.length === than.length ? version > than : version.length > than.length;
-}
-
-/** By character, not by pattern: this runs several times an event. */
-function isNumeric(version: string): boolean {
-  for (let i = 0; i < version.length; i++) {
-    const code = version.charCodeAt(i);
-    if (code < 0x30 || code > 0x39) return false;
-  }
-  return version.length > 0 && version.charCodeAt(0) !== 0x30;
 }
 
 function listPhase(state: { streams: boolean }): Phase {
@@ -299,26 +283,4 @@ function absent<T extends KubeObject>(state: ListWatchState, error: unknown): Tr
       { kind: 'wait', delayMs: backoffMs(failures) },
     ],
   };
-}
-
-function refusesStreaming(error: unknown): boolean {
-  return error instanceof KubeError && (error.code === 400 || error.code === 422 || error.code === 405);
-}
-
-/**
- * How kube-apiserver answers where its etcd is too old to say how far a watch is; nothing in the answer tells that from
- * a passing trouble. A list in pages works at once in the first case and is as good a next attempt in the second.
- */
-function failedAtStreaming(error: unknown): boolean {
-  return error instanceof KubeError && error.code === 500;
-}
-
-/** The server understood and said no to this very watch: asking the same again cannot help, a new list may. */
-function isRejection(error: unknown): boolean {
-  return (
-    error instanceof KubeError &&
-    error.code >= 400 &&
-    error.code < 500 &&
-    ![401, 403, 408, 429].includes(error.code)
-  );
 }

@@ -3,7 +3,7 @@
 // been started.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
-import { onAbort } from '../time/on-abort.ts';
+import { untilAborted } from '../time/until-aborted.ts';
 import type { Informer, InformerHandler } from './informer.ts';
 
 type ValuesOf<T> = (object: T) => readonly string[];
@@ -114,12 +114,6 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #connection(signal: AbortSignal | undefined): Promise<Informer<T>> {
-    const { promise } = this.#connected;
-    if (signal === undefined) return promise;
-    if (signal.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const stopListening = onAbort(signal, () => reject(signal.reason));
-      void promise.then(resolve).finally(stopListening);
-    });
+    return untilAborted(this.#connected.promise, signal);
   }
 }

@@ -2,8 +2,8 @@
 // watch brings it. A loop that decides from its cache needs this, or it decides twice from the same old state.
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from './informer.ts';
-import { isNewer } from './list-watch.ts';
 
 export class ReadYourWrites<T extends KubeObject> {
   readonly #informer: Informer<T>;

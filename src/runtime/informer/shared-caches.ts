@@ -7,9 +7,8 @@ import type { KubeClient } from '../kube/kube.ts';
 import { mayFollow } from '../kube/may-follow.ts';
 import { onAbort } from '../time/on-abort.ts';
 import { createInformers } from './create-informers.ts';
-import type { Informer, InformerOptions, Informers } from './informer.ts';
+import type { Informer, InformerOptions, InformerPorts, Informers } from './informer.ts';
 import { PartInformer } from './part-informer.ts';
-import type { InformerPorts } from './shared-informer.ts';
 
 export interface SharedCaches {
   /** Informers of one part; `ports.kube` is the part's own client. */

@@ -4,43 +4,22 @@
 
 import { deepFreeze } from '../../api/deep-freeze.ts';
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
-import type { KubeClient, Selection } from '../kube/kube.ts';
+import type { Selection } from '../kube/kube.ts';
 import { isForbidden } from '../kube/kube-error.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 import { areRead } from '../metrics/unread-metrics.ts';
-import type { Clock, Log, Random } from '../ports.ts';
+import type { Log } from '../ports.ts';
 import { onAbort } from '../time/on-abort.ts';
-import type { Informer, InformerHandler, InformerOptions } from './informer.ts';
+import { untilAborted } from '../time/until-aborted.ts';
+import type { Informer, InformerHandler, InformerOptions, InformerPorts } from './informer.ts';
 import { type InformerMetrics, informerMetrics } from './informer-metrics.ts';
 import { type Effect, type Input, initialState, type ListWatchState, transition } from './list-watch.ts';
 import { type Change, Store } from './store.ts';
+import { Subscribers } from './subscribers.ts';
 import { Waiters } from './waiters.ts';
-
-export interface InformerPorts {
-  kube: Pick<KubeClient, 'list' | 'watch'>;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
-  /** Tests: whoever changes a cached object gets a TypeError. */
-  freeze?: boolean;
-  /** Whether to try streaming lists first; true unless told otherwise. */
-  streams?: boolean;
-  /**
-   * The objects belong to these informers alone, as those from HTTP do: who owns which field, often half of an object
-   * and read by nobody here, is dropped from them in place. A write without it leaves it as it is on the server.
-   */
-  ownsObjects?: boolean;
-}
 
 const PAGE_SIZE = 500;
 /** As client-go: watches end after 5 to 10 minutes, so that a silent connection is noticed and load is spread. */
 const WATCH_MIN_SECONDS = 300;
-
-interface Subscription<T extends KubeObject> {
-  readonly handler: InformerHandler<T>;
-  isOver: boolean;
-}
 
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly resource: Resource<T>;
@@ -50,8 +29,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #metrics: InformerMetrics | undefined;
   readonly #store: Store<T>;
   readonly #waiters = new Waiters<T>();
-  /** Made anew at each change, so that who is being told can be gone through as it is. */
-  #subscriptions: readonly Subscription<T>[] = [];
+  readonly #subscribers: Subscribers<T>;
   readonly #synced = Promise.withResolvers<void>();
   #staged = new Map<string, T>();
   #hasSynced = false;
@@ -65,6 +43,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#ports = ports;
     this.#log = ports.log.with({ informer: resource.plural });
     this.#metrics = areRead(ports.metrics) ? informerMetrics(ports.metrics, resource) : undefined;
+    this.#subscribers = new Subscribers(this.#log);
     this.#store = new Store((index, error) => this.#log.error('index function threw', error, { index }));
   }
 
@@ -101,14 +80,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   subscribe(handler: InformerHandler<T>): () => void {
-    // A handler object may be given twice, and is then called twice: each subscription is its own.
-    const subscription = { handler, isOver: false };
-    for (const object of this.list()) this.#call(handler, { kind: 'added', key: '', object });
-    this.#subscriptions = [...this.#subscriptions, subscription];
-    return () => {
-      subscription.isOver = true;
-      this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
-    };
+    return this.#subscribers.add(handler, this.list());
   }
 
   synced(signal?: AbortSignal): Promise<void> {
@@ -272,22 +244,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   #announce(changes: Change<T>[]): void {
     if (changes.length === 0) return;
-    // Who subscribes from within a handler has just been given the cache as it now is, and must not get it twice.
-    const subscriptions = this.#subscriptions;
-    for (const change of changes) {
-      for (const { handler, isOver } of subscriptions) if (!isOver) this.#call(handler, change);
-    }
+    this.#subscribers.announce(changes);
     for (const { key } of changes) this.#waiters.changed(key, this.get(key));
-  }
-
-  #call(handler: InformerHandler<T>, change: Change<T>): void {
-    try {
-      if (change.kind === 'added') handler.added?.(change.object);
-      else if (change.kind === 'updated') handler.updated?.(change.before, change.after);
-      else handler.deleted?.(change.last);
-    } catch (error) {
-      this.#log.error('a handler threw', error, { change: change.kind, key: change.key });
-    }
   }
 
   #prepare(object: T): T {
@@ -330,19 +288,4 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
-}
-
-function untilAborted<V>(promise: Promise<V>, signal: AbortSignal | undefined): Promise<V> {
-  if (signal === undefined) return promise;
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const stopListening = onAbort(signal, () => reject(signal.reason));
-    const end =
-      <A>(settle: (argument: A) => void) =>
-      (argument: A) => {
-        stopListening();
-        settle(argument);
-      };
-    promise.then(end(resolve), end(reject));
-  });
 }

@@ -5,8 +5,8 @@
 // to an older version except by a swap, because a list is the server's whole truth.
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
+import { isNewer } from '../../api/resource-version.ts';
 import { Indexes } from './indexes.ts';
-import { isNewer } from './list-watch.ts';
 
 export type Change<T> =
   | { kind: 'added'; key: string; object: T }

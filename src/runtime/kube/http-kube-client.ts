@@ -21,16 +21,14 @@ import type {
   DeleteOptions,
   Discovery,
   KubeClient,
-  KubeList,
-  ListOptions,
   PatchType,
   Selection,
   WatchOptions,
   WriteOptions,
 } from './kube.ts';
 import type { KubeConfig } from './kube-config.ts';
-import { isExpired, KubeError } from './kube-error.ts';
 import { Limiter } from './limiter.ts';
+import { listAll, listPage } from './list-pages.ts';
 import { openWatch } from './open-watch.ts';
 import { collectionPath, createPath, objectPath, type Query, withQuery } from './request-path.ts';
 import { type KubeRequest, Requester } from './requester.ts';
@@ -66,7 +64,6 @@ export interface KubeTable {
   rows: { cells: unknown[]; object: { metadata: Metadata } }[];
 }
 
-const PAGE_SIZE = 500;
 /** A watch must end some time, or a connection that died silently would never be noticed. */
 const WATCH_MIN_SECONDS = 300;
 
@@ -103,45 +100,6 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
     return (await requester.send(request)) as T;
   }
 
-  async function listPage<T extends KubeObject>(
-    resource: Resource<T>,
-    { signal, namespace, resourceVersion, resourceVersionMatch, ...query }: ListOptions,
-  ): Promise<KubeList<T>> {
-    const path = withQuery(collectionPath(resource, namespace), {
-      ...query,
-      // A continue token carries its version; servers refuse another beside it.
-      ...(query.continue ? {} : { resourceVersion, resourceVersionMatch }),
-    });
-    const list = await send<Partial<KubeList<T>>>({
-      method: 'GET',
-      path,
-      kind: 'list',
-      repeatable: true,
-      ...withSignal(signal),
-    });
-    return typed(list, resource, path);
-  }
-
-  async function listAll<T extends KubeObject>(
-    resource: Resource<T>,
-    given: ListOptions,
-  ): Promise<KubeList<T>> {
-    const items: T[] = [];
-    let page = await listPage(resource, { ...given, limit: PAGE_SIZE });
-    const { resourceVersion } = page.metadata;
-    for (;;) {
-      for (const item of page.items) items.push(item);
-      if (!page.metadata.continue) return { items, metadata: { resourceVersion } };
-      try {
-        page = await listPage(resource, { ...given, limit: PAGE_SIZE, continue: page.metadata.continue });
-      } catch (error) {
-        if (!isExpired(error)) throw error;
-        // The pages took longer than the server keeps history: everything at once cannot expire.
-        return listPage(resource, given);
-      }
-    }
-  }
-
   return {
     async get(resource, name, { signal } = {}) {
       const path = objectPath(resource, name);
@@ -150,8 +108,8 @@ export function createHttpKubeClient(options: HttpKubeClientOptions): HttpKubeCl
 
     async list(resource, given = {}) {
       return given.limit === undefined && !given.continue
-        ? listAll(resource, given)
-        : listPage(resource, given);
+        ? listAll(send, resource, given)
+        : listPage(send, resource, given);
     },
 
     watch<T extends KubeObject>(resource: Resource<T>, given: WatchOptions = {}) {
@@ -316,26 +274,4 @@ function deleteBody(options: DeleteOptions): object {
     ...(options.propagationPolicy === undefined ? {} : { propagationPolicy: options.propagationPolicy }),
     ...(options.dryRun ? { dryRun: ['All'] } : {}),
   };
-}
-
-/** Items of a list carry no type of their own on most servers; readers rely on it. */
-function typed<T extends KubeObject>(
-  list: Partial<KubeList<T>>,
-  resource: Resource<T>,
-  path: string,
-): KubeList<T> {
-  const { items, metadata } = list;
-  if (!Array.isArray(items) && items !== null) {
-    throw new KubeError({
-      reason: 'BadAnswer',
-      code: 200,
-      message: `GET ${path.split('?')[0]}: the answer is no list`,
-    });
-  }
-  const apiVersion = apiVersionOf(resource);
-  for (const item of items ?? []) {
-    item.apiVersion ??= apiVersion;
-    item.kind ??= resource.kind;
-  }
-  return { items: items ?? [], metadata: { ...metadata, resourceVersion: metadata?.resourceVersion ?? '' } };
 }

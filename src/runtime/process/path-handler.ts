@@ -2,6 +2,7 @@
 // a line, first what is kept, then with `follow=true` each new value until the client leaves.
 
 import type { ServerResponse } from 'node:http';
+import { aborted } from '../time/until-aborted.ts';
 
 export interface PathRequest {
   readonly query: URLSearchParams;
@@ -35,10 +36,7 @@ export async function answerLines<T>(
   // With no body yet, Node holds the headers back; a client that follows waits for them.
   response.flushHeaders();
   const unfollow = follow(send);
-  await new Promise<void>((resolve) => {
-    if (gone.aborted) resolve();
-    gone.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(gone);
   unfollow();
   response.end();
 }
