@@ -93,7 +93,8 @@ export class LocalWatch<T extends KubeObject> implements AsyncIterableIterator<W
       waiting.reject(signal.reason);
       return;
     }
-    const event = this.#queue?.take();
+    let event = this.#queue?.take();
+    while (event === 'searching') event = this.#queue?.take();
     if (event !== undefined) {
       this.#waiting = undefined;
       const value: WatchEvent<T> =

@@ -1,103 +1,67 @@
-// Writes answers: what is already JSON, objects, lists put together from the bytes of their items, tables,
-// and errors as Status bodies.
+// Writes answers: what is already JSON, objects, and errors as Status bodies.
 
 import type { ServerResponse } from 'node:http';
-import { apiVersionOf } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import type { Kind } from '../kind.ts';
 import type { Version } from '../storage/version.ts';
-import type { ListAnswer } from '../verbs/read/list.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
-import type { MediaChoice } from './negotiation.ts';
+
+/** Below what makes a socket wait to drain. */
+const SMALL_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
   code: number;
-  media: MediaChoice;
   pretty: boolean;
   warnings: readonly string[];
-  /** Of JSON that has a more particular type. */
+  /** `application/json` unless told. */
   contentType?: string;
 }
 
-export async function answerJson(
-  response: ServerResponse,
-  json: Buffer | string,
-  options: AnswerOptions,
-): Promise<void> {
-  let body = json;
-  let contentType = options.contentType ?? 'application/json';
-  if (options.media.format === 'yaml') {
-    const { stringify } = await import('yaml');
-    body = stringify(JSON.parse(String(json)));
-    contentType = 'application/yaml';
-  } else if (options.pretty) {
-    body = `${JSON.stringify(JSON.parse(String(json)), undefined, 2)}\n`;
-  }
+export function answerJson(response: ServerResponse, json: Buffer | string, options: AnswerOptions): void {
+  const body = options.pretty ? `${JSON.stringify(JSON.parse(String(json)), undefined, 2)}\n` : json;
   if (response.headersSent || response.destroyed) return;
-  const headers: Record<string, string | number | string[]> = {
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-cache, private',
-  };
-  if (options.warnings.length > 0) headers.Warning = options.warnings.map(warningHeader);
-  response.writeHead(options.code, headers);
-  response.end(body);
+  const length = Buffer.byteLength(body);
+  const isSmall = length <= SMALL_BYTES;
+  startAnswer(response, options, isSmall ? length : undefined);
+  if (isSmall) response.end(body);
+  else writeLast(response, body);
 }
 
-export function answerObject(response: ServerResponse, body: object, options: AnswerOptions): Promise<void> {
-  return answerJson(response, JSON.stringify(body), options);
+/**
+ * A client must not have the end of an answer while the socket still waits for the rest to leave: when its next request
+ * comes then, Node pauses the parser, and goes on to feed it what TLS has decrypted already, which fails with HPE_PAUSED.
+ */
+export function writeLast(response: ServerResponse, body: Buffer | string): void {
+  response.write(body, () => response.end());
+}
+
+export function startAnswer(
+  response: ServerResponse,
+  { code, contentType = 'application/json', warnings }: Omit<AnswerOptions, 'pretty'>,
+  length?: number,
+): void {
+  response.writeHead(code, {
+    'Content-Type': contentType,
+    ...(length === undefined ? {} : { 'Content-Length': length }),
+    'Cache-Control': 'no-cache, private',
+    ...(warnings.length === 0 ? {} : { Warning: warnings.map(warningHeader) }),
+  });
 }
 
 /** Never fails: what is no KubeError is a bug in the server, and the client is told so without its details. */
-export async function answerError(
-  response: ServerResponse,
-  error: unknown,
-  options: { pretty: boolean; media?: MediaChoice },
-): Promise<KubeError> {
+export function answerError(response: ServerResponse, error: unknown, pretty: boolean): void {
   const known = error instanceof KubeError ? error : internalError('the server met an unexpected condition');
   const retryAfter = known.details.retryAfterSeconds;
   if (retryAfter !== undefined && !response.headersSent) response.setHeader('Retry-After', retryAfter);
   if (known.code === 401 && !response.headersSent) {
     response.setHeader('WWW-Authenticate', 'Bearer realm="kubernetes"');
   }
-  const media = options.media ?? { format: 'json' };
-  const form: MediaChoice = { format: media.format };
-  await answerObject(response, statusOf(known), {
-    code: known.code || 500,
-    media: form,
-    pretty: options.pretty,
-    warnings: [],
-  });
-  return known;
-}
-
-const COMMA = Buffer.from(',');
-const END = Buffer.from(']}\n');
-
-/** The list as bytes, by copying the bytes of its items. */
-export function listBytes(kind: Kind, { items, metadata }: ListAnswer): Buffer {
-  const head = `{"kind":"${kind.kind}List","apiVersion":"${apiVersionOf(kind)}","metadata":${JSON.stringify(metadata)},"items":[`;
-  const parts: Buffer[] = [Buffer.from(head)];
-  for (const [index, version] of items.entries()) {
-    if (index > 0) parts.push(COMMA);
-    parts.push(version.bytes);
-  }
-  parts.push(END);
-  return Buffer.concat(parts);
+  const code = known.code || 500;
+  answerJson(response, JSON.stringify(statusOf(known)), { code, pretty, warnings: [] });
 }
 
 export function partialMetadata(version: Version, asVersion: string): object {
   const { metadata } = version.object;
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${asVersion}`, metadata };
-}
-
-export function partialMetadataList({ items, metadata }: ListAnswer, asVersion: string): object {
-  return {
-    kind: 'PartialObjectMetadataList',
-    apiVersion: `meta.k8s.io/${asVersion}`,
-    metadata,
-    items: items.map((version) => partialMetadata(version, asVersion)),
-  };
 }
 
 /** Code 299 is what Kubernetes clients print. Characters a header cannot carry are left out. */

@@ -1,19 +1,23 @@
 // Receives request bodies: bounded in size and time, and limited in number and in bytes, for each client and for all of
-// them together. What is received counts until its owner releases it, which is when it has been decoded.
+// them together. A body has its bytes reserved before the first of them is read; until then it waits in the client's
+// socket. What is reserved counts until its owner releases it, which is when the body has been decoded.
 
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../runtime/ports.ts';
+import type { Clock, Timer } from '../../runtime/ports.ts';
 import { badRequest, bodyTimeout, tooLarge, tooManyRequests, unsupportedMediaType } from '../verbs/status.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
 
 export interface Usage {
+  /** Received, being received and waiting to be. */
   bodies: number;
+  /** Reserved for those that are received or being received. */
   bytes: number;
 }
 
 export interface BodyLimits {
   /** Of one body. */
   readonly maxBytes: number;
-  /** From its first byte to its last. */
+  /** From its head to its last byte, waiting included. */
   readonly timeoutMs: number;
   readonly perClient: Readonly<Usage>;
   readonly all: Readonly<Usage>;
@@ -25,8 +29,8 @@ const MIB = 1024 * 1024;
 export const defaultBodyLimits: BodyLimits = {
   maxBytes: 3 * MIB,
   timeoutMs: 30_000,
-  perClient: { bodies: 512, bytes: 16 * MIB },
-  all: { bodies: 2048, bytes: 64 * MIB },
+  perClient: { bodies: 512, bytes: 4 * MIB },
+  all: { bodies: 2048, bytes: 32 * MIB },
 };
 
 export interface ReceivedBody {
@@ -36,11 +40,20 @@ export interface ReceivedBody {
   release(): void;
 }
 
+interface Body {
+  readonly client: string;
+  /** What it may turn out to have. */
+  readonly length: number;
+  /** Begins to receive it; undefined once it has begun. */
+  start: (() => void) | undefined;
+}
+
 export class BodyReader {
   readonly #clock: Clock;
   readonly limits: BodyLimits;
   readonly #all: Usage = { bodies: 0, bytes: 0 };
   readonly #clients = new Map<string, Usage>();
+  readonly #waiting = new Set<Body>();
 
   constructor(clock: Clock, limits: BodyLimits = defaultBodyLimits) {
     this.#clock = clock;
@@ -53,105 +66,97 @@ export class BodyReader {
   }
 
   async read(message: IncomingMessage, client: string): Promise<ReceivedBody> {
-    const { maxBytes } = this.limits;
+    const { maxBytes, perClient, all } = this.limits;
     const encoding = message.headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') {
       throw unsupportedMediaType(`request bodies encoded as ${encoding} are not supported`);
     }
-    if (Number(message.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const held: Usage = { bodies: 0, bytes: 0 };
+    const length = declaredLength(message) ?? maxBytes;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    const used = this.#clients.get(client)?.bodies ?? 0;
+    if (used >= perClient.bodies) throw tooManyRequests('this client has too many request bodies under way');
+    if (this.#all.bodies >= all.bodies) throw tooManyRequests('there are too many request bodies under way');
+    const body: Body = { client, length, start: undefined };
+    this.#count(client, { bodies: 1, bytes: 0 });
+    let isReleased = false;
     const release = (): void => {
-      this.#take(client, held, { bodies: -held.bodies, bytes: -held.bytes });
+      if (isReleased) return;
+      isReleased = true;
+      this.#count(client, { bodies: -1, bytes: this.#waiting.delete(body) ? 0 : -length });
+      this.#startWaiting();
     };
     try {
-      this.#take(client, held, { bodies: 1, bytes: 0 });
-      const bytes = await this.#receive(message, (bytes) => this.#take(client, held, { bodies: 0, bytes }));
-      return { bytes, release };
+      return { bytes: await this.#receive(message, body), release };
     } catch (error) {
       release();
       throw error;
     }
   }
 
-  #receive(message: IncomingMessage, reserve: (bytes: number) => void): Promise<Buffer | undefined> {
-    const { maxBytes, timeoutMs } = this.limits;
-    const buffer = new GrowingBuffer(reserve, maxBytes);
+  #receive(message: IncomingMessage, body: Body): Promise<Buffer | undefined> {
+    const { timeoutMs } = this.limits;
+    const buffer = new GrowingBuffer(body.length);
     return new Promise((resolve, reject) => {
-      const timer = this.#clock.setTimeout(() => fail(bodyTimeout(timeoutMs)), timeoutMs);
+      let timer: Timer | undefined;
       const fail = (error: Error): void => {
-        timer.cancel();
+        timer?.cancel();
         message.removeAllListeners('data');
         reject(error);
       };
-      message.on('data', (chunk: Buffer) => {
-        try {
-          buffer.append(chunk);
-        } catch (error) {
-          fail(error as Error);
-        }
-      });
-      message.on('end', () => {
-        timer.cancel();
-        resolve(buffer.content);
-      });
       const left = (): void => {
         if (!message.complete) fail(badRequest('the client went away before the body was complete'));
       };
+      body.start = () => {
+        body.start = undefined;
+        message.on('data', (chunk: Buffer) => {
+          if (!buffer.append(chunk)) fail(tooLarge(this.limits.maxBytes));
+        });
+      };
+      message.on('end', () => {
+        timer?.cancel();
+        resolve(buffer.content);
+      });
       message.on('error', left);
       message.on('close', left);
+      timer = this.#clock.setTimeout(() => {
+        const isWaiting = body.start !== undefined;
+        fail(
+          isWaiting
+            ? tooManyRequests('this client has too many large bodies under way')
+            : bodyTimeout(timeoutMs),
+        );
+      }, timeoutMs);
+      this.#waiting.add(body);
+      this.#startWaiting();
     });
   }
 
-  /** Adds to what is held, within the limits; negative amounts give back. */
-  #take(client: string, held: Usage, { bodies, bytes }: Usage): void {
+  /** In the order they came, but for those that do not fit now. */
+  #startWaiting(): void {
     const { perClient, all } = this.limits;
+    for (const body of this.#waiting) {
+      const { client, length, start } = body;
+      if (this.#all.bytes + length > all.bytes) continue;
+      if ((this.#clients.get(client)?.bytes ?? 0) + length > perClient.bytes) continue;
+      this.#waiting.delete(body);
+      this.#count(client, { bodies: 0, bytes: length });
+      start?.();
+    }
+  }
+
+  #count(client: string, { bodies, bytes }: Usage): void {
     const own = this.#clients.get(client) ?? { bodies: 0, bytes: 0 };
-    const isOver = (used: Usage, limit: Usage) =>
-      (bodies > 0 && used.bodies + bodies > limit.bodies) || (bytes > 0 && used.bytes + bytes > limit.bytes);
-    if (isOver(own, perClient)) throw tooManyRequests('this client has too many request bodies under way');
-    if (isOver(this.#all, all)) throw tooManyRequests('there are too many request bodies under way');
-    for (const usage of [held, own, this.#all]) {
+    for (const usage of [own, this.#all]) {
       usage.bodies += bodies;
       usage.bytes += bytes;
     }
-    if (own.bodies === 0 && own.bytes === 0) this.#clients.delete(client);
+    if (own.bodies === 0) this.#clients.delete(client);
     else this.#clients.set(client, own);
   }
 }
 
-/** Most bodies come in one chunk, which is kept as it is. A body of many small chunks must not cost an object for each. */
-class GrowingBuffer {
-  readonly #reserve: (bytes: number) => void;
-  readonly #maxBytes: number;
-  #buffer: Buffer | undefined;
-  #length = 0;
-
-  constructor(reserve: (bytes: number) => void, maxBytes: number) {
-    this.#reserve = reserve;
-    this.#maxBytes = maxBytes;
-  }
-
-  append(chunk: Buffer): void {
-    const length = this.#length + chunk.length;
-    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    if (this.#buffer === undefined) {
-      this.#reserve(chunk.length);
-      this.#buffer = chunk;
-    } else {
-      if (length > this.#buffer.length) this.#grow(Math.min(length * 2, this.#maxBytes));
-      chunk.copy(this.#buffer, this.#length);
-    }
-    this.#length = length;
-  }
-
-  #grow(capacity: number): void {
-    const old = this.#buffer as Buffer;
-    this.#reserve(capacity - old.length);
-    this.#buffer = Buffer.allocUnsafeSlow(capacity);
-    old.copy(this.#buffer, 0, 0, this.#length);
-  }
-
-  get content(): Buffer | undefined {
-    return this.#buffer?.subarray(0, this.#length);
-  }
+/** Undefined when the client does not say. */
+function declaredLength({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }

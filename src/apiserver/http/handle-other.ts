@@ -6,9 +6,11 @@ import { forbidden } from '../authorization/forbidden.ts';
 import type { User } from '../pipeline.ts';
 import type { Machine } from '../verbs/request.ts';
 import { methodNotAllowed, noSuchPath } from '../verbs/status.ts';
-import { answerJson, answerObject } from './answer.ts';
+import { answerJson } from './answer.ts';
 import { findDocument } from './api-documents.ts';
+import type { BodyReader } from './body-reader.ts';
 import type { OpenDocuments } from './documents.ts';
+import type { FairQueue } from './fair-queue.ts';
 import type { RequestMetrics } from './metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 import { versionInfo } from './version-info.ts';
@@ -21,6 +23,9 @@ export interface OtherExchange {
   response: ServerResponse;
   info: RequestInfo;
   user: User;
+  client: string;
+  fair: FairQueue;
+  bodies: BodyReader;
   pretty: boolean;
   unready(): string | undefined;
   /** Paths beyond Kubernetes' own. */
@@ -28,7 +33,7 @@ export interface OtherExchange {
 }
 
 export async function handleOther(exchange: OtherExchange): Promise<void> {
-  const { machine, message, response, info, user, pretty } = exchange;
+  const { machine, message, response, info, user, pretty, fair, client } = exchange;
   const { path } = info;
   const verb = (message.method ?? '').toLowerCase();
   const attributes = { user, verb, path };
@@ -38,12 +43,12 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
 
   const health = /^\/(healthz|livez|readyz)(?:\/([a-z-]+))?$/.exec(path);
   if (health) return answerHealth(exchange, health[1] as string, health[2]);
-  if (path === '/metrics') return answerMetrics(exchange);
-  const json = { code: 200, media: { format: 'json' as const }, pretty, warnings: [] };
-  if (path === '/version' || path === '/version/') return answerObject(response, versionInfo(), json);
-  if (path === '/') {
-    return answerObject(response, { paths: ROOT_PATHS }, json);
+  if (path === '/metrics') return fair.once(client, () => answerMetrics(exchange));
+  const json = { code: 200, pretty, warnings: [] };
+  if (path === '/version' || path === '/version/') {
+    return answerJson(response, JSON.stringify(versionInfo()), json);
   }
+  if (path === '/') return answerJson(response, JSON.stringify({ paths: ROOT_PATHS }), json);
   const { paths = {} } = exchange;
   const own = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (own !== undefined) return own({ query: info.query, response, gone: goneSignal(exchange) });
@@ -56,7 +61,9 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
     response.end();
     return;
   }
-  return answerJson(response, document.bytes, { ...json, contentType: document.contentType });
+  return fair.once(client, () =>
+    answerJson(response, document.bytes, { ...json, contentType: document.contentType }),
+  );
 }
 
 const ROOT_PATHS = [
@@ -99,9 +106,9 @@ function answerHealth({ response, info, unready }: OtherExchange, which: string,
   response.end(info.query.has('verbose') ? `${lines.join('')}${which} check ${outcome}\n` : short);
 }
 
-function answerMetrics({ response, metrics, machine }: OtherExchange): void {
+function answerMetrics({ response, metrics, machine, bodies }: OtherExchange): void {
   const { store } = machine;
   const counts = new Map(store.types().map((type) => [type, store.count(type)]));
   response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-  response.end(metrics.render(counts, store.revision));
+  response.end(metrics.render({ storedObjects: counts, revision: store.revision, bodies: bodies.usage }));
 }

@@ -7,7 +7,7 @@ import type { ResourceRequest, WriteRequest } from '../verbs/request.ts';
 import { badRequest } from '../verbs/status.ts';
 import { policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
 import type { ResourceExchange } from './handle-resource.ts';
-import { mediaTypeOf, type ParsedBody, PROTOBUF, parseBody } from './parse-body.ts';
+import { bodyParser, mediaTypeOf, type ParsedBody, PROTOBUF } from './parse-body.ts';
 import { readBoolean, readDryRun, readFieldValidation, readInteger, readListParameters } from './query.ts';
 
 const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml', PROTOBUF];
@@ -33,28 +33,32 @@ export async function writeOverHttp(
     fieldValidation: readFieldValidation(info.query),
     warn: (text) => warnings.push(text),
   };
-  const parsed = await receive(exchange, verb === 'patch' ? [...PATCH_TYPES.keys()] : OBJECT_TYPES);
-  const { asked, dryRun } = whatIsAsked(exchange, verb, parsed);
-  if (asked.verb !== 'delete' && asked.verb !== 'deletecollection') {
-    reportDuplicates(request, parsed?.duplicates ?? []);
-  }
-  return { answer: await write(machine, { ...request, dryRun: request.dryRun || dryRun }, asked), warnings };
-}
-
-/** Undefined where there is no body. */
-async function receive(
-  { message, client, bodies, yaml }: ResourceExchange,
-  accepted: readonly string[],
-): Promise<ParsedBody | undefined> {
-  const { bytes, release } = await bodies.read(message, client);
+  const { bytes, release } = await exchange.bodies.read(message, exchange.client);
   try {
-    if (bytes === undefined) return undefined;
-    const contentType = message.headers['content-type'];
-    const { maxBytes } = bodies.limits;
-    return await parseBody(bytes, { contentType, accepted, yaml, client, maxBytes });
+    const parse = bytes === undefined ? undefined : await parserFor(exchange, verb, bytes);
+    const answer = await exchange.fair.once(exchange.client, () => {
+      const parsed = parse?.();
+      release();
+      const { asked, dryRun } = whatIsAsked(exchange, verb, parsed);
+      if (asked.verb !== 'delete' && asked.verb !== 'deletecollection') {
+        reportDuplicates(request, parsed?.duplicates ?? []);
+      }
+      return write(machine, { ...request, dryRun: request.dryRun || dryRun }, asked);
+    });
+    return { answer, warnings };
   } finally {
     release();
   }
+}
+
+function parserFor(
+  { message, client, bodies, yaml }: ResourceExchange,
+  verb: string,
+  bytes: Buffer,
+): Promise<() => ParsedBody> {
+  const contentType = message.headers['content-type'];
+  const accepted = verb === 'patch' ? [...PATCH_TYPES.keys()] : OBJECT_TYPES;
+  return bodyParser(bytes, { contentType, accepted, yaml, client, maxBytes: bodies.limits.maxBytes });
 }
 
 function whatIsAsked(

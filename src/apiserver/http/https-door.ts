@@ -17,13 +17,14 @@ import { badRequest } from '../verbs/status.ts';
 import { answerError } from './answer.ts';
 import { BodyReader } from './body-reader.ts';
 import { createDocuments, type OpenDocuments } from './documents.ts';
+import { FairQueue } from './fair-queue.ts';
 import { handleOther } from './handle-other.ts';
 import { handleResource } from './handle-resource.ts';
 import { RequestMetrics } from './metrics.ts';
 import { MAX_DEPTH } from './parse-body.ts';
 import { readRequestInfo } from './request-info.ts';
 import { labelsOf } from './request-labels.ts';
-import { createYamlReader, type YamlReader } from './yaml/yaml-reader.ts';
+import { createYamlConverter, type YamlConverter } from './yaml/yaml-converter.ts';
 
 export interface HttpsDoorOptions {
   machine: Machine;
@@ -42,7 +43,8 @@ interface Door extends HttpsDoorOptions {
   readonly metrics: RequestMetrics;
   readonly documents: OpenDocuments;
   readonly bodies: BodyReader;
-  readonly yaml: YamlReader;
+  readonly yaml: YamlConverter;
+  readonly fair: FairQueue;
 }
 
 export interface HttpsDoor {
@@ -71,7 +73,8 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     metrics: new RequestMetrics(machine.clock),
     documents: createDocuments(machine.registry),
     bodies: new BodyReader(machine.clock),
-    yaml: createYamlReader(machine.clock, MAX_DEPTH),
+    yaml: createYamlConverter(machine.clock, MAX_DEPTH),
+    fair: new FairQueue(machine.clock),
   };
   const { keyPem, certificatePem } = await pki.serving();
   const responses = new Set<ServerResponse>();
@@ -159,7 +162,7 @@ async function stop(
 }
 
 async function exchange(door: Door, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { machine, metrics, bodies, yaml } = door;
+  const { machine, metrics } = door;
   // A client that went away is no news; the answer is simply not written.
   response.on('error', () => {});
   const info = readRequestInfo(message.url ?? '/');
@@ -173,12 +176,9 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
   try {
     if (info === undefined) throw badRequest('the path is not properly encoded');
     const { user, client } = userOf(door, message);
-    if (info.target.kind === 'resource') {
-      const path = info.target;
-      await handleResource({ machine, message, response, info, path, user, client, pretty, bodies, yaml });
-    } else {
-      await handleOther({ ...door, message, response, info, user, pretty });
-    }
+    const asked = { message, response, info, user, client, pretty };
+    if (info.target.kind === 'resource') await handleResource({ ...door, ...asked, path: info.target });
+    else await handleOther({ ...door, ...asked });
   } catch (error) {
     if (!(error instanceof KubeError)) {
       machine.log.error('a request failed', error, { method: message.method, path: info?.path });
@@ -189,7 +189,7 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
     }
     // Whatever the client still sends would be taken for the next request.
     if (!message.complete) response.setHeader('Connection', 'close');
-    await answerError(response, error, { pretty });
+    answerError(response, error, pretty);
     if (!message.complete) message.resume();
   }
 }

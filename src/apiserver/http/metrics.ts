@@ -1,6 +1,7 @@
 // What the server counts about itself, under the names that dashboards for kube-apiserver know.
 
 import type { Clock } from '../../runtime/ports.ts';
+import type { Usage } from './body-reader.ts';
 import type { RequestLabels } from './request-labels.ts';
 
 const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60];
@@ -10,6 +11,13 @@ interface Histogram {
   readonly buckets: number[];
   count: number;
   sumSeconds: number;
+}
+
+/** What is not counted here, and shown with it. */
+export interface ServerState {
+  readonly storedObjects: ReadonlyMap<string, number>;
+  readonly revision: number;
+  readonly bodies: Readonly<Usage>;
 }
 
 export class RequestMetrics {
@@ -57,7 +65,8 @@ export class RequestMetrics {
   }
 
   /** The Prometheus text format. */
-  render(storedObjects: ReadonlyMap<string, number>, revision: number): string {
+  render(state: ServerState): string {
+    const { storedObjects, revision, bodies } = state;
     const lines: string[] = [];
     const section = (name: string, type: string, help: string, samples: Iterable<string>) =>
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples);
@@ -89,6 +98,15 @@ export class RequestMetrics {
       'Stored objects by resource.',
       [...storedObjects].map(([type, count]) => `apiserver_storage_objects{resource="${type}"} ${count}`),
     );
+    section(
+      'berth_apiserver_request_bodies',
+      'gauge',
+      'Request bodies under way: waiting, arriving, undecoded.',
+      [`berth_apiserver_request_bodies ${bodies.bodies}`],
+    );
+    section('berth_apiserver_request_body_bytes', 'gauge', 'Bytes reserved for request bodies.', [
+      `berth_apiserver_request_body_bytes ${bodies.bytes}`,
+    ]);
     section('berth_apiserver_storage_revision', 'counter', 'Newest committed revision.', [
       `berth_apiserver_storage_revision ${revision}`,
     ]);

@@ -4,8 +4,8 @@
 import { isUtf8 } from 'node:buffer';
 import { badRequest, tooLarge, unsupportedMediaType } from '../verbs/status.ts';
 import { duplicateFields, type JsonShape, shapeOf } from './json-shape.ts';
+import type { YamlConverter } from './yaml/yaml-converter.ts';
 import { YamlError } from './yaml/yaml-error.ts';
-import type { YamlReader } from './yaml/yaml-reader.ts';
 
 /** What kubectl and most Go clients send for built-in kinds. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
@@ -21,13 +21,14 @@ export interface ParsedBody {
 export interface ParseOptions {
   readonly contentType: string | undefined;
   readonly accepted: readonly string[];
-  readonly yaml: YamlReader;
+  readonly yaml: YamlConverter;
   /** In whose turn YAML is read. */
   readonly client: string;
   readonly maxBytes: number;
 }
 
-export async function parseBody(bytes: Buffer, options: ParseOptions): Promise<ParsedBody> {
+/** All that takes waiting; what is returned does the rest, in the client's turn. */
+export async function bodyParser(bytes: Buffer, options: ParseOptions): Promise<() => ParsedBody> {
   const mediaType = mediaTypeOf(options.contentType);
   const { accepted } = options;
   if (!accepted.includes(mediaType)) {
@@ -35,11 +36,11 @@ export async function parseBody(bytes: Buffer, options: ParseOptions): Promise<P
       `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
     );
   }
-  if (mediaType === PROTOBUF) return { value: await parseProtobuf(bytes), duplicates: [] };
+  if (mediaType === PROTOBUF) return protobufParser(bytes);
   if (!isUtf8(bytes)) throw badRequest('the body of the request is not valid UTF-8');
   const text = bytes.toString('utf8');
-  if (!mediaType.endsWith('yaml') || /^\s*[{[]/.test(text)) return parseJson(text);
-  return parseYaml(text, options);
+  if (!mediaType.endsWith('yaml') || /^\s*[{[]/.test(text)) return () => parseJson(text);
+  return yamlParser(text, options);
 }
 
 export function mediaTypeOf(contentType: string | undefined): string {
@@ -77,22 +78,24 @@ function keysIn(value: unknown): JsonShape['keys'] {
   return keys;
 }
 
-async function parseProtobuf(bytes: Buffer): Promise<unknown> {
+async function protobufParser(bytes: Buffer): Promise<() => ParsedBody> {
   const { decodeObject, WireError } = await import('../../api/protobuf/decode-object.ts');
-  try {
-    return decodeObject(bytes);
-  } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    throw badRequest(`couldn't parse the body as protobuf: ${error.message}`);
-  }
+  return () => {
+    try {
+      return { value: decodeObject(bytes), duplicates: [] };
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      throw badRequest(`couldn't parse the body as protobuf: ${error.message}`);
+    }
+  };
 }
 
-async function parseYaml(text: string, { yaml, client, maxBytes }: ParseOptions): Promise<ParsedBody> {
+async function yamlParser(text: string, { yaml, client, maxBytes }: ParseOptions): Promise<() => ParsedBody> {
   try {
-    const { json, duplicates } = await yaml.read(text, client);
+    const { json, duplicates } = await yaml.toJson(text, client);
     // Aliases can unfold a small text into a huge object.
     if (json.length > maxBytes) throw tooLarge(maxBytes);
-    return { value: parseJson(json).value, duplicates };
+    return () => ({ value: parseJson(json).value, duplicates });
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     throw badRequest(`couldn't parse the body as YAML: ${error.message}`);

@@ -13,6 +13,7 @@ import { type QueuedEvent, WatchQueue } from '../verbs/read/watch-queue.ts';
 import type { Machine } from '../verbs/request.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
 import { partialMetadata } from './answer.ts';
+import type { Steps } from './fair-queue.ts';
 import type { MediaChoice } from './negotiation.ts';
 
 /** As kube-apiserver: about once a minute. */
@@ -34,7 +35,11 @@ export interface WatchStreamOptions {
   timeoutMs: number;
   /** A start, or why there is none: refusals that come late travel as an ERROR event. */
   start: () => WatchStart;
+  /** Does work in the client's turns. */
+  takeTurns(work: () => Steps<void>): Promise<void>;
 }
+
+const DONE = Promise.resolve();
 
 /** Resolves when the watch is over, however it ends. */
 export function streamWatch(options: WatchStreamOptions): Promise<void> {
@@ -66,31 +71,43 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
       resolve();
     };
     const stop = (): void => finish(() => response.end());
-    const pump = (): void => {
-      if (over || blocked) return;
-      try {
-        for (let chunk = nextChunk(); chunk !== undefined; chunk = nextChunk()) {
-          if (response.write(chunk)) continue;
-          blocked = true;
-          timers.stall = clock.setTimeout(() => finish(() => response.destroy()), STALL_MS);
-          break;
-        }
-      } catch (error) {
+    let isWriting = false;
+    let written = DONE;
+    /** Writes what there is, in the client's turn. Resolves when nothing is left, or the client must read first. */
+    const pump = (): Promise<void> => {
+      if (over || blocked || isWriting) return written;
+      isWriting = true;
+      written = options.takeTurns(writeAll).catch((error: unknown) => {
         machine.log.error('a watch failed', error, { kind: kind.kind });
         finish(() => response.end(errorFrame(internalError('the watch failed'))));
-        return;
+      });
+      return written;
+    };
+    const writeAll = function* (): Steps<void> {
+      try {
+        for (let chunk = yield* nextChunk(); chunk !== ''; chunk = yield* nextChunk()) {
+          if (!response.write(chunk)) {
+            blocked = true;
+            timers.stall = clock.setTimeout(() => finish(() => response.destroy()), STALL_MS);
+            break;
+          }
+          yield;
+        }
+      } finally {
+        isWriting = false;
       }
       // Closed, not told: the client starts again from the last version it has.
       if (queue.overflowed) finish(() => response.destroy());
     };
-    const nextChunk = (): string | undefined => {
+    const nextChunk = function* (): Steps<string> {
       let chunk = '';
-      while (chunk.length < CHUNK_LENGTH) {
+      while (!over && chunk.length < CHUNK_LENGTH) {
         const event = queue.take();
         if (event === undefined) break;
-        chunk += encode(event);
+        if (event === 'searching') yield;
+        else chunk += encode(event);
       }
-      return chunk === '' ? undefined : chunk;
+      return chunk;
     };
     const encode = (event: QueuedEvent): string => {
       if (options.media.as === 'Table') {
@@ -103,7 +120,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     const armBookmark = (): void => {
       timers.bookmark = clock.setTimeout(() => {
         queue.bookmark(store.revision);
-        pump();
+        void pump();
         armBookmark();
       }, BOOKMARK_PERIOD_MS);
     };
@@ -113,7 +130,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     const send = (): void => {
       woken = false;
       lastSentMs = clock.monotonicMs();
-      pump();
+      void pump();
     };
     // The changes of one commit come one by one and at once: they leave together. So do those of several commits, where
     // one follows the other, since each write costs the same whatever it carries.
@@ -128,17 +145,16 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     response.on('drain', () => {
       blocked = false;
       timers.stall?.cancel();
-      pump();
+      void pump();
     });
     response.on('close', () => finish(() => {}));
     machine.stopping.addEventListener('abort', stop);
     timers.end = clock.setTimeout(() => {
       if (options.allowBookmarks) queue.bookmark(store.revision);
-      pump();
-      stop();
+      void pump().then(stop);
     }, options.timeoutMs);
     if (options.allowBookmarks) armBookmark();
-    pump();
+    void pump();
   });
 }
 

@@ -103,6 +103,15 @@ export function notAcceptable(supported: readonly string[]): KubeError {
   return fail('NotAcceptable', 406, `only the following media types are accepted: ${supported.join(', ')}`);
 }
 
+/** Converting more would take too long. */
+export function notAcceptableSize(limitBytes: number): KubeError {
+  return fail(
+    'NotAcceptable',
+    406,
+    `this answer is too large for YAML (limit is ${limitBytes}); ask for application/json`,
+  );
+}
+
 export function tooLarge(limitBytes: number): KubeError {
   return fail('RequestEntityTooLarge', 413, `Request entity too large: limit is ${limitBytes}`);
 }

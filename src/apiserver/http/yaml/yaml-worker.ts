@@ -1,19 +1,17 @@
-// The other side of yaml-reader.ts: what runs in the thread. One text in, one answer out.
+// The other side of yaml-converter.ts: what runs in the thread. One text in, one answer out.
 
 import { parentPort } from 'node:worker_threads';
+import { toJson, toYaml } from './convert.ts';
+import type { FromYamlThread, ToYamlThread } from './yaml-converter.ts';
 import { YamlError } from './yaml-error.ts';
-import type { FromYamlThread, ToYamlThread } from './yaml-reader.ts';
-import { yamlToJson } from './yaml-to-json.ts';
 
 const port = parentPort;
 
-port?.on('message', ({ text, maxDepth }: ToYamlThread) => {
-  port.postMessage(answerTo(text, maxDepth));
-});
+port?.on('message', (asked: ToYamlThread) => port.postMessage(answerTo(asked)));
 
-function answerTo(text: string, maxDepth: number): FromYamlThread {
+function answerTo({ to, text, maxDepth }: ToYamlThread): FromYamlThread {
   try {
-    return { kind: 'read', result: yamlToJson(text, maxDepth) };
+    return { kind: 'converted', result: to === 'json' ? toJson(text, maxDepth) : toYaml(text) };
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     return { kind: 'refused', message: error.message };

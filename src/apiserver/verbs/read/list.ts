@@ -6,6 +6,7 @@ import type { Machine, ResourceRequest } from '../request.ts';
 import { badRequest, ExpiredContinueError, expired, tooLargeResourceVersion } from '../status.ts';
 import { decodeContinueToken, encodeContinueToken } from './continue-token.ts';
 import { type CompiledSelection, compileSelection } from './selection.ts';
+import { finish, STEP } from './steps.ts';
 
 export interface ListParameters {
   labelSelector?: string | undefined;
@@ -22,19 +23,36 @@ export interface ListAnswer {
 }
 
 export function list(machine: Machine, request: ResourceRequest, parameters: ListParameters): ListAnswer {
+  return finish(listSteps(machine, request, parameters));
+}
+
+/** The same in steps. All of them show the moment of the first. */
+export function listSteps(
+  machine: Machine,
+  request: ResourceRequest,
+  parameters: ListParameters,
+): Generator<void, ListAnswer> {
   const { kind, namespace, name } = request;
   const { labelSelector, fieldSelector } = parameters;
   const selection = compileSelection({ kind, namespace, name, labelSelector, fieldSelector });
-  return listSelected(machine, request, selection, parameters);
+  return selectedSteps(machine, request, selection, parameters);
 }
 
-/** Also what a watch begins with. */
 export function listSelected(
+  machine: Pick<Machine, 'store'>,
+  request: Pick<ResourceRequest, 'kind'>,
+  selection: CompiledSelection,
+  parameters: ListParameters,
+): ListAnswer {
+  return finish(selectedSteps(machine, request, selection, parameters));
+}
+
+function* selectedSteps(
   { store }: Pick<Machine, 'store'>,
   { kind }: Pick<ResourceRequest, 'kind'>,
   selection: CompiledSelection,
   parameters: ListParameters,
-): ListAnswer {
+): Generator<void, ListAnswer> {
   const type = storageTypeOf(kind);
   const { revision, startAfter } = positionOf(store, parameters);
   // The character after the last key of the previous page: keys never contain it.
@@ -47,7 +65,10 @@ export function listSelected(
   const limit = parameters.limit && parameters.limit > 0 ? parameters.limit : Number.POSITIVE_INFINITY;
   const items: Version[] = [];
   let more = 0;
-  for (const version of source) {
+  let looked = 0;
+  // Versions never change: what is selected from them later is still of this moment.
+  for (const version of [...source]) {
+    if (++looked % STEP === 0) yield;
     if (selection.selective && !selection.matches(version)) continue;
     if (items.length < limit) items.push(present(version, kind));
     else {
@@ -62,6 +83,15 @@ export function listSelected(
     if (!selection.selective) metadata.remainingItemCount = more;
   }
   return { items, metadata };
+}
+
+/** Everything of this moment that the selection may select. */
+export function candidatesNow(
+  { store }: Pick<Machine, 'store'>,
+  { kind }: Pick<ResourceRequest, 'kind'>,
+  selection: CompiledSelection,
+): Version[] {
+  return [...sourceNow(store, storageTypeOf(kind), selection, selection.prefix)];
 }
 
 function sourceNow(

@@ -13,20 +13,18 @@ const MAX_LAG = 10_000;
 const MANY = 50;
 
 export class WatchQueue {
+  #past: Iterator<ObjectEvent | undefined> | undefined;
   /** Up to `#at` they are taken, and undefined. */
   #events: (QueuedEvent | undefined)[] = [];
   #at = 0;
-  #initialLeft: number;
   #unsubscribe: () => void;
   /** Fell too far behind. */
   overflowed = false;
 
   /** `wake` is called whenever there is something new to take. */
   constructor(start: WatchStart, revision: number, wake: () => void) {
-    for (const version of start.initial) this.#events.push({ kind: 'object', type: 'ADDED', version });
+    this.#past = start.past;
     if (start.endsWithBookmark) this.#events.push({ kind: 'bookmark', revision, initialEventsEnd: true });
-    for (const event of start.backlog) this.#events.push(event);
-    this.#initialLeft = this.#events.length;
     this.#unsubscribe = start.follow((event) => {
       this.#push(event);
       wake();
@@ -37,12 +35,17 @@ export class WatchQueue {
     this.#push({ kind: 'bookmark', revision, initialEventsEnd: false });
   }
 
-  take(): QueuedEvent | undefined {
+  /** Undefined: nothing is left. `searching`: ask again, after others had their turn. */
+  take(): QueuedEvent | 'searching' | undefined {
+    if (this.#past !== undefined) {
+      const { done, value } = this.#past.next();
+      if (!done) return value ?? 'searching';
+      this.#past = undefined;
+    }
     const event = this.#events[this.#at];
     if (event === undefined) return undefined;
     this.#events[this.#at] = undefined;
     this.#at++;
-    if (this.#initialLeft > 0) this.#initialLeft--;
     // Usually one comes and is taken: an array for each would be most of the cost.
     if ((this.#at === this.#events.length && this.#at > MANY) || this.#at > MAX_LAG) {
       this.#events = this.#events.slice(this.#at);
@@ -53,12 +56,13 @@ export class WatchQueue {
 
   close(): void {
     this.#unsubscribe();
+    this.#past = undefined;
     this.#events = [];
     this.#at = 0;
   }
 
   #push(event: QueuedEvent): void {
-    if (this.#events.length - this.#at - this.#initialLeft >= MAX_LAG) {
+    if (this.#events.length - this.#at >= MAX_LAG) {
       this.overflowed = true;
       this.#unsubscribe();
       return;

@@ -2,12 +2,13 @@
 // an object that starts or stops matching the selection appears as added or deleted.
 
 import type { Version } from '../../storage/version.ts';
-import { storageTypeOf } from '../presentation.ts';
+import { present, storageTypeOf } from '../presentation.ts';
 import type { Machine, ResourceRequest } from '../request.ts';
 import { badRequest, expired, tooLargeResourceVersion } from '../status.ts';
 import type { ObjectEvent } from './change-events.ts';
-import { listSelected, parseResourceVersion } from './list.ts';
+import { candidatesNow, parseResourceVersion } from './list.ts';
 import { compileSelection } from './selection.ts';
+import { STEP } from './steps.ts';
 
 export interface WatchParameters {
   labelSelector?: string | undefined;
@@ -19,12 +20,13 @@ export interface WatchParameters {
 }
 
 export interface WatchStart {
-  /** Current objects to send as ADDED before anything else. */
-  readonly initial: readonly Version[];
+  /**
+   * What comes before live events: current objects as ADDED, or the changes since the given version. Found as it is
+   * taken; undefined where many were looked at and none was found.
+   */
+  readonly past: Iterator<ObjectEvent | undefined>;
   /** Whether a bookmark that ends the initial events follows them. */
   readonly endsWithBookmark: boolean;
-  /** Changes since the given version, to be sent next. */
-  readonly backlog: readonly ObjectEvent[];
   /** From where on events go to the sink. Called once, in the same turn. */
   follow(sink: (event: ObjectEvent) => void): () => void;
 }
@@ -42,12 +44,16 @@ export function watch(machine: Machine, request: ResourceRequest, parameters: Wa
     throw expired(`too old resource version: ${asked} (${store.history.compactedRevision})`);
   }
   const type = storageTypeOf(kind);
-  const replayed = fromNow ? [] : [...store.history.since(type, asked)];
+  const added = (version: Version): ObjectEvent | undefined =>
+    selection.selective && !selection.matches(version)
+      ? undefined
+      : { kind: 'object', type: 'ADDED', version: present(version, kind) };
+  const isEmpty = fromNow && sendInitialEvents === false;
   return {
-    initial:
-      fromNow && sendInitialEvents !== false ? listSelected(machine, request, selection, {}).items : [],
+    past: fromNow
+      ? found(isEmpty ? [] : candidatesNow(machine, request, selection), added)
+      : found([...store.history.since(type, asked)], (change) => events.eventOf(change, kind, selection)),
     endsWithBookmark: sendInitialEvents === true && parameters.allowBookmarks === true,
-    backlog: replayed.flatMap((change) => events.eventOf(change, kind, selection) ?? []),
     follow: (sink) =>
       store.subscribe(
         type,
@@ -58,6 +64,17 @@ export function watch(machine: Machine, request: ResourceRequest, parameters: Wa
         selection.onlyKey,
       ),
   };
+}
+
+function* found<T>(
+  all: readonly T[],
+  eventOf: (each: T) => ObjectEvent | undefined,
+): Generator<ObjectEvent | undefined> {
+  let missed = 0;
+  for (const each of all) {
+    const event = eventOf(each);
+    if (event !== undefined || ++missed % STEP === 0) yield event;
+  }
 }
 
 function checkInitialEvents({ sendInitialEvents, resourceVersionMatch }: WatchParameters): void {

@@ -1,14 +1,14 @@
-// Turns one YAML document into JSON, in time linear to its length. The library's own search for duplicate keys compares
+// One YAML document as JSON, in time linear to its length, and back. The library's own search for duplicate keys compares
 // each key with all before it, so keys are checked here.
 
-import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { isAlias, isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { type YamlAsJson, YamlError } from './yaml-error.ts';
 
 /** No object that people write has so many; each may unfold what it stands for. */
 const MAX_ALIASES = 100;
 const MAX_REPORTED = 100;
 
-export function yamlToJson(text: string, maxDepth: number): YamlAsJson {
+export function toJson(text: string, maxDepth: number): YamlAsJson {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, lineCounter: lines });
@@ -44,4 +44,8 @@ export function yamlToJson(text: string, maxDepth: number): YamlAsJson {
     // Nested too deep for the library, or aliases that unfold into too much.
     throw new YamlError((error as Error).message, { cause: error });
   }
+}
+
+export function toYaml(json: string): string {
+  return stringify(JSON.parse(json));
 }

@@ -1,41 +1,46 @@
-// Reads YAML bodies without keeping others waiting. A megabyte takes seconds, so all but small texts are read by a thread,
-// one at a time, clients in turns, within a time and memory limit. The thread starts when it is needed and ends when it
-// has been idle.
+// Reads and writes YAML without keeping others waiting. A megabyte takes seconds, so all but small texts are converted by
+// a thread, one at a time, clients in turns, within a time and memory limit. The thread starts when it is needed and ends
+// when it has been idle.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../../runtime/ports.ts';
 import { threadEnvironment } from '../../../runtime/process/thread-environment.ts';
 import { type YamlAsJson, YamlError } from './yaml-error.ts';
 
-export interface YamlReader {
+export interface YamlConverter {
   /** Rejects with a YamlError what is no YAML, or takes too long. */
-  read(text: string, client: string): Promise<YamlAsJson>;
+  toJson(yaml: string, client: string): Promise<YamlAsJson>;
+  /** Rejects with a YamlError what takes too long. */
+  toYaml(json: string, client: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-export interface ToYamlThread {
-  readonly text: string;
+export interface ToYamlThread extends Conversion {
   readonly maxDepth: number;
 }
 
 export type FromYamlThread =
-  | { readonly kind: 'read'; readonly result: YamlAsJson }
+  | { readonly kind: 'converted'; readonly result: YamlAsJson | string }
   | { readonly kind: 'refused'; readonly message: string };
+
+interface Conversion {
+  readonly to: 'json' | 'yaml';
+  readonly text: string;
+}
 
 /** About five milliseconds' worth. */
 const SMALL_LENGTH = 4 * 1024;
 /** The largest body takes about six seconds on a slow machine. */
-const READ_MS = 20_000;
+const CONVERT_MS = 20_000;
 const IDLE_MS = 10_000;
 const HEAP_MB = 512;
 
-interface Job {
-  readonly text: string;
+interface Job extends Conversion {
   readonly client: string;
-  readonly done: PromiseWithResolvers<YamlAsJson>;
+  readonly done: PromiseWithResolvers<YamlAsJson | string>;
 }
 
-export function createYamlReader(clock: Clock, maxDepth: number): YamlReader {
+export function createYamlConverter(clock: Clock, maxDepth: number): YamlConverter {
   const waiting: Job[] = [];
   let current: Job | undefined;
   let lastClient: string | undefined;
@@ -63,7 +68,9 @@ export function createYamlReader(clock: Clock, maxDepth: number): YamlReader {
     });
     started.on('message', (answer: FromYamlThread) =>
       finish(({ done }) =>
-        answer.kind === 'read' ? done.resolve(answer.result) : done.reject(new YamlError(answer.message)),
+        answer.kind === 'converted'
+          ? done.resolve(answer.result)
+          : done.reject(new YamlError(answer.message)),
       ),
     );
     // An error is followed by an exit.
@@ -71,7 +78,7 @@ export function createYamlReader(clock: Clock, maxDepth: number): YamlReader {
     started.on('exit', () => {
       if (worker !== started) return;
       drop();
-      finish(({ done }) => done.reject(new YamlError('it takes too much memory to read; send JSON')));
+      finish(({ done }) => done.reject(new YamlError('it takes too much memory to convert; use JSON')));
     });
     return started;
   };
@@ -89,25 +96,29 @@ export function createYamlReader(clock: Clock, maxDepth: number): YamlReader {
     lastClient = current.client;
     worker ??= start();
     worker.ref();
-    worker.postMessage({ text: current.text, maxDepth } satisfies ToYamlThread);
+    const { to, text } = current;
+    worker.postMessage({ to, text, maxDepth } satisfies ToYamlThread);
     timer = clock.setTimeout(() => {
       void drop()?.terminate();
-      finish(({ done }) => done.reject(new YamlError('it takes too long to read; send JSON')));
-    }, READ_MS);
+      finish(({ done }) => done.reject(new YamlError('it takes too long to convert; use JSON')));
+    }, CONVERT_MS);
+  };
+
+  const convert = async (conversion: Conversion, client: string): Promise<YamlAsJson | string> => {
+    if (conversion.text.length <= SMALL_LENGTH) {
+      const { toJson, toYaml } = await import('./convert.ts');
+      return conversion.to === 'json' ? toJson(conversion.text, maxDepth) : toYaml(conversion.text);
+    }
+    const done = Promise.withResolvers<YamlAsJson | string>();
+    waiting.push({ ...conversion, client, done });
+    if (current === undefined) timer?.cancel();
+    next();
+    return done.promise;
   };
 
   return {
-    async read(text, client) {
-      if (text.length <= SMALL_LENGTH) {
-        const { yamlToJson } = await import('./yaml-to-json.ts');
-        return yamlToJson(text, maxDepth);
-      }
-      const done = Promise.withResolvers<YamlAsJson>();
-      waiting.push({ text, client, done });
-      if (current === undefined) timer?.cancel();
-      next();
-      return done.promise;
-    },
+    toJson: (text, client) => convert({ to: 'json', text }, client) as Promise<YamlAsJson>,
+    toYaml: (text, client) => convert({ to: 'yaml', text }, client) as Promise<string>,
     async stop() {
       timer?.cancel();
       for (const { done } of waiting.splice(0)) done.reject(new YamlError('the server is stopping'));

@@ -1,0 +1,146 @@
+// Whose turn it is. The event loop has one thread, so a client that asks for much would keep all others waiting: work is
+// done in steps, and clients take turns by the processor time that their steps take (deficit round robin, with those that
+// have been quiet first, as in fq_codel). Between turns the event loop reads what has come in. While nothing waits, work is
+// done at once.
+
+import type { Clock } from '../../runtime/ports.ts';
+import { tooManyRequests } from '../verbs/status.ts';
+
+/** What a client may take in its turn, and what all may take before the event loop goes on. */
+const TURN_MS = 2;
+/** Of one client. About what kube-apiserver lets one flow queue. */
+const MAX_WAITING = 512;
+
+/** Work in steps: each `yield` is a place where others may go first. */
+export type Steps<T> = Generator<void, T, void>;
+
+interface Job {
+  readonly steps: Steps<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Flow {
+  readonly client: string;
+  readonly jobs: Job[];
+  /** Time left in its turn; negative after a long step, which the next turns pay for. */
+  creditMs: number;
+}
+
+export class FairQueue {
+  readonly #clock: Clock;
+  readonly #flows = new Map<string, Flow>();
+  /** Quiet until now: first in line, for one turn. */
+  readonly #fresh: Flow[] = [];
+  readonly #busy: Flow[] = [];
+  #waiting = 0;
+  #isScheduled = false;
+  /** Time that was taken at once in this turn of the event loop. */
+  #takenMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Rejects with 429 when too much of this client waits already, unless it goes on with what was let in before. */
+  run<T>(client: string, work: () => Steps<T>, { goesOn = false } = {}): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const job: Job = { steps: work(), resolve: resolve as Job['resolve'], reject };
+    if (this.#waiting === 0 && this.#takenMs < TURN_MS) {
+      if (this.#runAtOnce(job)) return promise;
+    } else if (!goesOn && (this.#flows.get(client)?.jobs.length ?? 0) >= MAX_WAITING) {
+      reject(tooManyRequests('this client has too many requests waiting'));
+      return promise;
+    }
+    this.#enqueue(client, job);
+    return promise;
+  }
+
+  /** The same for work of one step. */
+  once<T>(client: string, work: () => T | Promise<T>, options: { goesOn?: boolean } = {}): Promise<T> {
+    // biome-ignore lint/correctness/useYield: one step.
+    const steps = function* () {
+      return work();
+    };
+    return this.run(client, steps, options) as Promise<T>;
+  }
+
+  #runAtOnce(job: Job): boolean {
+    const startMs = this.#clock.monotonicMs();
+    const isDone = this.#advance(job, startMs + TURN_MS - this.#takenMs);
+    this.#takenMs += this.#clock.monotonicMs() - startMs;
+    this.#schedule();
+    return isDone;
+  }
+
+  #enqueue(client: string, job: Job): void {
+    let flow = this.#flows.get(client);
+    if (flow === undefined) {
+      flow = { client, jobs: [], creditMs: TURN_MS };
+      this.#flows.set(client, flow);
+      this.#fresh.push(flow);
+    }
+    flow.jobs.push(job);
+    this.#waiting++;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#clock.setImmediate(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isScheduled = false;
+    this.#takenMs = 0;
+    const endMs = this.#clock.monotonicMs() + TURN_MS;
+    while (this.#waiting > 0) {
+      this.#serve(this.#next(), endMs);
+      if (this.#clock.monotonicMs() >= endMs) break;
+    }
+    if (this.#waiting > 0) this.#schedule();
+  }
+
+  /** The flow whose turn it is, which stays first in its list. There is one, because something waits. */
+  #next(): Flow {
+    for (;;) {
+      const list = this.#fresh.length > 0 ? this.#fresh : this.#busy;
+      const flow = list[0] as Flow;
+      if (flow.creditMs > 0 && flow.jobs.length > 0) return flow;
+      list.shift();
+      // One whose queue ran empty while it was new waits a round with the others before it can be new again.
+      if (flow.creditMs > 0 && list === this.#busy) this.#flows.delete(flow.client);
+      else this.#busy.push(flow);
+      if (flow.creditMs <= 0) flow.creditMs += TURN_MS;
+    }
+  }
+
+  #serve(flow: Flow, endMs: number): void {
+    const job = flow.jobs.shift() as Job;
+    const startMs = this.#clock.monotonicMs();
+    this.#waiting--;
+    if (!this.#advance(job, Math.min(startMs + flow.creditMs, endMs))) {
+      flow.jobs.push(job);
+      this.#waiting++;
+    }
+    flow.creditMs -= this.#clock.monotonicMs() - startMs;
+  }
+
+  /** Takes steps until the time; true when there are none left. */
+  #advance({ steps, resolve, reject }: Job, untilMs: number): boolean {
+    try {
+      do {
+        const { done, value } = steps.next();
+        if (done) {
+          resolve(value);
+          return true;
+        }
+      } while (this.#clock.monotonicMs() < untilMs);
+      return false;
+    } catch (error) {
+      reject(error);
+      return true;
+    }
+  }
+}
