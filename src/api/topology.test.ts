@@ -63,11 +63,11 @@ test('allowed topologies multiply out over the values of each term', () => {
     { matchLabelExpressions: [{ key: 'zone', values: ['c'] }] },
   ];
   assert.deepEqual(segmentsOfTerms(terms), [
+    { zone: 'c' },
     { zone: 'a', rack: '1' },
     { zone: 'b', rack: '1' },
     { zone: 'a', rack: '2' },
     { zone: 'b', rack: '2' },
-    { zone: 'c' },
   ]);
   assert.deepEqual(segmentsOfTerms([{ matchLabelExpressions: [] }, {}]), []);
 });

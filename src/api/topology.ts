@@ -14,11 +14,22 @@ export function segmentText(segment: Segment): string {
     .join(',');
 }
 
-/** Each segment once, in canonical order. */
+/** Each segment once, in the official provisioner's order: by the number of keys, then key by key and value by value. */
 export function sortedSegments(segments: Iterable<Segment>): Segment[] {
-  const byText = new Map<string, Segment>();
-  for (const segment of segments) byText.set(segmentText(segment), segment);
-  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, segment]) => segment);
+  const byText = new Map<string, { segment: Segment; words: string[] }>();
+  for (const segment of segments) {
+    const words = Object.keys(segment)
+      .sort()
+      .flatMap((key) => [key, segment[key] ?? '']);
+    byText.set(segmentText(segment), { segment, words });
+  }
+  return [...byText.values()].sort((a, b) => compareWords(a.words, b.words)).map(({ segment }) => segment);
+}
+
+function compareWords(a: readonly string[], b: readonly string[]): number {
+  if (a.length !== b.length) return a.length - b.length;
+  const at = a.findIndex((word, index) => word !== b[index]);
+  return at < 0 ? 0 : (a[at] ?? '') < (b[at] ?? '') ? -1 : 1;
 }
 
 /** The segment that a node's labels give for these keys; undefined when the node lacks one of them. */

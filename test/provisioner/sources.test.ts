@@ -14,6 +14,7 @@ import {
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
 import type { ProvisionerOptions } from '../../src/sidecars/provisioner/provisioner-options.ts';
+import { snapshotIdFor } from '../../src/sidecars/provisioner/sources/check-source.ts';
 import { DRIVER, installDefinition, provisionerWorld, type World } from './world.ts';
 
 const controller: NonNullable<ScriptedDriverOptions['controller']> = [
@@ -136,6 +137,99 @@ test('[PROV-7] a driver that does not make the volume from the snapshot has it d
   await world.event('ProvisioningFailed', 'content source missing');
   await world.bound('data');
   assert.equal(world.driver.callsOf('DeleteVolume').length, 1);
+});
+
+test('[PROV-7] a source that the driver names by another spelling of its ID is accepted, and logged', async (t) => {
+  const world = await withSnapshots(t);
+  await makeSnapshot(world);
+  const contentSource = { type: { case: 'snapshot', value: { snapshotId: 'urn:SNAP-1' } } };
+  const volume = {
+    volumeId: 'restored',
+    capacityBytes: 0n,
+    volumeContext: {},
+    accessibleTopology: [],
+    contentSource,
+  };
+  world.driver.script('CreateVolume', { answer: { volume } });
+  await world.start();
+  await world.makeClaim('data', fromSnapshot);
+  const bound = await world.bound('data');
+  assert.equal(bound.volume.spec.csi?.volumeHandle, 'restored');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+  assert.match(world.log.text(), /made from snapshot urn:SNAP-1, asked for snapshot snap-1/);
+});
+
+test('[PROV-7] a volume made from a source of another kind is deleted again', async (t) => {
+  const world = await withSnapshots(t);
+  await makeSnapshot(world);
+  const contentSource = { type: { case: 'volume', value: { volumeId: 'snap-1' } } };
+  const volume = {
+    volumeId: 'wrong',
+    capacityBytes: 0n,
+    volumeContext: {},
+    accessibleTopology: [],
+    contentSource,
+  };
+  world.driver.script('CreateVolume', { answer: { volume } });
+  await world.start();
+  await world.makeClaim('data', fromSnapshot);
+  await world.event('ProvisioningFailed', 'made from volume snap-1 instead of snapshot snap-1');
+  await world.bound('data');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 1);
+});
+
+test('[PROV-7] the mode may change where the content allows it, in any spelling of true that Go takes', () => {
+  const table: [string, boolean][] = [
+    ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text): [string, boolean] => [text, true]),
+    ...['0', 'f', 'false', 'False', 'tRUE', 'yes', ''].map((text): [string, boolean] => [text, false]),
+  ];
+  const claim = { spec: { resources: { requests: { storage: '1Gi' } }, volumeMode: 'Block' } };
+  const snapshot = {
+    metadata: { name: 'snap', uid: 'u', namespace: 'default' },
+    status: { readyToUse: true },
+  };
+  for (const [text, allowed] of table) {
+    const content = {
+      metadata: {
+        name: 'c',
+        annotations: { 'snapshot.storage.kubernetes.io/allow-volume-mode-change': text },
+      },
+      spec: {
+        volumeSnapshotRef: snapshot.metadata,
+        driver: DRIVER,
+        sourceVolumeMode: 'Filesystem',
+      },
+      status: { snapshotHandle: 'snap-1' },
+    };
+    const ask = () =>
+      snapshotIdFor(claim as never, { snapshot, content } as never, {
+        driver: DRIVER,
+        preventVolumeModeConversion: true,
+      });
+    if (allowed) assert.equal(ask(), 'snap-1', text);
+    else assert.throws(ask, /that needs the annotation/, text);
+  }
+});
+
+test('[PROV-7] a snapshot or claim of another API group is refused, and not waited for', async (t) => {
+  const sources = [
+    {
+      apiGroup: 'snapshot.example.com',
+      kind: 'VolumeSnapshot',
+      name: 'snap',
+      expected: 'snapshot.storage.k8s.io',
+    },
+    { apiGroup: 'example.com', kind: 'PersistentVolumeClaim', name: 'source', expected: '""' },
+  ];
+  const world = await provisionerWorld(t, { driver: { controller } });
+  await world.makeClass();
+  await world.start();
+  for (const { expected, ...dataSourceRef } of sources) {
+    await world.makeClaim(`from-${dataSourceRef.name}`, { dataSourceRef });
+    const text = `the PVC source does not belong to the right APIGroup. Expected ${expected}, Got ${dataSourceRef.apiGroup}`;
+    await world.event('ProvisioningFailed', text);
+  }
+  assert.equal(world.driver.callsOf('CreateVolume').length, 0);
 });
 
 test('a snapshot protected for a claim that is gone is let go by the sweep', async (t) => {

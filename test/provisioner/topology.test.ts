@@ -145,13 +145,14 @@ test('[TOP-6] the volumes of a StatefulSet spread evenly over the zones', async 
 test('[TOP-9] a node that the driver is not registered on yet is waited for, and nothing wrong is passed on', async (t) => {
   const world = await threeZones(t);
   await world.make(nodes, { metadata: { name: 'late', labels: { zone: 'a' } }, spec: {} });
+  await world.make(csiNodes, { metadata: { name: 'late' }, spec: { drivers: [] } });
   await world.start();
   await world.makeClass(delayed);
   await claimOn(world, 'data', 'late');
   await world.event('ProvisioningFailed', 'not registered on selected node late');
   assert.equal(world.driver.callsOf('CreateVolume').length, 0);
   const drivers = [{ name: DRIVER, nodeID: 'late', topologyKeys: ['zone'] }];
-  await world.make(csiNodes, { metadata: { name: 'late' }, spec: { drivers } });
+  await world.admin.patch(csiNodes, { name: 'late' }, { spec: { drivers } }, { type: 'merge' });
   await world.bound('data');
   assert.deepEqual(topologyOf(world).preferred[0], { zone: 'a' });
 });
@@ -161,6 +162,20 @@ test('[TOP-9] a selected node that is gone sends the claim back to the scheduler
   await world.start();
   await world.makeClass(delayed);
   await claimOn(world, 'data', 'gone');
+  await world.claims.waitFor(
+    'default/data',
+    (claim) => claim !== undefined && claim.metadata.annotations?.[ANN_SELECTED_NODE] === undefined,
+    within(),
+  );
+  assert.equal(world.driver.callsOf('CreateVolume').length, 0);
+});
+
+test('[TOP-9] a selected node whose CSINode is gone sends the claim back to the scheduler', async (t) => {
+  const world = await threeZones(t);
+  await world.make(nodes, { metadata: { name: 'bare', labels: { zone: 'a' } }, spec: {} });
+  await world.start();
+  await world.makeClass(delayed);
+  await claimOn(world, 'data', 'bare');
   await world.claims.waitFor(
     'default/data',
     (claim) => claim !== undefined && claim.metadata.annotations?.[ANN_SELECTED_NODE] === undefined,

@@ -41,8 +41,8 @@ export const resizerSidecar = defineSidecar({
     'feature-gates': featureGatesFlag({
       ...releaseOnExitGate,
       AnnotateFsResize: {
-        default: true,
-        stage: 'beta',
+        default: false,
+        stage: 'alpha',
         help: "Note on a volume what its claim's capacity was until its filesystem has followed",
       },
       RecoverVolumeExpansionFailure: {

@@ -182,6 +182,20 @@ describe('what goes wrong', () => {
     await world.claim('data', isResizedTo('2Gi'));
   });
 
+  test('[SIDE-1] what went wrong stays to be read until the node has finished, as officially', async (t) => {
+    const world = await resizerWorld(t);
+    world.driver.script('ControllerExpandVolume', { fail: 'INTERNAL', message: 'array is busy' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    const claim = await world.claim('data', stateIs('NodeResizePending'));
+    assert.deepEqual(conditionsOf(claim).sort(), [
+      'ControllerResizeError',
+      'FileSystemResizePending',
+      'Resizing',
+    ]);
+  });
+
   test('[SIDE-1] a call without an answer is repeated with its size, though less is asked for now', async (t) => {
     const world = await resizerWorld(t, alone);
     world.driver.always('ControllerExpandVolume', { failAfter: 'DEADLINE_EXCEEDED' });

@@ -141,7 +141,9 @@ function isWanted({ work, key, uid, volume }: BegunRun): boolean {
 async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
   const { work, uid, key, claim, asked, volume, signal, startMs } = run;
   const { driver, withTopology, attempts } = work;
-  const { handle } = made;
+  const { handle, warning } = made;
+  if (warning)
+    work.log.warn('Recording a volume although its source looks different', { claim: key, why: warning });
   const before = attempts.of(uid) ?? { is: 'asking', asked };
   const onClaim = hasFinalizer(claim, FINALIZER_PROVISIONING);
   const recorded = { is: 'recorded', volumeName: volume.name, handle, onClaim } as const;

@@ -1,14 +1,15 @@
 // Gathers what a plan is made from: the source, the VolumeAttributesClass and the topology. Reads only.
 
 import {
-  type Node,
+  csiNodeInfos,
+  csiNodes,
   nodes,
   type PersistentVolumeClaim,
   type StorageClass,
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
-import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
+import type { Informers } from '../../../runtime/informer/informer.ts';
 import { isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Random } from '../../../runtime/ports.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -54,7 +55,14 @@ export interface VolumePlanner {
 export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
   const { kube, driver, capabilities, options } = ports;
   // Asked for only where needed: without topology nodes are nobody's business here.
-  const nodeInformer: Informer<Node> | undefined = ports.topology && ports.informers.of(nodes);
+  const watched = ports.topology && {
+    nodes: ports.informers.of(nodes),
+    csiNodes: ports.informers.of(csiNodes),
+    csiNodeInfos: ports.informers.of(csiNodeInfos, { optional: true }),
+  };
+  const isThere = (node: string): boolean =>
+    watched?.nodes.get(node) !== undefined &&
+    (watched.csiNodes.get(node) ?? watched.csiNodeInfos.get(node)) !== undefined;
 
   async function mutableParameters(
     claim: PersistentVolumeClaim,
@@ -99,7 +107,8 @@ export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
     );
     if (answer.kind === 'requirement') return { requisite: answer.requisite, preferred: answer.preferred };
     if (answer.kind === 'anywhere') return undefined;
-    const isGone = selectedNode !== undefined && nodeInformer?.get(selectedNode) === undefined;
+    // Without CSINode nothing says that the driver will ever be there: the scheduler may do better.
+    const isGone = selectedNode !== undefined && !isThere(selectedNode);
     throw new ClaimProblem(`where the volume may be is not known: ${answer.why}`, { reschedule: isGone });
   }
 

@@ -9,6 +9,8 @@ export interface CheckedVolume {
   volume: Volume;
   handle: VolumeHandle;
   capacityBytes: bigint;
+  /** Worth a line in the log. */
+  warning?: string;
 }
 
 export type VolumeCheck =
@@ -40,26 +42,31 @@ export function checkVolume(
     const why = `created volume capacity ${capacityBytes} is less than requested capacity ${plan.capacityBytes}`;
     return { kind: 'useless', handle, why };
   }
-  const source = sourceProblem(plan.source, volume.contentSource);
-  if (source !== undefined) return { kind: 'useless', handle, why: source };
-  // 0 means that the driver does not say.
+  const source = checkSource(plan.source, volume.contentSource);
+  if ('problem' in source) return { kind: 'useless', handle, why: source.problem };
   return {
     kind: 'accepted',
     volume,
     handle,
+    // 0 means that the driver does not say.
     capacityBytes: capacityBytes === 0n ? plan.capacityBytes : capacityBytes,
+    ...source,
   };
 }
 
-function sourceProblem(
+/** A volume made from nothing, or from a source of another kind, is of no use. An ID may have several spellings. */
+function checkSource(
   asked: ContentSource | undefined,
   given: VolumeContentSource | undefined,
-): string | undefined {
-  if (!asked) return undefined;
+): { problem: string } | { warning?: string } {
+  if (!asked) return {};
+  const wanted = `${asked.kind} ${asked.id}`;
   const type = given?.type;
-  if (type?.case === undefined)
-    return `the volume was not made from ${asked.kind} ${asked.id}: volume content source missing`;
+  if (type?.case === undefined) {
+    return { problem: `the volume was not made from ${wanted}: volume content source missing` };
+  }
   const id = type.case === 'snapshot' ? type.value.snapshotId : type.value.volumeId;
-  if (type.case === asked.kind && id === asked.id) return undefined;
-  return `the volume was made from ${type.case} ${id} instead of ${asked.kind} ${asked.id}`;
+  const made = `the volume was made from ${type.case} ${id}`;
+  if (type.case !== asked.kind) return { problem: `${made} instead of ${wanted}` };
+  return id === asked.id ? {} : { warning: `the driver says that ${made}, asked for ${wanted}` };
 }

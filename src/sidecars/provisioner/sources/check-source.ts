@@ -13,6 +13,8 @@ import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 
 const ANN_ALLOW_MODE_CHANGE = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
+/** As Go's ParseBool. */
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
 /** The snapshot's ID. Throws a ClaimProblem. */
 export function snapshotIdFor(
@@ -46,7 +48,7 @@ export function snapshotIdFor(
     );
   }
   const wanted = isBlock(claim) ? 'Block' : 'Filesystem';
-  const allowed = content.metadata.annotations?.[ANN_ALLOW_MODE_CHANGE] === 'true';
+  const allowed = TRUE.has(content.metadata.annotations?.[ANN_ALLOW_MODE_CHANGE] ?? '');
   if (rules.preventVolumeModeConversion && sourceVolumeMode && sourceVolumeMode !== wanted && !allowed) {
     throw new ClaimProblem(
       `${name} is of a ${sourceVolumeMode} volume and the claim wants ${wanted}; that needs the annotation ` +

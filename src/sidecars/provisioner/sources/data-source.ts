@@ -24,12 +24,12 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   }
   const { apiGroup = '', kind, name } = source;
   if (kind === 'VolumeSnapshot' && apiGroup === SNAPSHOT_GROUP) return { kind: 'snapshot', name, namespace };
-  if (kind === 'VolumeSnapshot' && !apiGroup) {
-    throw new ClaimProblem(`the data source is a VolumeSnapshot without apiGroup ${SNAPSHOT_GROUP}`, {
-      slow: true,
-    });
-  }
   if (kind === 'PersistentVolumeClaim' && !apiGroup) return { kind: 'claim', name, namespace };
+  const expected = { VolumeSnapshot: SNAPSHOT_GROUP, PersistentVolumeClaim: '""' }[kind];
+  if (expected !== undefined) {
+    const problem = `the PVC source does not belong to the right APIGroup. Expected ${expected}, Got ${apiGroup}`;
+    throw new ClaimProblem(problem, { slow: true });
+  }
   return { kind: 'populator', what: apiGroup ? `${kind}.${apiGroup}` : kind };
 }
 

@@ -4,11 +4,12 @@
 
 export function spreadOffset(claimName: string, prefer: 'none' | 'statefulset' | 'hash'): number | undefined {
   if (prefer === 'none') return undefined;
-  const member = /^(?<base>.+)-(?<ordinal>0|[1-9][0-9]{0,8})$/.exec(claimName)?.groups;
-  if (member?.base !== undefined && member.ordinal !== undefined) {
-    const dash = member.base.lastIndexOf('-');
-    // `<template>-<set>-<ordinal>` is a StatefulSet's claim; `<name>-<ordinal>` only looks like one.
-    if (dash > 0 || prefer === 'hash') return fnv32(member.base.slice(dash + 1)) + Number(member.ordinal);
+  const { base, ordinal = '' } = /^(?<base>.+)-(?<ordinal>[0-9]+)$/.exec(claimName)?.groups ?? {};
+  if (base !== undefined && Number(ordinal) < 2 ** 32) {
+    const dash = base.lastIndexOf('-');
+    // `<template>-<set>-<ordinal>` is a StatefulSet's claim; `<name>-<ordinal>`, or zeros before it, only look like one.
+    const isMember = dash > 0 && String(Number(ordinal)) === ordinal;
+    if (isMember || prefer === 'hash') return (fnv32(base.slice(dash + 1)) + Number(ordinal)) % 2 ** 32;
   }
   return prefer === 'hash' ? fnv32(claimName) : undefined;
 }

@@ -54,8 +54,10 @@ function forSelectedNode(question: TopologyQuestion, name: string, index: Topolo
       why: `selected node ${name} lacks labels for the driver's topology keys ${keys.join(', ')}`,
     };
   }
-  const allowed = segmentsOfTerms(question.allowedTopologies);
-  const candidates = allowed.length > 0 ? allowed : index.segments(keys);
+  const isLimited = question.allowedTopologies.length > 0;
+  const candidates = isLimited ? segmentsOfTerms(question.allowedTopologies) : index.segments(keys);
+  // Terms without expressions limit nothing.
+  if (isLimited && candidates.length === 0 && !question.strict) return { kind: 'anywhere' };
   const first = candidates.findIndex((candidate) => segmentWithin(selected, candidate));
   if (first < 0) {
     return { kind: 'not-known', why: `selected node ${name} is outside the class's allowedTopologies` };

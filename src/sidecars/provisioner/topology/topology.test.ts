@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Segment, segmentText, sortedSegments } from '../../../api/topology.ts';
 import { seededRandom } from '../../../runtime/random.ts';
+import { spreadOffset } from './spread-offset.ts';
 import { TopologyIndex, type TopologyNode } from './topology-index.ts';
 import { type TopologyQuestion, topologyRequirement } from './topology-requirement.ts';
 
@@ -79,6 +80,26 @@ test('requisite and preferred topology of a request', () => {
       preferred: [],
     },
     {
+      name: 'segments with fewer keys come first, then by key, then by value, as officially',
+      change: {
+        preferImmediate: 'hash',
+        claimName: 'x',
+        allowedTopologies: [
+          { matchLabelExpressions: [{ key: 'a/z', values: ['1'] }] },
+          {
+            matchLabelExpressions: [
+              { key: 'zone', values: ['a'] },
+              { key: 'rack', values: ['1'] },
+            ],
+          },
+          { matchLabelExpressions: [{ key: 'zone', values: ['b'] }] },
+          { matchLabelExpressions: [{ key: 'a.b/z', values: ['1'] }] },
+        ],
+      },
+      requisite: [{ 'a.b/z': '1' }, { 'a/z': '1' }, { zone: 'b' }, { rack: '1', zone: 'a' }],
+      preferred: [{ rack: '1', zone: 'a' }, { 'a.b/z': '1' }, { 'a/z': '1' }, { zone: 'b' }],
+    },
+    {
       name: 'a name that is not a StatefulSet claim is not spread',
       change: { preferImmediate: 'statefulset', claimName: 'data-0' },
       requisite: zones('a', 'b', 'c'),
@@ -126,6 +147,10 @@ test('what is not known yet is said, not guessed', () => {
     assert.match(answer.kind === 'not-known' ? answer.why : '', why);
   }
   assert.deepEqual(ask({ immediate: false }), { kind: 'anywhere' });
+  // A term that allows nothing in particular limits nothing, selected node or not; strictly, no node is within it.
+  assert.deepEqual(ask({ allowedTopologies: [{}] }), { kind: 'anywhere' });
+  assert.deepEqual(ask({ allowedTopologies: [{}], selectedNode: 'n2' }), { kind: 'anywhere' });
+  assert.equal(ask({ allowedTopologies: [{}], selectedNode: 'n2', strict: true }).kind, 'not-known');
 });
 
 test('the volumes of a StatefulSet walk over the segments, and claims of one member stay together', () => {
@@ -139,6 +164,20 @@ test('the volumes of a StatefulSet walk over the segments, and claims of one mem
   assert.equal(new Set(spread.slice(0, 3)).size, 3);
   assert.deepEqual(spread.slice(3), spread.slice(0, 3));
   assert.equal(first('logs-web-4'), first('data-web-4'));
+});
+
+test('by hash any number at the end is an ordinal, as officially: with zeros before it, up to 32 bits', () => {
+  // FNV-1 of "web" is 1181096325, of "data" 1959470013, by Go's hash/fnv; sums wrap at 32 bits.
+  const table: [string, number][] = [
+    ['data-web-7', 1181096325 + 7],
+    ['data-web-007', 1181096325 + 7],
+    ['data-0', 1959470013],
+    ['data-00', 1959470013],
+    ['data-web-4000000000', (1181096325 + 4000000000) % 2 ** 32],
+    ['data-x', 785641958],
+    ['data-web-4294967296', 2450562679],
+  ];
+  for (const [claimName, offset] of table) assert.equal(spreadOffset(claimName, 'hash'), offset, claimName);
 });
 
 test('the index answers as a walk over all nodes would, after any changes', () => {

@@ -85,7 +85,8 @@ export function awaitNodePatch(claim: PersistentVolumeClaim, { now, recovers }: 
     message:
       'The volume has grown; its filesystem follows on the node, as soon as a pod has it mounted there',
   } as const;
-  const drop = recovers ? (['ControllerResizeError', 'NodeResizeError'] as const) : 'all';
+  // What went wrong on the way stays to be read until all is done, as officially.
+  const drop = recovers ? [] : 'all';
   return claimPatch(
     claim,
     {
