@@ -163,10 +163,10 @@ test("whether a driver's answer is what was asked for", () => {
     },
     { name: 'source forgotten', volume: { volumeId: 'v' }, plan: fromSnapshot, then: 'useless' },
     {
-      name: 'another source',
+      name: 'another spelling of the source',
       volume: { volumeId: 'v', ...snapshot('s2') },
       plan: fromSnapshot,
-      then: 'useless',
+      then: 'accepted',
     },
   ];
   for (const { name, volume, plan: asked = plan, owner, then } of table) {
