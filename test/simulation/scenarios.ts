@@ -162,6 +162,21 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 20,
   },
   {
+    name: 'it is written that a size cannot be had, the answer is lost, and the request is lowered',
+    was: 'found here: the resizer, whose cache was behind, asked for the old size again, and then for the new one as well',
+    plan: plan({
+      driver: { expands: 'controller' },
+      steps: [claim(1), resized(10, 32), resized(16, 3)],
+      script: [
+        watch('watch-late', 'resizer-d1-0', 'persistentvolumeclaims', { forMs: 2_900 }),
+        { fault: 'kube-lost-after', process: 'resizer-d1-0', call: 'patch persistentvolumeclaims', nth: 2 },
+        { fault: 'csi-past-deadline', process: 'resizer-d1-0', call: 'ControllerExpandVolume', nth: 2 },
+      ],
+    }),
+    faults: [],
+    seeds: 10,
+  },
+  {
     name: 'a claim grows under a pod whose node was just started, with answers lost',
     was: 'found here: the node gave up following a claim when the first answer about it was lost',
     plan: plan({

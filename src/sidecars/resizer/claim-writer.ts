@@ -5,7 +5,7 @@ import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/ki
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isConflict, isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
 
 /** The user, the binder and a node write the same object; more of them at the same moment come again later. */
 const MOST_ATTEMPTS = 5;
@@ -33,6 +33,22 @@ export class ClaimWriter {
     return this.#claims.wrote(
       await this.#kube.patch(persistentVolumeClaims, { name, namespace }, patch, options),
     );
+  }
+
+  /**
+   * Where the claim says already what would be written: reads it, and throws a conflict as `write` does. A write of this
+   * or another resizer whose answer was lost may have changed it, and the cache does not show that yet.
+   */
+  async confirm(
+    { metadata: { name, namespace = '', resourceVersion } }: PersistentVolumeClaim,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim> {
+    const current = this.#claims.wrote(
+      await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal }),
+    );
+    if (current.metadata.resourceVersion === resourceVersion) return current;
+    const message = `PersistentVolumeClaim ${namespace}/${name} has changed; deciding again what to do`;
+    throw new KubeError({ reason: 'Conflict', code: 409, message });
   }
 
   /**

@@ -13,6 +13,7 @@ import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/c
 import {
   conditionsOf,
   DRIVER,
+  forgottenReport,
   isResizedTo,
   type ResizerWorld,
   resizerWorld,
@@ -223,6 +224,20 @@ describe('what goes wrong', () => {
     const claim = await world.claim('data', isResizedTo('2Gi'));
     assert.equal(claim.status?.allocatedResources?.storage, '2Gi');
     assert.deepEqual(sizesAsked(world), [9n, 2n]);
+  });
+
+  test('[SIDE-1] the driver is never asked while the claim says that nothing is under way, whatever the cache shows', async (t) => {
+    const world = await resizerWorld(t, alone);
+    const { faults, statesAtCalls } = forgottenReport(t, world, 'ControllerExpandVolume');
+    world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE' });
+    await world.bound('data');
+    await world.start(faults);
+    await world.request('data', '9Gi');
+    await world.claim('data', isResizedTo('9Gi'));
+    assert.deepEqual(
+      statesAtCalls.map((status) => status?.allocatedResourceStatuses?.storage),
+      ['ControllerResizeInProgress', 'ControllerResizeInProgress'],
+    );
   });
 
   test('[SIDE-1] a size that the driver cannot make is tried again at the longest interval only', async (t) => {

@@ -154,7 +154,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     signal: AbortSignal,
   ): Promise<PersistentVolumeClaim> {
     const patch = beginPatch(claim, size, context());
-    return patch === undefined ? claim : claims.write(claim, patch, signal);
+    return patch === undefined ? claims.confirm(claim, signal) : claims.write(claim, patch, signal);
   }
 
   /**

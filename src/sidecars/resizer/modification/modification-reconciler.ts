@@ -128,7 +128,8 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     let current = claim;
     try {
       const call = await calls.prepare({ claim, volume, attributes }, signal);
-      if (!isContinued) {
+      if (isContinued) current = await claims.confirm(claim, signal);
+      else {
         current = await claims.write(claim, beginPatch(claim, target, now()), signal);
         recorder.event(claim, 'Normal', 'VolumeModify', `Giving the volume the attributes of ${target}`);
       }

@@ -9,7 +9,13 @@ import {
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import type { ControllerModifyVolumeRequest } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import { attributesClass, conditionsOf, type ResizerWorld, resizerWorld } from '../testing/resizer-world.ts';
+import {
+  attributesClass,
+  conditionsOf,
+  forgottenReport,
+  type ResizerWorld,
+  resizerWorld,
+} from '../testing/resizer-world.ts';
 
 const modifying = { driver: { controller: ['MODIFY_VOLUME'] as never } };
 const calls = ({ driver }: ResizerWorld) =>
@@ -80,6 +86,21 @@ test('[SIDE-1] parameters that the driver refuses are infeasible until another c
   await world.wantClass('data', 'right');
   await world.claim('data', isOfClass('right'));
   assert.equal(calls(world).length, 2);
+});
+
+test('[SIDE-1] a modification that is finished is not repeated because the cache does not show it yet', async (t) => {
+  const world = await resizerWorld(t, modifying);
+  const { faults, statesAtCalls, goesOn } = forgottenReport(t, world, 'ControllerModifyVolume');
+  await attributesClass(world, 'gold', { tier: 'gold' });
+  await world.bound('data');
+  await world.start(faults);
+  await world.wantClass('data', 'gold');
+  await world.claim('data', isOfClass('gold'));
+  await goesOn;
+  assert.deepEqual(
+    statesAtCalls.map((status) => status?.modifyVolumeStatus?.status),
+    ['InProgress'],
+  );
 });
 
 test('[SIDE-1] a call without an answer is repeated, though another class is named now', async (t) => {

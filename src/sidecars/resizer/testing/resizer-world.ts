@@ -27,7 +27,9 @@ import { publishedRbac } from '../../../manifests/published-rbac.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../../runtime/informer/create-informers.ts';
 import type { Informer } from '../../../runtime/informer/informer.ts';
+import { lagging } from '../../../runtime/informer/testing/lagging.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { KubeError } from '../../../runtime/kube/kube-error.ts';
 import { type MemoryLog, memoryLog } from '../../../runtime/log/log.ts';
 import { createMetrics, type Metrics } from '../../../runtime/metrics/metrics.ts';
 import { seededRandom } from '../../../runtime/random.ts';
@@ -260,3 +262,46 @@ export const attributesClass = (
   parameters: Record<string, string>,
   driverName = DRIVER,
 ) => admin.create(volumeAttributesClasses, { metadata: { name }, driverName, parameters });
+
+/**
+ * What the resizer reports after the first call is stored, but its answer is lost, and the watch of claims shows nothing
+ * of it until the driver is asked again. Collects what the claim says at each call.
+ */
+export function forgottenReport(t: TestContext, { admin }: Pick<ResizerWorld, 'admin'>, method: string) {
+  const lag = lagging(persistentVolumeClaims);
+  t.after(() => lag.release());
+  const statesAtCalls: PersistentVolumeClaim['status'][] = [];
+  /** The resizer has read the claim, or asked the driver, once more. */
+  const goesOn = Promise.withResolvers<void>();
+  const isClaim = ({ plural }: Resource) => plural === persistentVolumeClaims.plural;
+  const faults = ({ kube, csi }: { kube: KubeClient; csi: CsiTransport }) => ({
+    kube: {
+      ...lag.faults(kube),
+      async get(...call: Parameters<KubeClient['get']>) {
+        const found = await kube.get(...call);
+        if (isClaim(call[0]) && lag.isHeld) goesOn.resolve();
+        return found;
+      },
+      async patch(...call: Parameters<KubeClient['patch']>) {
+        if (statesAtCalls.length !== 1 || !isClaim(call[0]) || lag.isHeld) return kube.patch(...call);
+        lag.hold();
+        await kube.patch(...call);
+        throw new KubeError({ reason: 'Unreachable', code: 0, message: 'the answer was lost' });
+      },
+    },
+    csi: {
+      ...csi,
+      async call(...call: Parameters<CsiTransport['call']>) {
+        if (call[0].name === method) {
+          const { status } = await admin.get(persistentVolumeClaims, named('data'));
+          if (statesAtCalls.push(status) > 1) {
+            lag.release();
+            goesOn.resolve();
+          }
+        }
+        return csi.call(...call);
+      },
+    } as CsiTransport,
+  });
+  return { faults, statesAtCalls, goesOn: goesOn.promise };
+}
