@@ -1,5 +1,5 @@
-// An error that is somebody's answer and no fault of the code that got it: not found, in conflict, busy, refused. Where
-// it was made tells nobody anything, and to write that down costs more than everything else about it.
+// An error that is a peer's answer rather than a bug: not found, conflict, busy, rejected. It has no stack trace: the place
+// where it was created says nothing, and capturing a stack costs more than the rest of the error.
 
 export abstract class ExpectedError extends Error {
   constructor(message: string, cause: unknown) {

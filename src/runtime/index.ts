@@ -1,5 +1,5 @@
-// The public face of the runtime (`berth/runtime`): what a controller of one's own needs. Inside the project files are
-// imported directly, so that a process loads only what it uses.
+// The public API of the runtime (`berth/runtime`): what a custom controller needs. Inside the project files are imported
+// directly, so that a process loads only what it uses.
 
 export {
   createEventRecorder,

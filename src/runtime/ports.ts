@@ -1,18 +1,18 @@
-// The ports through which every component reaches the outside: time, chance, logs. Their real implementations
-// live beside this file; the simulation brings virtual ones. Kubernetes is in kube.ts, CSI in src/csi/client/transport.ts,
+// The ports through which every component reaches the outside: time, randomness, logs. Their real implementations
+// are beside this file; the simulation has virtual ones. Kubernetes is in kube.ts, CSI in src/csi/client/transport.ts,
 // mounts in mount/mounter.ts.
 
 import type { Clock as WireClock } from '../wire/clock.ts';
 
 export type { Timer } from '../wire/clock.ts';
 
-/** Time. `Date.now`, `setTimeout` and friends are banned outside src/runtime; this is what there is instead. */
+/** Time. `Date.now`, `setTimeout` and friends are banned outside src/runtime. */
 export interface Clock extends WireClock {
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as the signal aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Chance. A seeded one makes a run repeatable. */
+/** Randomness. A seeded implementation makes a run repeatable. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;

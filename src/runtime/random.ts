@@ -1,4 +1,4 @@
-// Chance: the machine's own, and a seeded one (xoshiro128**) that gives the same run again.
+// Random numbers: the machine's, and a seeded generator (xoshiro128**) for repeatable runs.
 
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Random } from './ports.ts';
@@ -14,7 +14,7 @@ export const realRandom: Random = {
 };
 
 export interface SeededRandom extends Random {
-  /** An independent stream that depends on the seed and the label only, not on what was drawn so far. */
+  /** An independent stream that depends on seed and label only, not on numbers already drawn. */
   fork(label: string): SeededRandom;
 }
 

@@ -27,7 +27,7 @@ export function createInformers(ports: InformerPorts): Informers {
       alike.find(
         (entry) => entry.options.trim === options.trim && isOptional(entry.options) === isOptional(options),
       ) ??
-      // Who would do with less, or without, is well served by a cache of whole objects that is there anyway.
+      // A caller that needs trimmed objects can use an existing cache of whole ones.
       alike.find((entry) => entry.options.trim === undefined && !isOptional(entry.options));
     if (known !== undefined) return known.informer as unknown as Informer<T>;
     const informer = new SharedInformer(resource, options, ports);

@@ -1,5 +1,5 @@
-// The named indexes of one cache: for each, which objects carry a value. Owns only these maps; the store tells it
-// what came and went. Work per change is the number of values of that object, whatever the size of the cache.
+// The named indexes of one cache: value to objects. The store reports additions and removals. A change costs the number of
+// values of that object, whatever the size of the cache.
 
 import type { KubeObject } from '../../api/object.ts';
 
@@ -16,7 +16,7 @@ export class Indexes<T extends KubeObject> {
   readonly #indexes = new Map<string, Index<T>>();
   readonly #failed: (index: string, error: unknown) => void;
 
-  /** `failed` hears of index functions that throw; such an object is not in that index. */
+  /** `failed` is called when an index function throws; the object is then not in that index. */
   constructor(failed: (index: string, error: unknown) => void) {
     this.#failed = failed;
   }
@@ -40,7 +40,7 @@ export class Indexes<T extends KubeObject> {
     for (const [name, index] of this.#indexes) {
       const values = this.#values(name, index, after);
       const previous = before === undefined ? NONE : this.#values(name, index, before);
-      // Most changes leave an object where it is.
+      // Most changes do not change an object's index values.
       if (!areSame(previous, values)) remove(index, key, previous);
       insert(index, key, values, after);
     }

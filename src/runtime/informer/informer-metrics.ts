@@ -1,4 +1,4 @@
-// What an informer tells about itself: how often it listed, what it was sent, how often it lost track.
+// Metrics of an informer: lists, watch events, relists.
 
 import type { Resource } from '../../api/object.ts';
 import { KubeError } from '../kube/kube-error.ts';

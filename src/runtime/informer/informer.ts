@@ -23,7 +23,7 @@ export interface InformerPorts {
   ownsObjects?: boolean;
 }
 
-/** Handlers may throw: it is logged, and neither the informer nor other handlers notice. */
+/** Errors of handlers are logged; they affect neither the informer nor other handlers. */
 export interface InformerHandler<T extends KubeObject> {
   added?(object: T): void;
   /** Also called on resync, with `before === after`. */
@@ -38,7 +38,7 @@ export interface Informer<T extends KubeObject> {
   list(): T[];
   /** Adding an index after start re-indexes what is cached. The same name and function may be added again. */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
-  /** Nobody asks by it any more. Harmless when there is none of that name. */
+  /** Removes an index. Harmless when there is none of that name. */
   dropIndex(name: string): void;
   byIndex(name: string, value: string): readonly T[];
   /** Distinct values that an index holds now. */
@@ -48,7 +48,7 @@ export interface Informer<T extends KubeObject> {
   /** Resolves once the first list is in the cache and handlers have seen it; rejects when `signal` aborts. */
   synced(signal?: AbortSignal): Promise<void>;
   readonly hasSynced: boolean;
-  /** The version that the cache stands at: what is older and not in it is gone. '' before the first list. */
+  /** The resourceVersion of the cache: an older object that is not in it is gone. '' before the first list. */
   readonly resourceVersion: string;
   /** Resolves when the cache holds an object for which `predicate` holds, or no object where it takes undefined. */
   waitFor(
@@ -60,15 +60,15 @@ export interface Informer<T extends KubeObject> {
 
 export interface InformerOptions<T extends KubeObject> extends Selection {
   /**
-   * Drops what nobody reads before it is cached; returns a new object. Where somebody else in the process has asked for
-   * whole objects already, theirs are shared instead.
+   * Drops fields that nobody reads before an object is cached; returns a new object. Not applied where another part of the
+   * process already caches whole objects: that cache is shared.
    */
   trim?: (object: T) => T;
   /** Calls `updated(x, x)` for everything at this period; 0 or absent: never. */
   resyncMs?: number;
   /**
-   * The kind may not be installed (a CRD), or not be for this account to read: the informer then counts as synced and
-   * empty, says so once, looks again with backoff, and fills when the kind appears.
+   * The kind may not be installed (a CRD), or this account may not read it: the informer then counts as synced and empty,
+   * logs that once, retries with backoff, and fills when the kind appears.
    */
   optional?: boolean;
 }

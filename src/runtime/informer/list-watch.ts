@@ -9,7 +9,7 @@ import type { WatchEvent } from '../kube/kube.ts';
 import { isExpired, KubeError } from '../kube/kube-error.ts';
 import { failedAtStreaming, isRejection, refusesStreaming } from './list-watch-errors.ts';
 
-/** What is under way. Exactly one of these at any time. */
+/** The current operation: exactly one at any time. */
 export type Phase =
   | { name: 'listing'; continue?: string; resourceVersion?: string; whole: boolean }
   | { name: 'streaming' }
@@ -18,11 +18,11 @@ export type Phase =
 
 export interface ListWatchState {
   readonly phase: Phase;
-  /** The version the cache stands at; '' before the first list. Never goes back, except by a new list. */
+  /** The resourceVersion of the cache; '' before the first list. Never decreases, except by a new list. */
   readonly resourceVersion: string;
-  /** Attempts in a row that brought nothing new. */
+  /** Consecutive attempts without progress. */
   readonly failures: number;
-  /** Attempts of a streaming list in a row that did not finish. */
+  /** Consecutive streaming lists that did not finish. */
   readonly streamFailures: number;
   /** False once the server refused `sendInitialEvents`, or failed at it twice in a row. */
   readonly streams: boolean;
@@ -61,9 +61,9 @@ export interface Transition<T extends KubeObject = KubeObject> {
 /** As client-go's reflector: 800 ms doubling to 30 s. */
 export const BACKOFF_START_MS = 800;
 export const BACKOFF_MAX_MS = 30_000;
-/** A watch that ends sooner than this and brought nothing was a failure in disguise. */
+/** A watch that ends sooner than this without an event counts as a failure. */
 export const SHORT_WATCH_MS = 1_000;
-/** Garbage from the same version this often in a row: that version may be the problem, so list again. */
+/** After this many consecutive unreadable events from one version: list again, since the version may be the cause. */
 const BAD_ANSWERS_BEFORE_LIST = 3;
 const STREAM_ATTEMPTS = 2;
 
@@ -132,7 +132,7 @@ function onInitialEvent<T extends KubeObject>(state: ListWatchState, event: Watc
   if (event.type === 'BOOKMARK') {
     if (!event.initialEventsEnd) return { state, effects: [] };
     const { resourceVersion } = event;
-    // The same stream goes on as the watch: the performer sees from the phase that nothing new is to be opened.
+    // The same stream continues as the watch: the phase tells the performer not to open another.
     return {
       state: {
         ...state,
@@ -264,8 +264,8 @@ function retry<T extends KubeObject>(
 }
 
 /**
- * Who has no right to a kind is told so, installed or not. A right that is lost later is another matter: what is cached
- * stays, and the right may come back.
+ * A 403 before the first list means that the kind is not readable. A right that is lost later is different: the cache is
+ * kept, and the right may come back.
  */
 function isAbsent(state: ListWatchState, error: unknown): boolean {
   if (!state.optional || !(error instanceof KubeError)) return false;

@@ -1,6 +1,5 @@
-// What one part of the cluster sees of a cache that it shares with others: its own handlers and indexes on somebody
-// else's informer, from the moment it is connected until the part ends. Before that it looks like an informer that has not
-// been started.
+// One part's view of a shared informer: its own handlers and indexes on the shared cache, from the moment it is connected
+// until the part ends. Before that it behaves like an informer that has not been started.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { untilAborted } from '../time/until-aborted.ts';
@@ -22,7 +21,7 @@ export class PartInformer<T extends KubeObject> implements Informer<T> {
   readonly #connected = Promise.withResolvers<Informer<T>>();
   #source: Informer<T> | undefined;
 
-  /** `prefix`: begins the names of this part's indexes, and of no other's. */
+  /** `prefix` makes the names of this part's indexes unique in the shared cache. */
   constructor(resource: Resource<T>, prefix: string) {
     this.resource = resource;
     this.#prefix = prefix;

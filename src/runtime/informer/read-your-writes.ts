@@ -1,5 +1,5 @@
-// An informer's cache with one's own writes on top: what was just written is read back at once, instead of when the
-// watch brings it. A loop that decides from its cache needs this, or it decides twice from the same old state.
+// Read-your-writes on an informer's cache: an object that was just written is returned at once, before the watch delivers it.
+// A loop that decides from its cache needs this; otherwise it decides twice from the same stale state.
 
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import { isNewer } from '../../api/resource-version.ts';
@@ -23,8 +23,8 @@ export class ReadYourWrites<T extends KubeObject> {
   }
 
   /**
-   * Remembers the server's answer to an update until the informer has caught up. An object that the cache does not
-   * hold is not remembered: it may have been deleted since, and nothing would ever say so again.
+   * Remembers the server's answer to an update until the informer has caught up. An object that is not in the cache is
+   * not remembered: it may have been deleted since, and no event would ever remove it.
    */
   wrote(object: T): T {
     const cached = this.#informer.get(keyOf(object));

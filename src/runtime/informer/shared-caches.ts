@@ -1,6 +1,6 @@
-// One cache of each kind for all parts of a cluster, as they run in one process: each object is taken in once, whoever
-// follows it. A part has what its own account may list and watch. What it may not, it asks for itself, through an informer
-// of its own, and hears the server's refusal as it would in a process of its own.
+// One cache per kind for all parts of a cluster in one process. A part gets the shared cache only of kinds that its own account
+// may list and watch. For other kinds it gets an informer of its own, which the server rejects as it would reject a separate
+// process.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient } from '../kube/kube.ts';
@@ -24,7 +24,7 @@ interface View {
   connect(source: Informers): void;
 }
 
-/** What tells two questions for the same kind apart. */
+/** Key of a cache: kind and options. */
 interface Comparable extends Omit<InformerOptions<never>, 'trim'> {
   trim?: unknown;
 }
@@ -47,7 +47,7 @@ function partInformers(
   let running: AbortSignal | undefined;
 
   function of<T extends KubeObject>(resource: Resource<T>, options: InformerOptions<T> = {}): Informer<T> {
-    // A selection is one part's alone.
+    // A cache with a selector is not shared.
     if (options.fieldSelector !== undefined || options.labelSelector !== undefined)
       return own.of(resource, options);
     const known = views.find((view) => view.resource === resource && isSame(view.options, options));
@@ -65,7 +65,7 @@ function partInformers(
     return informer;
   }
 
-  /** In the order in which they were asked for: who would do with less gets the whole that is there already. */
+  /** In order of request: a caller that needs trimmed objects uses an existing cache of whole ones. */
   async function connect(asked: readonly View[], signal: AbortSignal): Promise<void> {
     const allowed = await Promise.all(asked.map((view) => view.review()));
     if (signal.aborted) return;

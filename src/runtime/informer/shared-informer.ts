@@ -92,7 +92,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     predicate: (object: T | undefined) => boolean,
     signal?: AbortSignal,
   ): Promise<T | undefined> {
-    // Before the first list an empty cache says nothing about the server.
+    // Before the first list an empty cache says nothing about the server's state.
     await this.synced(signal);
     const object = this.get(key);
     if (predicate(object)) return object;

@@ -1,5 +1,5 @@
-// The cache of one informer: objects by key, indexes, and which changes a new version amounts to. It decides what is
-// stale, what is a re-creation and what did not change; it knows neither handlers nor the network.
+// The cache of one informer: objects by key, indexes, and the changes that a new version means. It decides what is stale, what
+// is a re-creation and what did not change; it knows neither handlers nor the network.
 //
 // Guarantees: every change it reports is already in the cache; a swap is seen as one step; an object never goes back
 // to an older version except by a swap, because a list is the server's whole truth.
@@ -68,7 +68,7 @@ export class Store<T extends KubeObject> {
     const before = this.#objects.get(key);
     this.#bury(object);
     if (before === undefined) return [];
-    // Late news: the object was deleted or left the selection, and what is cached came after that.
+    // A late event: the cached object is newer than this deletion.
     if (isNewer(before.metadata.resourceVersion, object.metadata.resourceVersion, 'older')) return [];
     this.#objects.delete(key);
     this.indexes.remove(key, before);
@@ -112,7 +112,7 @@ export class Store<T extends KubeObject> {
     this.indexes.put(key, before, after);
   }
 
-  /** A later version of a deleted object is no contradiction: it left the selection, and came back. */
+  /** A later version of a deleted object is valid: it left the selection and came back. */
   #isBuried(object: T): boolean {
     const { uid, resourceVersion } = object.metadata;
     const buried = this.#tombstones.get(uid);

@@ -1,4 +1,4 @@
-// Who waits for an object to reach some state, by key. A change costs only those who wait for that key.
+// Promises that wait for an object to reach a state, by key. A change costs only the waiters of that key.
 
 import type { KubeObject } from '../../api/object.ts';
 import { onAbort } from '../time/on-abort.ts';

@@ -1,5 +1,4 @@
-// Turns what went wrong with a request into the one KubeError: a Status as the server sent it, an answer that is none,
-// or no answer at all. Messages name the request, the host, and what to do; never a header or a request body.
+// Converts a failed request into a KubeError: a Status as the server sent it, an answer that is not a Status, or no answer. Messages name the request, the host, and what to do; never a header or a request body.
 
 import { KubeError, type KubeErrorReason, type StatusDetails } from './kube-error.ts';
 

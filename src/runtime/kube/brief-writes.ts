@@ -1,6 +1,6 @@
-// Writes of which only the version that they made is wanted, or only the metadata. A server that answers them in protobuf is
-// sent whole objects so too: it spares kube-apiserver a quarter of what a write costs, and us from reading what we know.
-// Whether a server does is learned from its first answer; nothing is lost where it does not.
+// Brief writes: the caller needs only the version, or only the metadata, of the answer. A server that answers them in protobuf
+// is also sent whole objects in protobuf, which saves kube-apiserver a quarter of a write's cost. The first answer shows
+// whether the server does; otherwise everything stays JSON.
 
 import { type Attempt, badAnswer } from './answer-error.ts';
 import type { HttpAnswer } from './http-transport.ts';
@@ -22,7 +22,7 @@ export type Brief =
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 export class BriefWrites {
-  /** What they are answered in: JSON where the server has nothing better. */
+  /** Accepted media types: protobuf, then JSON. */
   static readonly accept = `${PROTOBUF},application/json`;
   /** Loaded with the first answer in protobuf: until then nobody needs it. */
   #codec: Codec | undefined;
@@ -34,7 +34,7 @@ export class BriefWrites {
     return this.#codec?.encodeObject(brief.sent, body as Json);
   }
 
-  /** The server takes no protobuf although it speaks it: never again. False when it was not sent any. */
+  /** The server rejected protobuf: never send it again. False when none was sent. */
   refused(): boolean {
     const was = this.#codec !== undefined && !this.#refused;
     this.#refused = true;
@@ -59,7 +59,7 @@ export class BriefWrites {
     }
   }
 
-  /** An error as if it had come in JSON. */
+  /** A Status in protobuf as the one in JSON would be. */
   async asJson<A extends HttpAnswer & { body: Buffer }>(answer: A, attempt: Attempt): Promise<A> {
     const { decodeObject } = await this.#load();
     try {

@@ -1,6 +1,5 @@
-// Who the client is, at this moment: the token and certificate to use for the next request. Files are read again when
-// they may have changed, plugins run again when what they gave has expired. Owns that cache; writes nothing, and
-// nothing that it knows may end up in a message.
+// The client's current credentials: token and certificate for the next request. Files are read again when they may have
+// changed, plugins run again when their result has expired. Nothing of it may appear in a message.
 
 import { readFile as readFileFromDisk } from 'node:fs/promises';
 import type { Clock } from '../ports.ts';
@@ -76,7 +75,7 @@ export class CredentialSource {
     return { headers: this.#headers, tls: this.#tls };
   }
 
-  /** The server refused what `current` gave. True when asking again may give something else. */
+  /** The server rejected what `current` returned. True when the next call may return something else. */
   refused(): boolean {
     const { auth } = this.#config;
     this.#files.clear();

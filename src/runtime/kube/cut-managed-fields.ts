@@ -1,5 +1,5 @@
-// Takes the record of who owns which field out of an object's JSON before it is parsed: often half of the text, and of keys
-// that hardly two objects share, which makes it the costlier half. Pure.
+// Cuts `managedFields` out of an object's JSON before it is parsed: often half of the text, and the costlier half, since hardly
+// two objects share its keys. Pure.
 
 const KEY = '"managedFields":[';
 const QUOTE = 0x22;

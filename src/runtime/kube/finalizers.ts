@@ -1,6 +1,5 @@
-// Puts finalizers on an object or takes them off, and touches nobody else's. The cache may be behind: the patch then
-// fails a test inside it, the object is read again and the patch made once more; a few times, because others take off
-// their own finalizers at the same moment.
+// Adds and removes single finalizers and leaves all others alone. If the cache is stale, the JSON patch's own test fails: the
+// object is then read again and the patch retried, a few times, because others change their finalizers at the same moment.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient } from './kube.ts';
@@ -13,7 +12,7 @@ interface Operation {
 }
 
 const PATH = '/metadata/finalizers';
-/** As many as there are others with a finalizer on the same object, and one to spare. */
+/** Retries: as many as there are other finalizers on one object, and one to spare. */
 const MOST_ATTEMPTS = 5;
 
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
@@ -86,7 +85,7 @@ async function change<T extends KubeObject>(
     }
     current = await kube.get(resource, target, call);
     if (current.metadata.uid !== uid) {
-      // Another object of the same name: for the one that was meant there is nothing left to do.
+      // Another object of the same name: the one that was meant is gone.
       throw gone(resource.kind, name);
     }
   }

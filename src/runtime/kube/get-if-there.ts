@@ -1,4 +1,4 @@
-// Reads an object by the server's word, where its absence is an answer and not an error.
+// Reads an object from the server; undefined when it does not exist.
 
 import type { KubeObject, ObjectName, Resource } from '../../api/object.ts';
 import type { KubeClient } from './kube.ts';

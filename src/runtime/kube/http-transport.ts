@@ -181,7 +181,7 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
   };
 }
 
-/** Whose certificate is not looked at needs no authorities: without a list of its own Node would load all that it knows. */
+/** Without verification no CA is needed: an empty list keeps Node from loading all that it knows. */
 function secureContext(material: TlsMaterial, { insecureSkipVerify }: TlsConfig): SecureContext {
   return createSecureContext(insecureSkipVerify ? { ...material, ca: [] } : material);
 }

@@ -46,7 +46,7 @@ export interface WatchOptions extends CallOptions, Selection {
   /** Streaming list: the current objects as ADDED, then a bookmark with `initialEventsEnd`. */
   sendInitialEvents?: boolean;
   timeoutSeconds?: number;
-  /** Who owns which field is of no interest: it may be left out of the objects. */
+  /** The caller does not read `managedFields`: they may be left out of the objects. */
   withoutManagedFields?: boolean;
 }
 
@@ -62,8 +62,7 @@ export interface PatchOptions extends WriteOptions {
   /** Server-side apply: take fields owned by others. */
   force?: boolean;
   /**
-   * What the object will be, apart from its metadata and as far as the caller cares: only the metadata of the answer may be
-   * new then. Cheaper for both sides.
+   * The expected object without its metadata: only the metadata of the answer is read then. Cheaper for both sides.
    */
   known?: KubeObject;
 }
@@ -123,7 +122,7 @@ export interface ServedResources {
   readonly unknown: readonly string[];
 }
 
-/** What kinds there are. Apart from `KubeClient`, because only those who act on kinds they never heard of ask. */
+/** Discovery. Separate from `KubeClient`, because only generic commands need it. */
 export interface Discovery {
   servedResources(options?: CallOptions): Promise<ServedResources>;
 }

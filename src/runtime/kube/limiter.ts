@@ -1,5 +1,5 @@
 // Limits how many requests are under way. Without settings the limit adapts (additive increase, multiplicative decrease):
-// it grows while the server keeps its pace, and shrinks when the server slows down or answers 429. With `qps` and `burst`
+// it grows while latency stays low, and shrinks when the server slows down or answers 429. With `qps` and `burst`
 // a token bucket comes before it, as in client-go. Watches do not count: they are long and cost the server little.
 
 import { TokenBucket } from '../../wire/token-bucket.ts';
@@ -25,15 +25,15 @@ export type RequestEnd =
 const START = 16;
 const MIN = 4;
 const MAX = 256;
-/** Above this multiple of the best latency seen lately the server is queueing. */
+/** Above this multiple of the best recent latency the server is queueing. */
 const SLOW_FACTOR = 4;
-/** Up to this multiple it does not, and may be given more at once. In between more would only wait, on open connections. */
+/** Up to this multiple the limit may grow. In between it stays: more requests would only queue. */
 const SWIFT_FACTOR = 2;
-/** Latencies below this are swift on any machine. */
+/** Latencies below this are always fast. */
 const SWIFT_FLOOR_MS = 10;
-/** Latencies below this are noise on any machine; they never count as slow. */
+/** Latencies below this are noise and never count as slow. */
 const SLOW_FLOOR_MS = 100;
-/** The best latency counts half after this time, so that a change of the server or the road to it is learned. */
+/** Half-life of the best latency, so that changes of the server or the network are learned. */
 const BASELINE_HALF_LIFE_MS = 60_000;
 
 export class Limiter {
@@ -130,8 +130,8 @@ export class Limiter {
       }
       if (tookMs > Math.max(SWIFT_FLOOR_MS, baselineMs * SWIFT_FACTOR)) return;
     }
-    // Only a limit that was reached is worth raising: otherwise nothing was learned about a higher one.
-    // Until the server first objects, the limit doubles a round trip; then it feels its way.
+    // Only a limit that was reached is raised: otherwise nothing was learned about a higher one. Slow start: until the
+    // first cut the limit doubles per round trip, then it grows by one.
     if (wasFull) this.#limit = Math.min(MAX, this.#limit + (this.#everCut ? 1 / this.#limit : 1));
   }
 
@@ -145,7 +145,7 @@ export class Limiter {
     return known.ms;
   }
 
-  /** At most one cut a second: what was already under way says the same thing many times. */
+  /** At most one cut a second: requests in flight report the same slowness many times. */
   #cut(factor: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#lastCutMs < 1000) return;

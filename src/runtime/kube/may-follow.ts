@@ -1,4 +1,4 @@
-// Whether an account may list and watch a kind, in the server's own words: it is asked as any client would ask.
+// Whether an account may list and watch a kind, by a SelfSubjectAccessReview.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient } from './kube.ts';

@@ -50,11 +50,11 @@ export interface KubeRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A list can be as long as a string can, which it becomes on its way. */
+/** The longest body: V8's limit for a string. */
 const MAX_LIST_BYTES = constants.MAX_STRING_LENGTH;
 /** As client-go. */
 const MAX_RETRIES = 10;
-/** A server that asks for longer is better served by the caller's own backoff, which can do other things meanwhile. */
+/** A longer Retry-After is left to the caller's own backoff. */
 const MAX_RETRY_AFTER_SECONDS = 30;
 
 export class Requester {
@@ -80,7 +80,7 @@ export class Requester {
         end = { kind: isPushBack(answer) ? 'pushedBack' : 'answered' };
       } catch (error) {
         if (request.signal?.aborted) throw request.signal.reason;
-        // A kept connection that the server closed while the request was on its way: a fresh one will do.
+        // The server closed a kept-alive connection while the request was sent: retry on a new one.
         if (request.method === 'GET' && !reconnected && isReset(error)) {
           reconnected = true;
           continue;
@@ -179,7 +179,7 @@ export class Requester {
     if (answer.status !== 429 && !repeatable) return undefined;
     const seconds = retryAfterSeconds(answer.headers) ?? 0;
     if (seconds > MAX_RETRY_AFTER_SECONDS) return undefined;
-    // Spread out, so that those who were refused together do not come back together.
+    // Jitter, so that requests rejected together are not retried together.
     return seconds * 1000 * (1 + 0.2 * this.#ports.random.next());
   }
 

@@ -1,5 +1,5 @@
-// The bytes of one watch between the connection and its reader: kept in order, held back when the reader is slow, and
-// watched for silence. Turns every way in which a stream can end into one answer to `next`.
+// Buffer between a watch's connection and its reader: in order, with backpressure and a time-out for silence. Every way in
+// which a stream can end becomes one result of `next`.
 
 import type { Clock, Timer } from '../ports.ts';
 import { type Attempt, errorFromAnswer, errorFromFailure } from './answer-error.ts';
@@ -8,7 +8,7 @@ import { KubeError } from './kube-error.ts';
 
 /** Bytes waiting for a slow reader before the connection is told to wait. */
 const PAUSE_BYTES = 8 << 20;
-/** What a chunk costs beside its bytes: they may have one each. */
+/** Overhead per chunk: a chunk may hold a single byte. */
 const CHUNK_COST_BYTES = 128;
 /** Of a refusal's body. A Status has a few hundred. */
 const MAX_REFUSAL_BYTES = 1 << 20;

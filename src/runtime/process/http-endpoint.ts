@@ -35,7 +35,7 @@ export interface HttpEndpoint {
 export async function serveHttpEndpoint(options: HttpEndpointOptions): Promise<HttpEndpoint> {
   const { address, log, signal } = options;
   const { host, port } = parseAddress(address);
-  // Not imported: the view that Node makes of `http` for `import` loads its fetch and WebSocket too, 14 MB.
+  // Not imported: an ESM import of `http` loads fetch and WebSocket too, 14 MB.
   const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => {
@@ -51,7 +51,7 @@ export async function serveHttpEndpoint(options: HttpEndpointOptions): Promise<H
   const stopped = new Promise<void>((resolve) => server.once('close', resolve));
   const stop = () => {
     server.close();
-    // Kept-alive connections with nothing under way would hold the server up.
+    // Idle keep-alive connections would delay the stop.
     server.closeIdleConnections();
   };
   if (signal.aborted) stop();
@@ -90,7 +90,7 @@ async function answer(
 ): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const say = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
-    // A connection kept alive after this answer would hold up the stop.
+    // A keep-alive connection would delay the stop.
     if (signal.aborted) response.shouldKeepAlive = false;
     response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
     response.end(request.method === 'HEAD' ? undefined : text);

@@ -1,5 +1,5 @@
-// Runs the parts of a cluster side by side in one process. A part that fails is said so and started afresh after a
-// pause that grows, as a cluster would restart its pod; the others never notice.
+// Runs the parts of a cluster side by side in one process. A part that fails is logged and restarted with backoff, as a cluster
+// would restart its pod; the others are not affected.
 
 import type { Clock, Log, Random } from '../ports.ts';
 import { backoffDelayMs } from '../time/backoff.ts';
@@ -29,13 +29,13 @@ export interface Supervised {
 }
 
 const RESTART = { startMs: 500, maxMs: 30_000 };
-/** A part that ran for this long did not fail because of how it was started. */
+/** A part that ran for this long restarts without backoff. */
 const STEADY_MS = 60_000;
 
 export function supervise(parts: readonly Part[], options: SuperviseOptions): Supervised {
   const each = parts.map((part) => supervisePart(part, options));
   const serving = Promise.all(each.map((part) => part.serving)).then(() => {});
-  // Whoever does not wait for it has no use for its failure.
+  // Avoids an unhandled rejection when nobody awaits it.
   serving.catch(() => {});
   return { serving, ended: Promise.all(each.map((part) => part.ended)).then(() => {}) };
 }

@@ -1,5 +1,5 @@
-// The environment of a worker thread: this process' own, and its cache of compiled code. Threads do not have that by
-// themselves, and would strip the types of each source file again, which takes 25 MB and most of their start.
+// The environment of a worker thread: that of the process, and Node's compile cache. Without the cache a thread would strip the
+// types of each source file again, which takes 25 MB and most of its start.
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';

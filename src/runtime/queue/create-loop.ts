@@ -1,5 +1,5 @@
-// The loop under every controller: takes keys from its work queue, hands them to the reconciler, and decides from how
-// that ended what happens to the key next. It alone touches the queue.
+// The loop of every controller: takes keys from its work queue, calls the reconciler, and decides from the outcome what happens
+// to the key next. Only the loop touches the queue.
 
 import { isConflict } from '../kube/kube-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -14,7 +14,7 @@ import { workqueueMetrics } from './workqueue-metrics.ts';
 /** What the official sidecars use for a claim, a volume, an attachment. */
 export const DEFAULT_BACKOFF: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
 
-/** Runs begun before the loop lets timers and sockets have a turn; without it, runs that do no I/O would keep all. */
+/** Runs before the loop yields to timers and sockets; runs without I/O would otherwise starve them. */
 const RUNS_PER_TURN = 32;
 
 export interface LoopOptions {
@@ -119,7 +119,7 @@ export function createLoop(options: LoopOptions): Loop {
         queue.retry(key, retryInMs);
         const fields = { key, attempt, retryInMs: Math.round(retryInMs) };
         if (signal.aborted) log.v(4).info('Stopped in the middle', { ...fields, err: ending.error });
-        // Someone else wrote first: the ordinary course of things, and the next run reads what they wrote.
+        // A conflict is ordinary: the next run reads what the other writer wrote.
         else if (isConflict(ending.error))
           log.v(3).info('Conflict, will retry', { ...fields, err: ending.error });
         else log.error('Failed, will retry', ending.error, fields);

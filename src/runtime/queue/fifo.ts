@@ -1,4 +1,4 @@
-// First in, first out, in constant time: an array is shifted only in whole, when half of it has been read.
+// A FIFO queue in amortized constant time: the array is compacted when half of it has been read.
 
 export class Fifo<T> {
   #items: T[] = [];

@@ -1,6 +1,5 @@
-// The backoff of one key of a loop: the only place that decides when something that failed is tried again. A key has one
-// backoff, and one more for each operation that its reconciler tells apart, so that one which keeps failing does not
-// hold up the others. A failure can name the inputs it was about: while they are the same, a run that comes early (a
+// The backoff of one key of a loop: the only place that decides when a failure is retried. A key has one backoff, and one more
+// for each operation that its reconciler distinguishes, so that one failing operation does not delay the others. A failure can name the inputs it was about: while they are the same, a run that comes early (a
 // write of the reconciler itself has woken the key) has to wait; once they change, the backoff starts from the beginning.
 
 import type { Clock, Random } from '../ports.ts';
@@ -84,13 +83,13 @@ export class Retries {
     if (this.#entries?.size === 0) this.#entries = undefined;
   }
 
-  /** Forgets operations that nobody asks for any more. */
+  /** Drops the backoffs of all other operations. */
   keepOnly(operations: ReadonlySet<string>): void {
     for (const operation of this.#entries?.keys() ?? [])
       if (operation !== WHOLE && !operations.has(operation)) this.succeeded(operation);
   }
 
-  /** Everything may be tried at once, and counts from the beginning. */
+  /** Resets all backoffs of the key. */
   clear(): void {
     this.#entries = undefined;
   }

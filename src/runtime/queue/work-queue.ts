@@ -1,6 +1,5 @@
-// Which keys are to be worked on, and when. A key is in it once: running or not, and besides that due now, due later
-// or not at all. Of two due times the earlier wins, and now is the earliest. Keys that are due come out in the order
-// in which they became so; a key that is running does not come out again before it has ended.
+// The work queue: each key is in it once, running or not, and due now, due later or not at all. Of two due times the earlier
+// wins. Due keys come out in the order in which they became due; a running key does not come out again before its run ends.
 
 import type { Clock, Timer } from '../ports.ts';
 import { type HeapEntry, TimerHeap } from '../time/timer-heap.ts';
@@ -30,7 +29,7 @@ export class WorkQueue {
   #timerOn = false;
   /** Keys that run and are due again. */
   #dueAgain = 0;
-  /** Where there are none, nothing is timed. */
+  /** Without metrics nothing is timed. */
   #metrics: WorkqueueMetrics | undefined;
 
   /** `onReady`: a key can be taken out; not to be done within this call. */
@@ -167,7 +166,7 @@ export class WorkQueue {
   #arm(): void {
     const earliest = this.#delayed.peek();
     if (!this.#timerOn || earliest === undefined) return;
-    // A timer that is too early only looks and arms again: cheaper than moving it each time a key leaves.
+    // A timer that fires early just re-arms: cheaper than moving it each time a key leaves.
     if (this.#timer !== undefined && this.#timer.dueMs <= earliest.dueMs) return;
     this.#timer?.handle.cancel();
     const delayMs = earliest.dueMs - this.#clock.monotonicMs();
