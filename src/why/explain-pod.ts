@@ -59,7 +59,13 @@ function explainScheduling(facts: Facts, pod: Pod, subject: string): Link {
 
 function explainMounting(facts: Facts, pod: Pod): Link {
   const { nodeName } = pod.spec;
-  const says = `the volumes are there; the kubelet has to mount them and start the containers${since(pod.status?.startTime, facts)}`;
+  // Berth's node says there what it waits for; a kubelet says it in events alone.
+  const message = pod.status?.containerStatuses?.find(({ state }) => state?.waiting?.message)?.state?.waiting
+    ?.message;
+  const forHowLong = since(pod.status?.startTime, facts);
+  const says = message
+    ? `the node waits${forHowLong}: ${message}`
+    : `the volumes are there; the kubelet has to mount them and start the containers${forHowLong}`;
   const todo = [`see what the kubelet of ${nodeName} says, and the log of the driver there`];
   return end(facts, 'waits', `mounts on ${nodeName}`, says, { todo, about: pod });
 }

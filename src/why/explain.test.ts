@@ -422,6 +422,22 @@ const cases: Case[] = [
     says: /has failed: VolumeAttachmentLimitExceeded: no room/,
   },
   {
+    what: 'the node waits for a ConfigMap',
+    subject: 'pod',
+    asked: pod(
+      { volumes: [{ name: 'v', configMap: { name: 'settings' } }] },
+      {
+        phase: 'Pending',
+        containerStatuses: [
+          { name: 'main', state: { waiting: { message: 'volume v: configmap "settings" not found' } } },
+        ],
+      },
+    ),
+    facts: facts(),
+    state: 'waits',
+    says: /the node waits.*volume v: configmap "settings" not found/,
+  },
+  {
     what: 'nobody asked to attach',
     subject: 'pod',
     asked: pod(),

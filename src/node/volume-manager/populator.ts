@@ -119,26 +119,19 @@ export function createPopulator(ports: {
     const current = ports.pods.get(keyOf(pod)) ?? pod;
     const resolved = problems.size === 0;
     ports.volumesChanged(uid, desired.set({ pod: current, resolved, mounts }));
-    for (const { volumeNames } of mounts.values()) waits.clear(uid, problemsOver(volumeNames, problems));
-    for (const [name, why] of problems) waits.set(uid, [name], why);
+    const names = (pod.spec.volumes ?? []).map(({ name }) => name);
+    waits.clear(
+      uid,
+      names.filter((name) => !problems.has(name)),
+    );
+    for (const [name, { why }] of problems) waits.set(uid, [name], why);
     ports.podChanged(keyOf(pod));
     if (resolved) return done;
     const quiet = attempt < QUIET_FAILURES;
     if (!quiet) {
-      for (const [name, why] of problems) {
-        ports.recorder.event(
-          pod,
-          'Warning',
-          'FailedMount',
-          `Unable to attach or mount volume "${name}": ${why}`,
-        );
-      }
+      for (const { event } of problems.values()) ports.recorder.event(pod, 'Warning', 'FailedMount', event);
     }
     return failed({ why: 'some volumes are not known yet', inputs: uid, quiet });
-  }
-
-  function problemsOver(names: readonly string[], problems: ReadonlyMap<string, string>): string[] {
-    return names.filter((name) => !problems.has(name));
   }
 
   function leave(uid: string): void {

@@ -1,5 +1,5 @@
 // From a pod's spec to the volumes behind it: reads claims and PersistentVolumes, decides nothing about mounting.
-// What is not CSI and not behind a claim (emptyDir, configMap and the like) is not this node's business.
+// What is neither CSI nor behind a claim is not mounted here; other-volumes.ts says whether the pod has to wait for it.
 
 import {
   type CSIDriver,
@@ -18,13 +18,24 @@ import {
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { DesiredMount } from './desired-state.ts';
+import { otherVolumeProblem } from './other-volumes.ts';
+
+export interface VolumeProblem {
+  /** Why the volume is not known yet. */
+  why: string;
+  /** The same, for an event. */
+  event: string;
+}
+
+/** Of a volume that is not CSI. */
+class OtherVolumeError extends VolumeSpecError {}
 
 export interface Resolution {
   mounts: Map<string, DesiredMount>;
   /** Those behind the mounts, by key, as they were read. */
   claims: Map<string, PersistentVolumeClaim>;
-  /** Volume name to why it is not known yet. */
-  problems: Map<string, string>;
+  /** By volume name. */
+  problems: Map<string, VolumeProblem>;
 }
 
 export interface ResolvePorts {
@@ -45,7 +56,12 @@ export async function resolveVolumes(
       if (found?.claim && found.mount.claimKey) resolution.claims.set(found.mount.claimKey, found.claim);
     } catch (error) {
       signal.throwIfAborted();
-      resolution.problems.set(volume.name, error instanceof Error ? error.message : String(error));
+      const why = error instanceof Error ? error.message : String(error);
+      const event =
+        error instanceof OtherVolumeError
+          ? `MountVolume.SetUp failed for volume "${volume.name}" : ${why}`
+          : `Unable to attach or mount volume "${volume.name}": ${why}`;
+      resolution.problems.set(volume.name, { why, event });
     }
   }
   return resolution;
@@ -65,7 +81,11 @@ async function resolveOne(
     return { mount: { pod, volumeNames, volume: mountable, readOnly: csi.readOnly ?? false } };
   }
   const claimName = claimNameOf(pod, volume);
-  if (claimName === undefined) return undefined;
+  if (claimName === undefined) {
+    const problem = await otherVolumeProblem(ports.kube, pod, volume, signal);
+    if (problem !== undefined) throw new OtherVolumeError(problem);
+    return undefined;
+  }
   const claim = await readClaim(ports, pod, volume, claimName, signal);
   const claimKey = `${pod.metadata.namespace}/${claimName}`;
   const pv = await readVolume(ports, claim, claimKey, signal);

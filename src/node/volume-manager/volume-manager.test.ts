@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import {
+  configMaps,
   csiNodes,
   events,
   nodes,
@@ -30,6 +31,7 @@ import { realClock } from '../../runtime/time/clock.ts';
 import { inWorld, type NodeWorld } from '../testing/node-world.ts';
 
 const DRIVER = 'scripted.csi.test';
+const here = { namespace: 'default' };
 const claimVolume = (name: string, claimName = name, readOnly = false) => ({
   name,
   persistentVolumeClaim: { claimName, readOnly },
@@ -261,6 +263,57 @@ test('what is merely early is not reported: sixty volumes of a node that restart
       items.filter(({ type }) => type === 'Warning').map(({ message }) => message),
       [],
     );
+  }));
+
+for (const { what, volume, says, make } of [
+  {
+    what: 'a ConfigMap',
+    volume: { configMap: { name: 'settings', items: [{ key: 'k', path: 'p' }] } },
+    says: 'configmap "settings" not found',
+    make: (world: NodeWorld) =>
+      world.create(configMaps, { metadata: { ...here, name: 'settings' }, data: { k: 'v' } }),
+  },
+  {
+    what: 'a Secret in a projection',
+    volume: { projected: { sources: [{ secret: { name: 'password' } }] } },
+    says: 'secret "password" not found',
+    make: (world: NodeWorld) => world.create(secrets, { metadata: { ...here, name: 'password' } }),
+  },
+]) {
+  test(`a pod that mounts ${what} which is missing waits with the kubelet's event, and runs once it is there`, (t) =>
+    inWorld(t, {}, async (world) => {
+      await ready(world);
+      const pod = await world.pod('p', [{ name: 'v', ...volume }]);
+      await world.untilEvent(
+        'FailedMount',
+        new RegExp(`^MountVolume\\.SetUp failed for volume "v" : ${says}$`),
+      );
+      const waiting = await world.admin.get(pods, { name: 'p', namespace: 'default' });
+      assert.equal(waiting.status?.phase, 'Pending');
+      assert.match(JSON.stringify(waiting.status), /volume v: .* not found/);
+      await make(world);
+      await world.untilRunning(pod);
+    }));
+}
+
+test('a pod with a key that its ConfigMap lacks, or with a kind of volume that is not mounted here, says so; optional ones and emptyDir are not waited for', (t) =>
+  inWorld(t, {}, async (world) => {
+    await ready(world);
+    await world.create(configMaps, { metadata: { ...here, name: 'settings' }, data: { k: 'v' } });
+    const configMap = { name: 'settings', items: [{ key: 'other', path: 'p' }] };
+    await world.pod('key', [{ name: 'v', configMap }]);
+    await world.untilEvent('FailedMount', /"v" : configmap references non-existent config key: other$/);
+    await world.pod('kind', [{ name: 'share', nfs: { server: 's', path: '/p' } }]);
+    await world.untilEvent(
+      'FailedMount',
+      /"share" : this node mounts no nfs volumes, only those of CSI drivers$/,
+    );
+    const optional = { name: 'missing', optional: true };
+    const fine = await world.pod('fine', [
+      { name: 'maybe', configMap: optional },
+      { name: 'scratch', emptyDir: {} },
+    ]);
+    await world.untilRunning(fine);
   }));
 
 test('[POD-2] [POD-3] [POD-4] pod information goes into NodePublishVolume when the registrar asks for it, and never into NodeStageVolume', (t) =>
