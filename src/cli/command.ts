@@ -45,6 +45,13 @@ export interface Output {
   readonly isTTY?: boolean;
 }
 
+/** What a command is given: control characters in its text are shown escaped. */
+export interface CommandOutput extends Output {
+  readonly isTTY: boolean;
+  /** Replaces the line that the cursor is in. For terminals. */
+  redraw(line: string): unknown;
+}
+
 export interface CommandContext<T extends FlagTable> {
   readonly flags: FlagValues<T & typeof standardFlags>;
   /** Names of the flags that were given, for commands that treat a default and a choice differently. */
@@ -53,8 +60,8 @@ export interface CommandContext<T extends FlagTable> {
   readonly args: readonly string[];
   /** Aborts on SIGINT and SIGTERM. The command then cleans up and returns. */
   readonly signal: AbortSignal;
-  readonly stdout: Output;
-  readonly stderr: Output;
+  readonly stdout: CommandOutput;
+  readonly stderr: CommandOutput;
   readonly env: Environment;
   readonly log: Log;
 }

@@ -88,6 +88,10 @@ function fields(value: object, indent: string): string[] {
 
 function field(key: string, value: unknown, indent: string): string[] {
   if (value === undefined || value === null) return [];
+  if (typeof value === 'string' && value.includes('\n')) {
+    // Indented, so that no line of a value looks like another field.
+    return [`${indent}${key}:`, ...value.split('\n').map((line) => `${indent}  ${line}`)];
+  }
   if (typeof value !== 'object') return [`${indent}${key}: ${value}`];
   if (Array.isArray(value)) {
     if (value.every((each) => typeof each !== 'object')) return [`${indent}${key}: ${value.join(', ')}`];

@@ -4,6 +4,7 @@ import { apiVersionOf, type KubeObject, keyOf } from '../api/object.ts';
 import { boolFlag, choiceFlag } from '../runtime/flags/flag.ts';
 import type { HttpKubeClient, KubeTable } from '../runtime/kube/http-kube-client.ts';
 import type { ServedResource } from '../runtime/kube/kube.ts';
+import { isPrintable } from '../runtime/log/printable.ts';
 import { defineCommand, type Output } from './command.ts';
 import { type ObjectArgument, objectArguments } from './objects/find-resource.ts';
 import { connectionFlags, selectionFlags } from './objects/object-flags.ts';
@@ -150,8 +151,17 @@ async function serialized(objects: readonly KubeObject[], format: Format, single
   });
   const value = single ? plain[0] : { apiVersion: 'v1', kind: 'List', items: plain, metadata: {} };
   if (format === 'json') return `${JSON.stringify(value, null, 4)}\n`;
-  const { stringify } = await import('yaml');
-  return stringify(value, { lineWidth: 0 });
+  const { Document, visit } = await import('yaml');
+  const document = new Document(value);
+  // Only in double quotes is an escape the character it stands for, as in JSON.
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === 'string' && !isPrintable(node.value.replaceAll('\n', ''))) {
+        node.type = 'QUOTE_DOUBLE';
+      }
+    },
+  });
+  return document.toString({ lineWidth: 0 });
 }
 
 function nameWithKind({ apiVersion, kind, metadata }: KubeObject): string {

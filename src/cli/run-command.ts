@@ -4,6 +4,7 @@ import { FlagError, type FlagValues, nearestOf, parseFlags } from '../runtime/fl
 import type { Log } from '../runtime/ports.ts';
 import {
   type Command,
+  type CommandOutput,
   type Environment,
   ExitCode,
   type Output,
@@ -12,6 +13,7 @@ import {
 } from './command.ts';
 import type { CommandRow } from './commands.ts';
 import { commandHelp, commandList } from './help.ts';
+import { printableOutput } from './printable-output.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunCommandOptions {
@@ -27,8 +29,10 @@ export interface RunCommandOptions {
 /** From here up, an unexpected error is printed with its stack. */
 const STACK_VERBOSITY = 4;
 
-export async function runCommand(options: RunCommandOptions): Promise<ExitCode> {
-  const { argv, commands, stdout, stderr } = options;
+export async function runCommand(given: RunCommandOptions): Promise<ExitCode> {
+  const { argv, commands } = given;
+  const [stdout, stderr] = [printableOutput(given.stdout), printableOutput(given.stderr)];
+  const options = { ...given, stdout, stderr };
   const [name, ...rest] = argv;
   if (name === undefined) {
     stderr.write(await commandList(commands));
@@ -36,12 +40,12 @@ export async function runCommand(options: RunCommandOptions): Promise<ExitCode> 
   }
   if (name === 'help' || name === '--help' || name === '-h' || name === '-help') {
     const subject = rest.find((argument) => !argument.startsWith('-'));
-    if (subject !== undefined) return runCommand({ ...options, argv: [subject, '--help'] });
+    if (subject !== undefined) return runCommand({ ...given, argv: [subject, '--help'] });
     stdout.write(await commandList(commands));
     return ExitCode.ok;
   }
   if (name === '--version' || name === '-version')
-    return runCommand({ ...options, argv: ['version', ...rest] });
+    return runCommand({ ...given, argv: ['version', ...rest] });
   const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (row === undefined) {
     const nearest = nearestOf(name, Object.keys(commands));
@@ -56,7 +60,14 @@ export async function runCommand(options: RunCommandOptions): Promise<ExitCode> 
   return runLoaded({ ...options, name, command, argv: rest });
 }
 
-async function runLoaded(options: RunCommandOptions & { name: string; command: Command }): Promise<ExitCode> {
+interface Loaded extends RunCommandOptions {
+  readonly name: string;
+  readonly command: Command;
+  readonly stdout: CommandOutput;
+  readonly stderr: CommandOutput;
+}
+
+async function runLoaded(options: Loaded): Promise<ExitCode> {
   const { name, command, argv, env, signal, stdout, stderr } = options;
   let verbosity = 0;
   try {

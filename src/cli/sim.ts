@@ -12,7 +12,7 @@ import { shrink } from '../simulation/shrink.ts';
 import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
 import { tuneThread } from '../simulation/tune-thread.ts';
-import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
+import { type CommandOutput, defineCommand, ExitCode, UsageError } from './command.ts';
 
 /** How long to look for a smaller run: long enough for some hundred attempts. */
 const SHRINK_MS = 60_000;
@@ -65,7 +65,7 @@ async function trace(
   seed: number,
   options: SimulateOptions,
   flags: { verbose: boolean; json: boolean },
-  stdout: Output,
+  stdout: CommandOutput,
 ): Promise<ExitCode> {
   const run = await simulate(seed, options);
   for (const entry of run.entries) {
@@ -79,7 +79,7 @@ async function trace(
 async function runRange(
   range: { from: number; to: number; keepGoing: boolean; jobs: number },
   options: SimulateOptions & { faults: ReadonlySet<Fault> },
-  ports: { signal: AbortSignal; stdout: Output; stderr: Output },
+  ports: { signal: AbortSignal; stdout: CommandOutput; stderr: CommandOutput },
 ): Promise<ExitCode> {
   const { from, to, keepGoing, jobs } = range;
   const { signal, stdout, stderr } = ports;
@@ -113,10 +113,11 @@ async function runRange(
     if (realClock.monotonicMs() - toldMs > (stderr.isTTY ? PROGRESS_MS : LOGGED_PROGRESS_MS)) {
       toldMs = realClock.monotonicMs();
       const progress = `${done} of ${to - from + 1} seeds, ${rate()} a second, ${failed.length} violations`;
-      stderr.write(stderr.isTTY ? `\r${progress} ` : `${progress}\n`);
+      if (stderr.isTTY) stderr.redraw(`${progress} `);
+      else stderr.write(`${progress}\n`);
     }
   }
-  if (stderr.isTTY) stderr.write('\r\x1b[K');
+  if (stderr.isTTY) stderr.redraw('');
   const summary =
     `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
     `${rate()} seeds a second, ${ratePerCore()} on one core, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`;

@@ -1,6 +1,7 @@
 // `berth trace`: what happened to one claim or pod, step by step, as the components of `berth up` recorded it.
 
 import { boolFlag, choiceFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { printableLine } from '../runtime/log/printable.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { Timeline } from '../trace/timeline.ts';
 import type { TraceEntry } from '../trace/trace-entry.ts';
@@ -34,7 +35,7 @@ export const command = defineCommand({
       told += 1;
       const text =
         flags.output === 'json' ? line : timeline.line(JSON.parse(line) as TraceEntry, realClock.now());
-      stdout.write(`${text}\n`);
+      stdout.write(`${printableLine(text)}\n`);
     }
     if (told > 0 || signal.aborted) return ExitCode.ok;
     stderr.write(

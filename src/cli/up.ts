@@ -20,7 +20,7 @@ import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
-import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
+import { type CommandOutput, defineCommand, ExitCode, UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 
 const MOST_NODES = 100;
@@ -254,18 +254,18 @@ function welcome(up: {
 }
 
 /** One line that is drawn anew on a terminal; a line now and then elsewhere. */
-function showStatus(cluster: Cluster, stdout: Output): () => void {
+function showStatus(cluster: Cluster, stdout: CommandOutput): () => void {
   const { reader } = cluster.server;
-  const onTerminal = stdout.isTTY === true;
+  const onTerminal = stdout.isTTY;
   const unfollow = followStatus({
     reader,
     clock: realClock,
     everyMs: onTerminal ? 200 : 10_000,
-    show: (status) => stdout.write(onTerminal ? `\r\u001b[K${status}` : `${status}\n`),
+    show: (status) => (onTerminal ? stdout.redraw(status) : stdout.write(`${status}\n`)),
   });
   return () => {
     unfollow();
-    if (onTerminal) stdout.write('\r\u001b[K');
+    if (onTerminal) stdout.redraw('');
   };
 }
 

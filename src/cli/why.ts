@@ -4,6 +4,7 @@
 import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
 import { choiceFlag } from '../runtime/flags/flag.ts';
+import { printableLine } from '../runtime/log/printable.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
@@ -54,12 +55,14 @@ const SHOWN = { ok: 'ok', waits: 'WAITS', stuck: 'STUCK' } as const;
 
 export function linesOf(asked: string, links: readonly Link[], unread: readonly string[]): string[] {
   const culprit = links.find(({ state }) => state !== 'ok');
-  const answer = culprit ? `${culprit.subject}: ${culprit.says}` : `nothing is wrong with ${asked}`;
+  const answer = culprit
+    ? printableLine(`${culprit.subject}: ${culprit.says}`)
+    : `nothing is wrong with ${asked}`;
   return [
     answer,
     '',
     ...aligned(links.map(({ state, subject, says }) => [`  ${SHOWN[state]}`, subject, says])),
-    ...(culprit?.said ?? []).map((text) => `        ${text}`),
+    ...(culprit?.said ?? []).map((text) => `        ${printableLine(text)}`),
     ...(culprit?.todo ?? []).map((text) => `        → ${text}`),
     ...(unread.length === 0
       ? []

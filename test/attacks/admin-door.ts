@@ -15,7 +15,13 @@ export interface Answer {
 
 export interface AdminDoor {
   readonly server: ApiServer;
-  call(method: HttpRequest['method'], path: string, body?: unknown, mediaType?: string): Promise<Answer>;
+  call(
+    method: HttpRequest['method'],
+    path: string,
+    body?: unknown,
+    mediaType?: string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
 }
 
 export const JSON_PATCH = 'application/json-patch+json';
@@ -27,7 +33,7 @@ export const MAPS = '/api/v1/namespaces/default/configmaps';
 /** Closed when the test ends. A body that is text is sent as it is. */
 export async function openAdminDoor(
   t: Pick<TestContext, 'after'>,
-  options: Pick<ApiServerOptions, 'dataDir'> = {},
+  options: Pick<ApiServerOptions, 'dataDir' | 'kubeconfigPath'> = {},
 ): Promise<AdminDoor> {
   const server = await testServer(t, { listen: true, ...options });
   const url = server.url as string;
@@ -40,12 +46,12 @@ export async function openAdminDoor(
   t.after(() => transport.close());
   return {
     server,
-    async call(method, path, body, mediaType = 'application/json') {
+    async call(method, path, body, mediaType = 'application/json', headers = {}) {
       const { status, body: bytes } = await transport.request({
         method,
         path,
         tls,
-        headers: body === undefined ? {} : { 'content-type': mediaType },
+        headers: { ...headers, ...(body !== undefined && { 'content-type': mediaType }) },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const text = bytes.toString();

@@ -1,6 +1,7 @@
 // `meta.k8s.io/v1 Table`: what kubectl asks for to print `get`.
 
 import type { KubeObject } from '../../api/object.ts';
+import { printableText } from '../../runtime/log/printable.ts';
 import type { Kind } from '../kind.ts';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -33,10 +34,15 @@ export function toTable(kind: Kind, objects: readonly KubeObject[], options: Tab
       priority,
     })),
     rows: objects.map((object) => ({
-      cells: kind.columns.map((column) => column.cell(object, nowMs)),
+      cells: kind.columns.map((column) => printable(column.cell(object, nowMs))),
       ...included(object, includeObject),
     })),
   };
+}
+
+/** Clients print cells as they are; kubectl escapes some of what a terminal obeys, not all. */
+function printable<T>(cell: T): T | string {
+  return typeof cell === 'string' ? printableText(cell) : cell;
 }
 
 function included(object: KubeObject, includeObject: string): { object?: object } {

@@ -1,6 +1,7 @@
 // Prints tables as the server describes them: its columns, its cells, in aligned text. Pure.
 
 import type { KubeTable } from '../../runtime/kube/http-kube-client.ts';
+import { printableLine } from '../../runtime/log/printable.ts';
 
 export interface TableLook {
   wide: boolean;
@@ -25,8 +26,9 @@ export function tableLines(table: KubeTable, look: TableLook): string[] {
   return aligned(look.headers ? [titles, ...rows] : rows);
 }
 
-/** Columns padded to their widest cell, three spaces apart; the last is not padded. */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
+/** Each cell is one line. Columns are padded to their widest cell, three spaces apart; the last is not padded. */
+export function aligned(given: readonly (readonly string[])[]): string[] {
+  const rows = given.map((row) => row.map(printableLine));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);

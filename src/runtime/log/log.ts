@@ -3,6 +3,7 @@
 
 import type { Clock, Log, LogFields } from '../ports.ts';
 import { loggable } from './loggable.ts';
+import { printableLine } from './printable.ts';
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
@@ -89,17 +90,17 @@ export function logTo(write: (line: LogLine) => void, verbosity: number, base: L
 }
 
 function jsonLine({ level, v, message, fields }: LogLine, time: Date): string {
-  return JSON.stringify({ level, time, ...(v > 0 && { v }), ...fields, msg: message });
+  return printableLine(JSON.stringify({ level, time, ...(v > 0 && { v }), ...fields, msg: message }));
 }
 
 function textLine(line: LogLine, time: Date): string {
   return `${time.toISOString().slice(11, 23)} ${line.level.toUpperCase().padEnd(5)} ${textOf(line)}`;
 }
 
-/** Message and fields in one line. */
+/** Message and fields in one line that a terminal can be given. */
 export function textOf({ message, fields }: LogLine): string {
   const parts = Object.entries(fields).map(([key, value]) => `${key}=${fieldText(key, value)}`);
-  return [oneLine(message), ...parts].join(' ');
+  return printableLine([message, ...parts].join(' '));
 }
 
 function fieldText(key: string, value: unknown): string {
@@ -107,7 +108,7 @@ function fieldText(key: string, value: unknown): string {
   if (key === 'err' && typeof value === 'object' && value !== null) return JSON.stringify(errorText(value));
   // Not imported: an ESM import of `util` loads worker threads and more, 3 MB.
   const { inspect } = process.getBuiltinModule('node:util');
-  return oneLine(inspect(value, { breakLength: Number.POSITIVE_INFINITY, compact: true, depth: 10 }));
+  return inspect(value, { breakLength: Number.POSITIVE_INFINITY, compact: true, depth: 10 });
 }
 
 /** The message and those of its causes; stacks are for the JSON form. */
@@ -115,8 +116,4 @@ function errorText(error: object): string {
   const { message, cause } = error as { message?: unknown; cause?: unknown };
   const own = typeof message === 'string' ? message : JSON.stringify(error);
   return typeof cause === 'object' && cause !== null ? `${own}: ${errorText(cause)}` : own;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/[\r\n]+/g, '\\n');
 }
