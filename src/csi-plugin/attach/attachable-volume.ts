@@ -11,10 +11,11 @@ import {
   seedAttachmentName,
 } from '../../api/volumes.ts';
 import { ANN_INLINE_POD } from '../../api/well-known.ts';
+import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../csi/names/driver-name.ts';
 
 interface VolumeIdentity {
-  driver: string;
-  volumeHandle: string;
+  driver: DriverName;
+  volumeHandle: VolumeHandle;
 }
 
 /** A volume as far as its attachment is concerned. */
@@ -31,8 +32,7 @@ type PodName = Pick<Pod['metadata'], 'name' | 'uid'>;
 export function attachablePersistentVolume(volume: PersistentVolume): AttachableVolume | undefined {
   const { csi } = volume.spec;
   if (!csi) return undefined;
-  const { driver, volumeHandle } = csi;
-  return { kind: 'persistent-volume', driver, volumeHandle, pvName: volume.metadata.name };
+  return { kind: 'persistent-volume', ...volumeNamesOf(csi), pvName: volume.metadata.name };
 }
 
 /** Without a handle there is nothing to attach: the volume is made on the node, for the pod. */
@@ -41,9 +41,8 @@ export function attachableInlineVolume(
   { namespace = '', name, uid }: Pod['metadata'],
 ): AttachableVolume | undefined {
   const { driver, volumeHandle } = csi;
-  return volumeHandle
-    ? { kind: 'inline', driver, volumeHandle, namespace, csi, pod: { name, uid } }
-    : undefined;
+  if (!volumeHandle) return undefined;
+  return { kind: 'inline', ...volumeNamesOf({ driver, volumeHandle }), namespace, csi, pod: { name, uid } };
 }
 
 /** The name to look for and to write first, then the one that an older attachment may still have. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
+import { type DriverName, parseDriverName, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -17,8 +18,8 @@ const NAME = `csi-${createHash('sha256').update('hdriver.examplenode-1').digest(
 const SEED_NAME = `pv-${createHash('sha256').update('datanode-1').digest('hex')}`;
 const data: AttachableVolume = {
   kind: 'persistent-volume',
-  driver: 'driver.example',
-  volumeHandle: 'h',
+  driver: parseDriverName('driver.example'),
+  volumeHandle: parseVolumeHandle('h'),
   pvName: 'data',
 };
 
@@ -155,7 +156,7 @@ test('[ATT-2] an attachment that somebody takes away while it is waited for is m
 
 test('attach ends with what stood in its way', async (t) => {
   const { plugin, signal } = await start(t);
-  const bad: AttachableVolume = { ...data, driver: 'not a name' };
+  const bad: AttachableVolume = { ...data, driver: 'not a name' as DriverName };
   await assert.rejects(plugin.attach(bad, 'node-1', signal), KubeError);
 });
 
@@ -224,8 +225,8 @@ test('detach never deletes a successor of the same name', async (t) => {
 test('[INL-4] [ATT-1] an inline volume is copied whole, with its namespace, under the name that a kubelet computes', async (t) => {
   const { kube, attachments, plugin, signal } = await start(t);
   const csi = {
-    driver: 'driver.example',
-    volumeHandle: 'h',
+    driver: parseDriverName('driver.example'),
+    volumeHandle: parseVolumeHandle('h'),
     readOnly: true,
     fsType: 'ext4',
     volumeAttributes: { a: 'b' },
@@ -234,8 +235,8 @@ test('[INL-4] [ATT-1] an inline volume is copied whole, with its namespace, unde
   };
   const volume: AttachableVolume = {
     kind: 'inline',
-    driver: 'driver.example',
-    volumeHandle: 'h',
+    driver: parseDriverName('driver.example'),
+    volumeHandle: parseVolumeHandle('h'),
     namespace: 'team',
     csi,
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { lacking } from '../../../test/capabilities.ts';
 import type { CSIDriver, PersistentVolume, Pod } from '../../api/kinds.ts';
+import { parseDriverName, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { diskFiles } from './disk-files.ts';
 import { planFsGroup } from './fs-group.ts';
@@ -92,7 +93,12 @@ test('paths are the kubelet’s, and no name climbs out of its directory', () =>
     '/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~csi/pv-1/mount',
   );
   assert.equal(
-    paths.device({ driver: 'd.test', handle: 'h', specName: 'pv-1', block: false }).staging,
+    paths.device({
+      driver: parseDriverName('d.test'),
+      handle: parseVolumeHandle('h'),
+      specName: 'pv-1',
+      block: false,
+    }).staging,
     '/var/lib/kubelet/plugins/kubernetes.io/csi/d.test/aaa9402664f1a41f40ebbc52c9993eb66aeb366602958fdfaa283b71e64db123/globalmount',
   );
   assert.equal(paths.mount('u-1', { specName: 'a/../b', block: false }).recordDir.includes('a~..~b'), true);

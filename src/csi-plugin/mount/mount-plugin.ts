@@ -4,6 +4,7 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { NodeCapability } from '../../csi/messages/capabilities.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret } from '../../csi/secrets/credentials.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
@@ -17,7 +18,7 @@ export const CSI_TIMEOUT_MS = 2 * 60_000;
 
 /** A driver that is registered on this node. */
 export interface NodeDriver {
-  readonly name: string;
+  readonly name: DriverName;
   readonly transport: CsiTransport;
   readonly capabilities: ReadonlySet<NodeCapability>;
   /** Its registrar asked for pod information. */

@@ -11,7 +11,12 @@ import type {
   PodVolume,
 } from '../../api/kinds.ts';
 import { ephemeralVolumeHandle, uniqueVolumeName } from '../../api/volumes.ts';
-import { driverNameProblem } from '../../csi/names/driver-name.ts';
+import {
+  type DriverName,
+  driverNameProblem,
+  parseVolumeHandle,
+  type VolumeHandle,
+} from '../../csi/names/driver-name.ts';
 
 export interface SecretKey {
   name: string;
@@ -19,8 +24,8 @@ export interface SecretKey {
 }
 
 export interface MountableVolume {
-  driver: string;
-  handle: string;
+  driver: DriverName;
+  handle: VolumeHandle;
   /** Names its directory in the pod's: the PersistentVolume's name, or the inline volume's in its pod. */
   specName: string;
   lifecycle: 'Persistent' | 'Ephemeral';
@@ -46,7 +51,7 @@ export class VolumeSpecError extends Error {
 }
 
 /** Of a volume on this node: one operation at a time happens under this name. */
-export function volumeKeyOf({ driver, handle }: { driver: string; handle: string }): string {
+export function volumeKeyOf({ driver, handle }: Pick<MountableVolume, 'driver' | 'handle'>): string {
   return uniqueVolumeName(driver, handle);
 }
 
@@ -54,7 +59,7 @@ export function fromPersistentVolume({ metadata, spec }: PersistentVolume): Moun
   const { csi } = spec;
   const what = `PersistentVolume ${metadata.name}`;
   if (!csi) throw new VolumeSpecError(`${what} is not a CSI volume, and this node mounts nothing else`);
-  checkName(what, csi.driver);
+  const driver = checkedName(what, csi.driver);
   if (!csi.volumeHandle) throw new VolumeSpecError(`${what} has no volumeHandle`);
   const secrets: MountableVolume['secrets'] = {};
   const add = (use: keyof MountableVolume['secrets'], ref?: { name?: string; namespace?: string }) => {
@@ -64,8 +69,8 @@ export function fromPersistentVolume({ metadata, spec }: PersistentVolume): Moun
   add('publish', csi.nodePublishSecretRef);
   add('expand', csi.nodeExpandSecretRef);
   return {
-    driver: csi.driver,
-    handle: csi.volumeHandle,
+    driver,
+    handle: parseVolumeHandle(csi.volumeHandle),
     specName: metadata.name,
     lifecycle: 'Persistent',
     block: spec.volumeMode === 'Block',
@@ -81,16 +86,16 @@ export function fromPersistentVolume({ metadata, spec }: PersistentVolume): Moun
   };
 }
 
-/** `driver` is the CSIDriver object, where there is one: it says in which modes its volumes may be named inline. */
+/** `object` is the CSIDriver object, where there is one: it says in which modes its volumes may be named inline. */
 export function fromInlineVolume(
   pod: Pod,
   volume: PodVolume & { csi: CSIVolumeSource },
-  driver: CSIDriver | undefined,
+  object: CSIDriver | undefined,
 ): MountableVolume {
   const { csi } = volume;
   const what = `volume ${volume.name}`;
-  checkName(what, csi.driver);
-  const mode = inlineMode(csi, driver);
+  const driver = checkedName(what, csi.driver);
+  const mode = inlineMode(csi, object);
   if (typeof mode === 'object') throw new VolumeSpecError(`${what}: ${mode.problem}`);
   const namespace = pod.metadata.namespace ?? '';
   const secret = (ref: { name?: string } | undefined): SecretKey | undefined =>
@@ -99,8 +104,8 @@ export function fromInlineVolume(
   const stage = mode === 'Persistent' ? secret(csi.nodeStageSecretRef) : undefined;
   const persistent = mode === 'Persistent' && csi.volumeHandle;
   return {
-    driver: csi.driver,
-    handle: persistent ? persistent : ephemeralVolumeHandle(pod.metadata.uid, volume.name),
+    driver,
+    handle: parseVolumeHandle(persistent || ephemeralVolumeHandle(pod.metadata.uid, volume.name)),
     specName: volume.name,
     lifecycle: mode,
     block: false,
@@ -114,11 +119,10 @@ export function fromInlineVolume(
   };
 }
 
-function checkName(what: string, driver: string): void {
-  const problem = driverNameProblem(driver);
-  if (problem !== undefined) {
-    throw new VolumeSpecError(
-      `${what}: driver name ${JSON.stringify(driver.slice(0, 100))} is refused: ${problem}`,
-    );
-  }
+function checkedName(what: string, name: string): DriverName {
+  const problem = driverNameProblem(name);
+  if (problem === undefined) return name as DriverName;
+  throw new VolumeSpecError(
+    `${what}: driver name ${JSON.stringify(name.slice(0, 100))} is refused: ${problem}`,
+  );
 }

@@ -1,11 +1,12 @@
 // vol_data.json: what a restarted node needs to finish or undo an operation when nobody can be asked any more. Written
 // before the driver is first called, removed after everything is undone. The first fields are the kubelet's.
 
+import type { DriverName, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 
 export interface VolumeRecord {
-  driverName: string;
-  volumeHandle: string;
+  driverName: DriverName;
+  volumeHandle: VolumeHandle;
   specVolID: string;
   nodeName: string;
   volumeLifecycleMode: 'Persistent' | 'Ephemeral';

@@ -7,6 +7,7 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type DriverName = Branded<'DriverName'>;
 export type VolumeHandle = Branded<'VolumeHandle'>;
 export type NodeId = Branded<'NodeId'>;
+export type SnapshotHandle = Branded<'SnapshotHandle'>;
 
 const maxDriverNameLength = 63;
 const labels = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
@@ -32,6 +33,14 @@ export function parseDriverName(name: string): DriverName {
     );
   }
   return name as DriverName;
+}
+
+/** The volume that an API object refers to. The API server has checked both names. */
+export function volumeNamesOf(object: { readonly driver: string; readonly volumeHandle: string }): {
+  driver: DriverName;
+  volumeHandle: VolumeHandle;
+} {
+  return { driver: object.driver as DriverName, volumeHandle: object.volumeHandle as VolumeHandle };
 }
 
 /** The name of the driver's directory, as in `<kubelet>/plugins/<SanitizedDriverName>/csi.sock`. */

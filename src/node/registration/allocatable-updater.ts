@@ -5,6 +5,7 @@
 import type { CSIDriver } from '../../api/kinds.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
@@ -17,7 +18,7 @@ const TIMEOUT_MS = 30_000;
 
 export interface AllocatableUpdater {
   /** Asks the driver now. Resolves also where it does not answer. */
-  ask(driver: string, signal: AbortSignal): Promise<void>;
+  ask(driver: DriverName, signal: AbortSignal): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -37,10 +38,10 @@ export function createAllocatableUpdater(ports: {
     clock,
     random: ports.random,
     log,
-    reconcile: (driver, { signal }) => reconcile(driver, signal),
+    reconcile: (driver, { signal }) => reconcile(driver as DriverName, signal),
   });
 
-  async function reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async function reconcile(name: DriverName, signal: AbortSignal): Promise<Outcome> {
     const periodMs = (csiDrivers.get(name)?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000;
     if (periodMs <= 0 || !registry.get(name)) {
       askedAtMs.delete(name);
@@ -56,7 +57,7 @@ export function createAllocatableUpdater(ports: {
     return requeueAfter(periodMs, 'the driver is asked again how many volumes fit');
   }
 
-  async function ask(name: string, signal: AbortSignal): Promise<void> {
+  async function ask(name: DriverName, signal: AbortSignal): Promise<void> {
     const driver = registry.get(name);
     if (!driver) return;
     try {

@@ -5,10 +5,11 @@ import type { CSINode, CSINodeDriver, CSINodeInfo, Node } from '../../api/kinds.
 import type { OwnerReference } from '../../api/object.ts';
 import { nodeIdsOf } from '../../api/volumes.ts';
 import { ANN_CSI_NODE_ID } from '../../api/well-known.ts';
+import type { DriverName, NodeId } from '../../csi/names/driver-name.ts';
 
 export interface DriverFacts {
-  name: string;
-  nodeId: string;
+  name: DriverName;
+  nodeId: NodeId;
   /** Empty without topology. */
   segments: Readonly<Record<string, string>>;
   /** 0: no limit. */
@@ -18,7 +19,7 @@ export interface DriverFacts {
 export interface NodeDrivers {
   registered: ReadonlyMap<string, DriverFacts>;
   /** Asked of drivers that are not registered: whether what is written of them goes. */
-  isGone(driver: string): boolean;
+  isGone(driver: DriverName): boolean;
 }
 
 /** The Node patch, or undefined when all is as it should be. Labels of a driver that goes stay: others may use them. */
@@ -131,7 +132,7 @@ export function nextNodeInfoDrivers(
 function keep<T>(entries: readonly T[], nameOf: (entry: T) => string, drivers: NodeDrivers): T[] {
   return entries.filter((entry) => {
     const name = nameOf(entry);
-    return !drivers.registered.has(name) && !drivers.isGone(name);
+    return !drivers.registered.has(name) && !drivers.isGone(name as DriverName);
   });
 }
 

@@ -1,6 +1,7 @@
 // The drivers that are registered on this node now. In memory: sockets tell it anew after a restart.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { NodeDriver } from '../../csi-plugin/mount/mount-plugin.ts';
 import type { DriverFacts } from './driver-facts.ts';
 
@@ -16,7 +17,7 @@ export interface RegisteredDriver extends NodeDriver {
 
 export class DriverRegistry {
   readonly #drivers = new Map<string, RegisteredDriver>();
-  readonly #listeners = new Set<(name: string) => void>();
+  readonly #listeners = new Set<(name: DriverName) => void>();
 
   get(name: string): RegisteredDriver | undefined {
     return this.#drivers.get(name);
@@ -34,7 +35,7 @@ export class DriverRegistry {
   }
 
   /** True if this socket's driver was the registered one. */
-  remove(name: string, socket: string): boolean {
+  remove(name: DriverName, socket: string): boolean {
     const driver = this.#drivers.get(name);
     if (driver === undefined || driver.socket !== socket) return false;
     this.#drivers.delete(name);
@@ -44,7 +45,7 @@ export class DriverRegistry {
   }
 
   /** Told of each driver that comes or goes. */
-  subscribe(listener: (name: string) => void): () => void {
+  subscribe(listener: (name: DriverName) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -9,7 +9,7 @@ import { Node, type NodeGetInfoResponse } from '../../csi/generated/csi/v1/csi_p
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { type PluginInfo, Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
 import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
-import { parseDriverName, parseNodeId } from '../../csi/names/driver-name.ts';
+import { type DriverName, parseDriverName, parseNodeId } from '../../csi/names/driver-name.ts';
 import { socketPath } from '../../csi/names/socket-path.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { DriverFacts } from './driver-facts.ts';
@@ -37,7 +37,7 @@ export interface HandshakePorts {
 }
 
 export interface Announcement {
-  name: string;
+  name: DriverName;
   endpoint: string;
   wantsPodInfo: boolean;
 }

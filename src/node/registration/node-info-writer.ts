@@ -4,6 +4,7 @@
 
 import { type CSINode, type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
 import type { KubeObject, OwnerReference, Resource } from '../../api/object.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -33,9 +34,9 @@ export interface NodeInfoWriter {
   /** Resolves when Node and CSINode say so; CSINodeInfo follows in its own time. */
   install(facts: DriverFacts, signal: AbortSignal): Promise<void>;
   /** The driver takes another number of volumes than when it registered. */
-  setMaxVolumes(driver: string, maxVolumes: number, signal: AbortSignal): Promise<void>;
+  setMaxVolumes(driver: DriverName, maxVolumes: number, signal: AbortSignal): Promise<void>;
   /** Its labels stay: other things may rely on them. */
-  uninstall(driver: string, signal: AbortSignal): Promise<void>;
+  uninstall(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** Keeps it true until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }

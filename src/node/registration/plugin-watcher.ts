@@ -4,6 +4,7 @@
 
 import { join } from 'node:path';
 import { sameJson } from '../../api/same-json.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
@@ -37,14 +38,14 @@ export interface PluginWatcherPorts extends HandshakePorts {
   log: Log;
   metrics?: Metrics;
   /** Told of each attempt. */
-  registrationFailed(driver: string, error: unknown): void;
+  registrationFailed(driver: DriverName, error: unknown): void;
 }
 
 interface Session {
   /** The socket that it was; undefined when it is to be asked again. */
   identity: string | undefined;
   /** The driver it brought; undefined while it has not, or for another kind of plugin. */
-  driver: string | undefined;
+  driver: DriverName | undefined;
 }
 
 export interface PluginWatcher {
@@ -89,7 +90,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   ): Promise<void> {
     const registrar = ports.connect(socket);
     const previous = sessions.get(name)?.driver;
-    let announced: string | undefined;
+    let announced: DriverName | undefined;
     try {
       const announcement = await askRegistrar(registrar, socket, signal);
       announced = announcement.name;
@@ -180,7 +181,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
 
   /** Nothing of an earlier registration may be believed any more, unless another socket has brought the driver since. */
   async function undo(
-    { driver, socket }: { driver: string | undefined; socket: string },
+    { driver, socket }: { driver: DriverName | undefined; socket: string },
     signal: AbortSignal,
   ): Promise<void> {
     if (driver === undefined) return;
@@ -195,7 +196,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     });
   }
 
-  async function forget(driver: string, socket: string, signal: AbortSignal): Promise<void> {
+  async function forget(driver: DriverName, socket: string, signal: AbortSignal): Promise<void> {
     if (!registry.remove(driver, socket)) return;
     log.info('unregistered a CSI driver: its registration socket is gone', { driver });
     await writer.uninstall(driver, signal);

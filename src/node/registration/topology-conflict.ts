@@ -2,6 +2,7 @@
 // knows: volumes may have been made for either. Pure.
 
 import type { CSINode, Node } from '../../api/kinds.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { DriverFacts } from './driver-facts.ts';
 
 /** The registration is refused; the message says what to do about it. */
@@ -35,7 +36,7 @@ export function labelConflicts(
 }
 
 export function conflictError(
-  driver: string,
+  driver: DriverName,
   nodeName: string,
   { key, value, current, isOwn }: LabelConflict,
 ): TopologyConflictError {

@@ -2,6 +2,7 @@
 // rejected, as by a kubelet, and whoever made it makes another. Not at once: a volume that is being detached from the
 // node takes its place for a moment.
 
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -24,7 +25,7 @@ export function createAttachLimit(ports: {
   recorder: EventRecorder;
   clock: Pick<Clock, 'monotonicMs'>;
   /** Asks the driver again how many volumes fit, and tells the cluster. */
-  readAllocatable(driver: string, signal: AbortSignal): Promise<void>;
+  readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   podChanged(podUid: string): void;
 }): AttachLimit {
   const { desired, clock } = ports;

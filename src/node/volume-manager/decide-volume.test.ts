@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod } from '../../api/kinds.ts';
+import { parseDriverName, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import type { MountableVolume } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { ActualMount, ActualVolume } from './actual-state.ts';
 import { decideVolume } from './decide-volume.ts';
 import { type DesiredMount, mountKey } from './desired-state.ts';
 
 const volume = (over: Partial<MountableVolume> = {}): MountableVolume => ({
-  driver: 'd.test',
-  handle: 'h',
+  driver: parseDriverName('d.test'),
+  handle: parseVolumeHandle('h'),
   specName: 'pv',
   lifecycle: 'Persistent',
   block: false,

@@ -1,6 +1,7 @@
 // Finds published mounts that died or vanished (a FUSE daemon that was restarted, an unmount by hand) and makes them
 // uncertain, so that they are set up anew. Looks when a driver registers again, and now and then.
 
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -11,7 +12,7 @@ export const HEALTH_PERIOD_MS = 60_000;
 
 export interface MountHealth {
   /** One look at the volumes of one driver, or of all. Never two at once: asking a dead server may take for ever. */
-  check(signal: AbortSignal, driver?: string): Promise<void>;
+  check(signal: AbortSignal, driver?: DriverName): Promise<void>;
 }
 
 export function createMountHealth(ports: {

@@ -5,6 +5,7 @@ import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -43,7 +44,7 @@ export interface VolumeManagerPorts {
   log: Log;
   metrics?: Metrics;
   /** Asks the driver again how many volumes fit, and tells the cluster. */
-  readAllocatable(driver: string, signal: AbortSignal): Promise<void>;
+  readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** What is known of this pod's volumes has changed. */
   podChanged(podKey: string): void;
 }
@@ -181,15 +182,15 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 
   /** Wakes what waits for these; returns what to call when it is over. */
   function listen(signal: AbortSignal): () => void {
-    const volumesOf = (driver: string) => {
+    const volumesOf = (driver: DriverName) => {
       const keys = new Set([...desired.volumeKeys(), ...actual.keys()]);
       return [...keys].filter((key) => key.startsWith(`kubernetes.io/csi/${driver}^`));
     };
-    const driverChanged = (name: string) => {
+    const driverChanged = (name: DriverName) => {
       for (const key of volumesOf(name)) reconciler.retry(key);
     };
     const objectChanged = (driver: CSIDriver) => {
-      driverChanged(driver.metadata.name);
+      driverChanged(driver.metadata.name as DriverName);
       for (const { pod, resolved } of desired.pods()) if (!resolved) populator.retry(pod.metadata.uid);
     };
     /** The node may match a volume's affinity now. */
@@ -225,7 +226,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     };
   }
 
-  async function checkHealth(signal: AbortSignal, driver?: string): Promise<void> {
+  async function checkHealth(signal: AbortSignal, driver?: DriverName): Promise<void> {
     await health.check(signal, driver).catch((error: unknown) => {
       if (!signal.aborted) log.warn('could not check the mounts, will look again', { err: error });
     });
