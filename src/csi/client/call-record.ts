@@ -1,4 +1,4 @@
-// What is written down about an outgoing call: the log at -v=5, and its time in the metrics.
+// The record of an outgoing call: a log line at -v=5, and its duration in the metrics.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import type { DescMethod, Message } from '../../wire/protobuf/descriptor.ts';

@@ -1,5 +1,5 @@
-// The client's end of a driver's socket: one gRPC channel that reconnects by itself, and calls over it. Every call has
-// a deadline and ends, whatever the driver does; every failure is a CsiError that names the socket.
+// The client of a driver's socket: one gRPC channel that reconnects by itself, and calls over it. Every call has a
+// deadline and ends, whatever the driver does. Every failure is a CsiError that names the socket.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import type { CallStatus } from '../../wire/grpc/call-headers.ts';
@@ -67,7 +67,7 @@ export function connectCsi(options: ConnectCsiOptions): CsiConnection {
     return path;
   };
 
-  /** Sends the request. `receive` gets what comes back, and is told of the end, which is an error unless all is well. */
+  /** Sends the request. `receive.end` is called once, with the error if the call failed. */
   const begin = (
     method: DescMethod,
     init: object,
@@ -198,14 +198,14 @@ export function connectCsi(options: ConnectCsiOptions): CsiConnection {
   };
 }
 
-/** Codes that anybody takes for what they are: nobody knows what the driver has done. */
+/** Codes that already mean that it is unknown what the driver has done. */
 const saysNothing: ReadonlySet<number> = new Set([
   grpcCodes.CANCELLED,
   grpcCodes.DEADLINE_EXCEEDED,
   grpcCodes.UNAVAILABLE,
 ]);
 
-/** An answer that is not the message it should be. Not the word of the driver, which may have done what was asked. */
+/** The answer is not the expected message. That says nothing of what the driver has done. */
 const unreadable: CallStatus = {
   code: grpcCodes.INTERNAL,
   text: 'the driver answered with something that is not the expected message; it may have done what was asked',

@@ -1,4 +1,4 @@
-// A driver and its caller in one process, without a socket: the same pipeline as serve-csi.ts, the same errors as
+// A driver and its caller in one process, without a socket: the same handling of calls as serve-csi.ts, the same errors as
 // connect-csi.ts, time from the clock alone. Messages cross as bytes, so that the two sides never share memory.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
@@ -18,7 +18,7 @@ export interface LoopbackOptions {
   clock: Clock;
   log: Log;
   interceptors?: readonly Interceptor[];
-  /** What errors call the place; `loopback` by default. */
+  /** The address in error messages; `loopback` by default. */
   address?: string;
 }
 
@@ -58,13 +58,13 @@ export function loopbackTransport(
           ...(init.cause !== undefined && { cause: init.cause }),
         });
       const giveUp = (error: CsiError): void => {
-        settle();
+        stopWaiting();
         reject(error);
         controller.abort(error);
       };
       const givenUp = (): void =>
         giveUp(failed({ code: 'CANCELLED', text: 'given up', cause: signal?.reason }));
-      const settle = (): void => {
+      const stopWaiting = (): void => {
         timer.cancel();
         stopListening?.();
       };
@@ -79,11 +79,11 @@ export function loopbackTransport(
       const context = { signal: controller.signal, deadline: clock.now() + timeoutMs, peer: 'loopback' };
       served.run(copy(method.input, request), context, send).then(
         (response) => {
-          settle();
+          stopWaiting();
           resolve(response && copy(method.output, response));
         },
         (error: CsiError) => {
-          settle();
+          stopWaiting();
           reject(
             failed({
               code: error.rawCode,

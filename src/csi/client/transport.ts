@@ -1,5 +1,5 @@
-// The CSI port: one unary call over a connection to a driver. The gRPC client implements it over a unix socket, the
-// simulation over a link that can fail. Every failure is a CsiError with a gRPC code.
+// The CSI port: calls to a driver. connect-csi.ts implements it over a unix socket, loopback-transport.ts in one process,
+// the simulation over a link that can fail. Every failure is a CsiError with a gRPC code.
 
 import type {
   DescMessage,

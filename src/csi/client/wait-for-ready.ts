@@ -1,4 +1,4 @@
-// Waits until a driver answers, and says from time to time that it does.
+// Waits until a driver answers, and logs from time to time that it is waiting.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import type { Channel, ConnectionState } from '../../wire/grpc/channel.ts';

@@ -1,4 +1,4 @@
-// A connection to a driver whose calls go another way, and which is the same in everything else. Its owner closes it.
+// A connection to a driver with another `call`, for counting and tracing. The owner of the first one closes it.
 
 import type { CsiConnection } from './connect-csi.ts';
 

@@ -1,5 +1,5 @@
 // Keeps secrets out of error texts. Drivers sometimes quote their input in an error; that text ends up in events and
-// statuses. Whoever sent the secrets knows them, so whoever sent them can take them out of the answer.
+// statuses. The sender of the secrets knows them, and removes them from the answer.
 
 import type { DescMessage, Message } from '../../wire/protobuf/descriptor.ts';
 import { setFields } from '../../wire/protobuf/set-fields.ts';

@@ -1,4 +1,4 @@
-// The interceptors every server has: a log of calls and their timing.
+// The interceptors that every server has: a log of calls, and their duration in the metrics.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import type { OperationMetrics } from '../client/operation-metrics.ts';

@@ -1,6 +1,5 @@
-// The file of a listening socket, from start to stop. It appears at its path whole: listened on, with its final
-// permissions. A socket left by a process that died is replaced; one that somebody listens on, or a file that is no
-// socket, is never touched.
+// The file of a listening socket. It appears at its path complete: listened on, with its final permissions. A socket left
+// by a dead process is replaced; one that another process listens on, or a file that is no socket, is never touched.
 
 import { lstatSync, unlinkSync } from 'node:fs';
 import { chmod, link, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -16,14 +15,14 @@ export interface SocketFile {
   bind(path: string): Promise<void>;
 }
 
-/** Resolves with what removes the file again, unless it has become somebody else's by then. */
+/** Resolves with a function that removes the file, unless another process has replaced it by then. */
 export async function placeSocket({ path, mode, bind }: SocketFile): Promise<() => void> {
   try {
     await freeSocketPath(path);
     const directory = dirname(path);
     await mkdir(directory, { recursive: true, mode: 0o750 });
-    // Closed to everybody else (0700), and beside the path, so that both are of one filesystem. The dot keeps the
-    // kubelet from looking into it.
+    // Private (0700), and beside the path, so that both are on one filesystem. The dot keeps the kubelet from looking
+    // into it.
     const workshop = await mkdtemp(join(directory, '.socket-'));
     try {
       const made = join(workshop, 's');
@@ -34,7 +33,7 @@ export async function placeSocket({ path, mode, bind }: SocketFile): Promise<() 
         reach.release();
       }
       await chmod(made, mode);
-      // Not a rename: that would take the place of a socket that somebody else has made meanwhile.
+      // Not a rename, which would replace a socket that another process has made meanwhile.
       await link(made, path);
       const { dev, ino } = await lstat(made);
       return () => {
@@ -78,7 +77,7 @@ function somebodyListens(path: string): Promise<boolean> {
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      // A full backlog: somebody is there, only busy.
+      // A full backlog: another process listens, and is busy.
       else if (error.code === 'EAGAIN') resolve(true);
       else
         reject(new Error(`it cannot be told whether somebody listens: ${error.message}`, { cause: error }));

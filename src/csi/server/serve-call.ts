@@ -1,5 +1,5 @@
-// Runs one incoming call: through the interceptors to the handler, with every failure turned into a CsiError that is
-// fit for the caller. Shared by the socket server and the loopback; knows nothing of either.
+// Runs one incoming call through the interceptors to its handler, and turns every failure into a CsiError that may be sent
+// to the caller. Used by the socket server and the loopback; knows neither.
 
 import type { Log } from '../../runtime/ports.ts';
 import type { CallContext } from '../../wire/grpc/call-context.ts';
@@ -34,7 +34,7 @@ export interface ServedMethod {
   run(request: Message, context: CallContext, send: Send): Promise<Message | undefined>;
 }
 
-/** The methods of these services by path. A path served twice is a mistake of the caller. */
+/** The methods of these services by path. Throws when a service is implemented twice. */
 export function servedMethods(options: {
   services: readonly ServiceImplementation[];
   interceptors: readonly Interceptor[];
@@ -63,7 +63,7 @@ function servedMethod(
     path,
     async run(request, context, send) {
       const call: IncomingCall = { method, path, request, context };
-      // The guard is innermost, so that interceptors see the error the caller will see.
+      // Innermost, so that interceptors see the error that the caller gets.
       const guarded = async (): Promise<Message | undefined> => {
         try {
           return await invoke(implementation, call, send);
@@ -107,7 +107,7 @@ async function invoke(
   return undefined;
 }
 
-/** A CsiError goes out as it is. Anything else is a bug in the driver: told in full to the log, not to the caller. */
+/** A CsiError is sent as it is. Anything else is a bug in the driver: logged in full, not sent to the caller. */
 function presentable(error: unknown, call: IncomingCall, log: Log): CsiError {
   const clean = (text: string): string => withoutSecrets(text, call.method.input, call.request);
   if (error instanceof CsiError && error.rawCode !== grpcCodes.OK) {

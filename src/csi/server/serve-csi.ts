@@ -1,5 +1,5 @@
-// The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop. Calls
-// run through serve-call.ts; here is only how they come and go.
+// The server base for drivers and registrars: gRPC over a unix socket. Owns the socket file from start to stop; calls run
+// in serve-call.ts.
 
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
@@ -69,7 +69,7 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
   log.v(2).info('listening for CSI calls', { address: path });
 
   const stop = async (graceMs: number): Promise<void> => {
-    // Before anything else: who looks for the driver now must not find a socket that refuses.
+    // First of all: a client that looks for the driver now must not find a socket that refuses.
     removeSocket();
     const drained = server.drain();
     const force = clock.setTimeout(() => {
@@ -120,7 +120,7 @@ async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log:
   }
 }
 
-// They travel in HTTP/2 trailers, whose size peers limit; longer texts are of no use to anybody.
+// Errors travel in HTTP/2 trailers, whose size peers limit.
 const maxDescriptionLength = 4096;
 const maxDetailsBytes = 32_768;
 

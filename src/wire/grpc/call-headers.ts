@@ -1,4 +1,4 @@
-// What stands in the headers of a call: its time limit on the way there, its status on the way back. Pure.
+// The headers of a call: its time-out on the way there, its status on the way back. Pure.
 
 import type { HeaderField } from '../http2/header-table.ts';
 import { ErrorCode } from '../http2/http2-error.ts';
@@ -11,7 +11,7 @@ export interface CallStatus {
   readonly text: string;
   /** Serialized `google.rpc.Status`. */
   readonly details?: Uint8Array;
-  /** The other side did not say so itself. */
+  /** Decided on this side; the peer has not sent it. */
   readonly isOurs: boolean;
   readonly cause?: unknown;
 }
@@ -27,7 +27,7 @@ const TIMEOUT_UNITS_MS: Readonly<Record<string, number>> = {
   M: 60_000,
   H: 3_600_000,
 };
-/** As many digits as there may be. */
+/** The protocol allows eight digits. */
 const MAX_TIMEOUT = 99_999_999;
 
 export function formatTimeout(timeoutMs: number): string {
@@ -36,13 +36,13 @@ export function formatTimeout(timeoutMs: number): string {
   return `${Math.min(MAX_TIMEOUT, Math.ceil(ms / 1000))}S`;
 }
 
-/** Undefined for what is no time limit. */
+/** Undefined for a text that is no time-out. */
 export function parseTimeout(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,8})([numSMH])$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (TIMEOUT_UNITS_MS[unit] as number);
 }
 
-/** Everything but printable ASCII, byte by byte; and the percent sign, which marks them. */
+/** Percent-encodes everything but printable ASCII, and the percent sign. */
 export function encodeText(text: string): string {
   if (/^[ -$&-~]*$/.test(text)) return text;
   return Array.from(Buffer.from(text), (byte) =>
@@ -52,7 +52,7 @@ export function encodeText(text: string): string {
   ).join('');
 }
 
-/** Never fails: what is wrongly encoded stays as it is. */
+/** Never fails: what is wrongly encoded is left as it is. */
 export function decodeText(text: string): string {
   if (!text.includes('%')) return text;
   const bytes: number[] = [];
@@ -90,7 +90,7 @@ function unpaddedBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 }
 
-/** What an answer's headers say: its HTTP status, and at its end the status of the call. */
+/** Reads the HTTP status of an answer, and the status of the call from its trailers. */
 export function readAnswer(fields: readonly string[]): { http?: string; type?: string; status?: CallStatus } {
   let code: number | undefined;
   let text = '';
@@ -131,7 +131,7 @@ const codesOfHttp: Readonly<Record<string, number>> = {
   504: grpcCodes.UNAVAILABLE,
 };
 
-/** For an answer without a status of its own, by gRPC's rules. */
+/** The status of an answer that carries none, by gRPC's mapping of HTTP codes. */
 export function statusOfHttp(http: string | undefined, type: string | undefined): CallStatus {
   const code = codesOfHttp[http ?? ''] ?? grpcCodes.UNKNOWN;
   return {

@@ -1,5 +1,5 @@
-// The way to a server that comes and goes: one connection at a time, made when a call or a waiter needs it. Calls wait
-// while it is being made; when nobody answers they fail at once, and it is tried again a little later.
+// A channel to a server that may restart: one connection at a time, opened when a call or a waiter needs it. Calls wait
+// while it connects. When nobody answers they fail at once, and it is tried again with backoff.
 
 import { connect } from 'node:net';
 import type { Clock, Timer } from '../clock.ts';
@@ -7,15 +7,15 @@ import { Http2Connection } from '../http2/http2-connection.ts';
 import type { ClientCall } from './client-call.ts';
 import { grpcCodes } from './grpc-code.ts';
 
-/** `idle`: will connect with the next call. `failing`: nobody answers; tried again soon. */
+/** `idle`: connects with the next call. `failing`: nobody answers; tried again after the backoff. */
 export type ConnectionState = 'idle' | 'connecting' | 'ready' | 'failing' | 'closed';
 
-// Drivers restart often and their sockets answer at once or not at all: look again soon. The official components wait at
-// most a second, too.
+// Drivers restart often, and their sockets answer at once or not at all. The official components wait at most a second,
+// too.
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 1000;
 const BACKOFF_FACTOR = 1.6;
-/** gRPC's, for a server that accepts and says nothing. */
+/** gRPC's own limit, for a server that accepts and sends nothing. */
 const HANDSHAKE_MS = 20_000;
 
 export class Channel {
@@ -60,7 +60,7 @@ export class Channel {
     else this.connect();
   }
 
-  /** Begins to connect, if nothing is known of the other side. */
+  /** Starts connecting if idle. */
   connect(): void {
     if (this.#state !== 'idle') return;
     this.#become('connecting');
@@ -82,7 +82,7 @@ export class Channel {
 
   #attempt(): void {
     const socket = connect({ path: this.#path });
-    // An open connection is no reason for a process to stay; a call under way has a timer, which is.
+    // A connection does not keep the process; the timer of a call in flight does.
     socket.unref();
     const connection: Http2Connection = new Http2Connection({
       socket,
@@ -95,7 +95,7 @@ export class Channel {
         this.#sendWaiting();
       },
       onLeaving: () => {
-        // Calls under way end on it; new ones get another.
+        // Calls in flight end on it; new ones get another connection.
         if (this.#connection !== connection || this.#state !== 'ready') return;
         this.#connection = undefined;
         this.#become('idle');
@@ -120,7 +120,7 @@ export class Channel {
     this.#refuseWaiting();
     if (this.#state !== 'failing') return;
     this.#timer = this.#clock.setTimeout(() => {
-      // With nobody who wants to know, the next call looks.
+      // Without listeners the next call connects.
       if (this.#listeners.size > 0) this.#attempt();
       else this.#become('idle');
     }, this.#backoffMs);

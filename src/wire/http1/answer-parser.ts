@@ -1,5 +1,5 @@
-// Reads answers of HTTP/1.1, one after the other, from pieces of any size (RFC 9112). Strict: what two readers could
-// understand in two ways is refused. Holds at most one head; the body is handed on as it comes.
+// Parses answers of HTTP/1.1 (RFC 9112), one after the other, from pieces of any size. Strict: an answer that two parsers
+// could read differently is rejected. Buffers at most one head; the body is passed on as it comes.
 
 import { HttpError } from './http-error.ts';
 

@@ -1,6 +1,6 @@
-// The connections to one server: opens as many as there are requests under way, up to a limit, and keeps them for the
-// next ones. Whoever is first in line gets whichever connection is free first, new or kept. Repeats a GET that was sent
-// over a connection which the server was closing, since it can have done no harm; nothing else.
+// The connections to one server: as many as requests in flight, up to a limit, and kept for later requests. The first in
+// line gets the connection that is free first, new or kept. Repeats a GET that was sent over a connection which the server
+// was closing, because that is harmless; nothing else.
 
 import type { Clock } from '../clock.ts';
 import { Connection, type ConnectionEnd, type ConnectionTimeouts, type Exchange } from './connection.ts';
@@ -19,7 +19,7 @@ export interface PoolOptions {
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #open = new Set<Connection>();
-  /** Without an exchange; the last one was used last, and is the least likely to be closed by the server. */
+  /** The last one was used last, and is the least likely to be closed by the server. */
   readonly #idle: Connection[] = [];
   readonly #waiting: Exchange[] = [];
   #connecting = 0;
@@ -41,7 +41,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Breaks an exchange off; nothing if it is over. */
+  /** Aborts an exchange; does nothing if it has ended. */
   cancel(exchange: Exchange, reason: Error): void {
     const index = this.#waiting.indexOf(exchange);
     if (index >= 0) {
@@ -51,14 +51,14 @@ export class ConnectionPool {
     for (const connection of this.#open) if (connection.exchange === exchange) connection.destroy(reason);
   }
 
-  /** Keeps no connection any longer; resolves when what is under way has ended and all are closed. */
+  /** Keeps no idle connections; resolves when exchanges in flight have ended and all connections are closed. */
   async retire(): Promise<void> {
     this.#retired = true;
     for (const connection of [...this.#idle]) connection.destroy(closed());
     await this.#allClosed();
   }
 
-  /** Breaks everything off; resolves when all connections are closed. */
+  /** Aborts everything; resolves when all connections are closed. */
   async destroy(): Promise<void> {
     this.#retired = true;
     this.#destroyed = true;

@@ -1,5 +1,5 @@
-// One connection and the one exchange it carries at a time. Owns its socket and its time-outs. A connection over which
-// anything went other than planned is destroyed and never used again.
+// One connection, which carries one exchange at a time. Owns its socket and its time-outs. After anything unexpected it is
+// destroyed and never used again.
 
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.ts';
@@ -8,12 +8,12 @@ import { HttpError, type HttpErrorCode } from './http-error.ts';
 import { openSocket, type SocketTarget, type TlsSession } from './open-socket.ts';
 import type { BodyEncoding } from './request-text.ts';
 
-/** One request and who waits for its answer. After `onEnd` or `onFailure` nothing more is said. */
+/** One request and the callbacks for its answer. `onEnd` or `onFailure` is the last one called. */
 export interface Exchange {
   readonly method: string;
   readonly text: string;
   readonly encoding?: BodyEncoding | undefined;
-  /** Its body may be silent for as long as it likes, and may be held back. */
+  /** Has no time-out between pieces of its body, and may be paused. */
   readonly streaming: boolean;
   /** A longer body fails the exchange; `Infinity` for a stream that is read as it comes. */
   readonly maxBodyBytes: number;
@@ -24,7 +24,7 @@ export interface Exchange {
   onFailure(error: Error): void;
 }
 
-/** Holds a streaming answer back. A little more may come after `pause`. */
+/** Back pressure on a streaming answer. A little more may come after `pause`. */
 export interface Flow {
   pause(): void;
   resume(): void;
@@ -44,10 +44,10 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly target: SocketTarget;
   readonly session: TlsSession;
-  /** Into which all connections read: each piece is used up before the next is read. */
+  /** Shared by all connections: each piece is consumed before the next is read. */
   readonly readBuffer: Buffer;
   readonly timeouts: ConnectionTimeouts;
-  /** It may carry a request: for the first time, or again after an answer. */
+  /** It can carry a request: for the first time, or again after an answer. */
   onFree(connection: Connection, first: boolean): void;
   /** It will carry no further one. */
   onGone(connection: Connection, end: ConnectionEnd): void;
@@ -59,13 +59,13 @@ export interface ConnectionEnd {
   readonly error: Error;
   /** It never was connected. */
   readonly connecting: boolean;
-  /** What it carried. */
+  /** The exchange that it carried. */
   readonly exchange: Exchange | undefined;
-  /** A kept connection, over which not a byte of an answer came: the server may have closed it before it was asked. */
+  /** A kept connection without a byte of an answer: the server may have closed it before the request arrived. */
   readonly unanswered: boolean;
 }
 
-/** A server that says after how long it closes goes by its own clock: ours leaves it this much earlier. */
+/** A server closes idle connections by its own clock: ours are closed this much earlier than it announces. */
 const IDLE_MARGIN_MS = 1000;
 
 export class Connection implements Flow {
@@ -94,7 +94,7 @@ export class Connection implements Flow {
     this.#socket = openSocket({
       target: options.target,
       session: options.session,
-      // Past the machinery of streams, which would cost more than all the rest of reading an answer.
+      // Bypasses Node's streams, which would cost more than the rest of reading an answer.
       onread: {
         buffer: options.readBuffer,
         callback: (length, buffer) => this.#read((buffer as Buffer).subarray(0, length)),
@@ -196,7 +196,7 @@ export class Connection implements Flow {
     this.#exchange = undefined;
     this.#used = true;
     if (this.#paused) this.resume();
-    // A server may answer before it has read all of a request; what it has not read would be taken for the next.
+    // A server may answer before it has read all of a request; the rest would be taken for the next request.
     if (keep && this.#socket.writableLength === 0) this.#rest();
     else this.destroy(closed());
     exchange.onEnd();
@@ -211,7 +211,7 @@ export class Connection implements Flow {
       return;
     }
     this.#arm(idleMs, 'HTTP_CLOSED', 'idle for too long');
-    // Nobody waits for it: it must not keep the process.
+    // An idle connection must not keep the process.
     this.#timer?.unref?.();
     this.#socket.unref();
     const first = !this.#connected;

@@ -1,10 +1,10 @@
-// What goes wrong between a request and the end of its answer. Beside these come the errors of sockets and of TLS, as
-// Node throws them; all carry a code, and none a header or a body.
+// Failures between a request and the end of its answer. Errors of sockets and TLS come as Node throws them. All have a
+// code; none contains a header or a body.
 
 export type HttpErrorCode =
   /** No connection in time. */
   | 'HTTP_CONNECT_TIMEOUT'
-  /** The request is sent, its answer did not begin in time. */
+  /** The request was sent; its answer did not begin in time. */
   | 'HTTP_ANSWER_TIMEOUT'
   /** Silence in the middle of an answer. */
   | 'HTTP_SILENT'
@@ -14,7 +14,7 @@ export type HttpErrorCode =
   | 'HTTP_TOO_LARGE'
   /** What came is not HTTP/1.1. */
   | 'HTTP_MALFORMED'
-  /** The request cannot be written down in HTTP/1.1. */
+  /** The request has characters that HTTP/1.1 does not allow. */
   | 'HTTP_UNSENDABLE';
 
 export class HttpError extends Error {

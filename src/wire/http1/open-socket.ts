@@ -6,7 +6,7 @@ import { connect as connectTls, type SecureContext } from 'node:tls';
 export interface SocketTarget {
   readonly host: string;
   readonly port: number;
-  /** One context for all connections: with each its own, each would read and keep the certificates again. */
+  /** Shared by all connections: a context of its own would parse and keep the certificates again. */
   readonly tls?: {
     readonly context: SecureContext;
     /** What the certificate must be for, unless it is the host. */
@@ -15,12 +15,12 @@ export interface SocketTarget {
   };
 }
 
-/** What the server gave on an earlier connection, to spare the next one most of its handshake. */
+/** A session ticket of an earlier connection, to resume instead of a full handshake. */
 export interface TlsSession {
   ticket?: Buffer;
 }
 
-/** Finds a peer that vanished without closing, in about the time of one watch. */
+/** TCP keep-alive finds a peer that vanished without closing. */
 const PROBE_AFTER_MS = 15_000;
 
 export function openSocket(options: {

@@ -1,4 +1,4 @@
-// A request as it goes over the wire, head and body in one text so that it leaves in one packet where it fits.
+// The text of a request: head and body in one string, so that it leaves in one packet where it fits.
 
 import { HttpError } from './http-error.ts';
 
@@ -9,7 +9,7 @@ export interface RequestParts {
   /** Path and query, already escaped. */
   readonly path: string;
   readonly host: string;
-  /** Not to be changed afterwards. */
+  /** Must not be changed afterwards: its text is cached. */
   readonly headers: RequestHeaders;
   readonly body?: string | undefined;
   /** With latin1 each character of the body is a byte. */
@@ -34,7 +34,7 @@ export function requestText({ method, path, host, headers, body, bodyEncoding }:
 
 const known = new WeakMap<RequestHeaders, string>();
 
-/** Made once for headers that come again: most requests of a client have the same ones. */
+/** Cached by identity: most requests of a client have the same headers. */
 function headerLines(headers: RequestHeaders): string {
   let lines = known.get(headers);
   if (lines !== undefined) return lines;
@@ -54,7 +54,7 @@ function asBytes(text: string): string {
 }
 
 function headerLine(name: string, value: string): string {
-  // Values may be secret: only the name is said.
+  // Values may be secret: the error names the header only.
   if (name === '' || NOT_IN_NAME.test(name) || NOT_IN_VALUE.test(value)) throw unsendable('the header', name);
   return `${name}: ${value}\r\n`;
 }

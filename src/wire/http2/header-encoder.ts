@@ -1,17 +1,17 @@
-// Writes header blocks (RFC 7541). Headers that every call has are spelled out once a connection and are one byte from
-// then on; those of one call alone are spelled out and not kept.
+// Writes header blocks (HPACK, RFC 7541). Fields that every call has are literal once a connection, and one byte of index
+// from then on; fields of one call alone are literal and not indexed. Nothing is Huffman-coded.
 
 import { type HeaderField, HeaderTable, staticIndex } from './header-table.ts';
 
-/** What a peer keeps unless it says otherwise; it is not asked for more. */
+/** The default of the protocol; a peer that allows more is not asked for it. */
 const MAX_TABLE_BYTES = 4096;
 
 export class HeaderEncoder {
   readonly #table = new HeaderTable(MAX_TABLE_BYTES);
-  /** Where in the table; negative for the number of one that everybody knows. */
+  /** Position in the dynamic table; negative: index in the static table. */
   readonly #positions = new Map<HeaderField, number>();
   #maxBytes = MAX_TABLE_BYTES;
-  /** Told to the peer at the start of the next block: the smallest size since the last one, and the present one. */
+  /** Size updates for the start of the next block: the smallest size since the last block, and the present one. */
   #resizes: number[] = [];
   #block = Buffer.allocUnsafe(256);
   #length = 0;

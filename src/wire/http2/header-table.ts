@@ -1,13 +1,13 @@
-// Headers by number (RFC 7541): the 61 that everybody knows, then those that the two ends of a connection have named to
-// each other, newest first, within a size that both know.
+// The indexing tables of HPACK (RFC 7541): the static table of 61 fields, then the dynamic table of one direction of a
+// connection, newest first, bounded in size.
 
-/** A header that is sent again and again: made once, and then known by identity. */
+/** A field that is sent often is made once: the encoder knows it by identity. */
 export interface HeaderField {
   readonly name: string;
   readonly value: string;
 }
 
-/** What an entry counts beside its text. */
+/** Overhead of an entry, by the RFC's count. */
 const ENTRY_BYTES = 32;
 
 export const fieldBytes = (name: string, value: string): number => name.length + value.length + ENTRY_BYTES;
@@ -27,7 +27,7 @@ const statics: readonly HeaderField[] = [
     return { name, value };
   });
 
-/** Number of a header in the fixed part, and of any with its name; 0 if there is none. */
+/** The static index of a field, and of any field with its name; 0 if there is none. */
 export function staticIndex({ name, value }: HeaderField): { whole: number; name: number } {
   return {
     whole: statics.findIndex((entry) => entry.name === name && entry.value === value) + 1,
@@ -51,7 +51,7 @@ export class HeaderTable {
     return this.#entries[this.#entries.length - (index - statics.length)];
   }
 
-  /** Its position, which stays the same as long as it is in the table; -1 if it does not fit at all. */
+  /** Its position, which does not change while it is in the table; -1 if it does not fit at all. */
   add(field: HeaderField): number {
     const bytes = fieldBytes(field.name, field.value);
     this.#shrinkTo(this.#maxBytes - bytes);
@@ -60,7 +60,7 @@ export class HeaderTable {
     return this.#evicted + this.#entries.push(field) - 1;
   }
 
-  /** The number that a position has now; undefined once it is out of the table. */
+  /** The index that a position has now; undefined once it was evicted. */
   indexOf(position: number): number | undefined {
     if (position < this.#evicted) return undefined;
     return statics.length + this.#entries.length - (position - this.#evicted);

@@ -1,7 +1,7 @@
-// Text in the Huffman code of HTTP/2 headers (RFC 7541, appendix B). Only read: what we write ourselves is short, or sent
-// once and then named by its index. Pure.
+// Decodes the Huffman code of HPACK (RFC 7541, appendix B). There is no encoder: what we write is short, or indexed after
+// the first time. Pure.
 
-/** The length of each byte's code, and last that of the end marker: A is 5 bits, Z is 30. The code is canonical. */
+/** The code length of each byte, and last of the end marker: A is 5 bits, Z is 30. Canonical, so lengths are enough. */
 const codeLengths =
   'ISXXXXXXXTZXXZXXXXXXXXZXXXXXXXXXBFFHIBDGFFDGDBBBAAABBBBBBBCDKBHFIBCCCCCCCCCCCCCCCCCCCCCCDCDIOIJBKABABABBBACCBBBABCBAABCCCCCKGJI' +
   'XPRPPRRRSRSSSSSTSTTRSTSSSSQRSRSSTRQPRRSSQSRRTQRSSQQRQSRSSPRRRSRRSVVPORSRUVVVWWVTUOQVWWVWTQQVVXWWWPTPQRQQSRRUUTTVSVWVVWWWWWXWWWWWVZ';
@@ -35,7 +35,7 @@ function buildTree(): Int16Array {
   return nodes;
 }
 
-/** Undefined for what is no such text: the end marker in it, or padding that is not the marker's beginning. */
+/** Undefined for bytes that are not in the code: the end marker, or padding that is not its beginning. */
 export function decodeHuffman(bytes: Uint8Array): string | undefined {
   tree ??= buildTree();
   const text = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5));

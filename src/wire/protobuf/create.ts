@@ -1,10 +1,10 @@
-// Makes whole messages: every field is there, with its default where nothing was given.
+// Makes complete messages: fields that are not given get their defaults.
 
 import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from './descriptor.ts';
 
 type Values = Record<string, unknown>;
 
-/** A message of the type is taken as it is; anything else is copied, down to its lists and maps, which are not. */
+/** A message of the type is returned as it is. Anything else is copied; its lists and maps are shared. */
 export function create<D extends DescMessage>(schema: D, init?: MessageInitShape<D>): MessageShape<D> {
   const given = init as (Message & Values) | undefined;
   if (given?.$typeName === schema.typeName) return given as never;
@@ -19,7 +19,7 @@ export function create<D extends DescMessage>(schema: D, init?: MessageInitShape
   return message as never;
 }
 
-/** With defaults; a message within a message has none, and is left out. */
+/** All defaults. A nested message has no default and is absent. */
 export function emptyMessage(schema: DescMessage): Message & Values {
   const message: Message & Values = { $typeName: schema.typeName };
   for (const field of schema.fields) {

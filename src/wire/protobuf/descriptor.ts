@@ -1,5 +1,4 @@
-// What messages, methods and services are, to the compiler and at run time. The names are those of protobuf-es, which
-// many know. Types only.
+// Descriptors of messages, methods and services, named as in protobuf-es. Types only.
 
 /** Every message knows its type. */
 export type Message<TypeName extends string = string> = { $typeName: TypeName };
@@ -7,11 +6,11 @@ export type Message<TypeName extends string = string> = { $typeName: TypeName };
 export interface DescMessage<T extends Message = Message> {
   /** `csi.v1.CreateVolumeRequest` */
   readonly typeName: string;
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   readonly fields: readonly DescField[];
-  /** By number; holes for those that there are not. */
+  /** Indexed by number, with holes. */
   readonly byNumber: readonly (DescField | undefined)[];
-  /** For the compiler alone. */
+  /** Carries the type; never set. */
   readonly shape?: T;
 }
 
@@ -19,16 +18,16 @@ export type ScalarKind = 'string' | 'bool' | 'int32' | 'int64';
 
 export interface DescField {
   readonly number: number;
-  /** As the interface spells it: `volume_id`. */
+  /** As the .proto file spells it: `volume_id`. */
   readonly name: string;
-  /** As the code does: `volumeId`. */
+  /** As the code spells it: `volumeId`. */
   readonly localName: string;
-  /** `map` is of strings to strings. `wrapper` is a message around one scalar, which stands for it. */
+  /** `map` is of strings to strings. `wrapper` is a well-known message around one scalar, shown as that scalar. */
   readonly kind: ScalarKind | 'enum' | 'message' | 'wrapper' | 'map';
   readonly isRepeated: boolean;
-  /** The member of which this is one case. */
+  /** The oneof of which this is a case. */
   readonly oneof: string | undefined;
-  /** Marked `csi_secret` by the interface. */
+  /** Marked `csi_secret` in the .proto file. */
   readonly isSecret: boolean;
   /** Of a `message`, and around the scalar of a `wrapper`. */
   readonly message: DescMessage | undefined;
@@ -36,7 +35,7 @@ export interface DescField {
   readonly enumNames: ReadonlyMap<number, string> | undefined;
 }
 
-/** A number that an enum has got since, or never had. */
+/** A number that the enum does not define: of a newer peer, or wrong. */
 declare const unknown: unique symbol;
 export type UnknownEnum = number & { readonly [unknown]: true };
 
@@ -74,7 +73,7 @@ export interface DescService<M extends Record<string, DescMethod> = Record<strin
 /** The message that a descriptor describes. */
 export type MessageShape<D extends DescMessage> = D extends DescMessage<infer T> ? T : never;
 
-/** What a message can be made of: itself, or any of its fields. */
+/** What `create` takes: the message itself, or any of its fields. */
 export type MessageInitShape<D extends DescMessage> =
   D extends DescMessage<infer T> ? T | MessageInit<T> : never;
 

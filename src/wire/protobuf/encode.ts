@@ -1,4 +1,4 @@
-// Messages to bytes, by the table of their fields.
+// Encodes messages by the table of their fields.
 
 import type { DescField, DescMessage, Message } from './descriptor.ts';
 import { WireError } from './wire-reader.ts';
@@ -6,7 +6,7 @@ import { WireType } from './wire-type.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** With so many bytes left free at the start. Throws a WireError that names a field whose value is not of its type. */
+/** Leaves `headroom` bytes free at the start. Throws a WireError that names a field whose value has the wrong type. */
 export function toBinary(schema: DescMessage, message: Message, headroom = 0): Buffer {
   const writer = new Writer(headroom);
   writer.message(schema, message as Message & Values);
@@ -81,7 +81,7 @@ class Writer {
     this.#endNested(start);
   }
 
-  /** Most lengths are one byte; a longer one moves what was written after it. */
+  /** Reserves one byte for the length, which most fit in; a longer length moves what was written after it. */
   #beginNested(): number {
     this.#reserve(1);
     return ++this.#at;
@@ -144,7 +144,7 @@ class Writer {
   }
 }
 
-/** A wrapper is there to tell a default from nothing. */
+/** A wrapper tells a default from an absent value. */
 function isUnset({ kind }: DescField, value: unknown): boolean {
   if (value === undefined || kind === 'wrapper') return value === undefined;
   return value === '' || value === 0n || value === false || value === 0;

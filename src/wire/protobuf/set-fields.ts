@@ -1,4 +1,4 @@
-// The fields of a message that say something, with their values, for those who read any message.
+// The fields of a message that are set, with their values, for code that handles any message.
 
 import type { DescField, DescMessage, Message } from './descriptor.ts';
 
@@ -7,7 +7,7 @@ export interface FieldValue {
   readonly value: unknown;
 }
 
-/** Without those that have their default, are absent, or are another case than the one chosen. */
+/** Without fields that are absent, have their default, or are another case of a oneof. */
 export function setFields(schema: DescMessage, message: Message): FieldValue[] {
   const values = message as Message & Readonly<Record<string, unknown>>;
   const set: FieldValue[] = [];
@@ -27,7 +27,7 @@ function isUnset({ kind, isRepeated }: DescField, value: unknown): boolean {
   if (value === undefined) return true;
   if (isRepeated) return (value as unknown[]).length === 0;
   if (kind === 'map') return Object.keys(value as object).length === 0;
-  // A number that may be absent says something even when it is zero.
+  // A wrapper that is present is set, also when its value is the default.
   if (kind === 'wrapper' || kind === 'message') return false;
   return value === '' || value === 0 || value === 0n || value === false;
 }

@@ -1,4 +1,4 @@
-// The messages of protobuf itself that the interface uses: points in time, and numbers that may be absent.
+// The well-known types that CSI uses: Timestamp, and wrappers of scalars that may be absent.
 
 import type { DescMessage, Message } from './descriptor.ts';
 import { protoFile } from './proto-file.ts';

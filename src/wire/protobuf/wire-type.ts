@@ -1,4 +1,4 @@
-// The ways in which a value can stand in a message.
+// The wire types of protobuf.
 
 export const WireType = {
   VARINT: 0,

@@ -1,5 +1,4 @@
-// For the tests of this folder: short socket paths that are cleaned up, and a server that speaks raw HTTP/2 so that a
-// test can answer what no gRPC library would.
+// Test support: short socket paths that are cleaned up, and a raw HTTP/2 server that can answer what no gRPC library would.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
