@@ -46,7 +46,7 @@ export function agree<T>(
   assert.equal(
     wrong.length,
     0,
-    `${wrong.length} of ${cases.length} differ, such as\n${wrong.slice(0, 5).join('\n')}`,
+    `${wrong.length} of ${cases.length} differ, such as\n${wrong.slice(0, 40).join('\n')}`,
   );
   for (const { row } of differences) {
     assert(needed.has(row), `no case differs any more by "${row}"`);
