@@ -1,5 +1,5 @@
-// The node: the kubelet's volume half. Registers itself, finds drivers, mounts and unmounts what its pods need. One
-// factory over explicit ports, for the command, for everything in one process, and for the simulation.
+// The node agent: the volume half of a kubelet. Registers the node, finds drivers, mounts and unmounts the volumes of its
+// pods. One factory over explicit ports, used by `berth node`, `berth up` and the simulation.
 
 import { csiDrivers, nodes, pods } from '../api/kinds.ts';
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
@@ -32,16 +32,16 @@ export interface NodeAgentOptions {
   /** The kubelet's root directory: `pods`, `plugins` and `plugins_registry` lie below it. Absolute. */
   rootDir: string;
   host: HostFacts;
-  /** Further labels for a new Node; which ones a node may set is up to the API server. */
+  /** Additional labels for a new Node; the API server decides which ones a node may set. */
   labels?: Readonly<Record<string, string>>;
   /** A topology label that only one driver uses is replaced when that driver says something else. */
   replaceTopologyLabels?: boolean;
 }
 
 export interface NodeAgentPorts {
-  /** As `system:node:<name>`; all a node needs is what the node authorizer allows. */
+  /** Authenticated as `system:node:<name>`; needs no more than the node authorizer allows. */
   kube: KubeClient;
-  /** Over the same client. Started by whoever made them; asked here for this node's pods, Node and CSIDrivers. */
+  /** Over the same client, started by the caller. Used for this node's pods, its Node and all CSIDrivers. */
   informers: Informers;
   /** A new connection to a registrar's or driver's socket. */
   connect(address: string): CsiConnection;
@@ -58,7 +58,7 @@ export interface NodeAgentPorts {
 export interface NodeAgent {
   /** Runs until `signal` aborts; leaves every mount as it is. */
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves once the Node is registered and what is mounted is known again. */
+  /** Resolves once the Node is registered and the mounts of an earlier run are reconstructed. */
   readonly ready: Promise<void>;
 }
 
@@ -123,8 +123,8 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
   return {
     ready: ready.promise,
     async run(signal) {
-      // One part that breaks stops the others, so that the process ends instead of half working. Not by AbortSignal.any:
-      // Node keeps what that gives, with all that waits for it, until it aborts.
+      // When one part fails the others are stopped, so that the process ends instead of half working. AbortSignal.any is
+      // not used: Node.js keeps its result and all listeners in memory until it aborts.
       const stop = new AbortController();
       const both = stop.signal;
       if (signal.aborted) stop.abort(signal.reason);

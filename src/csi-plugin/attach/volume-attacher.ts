@@ -47,8 +47,8 @@ export interface VolumeAttacherPorts {
 
 export interface VolumeAttacher {
   /**
-   * Makes the attachment unless there is one, under today's name or an older one. Resolves with the publish context once the volume is attached; rejects
-   * with an AttachError, or with the KubeError that stood in its way.
+   * Makes the attachment unless there is one, under today's name or an older one. Resolves with the publish context once
+   * the volume is attached; rejects with an AttachError or a KubeError.
    */
   attach(
     volume: AttachableVolume,
@@ -94,7 +94,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
     made: VolumeAttachment | undefined,
     signal: AbortSignal,
   ): Promise<AttachmentState> {
-    // The cache may lag behind: until it shows the object that exists, what it says is old news.
+    // Until the cache shows the object that was made, its content is stale.
     let seen = made !== undefined && !isNewer(made.metadata.resourceVersion, attachments.resourceVersion);
     const isAnswered = (attachment: VolumeAttachment | undefined): boolean => {
       if (!attachment) return seen;

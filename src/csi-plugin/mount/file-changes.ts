@@ -1,5 +1,5 @@
-// How directories and small files of the node's own are changed: right here while the disk is fast, and always where they
-// are in memory; in a thread while a journal is being written.
+// Changes of the node's own directories and small files: synchronous while the disk is fast, and always in memory;
+// asynchronous while the file system is slow.
 
 import {
   type MakeDirectoryOptions,

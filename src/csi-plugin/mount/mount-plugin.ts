@@ -1,4 +1,4 @@
-// What the mount half of the plugin is made of: its ports, and the driver as it sees it.
+// The ports of the mount half of the plugin, and the driver as it sees it.
 
 import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
@@ -34,7 +34,7 @@ export interface MountPorts {
   readonly tokens: ServiceAccountTokens;
 }
 
-/** The driver says it is done, and what should be there is not. */
+/** The driver reported success, but nothing usable is mounted. */
 export class MountMissingError extends Error {
   override readonly name = 'MountMissingError';
 }

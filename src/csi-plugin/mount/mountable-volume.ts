@@ -1,5 +1,5 @@
-// A volume as the node mounts it, whatever it was declared as: a PersistentVolume behind a claim, or a pod's inline
-// `csi` volume, persistent or ephemeral. Pure: from API objects to the words of the plugin.
+// A volume as the node mounts it: from a PersistentVolume, or from a pod's inline `csi` volume, persistent or ephemeral.
+// Pure.
 
 import { inlineMode } from '../../api/inline-volumes.ts';
 import type {
@@ -34,7 +34,7 @@ export interface MountableVolume {
   fsType: string;
   accessModes: readonly string[];
   mountOptions: readonly string[];
-  /** Everywhere, whatever a pod asks for. */
+  /** For every pod, whatever it requests. */
   readOnly: boolean;
   secrets: { stage?: SecretKey; publish?: SecretKey; expand?: SecretKey };
   /** What its VolumeAttachment names; absent for what is never attached. */

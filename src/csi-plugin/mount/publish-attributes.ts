@@ -1,5 +1,5 @@
-// The volume context of NodeStageVolume and NodePublishVolume. Keys that only the node may speak under are taken out
-// of what a user wrote, so that no pod can pass for another one, and put in by the node where the driver wants them.
+// The volume context of NodeStageVolume and NodePublishVolume. Reserved keys are removed from user-provided attributes, so
+// that no pod can impersonate another, and set by the node where the driver asks for them.
 
 import type { Pod } from '../../api/kinds.ts';
 import { KEY_EPHEMERAL, KEY_SERVICE_ACCOUNT_TOKENS, POD_INFO_PREFIXES } from '../../api/well-known.ts';
@@ -12,7 +12,7 @@ const RESERVED = new Set([
   KEY_SERVICE_ACCOUNT_TOKENS,
 ]);
 
-/** Never says anything of a pod: a volume is staged once for all of them. */
+/** Without pod information: a volume is staged once for all pods. */
 export function stageAttributes(volume: MountableVolume): Record<string, string> {
   return Object.fromEntries(Object.entries(volume.attributes).filter(([key]) => !RESERVED.has(key)));
 }

@@ -1,5 +1,5 @@
-// NodePublishVolume: makes a volume visible at a path that belongs to one pod and one volume. The record is on disk
-// before the driver is called; afterwards it is checked that something is mounted there, for drivers that only say so.
+// NodePublishVolume at a path of one pod and one volume. The record is on disk before the driver is called. Afterwards the
+// mount is verified: some drivers report success without one.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
@@ -22,13 +22,13 @@ import { recordOf, recordText } from './volume-record.ts';
 export interface SetUpRequest {
   pod: Pod;
   volume: MountableVolume;
-  /** The pod's wish; the volume may be read-only by itself. */
+  /** Requested by the pod; the volume may be read-only anyway. */
   readOnly: boolean;
   driver: NodeDriver;
   /** The CSIDriver object, where there is one. */
   driverObject: CSIDriver | undefined;
   publishContext: Readonly<Record<string, string>>;
-  /** It is mounted already, and the driver only wants to hear of it again (requiresRepublish). */
+  /** requiresRepublish: it is mounted already. */
   again: boolean;
   /** Called right before the driver is: from here on the volume may be published, whatever the answer. */
   begins: () => void;
@@ -75,7 +75,7 @@ export async function setUp(ports: MountPorts, request: SetUpRequest, signal: Ab
   return target;
 }
 
-/** Everything above the target is ours and really there; the target itself is for the driver to make. */
+/** Makes the directories above the target; the target itself is made by the driver. */
 async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, target: string): Promise<void> {
   const { files, paths, mounter } = ports;
   const { parent, recordDir } = paths.mount(pod.metadata.uid, volume);
@@ -83,7 +83,7 @@ async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, tar
   if (parent !== recordDir) await files.makeDirectory(parent);
   const state = await mounter.inspect(target);
   if (state === 'plain' || state === 'corrupted') {
-    // Asking a mount point whose filesystem is gone fails; a link to one can be asked.
+    // stat fails on a mount point whose filesystem is gone.
     const kind = await files.kindOf(target).catch(() => 'directory' as const);
     const wanted = volume.block ? 'file' : 'directory';
     const isFine = kind === 'absent' || kind === wanted || (volume.block && kind === 'device');

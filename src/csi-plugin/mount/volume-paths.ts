@@ -1,5 +1,5 @@
-// Where everything lies below the kubelet's root directory, in the kubelet's own layout, so that drivers with fixed host
-// paths and people who know it feel at home. Pure. Every name that comes from outside becomes exactly one path segment.
+// Paths below the kubelet's root directory, in the kubelet's layout, because drivers mount fixed host paths. Pure. Every
+// name from outside becomes exactly one path segment.
 
 import { hash } from 'node:crypto';
 import { join } from 'node:path';

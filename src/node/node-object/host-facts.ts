@@ -1,4 +1,4 @@
-// What nodes say about the machine that they are on.
+// Facts about this machine for the status of its Node.
 
 import { arch, availableParallelism, networkInterfaces, release, totalmem } from 'node:os';
 import type { HostFacts } from './node-status.ts';

@@ -1,5 +1,5 @@
-// This node among the nodes: its Node object, made once at the start, its status, and the Lease that says it lives.
-// A Node that somebody deletes while the agent runs stays deleted: that is how an admin takes a node out.
+// The Node object of this node: created once at the start, its status, and the Lease that is its heartbeat. A Node that
+// is deleted while the agent runs stays deleted: that is how an administrator removes a node.
 
 import { leases, type Node, nodes } from '../../api/kinds.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
@@ -29,7 +29,7 @@ export function createNodeRegistration(ports: {
   host: HostFacts;
   /** Labels of its own for a new Node. */
   labels: Readonly<Record<string, string>>;
-  /** Names of the volumes that are, or may be, mounted from before the start. */
+  /** Unique names of volumes that an earlier run of the agent may have left mounted. */
   volumesOnDisk(): Promise<string[]>;
   clock: Clock;
   random: Random;
@@ -51,7 +51,7 @@ export function createNodeRegistration(ports: {
         await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
       }
     }
-    // A Node that says nothing of itself yet must not be taken for one that has nothing mounted.
+    // A new Node gets volumesInUse with its first status: without it others would take its volumes for unmounted.
     const isNew = node.status?.conditions === undefined;
     await writeStatus(node, signal, isNew ? { volumesInUse: await ports.volumesOnDisk() } : {});
     await renewLease(signal);

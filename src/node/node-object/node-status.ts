@@ -1,4 +1,4 @@
-// The Node object as this agent registers it and keeps it. Pure.
+// The Node object and its status as this agent writes them. Pure.
 
 import type { Node } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
@@ -44,7 +44,7 @@ export function missingLabels(
   return Object.fromEntries(Object.entries(wanted ?? {}).filter(([key]) => current[key] === undefined));
 }
 
-/** A strategic merge patch of the status: what belongs to others, such as `volumesAttached`, is not in it. */
+/** A strategic merge patch of the status, without the fields of other writers, such as `volumesAttached`. */
 export function nodeStatusPatch(node: Node, host: HostFacts, nowMs: number): { status: object } {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   const resources = {

@@ -1,5 +1,5 @@
-// A pod from its node's side: its status while it lives, and its end once everything is unmounted. The only writer of
-// pods on this node.
+// Writes the status of this node's pods, and deletes a terminating pod from the API once its volumes are unmounted. The
+// only writer of pods on this node.
 
 import { dirname } from 'node:path';
 import { type Pod, pods } from '../../api/kinds.ts';
@@ -19,7 +19,7 @@ import type { VolumeManager } from '../volume-manager/volume-manager.ts';
 import { podNeed } from './pod-phase.ts';
 import { podStatusPatch } from './pod-status.ts';
 
-/** From its binding a pod with a fast driver runs within a tenth of a second. */
+/** A first status is delayed by this: with a fast driver a pod is Running within 100 ms, and one write is enough. */
 const PATIENCE_MS = 200;
 
 export interface PodLifecycle {
@@ -40,9 +40,9 @@ export function createPodLifecycle(ports: {
   metrics?: Metrics;
 }): PodLifecycle {
   const { kube, volumes, files, paths, clock, log } = ports;
-  /** Pods of which nothing has been said yet. */
+  /** Pods without a status so far, and since when. */
   const newSinceMs = new Map<string, number>();
-  // From a cache that has not seen the last status, the same status would be written again and again.
+  // Read-your-writes: against a stale cache the same status would be written again.
   const latest = new ReadYourWrites(ports.pods);
 
   const loop: Loop = createLoop({
@@ -67,7 +67,7 @@ export function createPodLifecycle(ports: {
     },
   });
 
-  /** Most pods wait so shortly that it is not worth a word: their first word is that they run. */
+  /** How long to wait before a new pod's Pending status is written: most are Running before that. */
   function reportPatienceMs(pod: Pod): number {
     const { uid } = pod.metadata;
     const isNew = pod.status?.startTime === undefined && !pod.metadata.deletionTimestamp;
@@ -89,7 +89,7 @@ export function createPodLifecycle(ports: {
   }
 
   async function finish(pod: Pod, signal: AbortSignal): Promise<Outcome> {
-    // Not yet: whoever unmounts the last volume says so.
+    // The unmount of its last volume wakes this loop again.
     if (!volumes.isClear(pod.metadata.uid)) return done;
     await removePodDirectory(files, paths, pod.metadata.uid, log);
     if (pod.metadata.deletionTimestamp) {
@@ -141,7 +141,7 @@ export function createPodLifecycle(ports: {
   };
 }
 
-/** Only what is empty: what somebody else put into a pod's directory stays, and is said once. */
+/** Removes empty directories only; foreign content stays and is logged. */
 export async function removePodDirectory(
   files: VolumeFiles,
   paths: VolumePaths,

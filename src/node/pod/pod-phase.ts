@@ -1,15 +1,15 @@
-// What a pod asks of its node, from its own fields and the time. Pure.
+// Whether a pod needs its volumes now, from its fields and the time. Pure.
 
 import type { Pod } from '../../api/kinds.ts';
 import { isTerminated } from '../../api/volumes.ts';
 
 export type PodNeed =
-  /** Its volumes are to be there. `untilMs`: the wall-clock time at which that ends, when it is known. */
+  /** Its volumes must be mounted. `untilMs`: wall-clock time at which its grace period ends, when it is being deleted. */
   | { kind: 'volumes'; untilMs?: number }
-  /** Its volumes are to go. */
+  /** Its volumes must be unmounted. */
   | { kind: 'nothing' };
 
-/** A pod that is being deleted keeps its volumes for its grace period, unless it never had them all. */
+/** A pod that is being deleted keeps its volumes for its grace period, unless it never ran. */
 export function podNeed(pod: Pod, nowMs: number): PodNeed {
   if (isTerminated(pod)) return { kind: 'nothing' };
   const { deletionTimestamp } = pod.metadata;

@@ -1,5 +1,5 @@
-// A pod's status as its volumes decide it. Berth runs no containers: a pod whose volumes are all there is Running, and
-// where they are stands in an annotation. A pod that waits says for what. Pure.
+// A pod's status, derived from its volumes. Berth runs no containers: a pod whose volumes are all mounted is Running, and
+// an annotation lists the mount paths. A Pending pod says what it waits for. Pure.
 
 import type { Pod, PodCondition } from '../../api/kinds.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
@@ -25,7 +25,7 @@ const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartC
 export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   if (volumes.rejected) return rejectionPatch(pod, volumes.rejected);
-  // A pod that has run keeps running while a volume is being healed or heard of again.
+  // A pod that was Running stays so while a volume is mounted anew or reconstructed after a restart.
   const runs = volumes.ready || pod.status?.phase === 'Running';
   const message = runs ? undefined : waitText(volumes.waits);
   const conditions: PodCondition[] = CONDITIONS.map((type) =>
@@ -51,11 +51,11 @@ export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number
   const paths = Object.fromEntries([...volumes.published].sort(([a], [b]) => (a < b ? -1 : 1)));
   const before = pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES];
   const current = volumes.ready && Object.keys(paths).length > 0 ? JSON.stringify(paths) : undefined;
-  // While a running pod's volume is healed, or looked for after a restart, its path is what it was.
+  // Meanwhile the annotation keeps the paths that it had.
   const annotation = runs && !volumes.ready ? before : current;
   const annotations = { [ANN_PUBLISHED_VOLUMES]: annotation ?? null };
   if (isSame(pod, status) && before === annotation) return undefined;
-  // Conditions are merged by type: what is not said of one stays, so what is over must be taken back.
+  // A strategic merge keeps fields of a condition that the patch omits, so old reasons and messages are set to null.
   const merged = conditions.map((each) => ({ reason: null, message: null, ...each }));
   return { metadata: { uid: pod.metadata.uid, annotations }, status: { ...status, conditions: merged } };
 }
@@ -68,7 +68,7 @@ function rejectionPatch({ metadata: { uid } }: Pod, { reason, message }: PodReje
   };
 }
 
-/** One sentence a volume, the names sorted so that the text does not change without a reason. */
+/** One clause a volume, sorted by name so that equal states give equal texts. */
 export function waitText(waits: ReadonlyMap<string, string>): string {
   if (waits.size === 0) return 'waiting for volumes to be mounted';
   const parts = [...waits]

@@ -1,6 +1,5 @@
-// Asks drivers again how many volumes the node takes, for those whose CSIDriver object says how often
-// (`nodeAllocatableUpdatePeriodSeconds`). Changes the count in CSINode and nothing else; a driver that does not answer is
-// asked again next time.
+// Keeps `allocatable.count` in CSINode current: calls NodeGetInfo at the interval of CSIDriver's
+// `nodeAllocatableUpdatePeriodSeconds`, and when asked to. Changes nothing but the count.
 
 import type { CSIDriver } from '../../api/kinds.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';

@@ -1,4 +1,4 @@
-// The drivers that are registered on this node now. In memory: sockets tell it anew after a restart.
+// The drivers that are registered on this node now. In memory only: after a restart they register again.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
@@ -27,7 +27,7 @@ export class DriverRegistry {
     return [...this.#drivers.keys()].sort();
   }
 
-  /** Takes the place of one of the same name. */
+  /** Replaces a driver of the same name. */
   add(driver: RegisteredDriver): void {
     this.#drivers.get(driver.name)?.close();
     this.#drivers.set(driver.name, driver);
@@ -44,7 +44,7 @@ export class DriverRegistry {
     return true;
   }
 
-  /** Told of each driver that comes or goes. */
+  /** Called with the name of each driver that is added or removed. */
   subscribe(listener: (name: DriverName) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

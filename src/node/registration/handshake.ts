@@ -1,5 +1,5 @@
-// The talk with one registration socket and the driver behind it, up to knowing who the driver is and where on this
-// node it sees itself. Trusts nothing: names, versions and answers are checked, and every call has a deadline.
+// The registration handshake with a registrar's socket and the driver behind it. Trusts nothing: names, versions and
+// answers are validated, and every call has a deadline.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
@@ -15,13 +15,13 @@ import type { Clock } from '../../runtime/ports.ts';
 import type { DriverFacts } from './driver-facts.ts';
 import type { RegisteredDriver } from './driver-registry.ts';
 
-/** The kubelet's: a registrar answers from memory. */
+/** The kubelet's. */
 const REGISTRAR_TIMEOUT_MS = 10_000;
 const DRIVER_TIMEOUT_MS = 30_000;
-/** A driver may come up a moment after its registrar. */
+/** A driver may start a moment after its registrar. */
 const NODE_INFO_RETRIES_MS = [200, 400, 800, 1600];
 
-/** This socket will never bring a driver: it belongs to another kind of plugin. */
+/** The socket belongs to another kind of plugin (a device plugin, DRA). */
 export class OtherPluginError extends Error {
   override readonly name = 'OtherPluginError';
 }
@@ -137,7 +137,7 @@ export async function notify(registrar: CsiConnection, error: unknown, signal: A
   );
 }
 
-/** What was answered is not acceptable: said as a refusal, whatever found it. */
+/** Turns a validation error into a RefusedPluginError. */
 function accept<T>(parse: () => T): T {
   try {
     return parse();

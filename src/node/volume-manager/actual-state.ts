@@ -1,6 +1,5 @@
-// What is mounted, as far as it is known, with three values: mounted, not mounted (absent here), and uncertain: a call
-// may have taken effect, or a restart has forgotten how it ended. Uncertain is set up again before use, and torn down
-// like mounted.
+// The actual state: what is mounted. A mount is `mounted`, absent, or `uncertain`: a call may have taken effect, or the
+// agent restarted before it knew. An uncertain mount is set up again before use, and torn down like a mounted one.
 
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { KnownVolume } from '../../csi-plugin/mount/volume-record.ts';
@@ -23,9 +22,9 @@ export interface ActualVolume {
   readonly volume: KnownVolume;
   device: 'unmounted' | MountState;
   readonly mounts: Map<string, ActualMount>;
-  /** The size it was last made to grow to, in the words of the claim that asked for it. */
+  /** The size of the last expansion, spelled as in the claim. */
   expandedTo: string | undefined;
-  /** What its filesystem is known to have. */
+  /** The size that its filesystem is known to have. */
   size: string | undefined;
 }
 

@@ -1,6 +1,6 @@
-// Follows the claims of this node's pods, each by name, which is all a node may do: told when one is bound or waits for
-// its filesystem to grow. Where even that is forbidden (kube-apiserver lets a kubelet only get claims), nothing is
-// followed, and all of them are read now and then.
+// Watches the claims of this node's pods, each by name, which is all that a node is authorized to do: a claim may be bound,
+// or wait for node expansion. kube-apiserver lets kubelets get claims but not watch them; there the claims are read every
+// minute instead.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
@@ -10,30 +10,30 @@ import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
 
-/** Following a claim costs more than reading it five times, and many a pod is gone before anybody changes its claim. */
+/** A watch costs more than five reads, and many pods are gone before their claim changes. */
 const FOLLOW_AFTER_MS = 2_000;
 const RELEASED = new Error('no pod of this node has the claim any more');
 
 interface Followed {
   users: Set<string>;
   stop: AbortController;
-  /** Until it is followed. */
+  /** Starts the watch. */
   timer: Timer | undefined;
   informer: Informer<PersistentVolumeClaim> | undefined;
-  /** As last read, until it is followed and where it may not be. */
+  /** As last read: before the watch has started, and where none is allowed. */
   read: PersistentVolumeClaim | undefined;
 }
 
 export interface ClaimWatches {
   /**
-   * `user` is a pod UID; asking again is harmless. A claim that was just read and is all that the pod needs is followed
-   * after a while, any other at once.
+   * `user` is a pod UID. Idempotent. The watch of a claim that was just read (`read`) starts after a delay, of any other at
+   * once.
    */
   follow(claimKey: string, user: string, read: PersistentVolumeClaim | undefined): void;
   release(user: string): void;
-  /** As last seen; undefined when it is not followed. */
+  /** From the watch, or as last read. */
   get(claimKey: string): PersistentVolumeClaim | undefined;
-  /** Reads what may not be followed. */
+  /** Reads all claims again where watches are not allowed. */
   refresh(signal: AbortSignal): Promise<void>;
   stopAll(): void;
 }

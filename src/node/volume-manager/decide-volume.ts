@@ -1,5 +1,5 @@
-// What to do next about one volume, from what should be and what is. Pure. Unmount comes before mount: a volume that
-// is moved between uses is free before it is taken again; and what is uncertain is never taken for free.
+// The next steps for one volume, from its desired and its actual state. Pure. Unmount comes before mount, and an uncertain
+// mount counts as mounted.
 
 import type { ActualMount, ActualVolume } from './actual-state.ts';
 import type { DesiredMount, DesiredPod } from './desired-state.ts';
@@ -19,9 +19,9 @@ export interface MountFacts {
   /** Undefined for pods that are gone or done. */
   podOf: (uid: string) => Pick<DesiredPod, 'resolved' | 'mounts'> | undefined;
   isPopulated: boolean;
-  /** Published longer ago than the driver wants to hear of it again. */
+  /** Whether requiresRepublish asks for another NodePublishVolume now. */
   isRepublishDue: (mount: ActualMount) => boolean;
-  /** What the volume has grown to, where its filesystem has to follow. */
+  /** The size for NodeExpandVolume; undefined when no expansion is due. */
   growsTo: (mount: DesiredMount) => string | undefined;
 }
 
@@ -61,14 +61,14 @@ export function decideVolume(facts: MountFacts): Step[] {
   return steps;
 }
 
-/** Of a pod that is gone, or that is known in whole and does not have it. */
+/** Its pod is gone, or is resolved and does not have the volume. */
 function isSurplus(mount: ActualMount, { podOf, isPopulated }: MountFacts): boolean {
   if (!isPopulated) return false;
   const pod = podOf(mount.podUid);
   return pod === undefined || (pod.resolved && !pod.mounts.has(mount.volume.specName));
 }
 
-/** One pod at a time: whoever has it, keeps it. */
+/** ReadWriteOncePod: the pod that has the volume mounted. */
 function exclusiveRival(
   key: string,
   { volume }: DesiredMount,

@@ -1,5 +1,5 @@
-// What should be mounted: for each pod that lives on this node, its volumes as far as they are known. Written by the
-// populator alone, read by the reconciler.
+// The desired state: for each pod on this node, the volumes to mount as far as they are resolved. Written by the populator
+// alone, read by the reconciler.
 
 import type { Pod } from '../../api/kinds.ts';
 import { type MountableVolume, volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
@@ -16,7 +16,7 @@ export interface DesiredMount {
 
 export interface DesiredPod {
   readonly pod: Pod;
-  /** All of its volumes are known: what is mounted for it and not among them is too much. */
+  /** All of its volumes are known: anything else that is mounted for it is surplus. */
   readonly resolved: boolean;
   /** By the volume's `specName`. */
   readonly mounts: ReadonlyMap<string, DesiredMount>;
@@ -25,7 +25,7 @@ export interface DesiredPod {
 export class DesiredState {
   readonly #pods = new Map<string, DesiredPod>();
   readonly #byVolume = new Map<string, Map<string, DesiredMount>>();
-  /** Every pod that was there at the start has been looked at: from now on what nobody wants may go. */
+  /** Every pod that existed at the start has been resolved once: only from then on is anything unmounted. */
   isPopulated = false;
 
   pod(uid: string): DesiredPod | undefined {
@@ -45,7 +45,7 @@ export class DesiredState {
     return this.#byVolume.keys();
   }
 
-  /** Returns the keys of volumes that are concerned. */
+  /** Returns the keys of the volumes whose desired state changed. */
   set(pod: DesiredPod): string[] {
     const uid = pod.pod.metadata.uid;
     const keys = this.remove(uid);

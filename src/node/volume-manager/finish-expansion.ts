@@ -1,5 +1,5 @@
-// The node's end of growing a volume: the filesystem follows, then the claim's status says how large it is now. When the
-// driver refuses for good, the claim says that, and it is the resizer's turn again.
+// Node expansion: NodeExpandVolume, then the claim's status with the new capacity. When the driver's error is infeasible
+// the claim is marked NodeResizeInfeasible, and the resizer takes over.
 
 import {
   allocatedSize,
@@ -20,7 +20,7 @@ import type { DesiredMount } from './desired-state.ts';
 
 const LONGEST_MESSAGE = 1024;
 
-/** The size it is to have, when the controller has done its part and waits for a node. */
+/** The size to expand to, when the controller is done and the claim waits for a node. */
 export function awaitsNodeExpansion(claim: PersistentVolumeClaim | undefined): string | undefined {
   if (claim === undefined) return undefined;
   const state = expansionState(claim);
@@ -32,14 +32,14 @@ export function awaitsNodeExpansion(claim: PersistentVolumeClaim | undefined): s
   return isPending ? (allocatedSize(claim) ?? requestedSize(claim)) : undefined;
 }
 
-/** The size that a volume of several nodes has since another node, or nobody but the controller, made it grow. */
+/** The size of a ReadWriteMany volume that another node, or the controller alone, has expanded. */
 export function sizeOnEveryNode(claim: PersistentVolumeClaim | undefined): string | undefined {
   if (!claim?.spec.accessModes?.includes('ReadWriteMany') || expansionState(claim)) return undefined;
   if (claim.metadata.annotations?.[ANN_NODE_EXPANSION_NOT_REQUIRED] !== undefined) return undefined;
   return settledSize(claim);
 }
 
-/** What a claim has for which nothing is under way; a volume that is mounted then has it, too. */
+/** The capacity of a claim without an expansion under way: a volume that is mounted now has that size. */
 export function settledSize(claim: PersistentVolumeClaim | undefined): string | undefined {
   return awaitsNodeExpansion(claim) === undefined ? claim?.status?.capacity?.storage : undefined;
 }

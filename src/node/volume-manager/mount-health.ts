@@ -1,5 +1,5 @@
-// Finds published mounts that died or vanished (a FUSE daemon that was restarted, an unmount by hand) and makes them
-// uncertain, so that they are set up anew. Looks when a driver registers again, and now and then.
+// Finds published mounts that died or vanished (a restarted FUSE daemon, a manual unmount) and marks them uncertain, so
+// that they are set up anew. Checks when a driver registers again, and every minute.
 
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
@@ -7,11 +7,11 @@ import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { ActualState, ActualVolume } from './actual-state.ts';
 
-/** Between two looks at everything: one stat a mount, so that an idle node stays idle. */
+/** Between two checks of all mounts. A check costs one stat a mount. */
 export const HEALTH_PERIOD_MS = 60_000;
 
 export interface MountHealth {
-  /** One look at the volumes of one driver, or of all. Never two at once: asking a dead server may take for ever. */
+  /** Checks the volumes of one driver, or of all. Never runs twice at once: a stat on a dead server may hang. */
   check(signal: AbortSignal, driver?: DriverName): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function createMountHealth(ports: {
       const state = await plugin.mounter.inspect(mount.path);
       if (state === 'mounted') continue;
       if (volume.block && state === 'plain' && (await plugin.files.kindOf(mount.path)) === 'device') continue;
-      // An operation may have begun meanwhile; it knows better.
+      // An operation that began meanwhile sets the state itself.
       if (mount.state !== 'mounted') continue;
       log.warn('a published volume is gone or dead and will be published again', {
         volume: volumeKeyOf(volume),

@@ -1,5 +1,5 @@
-// Performs one step on one volume through the plugin and records in the actual state what is then known. A call that
-// ended without a clear answer leaves the volume uncertain; one that certainly did nothing leaves nothing behind.
+// Performs one step on one volume through the plugin and updates the actual state. A call that ended without a definite
+// answer leaves the volume uncertain; after a definite failure its directories and records are removed.
 
 import type { CSIDriver, Node } from '../../api/kinds.ts';
 import { isFinal, outcomeOf } from '../../csi/outcome.ts';
@@ -39,7 +39,7 @@ export interface OperationPorts {
   actual: ActualState;
   inUse: VolumesInUse;
   recorder: EventRecorder;
-  /** What the claim of a volume has, when nothing is under way. */
+  /** The capacity of the mount's claim, when no expansion is under way. */
   settledSize(mount: DesiredMount): string | undefined;
   driver(name: string): NodeDriver | undefined;
   driverNames(): readonly string[];
@@ -60,7 +60,7 @@ export type Perform = (step: VolumeStep, volumeKey: string, signal: AbortSignal)
 
 const DONE: Performed = { kind: 'done' };
 
-/** What mounting takes. */
+/** What staging and publishing need besides the mount itself. */
 interface Attached {
   driver: NodeDriver;
   publishContext: Readonly<Record<string, string>>;
@@ -96,7 +96,7 @@ export function createOperations(ports: OperationPorts): Perform {
     }
   }
 
-  /** In this order: once the volume is reported in use nobody detaches it, so an attachment seen after that stays. */
+  /** Reports the use first: nobody detaches a volume that is in use, so an attachment that is read after that stays. */
   async function attachment({ volume }: DesiredMount, signal: AbortSignal): Promise<AttachmentAnswer> {
     if (!isAttachable(volume, ports.driverObject(volume.driver)))
       return { kind: 'attached', publishContext: {} };
@@ -139,7 +139,7 @@ export function createOperations(ports: OperationPorts): Perform {
     }
   }
 
-  /** A staged filesystem that died takes everything that was published from it along: all of it is made anew. */
+  /** When a staged filesystem is dead, all mounts that were published from it are dead too: all are torn down first. */
   async function clearStaleDevice(
     { volume }: DesiredMount,
     driver: NodeDriver,
@@ -268,11 +268,11 @@ export function createOperations(ports: OperationPorts): Perform {
   };
 }
 
-/** Tidying after a failure: if it fails too, the volume simply stays uncertain and is torn down like one that is there. */
+/** Cleans up after a failure. When that fails too, the volume stays uncertain and is torn down like a mounted one. */
 async function quietly(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch {
-    // The first error is the one worth telling.
+    // The error of the operation itself is reported.
   }
 }

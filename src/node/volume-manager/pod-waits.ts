@@ -1,5 +1,5 @@
-// Why a pod's volumes are not ready, in words: one text for each volume that is waited for. Kept by those who know,
-// read by the pod's status. No secrets: the texts end up in conditions and events.
+// Why each volume of a pod is not ready, as text for the pod's conditions. Set by populator and reconciler. Texts hold no
+// secrets.
 
 export class PodWaits {
   readonly #byPod = new Map<string, Map<string, string>>();

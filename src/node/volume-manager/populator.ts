@@ -1,5 +1,5 @@
-// Fills the desired state from the pods of this node. A pod whose volumes are known is not read for again; one whose
-// volumes are not yet is asked about when its claims change, and with backoff.
+// Fills the desired state from the pods of this node. A resolved pod is not resolved again; an unresolved one is retried
+// when its claims change, and with backoff.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -12,13 +12,14 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, failed, type Loop, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
 import { podNeed } from '../pod/pod-phase.ts';
+import { waitText } from '../pod/pod-status.ts';
 import type { ClaimWatches } from './claim-watches.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { PodWaits } from './pod-waits.ts';
 import { OPERATION_BACKOFF } from './reconciler.ts';
 import { resolveVolumes } from './resolve-volumes.ts';
 
-/** A claim is often bound a moment after its pod is placed: that is no event yet. */
+/** A claim is often bound a moment after its pod is scheduled: the first failures are not reported. */
 const QUIET_FAILURES = 2;
 
 export interface Populator {
@@ -39,12 +40,12 @@ export function createPopulator(ports: {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** What should be of these volumes has changed, and of all that this pod has. */
+  /** The desired state of these volumes, and of all that is mounted for the pod, has changed. */
   volumesChanged(podUid: string, keys: Iterable<string>): void;
-  /** What should be of this pod has changed. */
+  /** The desired state of this pod has changed. */
   podChanged(podKey: string): void;
   podGone(podUid: string): void;
-  /** Every pod that was there at the start has been looked at. */
+  /** Every pod that existed at the start has been resolved once. */
   populated(): void;
 }): Populator {
   const { desired, waits, claims, clock } = ports;
@@ -93,7 +94,7 @@ export function createPopulator(ports: {
     return requeueAfter(Math.max(1, need.untilMs - clock.now()), "the pod's grace period ends then");
   }
 
-  /** A pod's volumes never change; its other fields may, and operations are told the newest. */
+  /** A pod's volumes are immutable; operations get its other fields as they are now. */
   function refresh(pod: Pod): Outcome {
     const before = desired.pod(pod.metadata.uid);
     if (before && before.pod !== pod) {
@@ -109,7 +110,7 @@ export function createPopulator(ports: {
     if (held) return held;
     const { mounts, claims: read, problems } = await resolveVolumes(ports, pod, signal);
     signal.throwIfAborted();
-    // Meanwhile it may have been deleted or replaced: the next run, which that has asked for, decides.
+    // Deleted or replaced meanwhile: that has queued another run.
     if (ports.pods.get(keyOf(pod))?.metadata.uid !== uid) return done;
     for (const volume of pod.spec.volumes ?? []) {
       const claimName = claimNameOf(pod, volume);
@@ -131,7 +132,7 @@ export function createPopulator(ports: {
     if (!quiet) {
       for (const { event } of problems.values()) ports.recorder.event(pod, 'Warning', 'FailedMount', event);
     }
-    return failed({ why: 'some volumes are not known yet', inputs: uid, quiet });
+    return failed({ why: waitText(waits.of(uid)), inputs: uid, quiet });
   }
 
   function leave(uid: string): void {

@@ -1,5 +1,5 @@
-// Brings volumes from what they are to what they should be: one loop key a volume, so one operation in flight a volume;
-// each operation has its own backoff, so a pod that cannot leave does not keep another one from coming.
+// Moves volumes from actual to desired state. One loop key a volume, so one operation at a time on a volume. Each
+// operation has its own backoff: an unpublish that keeps failing does not delay the publish for another pod.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -17,9 +17,9 @@ import { failureEvent, type PodEvent, type VolumeStep, waitEvent } from './opera
 import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
 
-/** Volumes worked on at once. A driver that hangs keeps its calls for two minutes; others must not wait for them. */
+/** Volumes worked on at once. Calls to a driver that hangs take two minutes each; other drivers must not wait for them. */
 const WORKERS = 1000;
-/** As often as the kubelet looks at a pod, and so as often as it publishes again for drivers that want it. */
+/** For requiresRepublish: the kubelet's pod sync period. */
 const REPUBLISH_MS = 60_000;
 /** As the kubelet has it for each operation. */
 export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
@@ -28,7 +28,7 @@ const QUIET_WAITS = 4;
 
 export interface Reconciler {
   add(volumeKey: string): void;
-  /** What this volume waited for may be there: it is tried at once. */
+  /** Forgets the backoff and runs at once. */
   retry(volumeKey: string): void;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -45,7 +45,7 @@ export function createReconciler(ports: {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** Also one that is being deleted. */
+  /** Also a pod that is being deleted. */
   podByUid(uid: string): Pod | undefined;
   /** Something was mounted or unmounted for this pod. */
   podChanged(podUid: string): void;
@@ -163,7 +163,7 @@ export function createReconciler(ports: {
     tellPod(step, waitEvent(step, result, isLong));
   }
 
-  /** What is published stays usable: hearing of it again, or growing, may fail without the pod waiting. */
+  /** Not for republish and expansion: the pod does not wait for those. */
   function setWait(step: VolumeStep, why: string): void {
     if (step.kind === 'mount-device' || (step.kind === 'set-up' && !step.again))
       waits.set(step.mount.pod.metadata.uid, step.mount.volumeNames, why);

@@ -1,6 +1,5 @@
-// After a restart: what the records on disk say was begun. How it ended nobody knows, so all of it is uncertain: what a
-// pod still needs is set up again (every CSI call may be repeated), the rest is torn down. Reads records, and removes
-// directories that are empty; calls no driver.
+// Rebuilds the actual state after a restart from the records on disk. All of it is uncertain: what a pod still needs is set
+// up again (CSI calls are idempotent), the rest is torn down. Removes empty leftover directories; calls no driver.
 
 import { join } from 'node:path';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
@@ -72,11 +71,11 @@ async function readVolume(
   block: boolean,
 ): Promise<KnownVolume | undefined> {
   const record = parseRecord(await plugin.files.readRecord(join(directory, RECORD_FILE)));
-  // Where it lies says what it is; the kubelet's own records do not.
+  // Block or filesystem follows from the directory: the kubelet's own records do not say.
   return record && { ...volumeOf(record), block };
 }
 
-/** Made just before a record was to be written, or left just after it was removed. Somebody else's content stays. */
+/** Directories without a record: from a crash before it was written or after it was removed. Foreign content stays. */
 async function removeLeftovers(
   plugin: MountPorts,
   directory: string,
@@ -86,7 +85,7 @@ async function removeLeftovers(
   const record = join(directory, RECORD_FILE);
   try {
     await removeMountPoint(plugin, join(directory, mountPoint));
-    // A record that is there and cannot be read is somebody else's; one that was never finished is ours.
+    // An empty record is an unfinished write of this node; one that cannot be parsed is foreign.
     if ((await plugin.files.readRecord(record)) === undefined) await plugin.files.removeRecord(record);
     await plugin.files.removeDirectory(directory);
   } catch (error) {

@@ -1,5 +1,5 @@
-// The kubelet's volume manager: desired state, actual state, populator, reconciler, operations, put together and woken
-// by what they wait for: pods, claims, the Node's `volumesAttached`, CSIDriver objects, registrations. Nothing polls.
+// The kubelet's volume manager: composes desired state, actual state, populator, reconciler and operations, and wakes them
+// on changes of pods, claims, the Node's `volumesAttached` and labels, CSIDriver objects and registrations.
 
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -45,16 +45,16 @@ export interface VolumeManagerPorts {
   metrics?: Metrics;
   /** Asks the driver again how many volumes fit, and tells the cluster. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
-  /** What is known of this pod's volumes has changed. */
+  /** The state of this pod's volumes has changed. */
   podChanged(podKey: string): void;
 }
 
 export interface VolumeManager {
-  /** Undefined while the pod has not been looked at. */
+  /** Undefined until the pod has been resolved once. */
   stateOf(pod: Pod): PodVolumesState | undefined;
-  /** Nothing is mounted for this pod, or may be, or will be. */
+  /** Nothing is mounted for this pod, is uncertain, or will be mounted. */
   isClear(podUid: string): boolean;
-  /** The informers must have synced. `known` is called once what is mounted is known again. */
+  /** The informers must have synced. `known` is called once the actual state is reconstructed. */
   run(signal: AbortSignal, known: () => void): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     claims,
     driverObject,
     volumesChanged(podUid, keys) {
-      // From before a restart the pod may have more than what is known of its wishes.
+      // After a restart more may be mounted for the pod than is resolved so far.
       const had = actual.mountsOfPod(podUid).map(({ volume }) => volumeKeyOf(volume));
       for (const key of new Set([...keys, ...had])) reconciler.add(key);
       inUse.changed();
@@ -146,7 +146,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       for (const key of actual.keys()) reconciler.add(key);
       for (const uid of podDirectories) void tidy(uid);
       podDirectories = [];
-      // Until now nobody could say of any pod that nothing of it is mounted.
+      // isClear was false for every pod until now.
       for (const pod of ports.pods.list()) ports.podChanged(keyOf(pod));
       inUse.changed();
     },
@@ -165,7 +165,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     return everywhere && compareQuantities(everywhere, size) > 0 ? everywhere : undefined;
   }
 
-  /** The directory of a pod that is gone, once nothing is mounted below it. */
+  /** Removes the directory of a pod that is gone, once nothing is mounted below it. */
   async function tidy(uid: string): Promise<void> {
     if (running?.aborted || !desired.isPopulated || podByUid(uid) || !isClear(uid)) return;
     plugin.tokens.forget(uid);
@@ -180,7 +180,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     return desired.isPopulated && !desired.pod(uid) && actual.mountsOfPod(uid).length === 0;
   }
 
-  /** Wakes what waits for these; returns what to call when it is over. */
+  /** Subscribes to everything that operations wait for. Returns the function that unsubscribes. */
   function listen(signal: AbortSignal): () => void {
     const volumesOf = (driver: DriverName) => {
       const keys = new Set([...desired.volumeKeys(), ...actual.keys()]);
