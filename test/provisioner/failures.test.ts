@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   leases,
+  nodes,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
@@ -409,6 +410,63 @@ test('[PROV-4] a volume that is no longer Released by the time it would be delet
     ['vol-next'],
   );
 });
+
+test('[PROV-4] a volume that a pod has inline, by its handle, is not deleted until it is detached', async (t) => {
+  const world = await provisionerWorld(t);
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  const { volume } = await world.bound('data');
+  const { name } = volume.metadata;
+  const csi = { driver: DRIVER, volumeHandle: volume.spec.csi?.volumeHandle };
+  await world.make(volumeAttachments, {
+    metadata: { name: 'va' },
+    spec: {
+      attacher: DRIVER,
+      nodeName: 'n1',
+      source: { inlineVolumeSpec: { accessModes: ['ReadWriteOnce'], csi } },
+    },
+  });
+  await world.remove('data');
+  await world.event('VolumeFailedDelete', 'still attached to node n1');
+  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+  await world.admin.delete(volumeAttachments, { name: 'va' });
+  await world.volumeGone(name);
+  assert.equal(world.driver.volumes.size, 0);
+});
+
+const onStatus = { type: 'merge', subresource: 'status' } as const;
+const outOfService = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' };
+const endsOfUse: { when: string; end(world: World): Promise<unknown> }[] = [
+  {
+    when: 'it has unstaged it',
+    end: ({ admin }) => admin.patch(nodes, { name: 'n1' }, { status: { volumesInUse: [] } }, onStatus),
+  },
+  { when: 'it is gone', end: ({ admin }) => admin.delete(nodes, { name: 'n1' }) },
+  {
+    when: 'it is out of service',
+    end: ({ admin }) =>
+      admin.patch(nodes, { name: 'n1' }, { spec: { taints: [outOfService] } }, { type: 'merge' }),
+  },
+];
+for (const { when, end } of endsOfUse) {
+  test(`[NOD-6] a volume of a driver that attaches nothing stays while a node has it staged, until ${when}`, async (t) => {
+    const world = await provisionerWorld(t, { driver: { controller: ['CREATE_DELETE_VOLUME'] } });
+    await world.make(nodes, { metadata: { name: 'n1' }, spec: {} });
+    await world.start();
+    await world.makeClass();
+    await world.makeClaim('data');
+    const { volume } = await world.bound('data');
+    const volumesInUse = [`kubernetes.io/csi/${DRIVER}^${volume.spec.csi?.volumeHandle}`];
+    await world.admin.patch(nodes, { name: 'n1' }, { status: { volumesInUse } }, onStatus);
+    await world.remove('data');
+    await world.event('VolumeFailedDelete', 'still staged on node n1');
+    assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+    await end(world);
+    await world.volumeGone(volume.metadata.name);
+    assert.equal(world.driver.volumes.size, 0);
+  });
+}
 
 test('[PROV-4] a volume that keeps the finalizer of an attacher, as the official one leaves it, is deleted once detached', async (t) => {
   const world = await provisionerWorld(t);

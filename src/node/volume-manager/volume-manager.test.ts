@@ -122,6 +122,23 @@ test('a pod becomes Running when its volumes are there, says where, and goes onl
     assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), []);
   }));
 
+test('[NOD-6] a volume of a driver that attaches nothing is reported in use until it is unstaged, after its pod is gone', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    const release = Promise.withResolvers<void>();
+    driver.script('NodeUnstageVolume', { until: release.promise });
+    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+    const inUse = `kubernetes.io/csi/${DRIVER}^${pv.spec.csi?.volumeHandle}`;
+    await world.until(nodes, 'n1', (now) => now?.status?.volumesInUse?.includes(inUse) ?? false);
+    await world.deletePod(pod);
+    await world.untilGone(pod);
+    await driver.until(() => driver.callsOf('NodeUnstageVolume').length === 1);
+    assert.deepEqual((await world.admin.get(nodes, { name: 'n1' })).status?.volumesInUse, [inUse]);
+    release.resolve();
+    await world.until(nodes, 'n1', (now) => (now?.status?.volumesInUse ?? []).length === 0);
+  }));
+
 test('a grace period is honoured: the volume stays until it is over', (t) =>
   inWorld(t, {}, async (world) => {
     const { driver } = await ready(world);

@@ -83,9 +83,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         const [first] = desired.mountsOf(key).values();
         if (first && isAttachable(first.volume, driverObject(first.volume.driver))) keys.push(key);
       }
-      for (const { volume } of actual.values()) {
-        if (isAttachable(volume, driverObject(volume.driver))) keys.push(volumeKeyOf(volume));
-      }
+      // Also of drivers that attach nothing: the provisioner must not delete what is staged here.
+      for (const { volume } of actual.values()) if (volume.attachedAs) keys.push(volumeKeyOf(volume));
       return keys;
     },
     mayShrink: () => desired.isPopulated,

@@ -25,6 +25,7 @@ import { createSnapshotProtection } from './sources/snapshot-protection.ts';
 import { feedTopology } from './topology/topology-feed.ts';
 import { TopologyIndex } from './topology/topology-index.ts';
 import { createVolumeReconciler } from './volumes/volume-reconciler.ts';
+import { indexByHandle } from './volumes/volume-use.ts';
 
 export interface ProvisionerPorts extends SidecarPorts {
   /** For published capacity, so that it never slows down the rest; `kube` unless given. */
@@ -70,6 +71,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     });
   const capacityChanged = (className: string): void => capacity?.changed(className);
 
+  const byHandle = indexByHandle(informers, driver.name);
   const pendingFrom = indexPendingBySource(informers);
   const snapshots = createSnapshotProtection({
     kube,
@@ -103,7 +105,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
       metrics,
       calls,
       ledger,
-      attempts: new Attempts({ informers, driver: driver.name, clock }),
+      attempts: new Attempts({ informers, byHandle, driver: driver.name, clock }),
       capacityChanged,
       releaseSource: (claim, signal) => snapshots.releaseSourceOf(claim, signal),
       planner: createVolumePlanner({
@@ -137,6 +139,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     driver: driver.name,
     kube,
     informers,
+    byHandle,
     recorder,
     calls,
     clock,

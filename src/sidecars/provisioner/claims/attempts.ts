@@ -17,6 +17,7 @@ import type { Clock } from '../../../runtime/ports.ts';
 import type { Intent } from '../intents/intent.ts';
 import type { SecretlessRequest } from '../planning/create-volume-request.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
+import type { VolumesByHandle } from '../volumes/volume-use.ts';
 
 /** A request word for word as the driver saw it: it can be repeated although class, Secret or claim are gone. */
 export interface Asked {
@@ -34,27 +35,25 @@ export type Attempt =
   /** The driver has nothing for this claim: what is left to do is to drop the intent. */
   | { is: 'nothing-left'; reschedule: boolean };
 
-const BY_HANDLE = 'provisioner/handle';
 /** A PersistentVolume that the cache does not show within this time was deleted before it could. */
 const FORGET_AFTER_MS = 60_000;
 
 export class Attempts {
   readonly #volumes: Informer<PersistentVolume>;
+  readonly #byHandle: VolumesByHandle;
   readonly #clock: Clock;
   readonly #byUid = new Map<string, Attempt>();
   /** Recorded and not in the cache yet, by handle, the oldest first. */
   readonly #unseen = new Map<string, { uid: string; volumeName: string; forgetAtMs: number }>();
 
-  constructor({ informers, driver, clock }: { informers: Informers; driver: string; clock: Clock }) {
-    this.#volumes = informers.of(persistentVolumes);
-    this.#clock = clock;
-    const handleOf = ({ spec: { csi } }: PersistentVolume) =>
-      csi?.driver === driver ? csi.volumeHandle : '';
-    this.#volumes.addIndex(BY_HANDLE, (volume) => [handleOf(volume)].filter((handle) => handle !== ''));
-    this.#volumes.subscribe({
-      added: (volume) => this.#seen(handleOf(volume)),
-      deleted: (volume) => this.#seen(handleOf(volume)),
-    });
+  constructor(options: { informers: Informers; byHandle: VolumesByHandle; driver: string; clock: Clock }) {
+    this.#volumes = options.informers.of(persistentVolumes);
+    this.#byHandle = options.byHandle;
+    this.#clock = options.clock;
+    const seen = ({ spec: { csi } }: PersistentVolume): void => {
+      if (csi?.driver === options.driver) this.#seen(csi.volumeHandle);
+    };
+    this.#volumes.subscribe({ added: seen, deleted: seen });
   }
 
   of(uid: string): Attempt | undefined {
@@ -92,7 +91,7 @@ export class Attempts {
 
   /** The PersistentVolume, other than `volumeName`, that stands for this volume. */
   ownerOf(handle: string, volumeName: string): string | undefined {
-    const cached = this.#volumes.byIndex(BY_HANDLE, handle).find((each) => each.metadata.name !== volumeName);
+    const cached = this.#byHandle(handle).find((each) => each.metadata.name !== volumeName);
     if (cached) return cached.metadata.name;
     const unseen = this.#isUnseen(handle) ? this.#unseen.get(handle) : undefined;
     return unseen?.volumeName === volumeName ? undefined : unseen?.volumeName;

@@ -1,5 +1,5 @@
-// The loop over PersistentVolumes: deletes the storage of Released ones, then the object. Watches volumes and attachments;
-// writes the provisioner's finalizer and deletes PersistentVolumes; never deletes one that is attached or has a claim.
+// The loop over PersistentVolumes: deletes the storage of Released ones, then the object. Watches volumes and where they are
+// used; writes the provisioner's finalizer and deletes PersistentVolumes; never deletes one that is in use or has a claim.
 
 import {
   type PersistentVolume,
@@ -26,22 +26,22 @@ import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
 import { decideVolume } from './decide-volume.ts';
 import { deletionSecretOf } from './deletion-secrets.ts';
+import { type VolumesByHandle, watchVolumeUse } from './volume-use.ts';
 
 /** How long a detach may take before it is reported, in multiples of the first retry delay. */
 const DETACH_PATIENCE = 5;
-
-const ATTACHED_BY_VOLUME = 'provisioner/attached-by-volume';
 
 export interface VolumeReconcilerOptions {
   driver: string;
   kube: KubeClient;
   informers: Informers;
+  byHandle: VolumesByHandle;
   recorder: EventRecorder;
   calls: VolumeCalls;
   clock: Clock;
   log: Log;
   metrics: ProvisionerMetrics;
-  /** The driver attaches: a volume that is attached is not deleted. */
+  /** The driver attaches: attachments say whether a volume is in use, and nodes otherwise. */
   attaches: boolean;
   /** With one provisioner per node: whether the volume belongs to this node. */
   isLocal(volume: PersistentVolume): boolean;
@@ -54,19 +54,12 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   const volumes = informers.of(persistentVolumes);
   const classes = informers.of(storageClasses);
   const latest = new ReadYourWrites(volumes);
-  const attachments = options.attaches ? informers.of(volumeAttachments) : undefined;
   const loop = createLoop({ ...options.loop, name: 'volumes', reconcile });
   /** When volumes were first found Released and still attached. */
   const releasedSinceMs = new Map<string, number>();
 
-  attachments?.addIndex(ATTACHED_BY_VOLUME, ({ spec: { source } }) =>
-    source.persistentVolumeName ? [source.persistentVolumeName] : [],
-  );
-  attachments?.subscribe({
-    deleted: ({ spec: { source } }) => {
-      if (source.persistentVolumeName) loop.add(source.persistentVolumeName);
-    },
-  });
+  const { attaches, byHandle } = options;
+  const use = watchVolumeUse({ informers, byHandle, driver, attaches, freed: (name) => loop.add(name) });
   const look = (volume: PersistentVolume): void => {
     if (decideVolume(volume, driver).do !== 'nothing') loop.add(volume.metadata.name);
   };
@@ -106,7 +99,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   /** A volume is released a moment before it is detached: only one that stays attached is reported. */
   function detachWait(volume: PersistentVolume): Outcome | undefined {
     const key = volume.metadata.name;
-    if (!mayBeAttached(volume)) {
+    if (!mayBeUsed(volume)) {
       releasedSinceMs.delete(key);
       return undefined;
     }
@@ -114,7 +107,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     const sinceMs = releasedSinceMs.get(key) ?? nowMs;
     releasedSinceMs.set(key, sinceMs);
     const leftMs = sinceMs + DETACH_PATIENCE * (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
-    return leftMs > 0 ? requeueAfter(leftMs, 'it is attached, and was released just now') : undefined;
+    return leftMs > 0 ? requeueAfter(leftMs, 'it is in use, and was released just now') : undefined;
   }
 
   /**
@@ -140,10 +133,8 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
    * off after the last detach, and attaches no Released volume. So the current object of a Released volume shows
    * whether it is attached, and it stays so.
    */
-  function mayBeAttached(volume: PersistentVolume): boolean {
-    if (attachments === undefined) return false;
-    if (attachments.byIndex(ATTACHED_BY_VOLUME, volume.metadata.name).length > 0) return true;
-    return hasFinalizer(volume, attacherFinalizer(driver));
+  function mayBeUsed(volume: PersistentVolume): boolean {
+    return use.of(volume) !== undefined || (attaches && hasFinalizer(volume, attacherFinalizer(driver)));
   }
 
   async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
@@ -188,10 +179,8 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
 
   async function refuseIfUsed(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { name } = volume.metadata;
-    const attached = mayBeAttached(volume) ? await attachedTo(name, signal) : undefined;
-    if (attached !== undefined) {
-      throw new ClaimProblem(`persistentvolume ${name} is still attached to ${attached}`);
-    }
+    const used = attaches && mayBeUsed(volume) ? await attachedTo(volume, signal) : use.of(volume);
+    if (used !== undefined) throw new ClaimProblem(`persistentvolume ${name} is ${used}`);
     const { claimRef } = volume.spec;
     if (!claimRef?.name || !claimRef.namespace) return;
     // Read from the server: the phase may have been written by hand, and data is about to be destroyed.
@@ -210,10 +199,10 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
   }
 
   /** Read from the server, because the official attacher leaves its finalizer on a volume until that is deleted. */
-  async function attachedTo(name: string, signal: AbortSignal): Promise<string | undefined> {
+  async function attachedTo(volume: PersistentVolume, signal: AbortSignal): Promise<string | undefined> {
     const { items } = await kube.list(volumeAttachments, { signal });
-    const found = items.find(({ spec }) => spec.source.persistentVolumeName === name);
-    return found && `node ${found.spec.nodeName}`;
+    const found = items.find((attachment) => use.isOf(attachment, volume));
+    return found && `still attached to node ${found.spec.nodeName}`;
   }
 
   async function secretsFor(volume: PersistentVolume, signal: AbortSignal): Promise<CsiSecrets | undefined> {
