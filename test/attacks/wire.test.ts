@@ -64,7 +64,9 @@ function heldMegabytes(): number {
   return (heapUsed + arrayBuffers) / 2 ** 20;
 }
 
-test('a million DATA frames of one byte hold what their bytes hold', { timeout: 60_000 }, async (t) => {
+test('[DOOR-2] a million DATA frames of one byte hold what their bytes hold', {
+  timeout: 60_000,
+}, async (t) => {
   const socket = await attackedServer(t);
   const before = heldMegabytes();
   socket.write(Buffer.concat([PREFACE, settingsFrame([]), openCall(1)]));
@@ -82,7 +84,7 @@ test('a million DATA frames of one byte hold what their bytes hold', { timeout: 
   assert.ok(held < 20, `the server holds ${held.toFixed(1)} MB for one megabyte of an unfinished request`);
 });
 
-test('announced lengths are not allocated', {
+test('[DOOR-2] announced lengths are not allocated', {
   timeout: 60_000,
 }, async (t) => {
   const socket = await attackedServer(t);
