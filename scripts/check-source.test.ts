@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportViolations, importViolations } from './check-imports.ts';
+import { lookupViolations } from './check-lookups.ts';
 import { portViolations } from './check-ports.ts';
 import { type Violation, withSourceFiles } from './source-files.ts';
 
@@ -197,6 +198,36 @@ describe('the ban on time and chance', () => {
       { path: 'src/cli/a.ts', code: 'export const a = Date.now();', found: [/Date\.now/] },
     ],
     (root) => withSourceFiles(root, portViolations),
+  );
+});
+
+describe('lookups by names from outside', () => {
+  const server = (code: string, ...found: RegExp[]) => ({ path: 'src/apiserver/http/a.ts', code, found });
+  const lookup = (body: string) =>
+    `export function f(o: Record<string, string>, p: Record<string, string>, k: string) { ${body} }`;
+  const missed = /is looked up by/;
+  checks(
+    [
+      server(lookup('return o[k];'), missed),
+      server(lookup("o[k] = 'x';"), missed),
+      server(lookup('return k in o;'), missed),
+      server(lookup('return o?.[k];'), missed),
+      server(lookup("return o['a'];")),
+      server(lookup('return Object.hasOwn(o, k) ? o[k] : undefined;')),
+      server(lookup('return Object.hasOwn(p, k) ? o[k] : undefined;'), missed),
+      server(lookup('for (const key in o) o[key];')),
+      server(lookup('for (const key of Object.keys(o)) o[key];')),
+      server(lookup('for (const key of Object.keys(o)) p[key];'), missed),
+      server(lookup('return Object.keys(o).filter((key) => key).map((key) => o[key]);')),
+      server(lookup('return Object.keys(o).map((key) => p[key]);'), missed),
+      server(lookup("for (const key of ['a', 'b']) o[key];")),
+      server(`const LIST = ['a']; ${lookup('for (const key of LIST) o[key];')}`),
+      server('export const f = (a: string[], i: number) => a[i];'),
+      server("export const f = (o: { a: 1; b: 2 }, k: 'a' | 'b') => o[k];"),
+      { path: 'src/apiserver/http/a.test.ts', code: lookup('return o[k];'), found: [] },
+      { path: 'src/node/a.ts', code: lookup('return o[k];'), found: [] },
+    ],
+    (root) => withSourceFiles(root, lookupViolations),
   );
 });
 

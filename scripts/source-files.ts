@@ -21,8 +21,18 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Parses what `<root>/tsconfig.json` includes, and hands it to `use`; the trees are valid only during that call. */
-export function withSourceFiles<R>(root: string, use: (files: readonly ParsedFile[]) => R): R {
+/** What can be asked of an expression's type. */
+export interface TypeQuestions {
+  /** Not a number, a symbol, or text of a closed set. */
+  mayBeAnyText(expression: Node): boolean;
+  isArray(expression: Node): boolean;
+}
+
+/** Parses what `<root>/tsconfig.json` includes, and hands it to `use`; all of it is valid only during that call. */
+export function withSourceFiles<R>(
+  root: string,
+  use: (files: readonly ParsedFile[], types: TypeQuestions) => R,
+): R {
   const compiler = new API({ cwd: root });
   try {
     const snapshot = compiler.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
@@ -34,7 +44,22 @@ export function withSourceFiles<R>(root: string, use: (files: readonly ParsedFil
       const tree = project.program.getSourceFile(name);
       return tree === undefined ? [] : [{ path, tree }];
     });
-    return use(files.sort((a, b) => (a.path < b.path ? -1 : 1)));
+    const { checker } = project;
+    const types: TypeQuestions = {
+      mayBeAnyText(expression) {
+        const type = checker.getTypeAtLocation(expression);
+        if (type === undefined || checker.isTypeAssignableTo(type, checker.getNumberType())) return false;
+        return checker.isTypeAssignableTo(checker.getStringType(), type);
+      },
+      isArray(expression) {
+        const type = checker.getTypeAtLocation(expression);
+        return type !== undefined && checker.isArrayLikeType(type);
+      },
+    };
+    return use(
+      files.sort((a, b) => (a.path < b.path ? -1 : 1)),
+      types,
+    );
   } finally {
     compiler.close();
   }

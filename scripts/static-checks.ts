@@ -20,6 +20,7 @@ export function staticChecks(): StaticCheck[] {
     },
     { name: 'import rule and exports', command: ['node', 'scripts/check-imports.ts'] },
     { name: 'time and chance only through ports', command: ['node', 'scripts/check-ports.ts'] },
+    { name: 'lookups by names from outside', command: ['node', 'scripts/check-lookups.ts'] },
     { name: 'requirements', command: ['node', 'scripts/check-requirements.ts'] },
     { name: 'lock file', command: ['node', 'scripts/check-lockfile.ts'] },
     { name: 'generated code', command: ['node', 'scripts/generate-proto.ts', '--check'] },

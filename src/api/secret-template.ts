@@ -4,6 +4,7 @@
 import { fillTemplate } from './fill-template.ts';
 import type { SecretReference } from './kinds.ts';
 import { isDns1123Label, isDns1123Subdomain } from './names.ts';
+import { getOwn } from './own-property.ts';
 
 export interface SecretTemplate {
   /** What holds the parameters, for messages. */
@@ -22,15 +23,17 @@ export type SecretAnswer = { secret: SecretReference | undefined } | { problem: 
 
 export function secretFrom(template: SecretTemplate): SecretAnswer {
   const { where, parameters, nameKeys, namespaceKeys, forName, forNamespace } = template;
-  const [nameKey, ...moreNames] = nameKeys.filter((key) => parameters[key] !== undefined);
-  const [namespaceKey, ...moreNamespaces] = namespaceKeys.filter((key) => parameters[key] !== undefined);
+  const [nameKey, ...moreNames] = nameKeys.filter((key) => getOwn(parameters, key) !== undefined);
+  const [namespaceKey, ...moreNamespaces] = namespaceKeys.filter(
+    (key) => getOwn(parameters, key) !== undefined,
+  );
   if (moreNames.length + moreNamespaces.length > 0) {
     const keys = [...moreNames, ...moreNamespaces].join(', ');
     return { problem: `the ${where} gives one secret in two spellings: leave out parameter ${keys}` };
   }
   if (nameKey === undefined && namespaceKey === undefined) return { secret: undefined };
-  const name = parameters[nameKey ?? ''];
-  const namespace = parameters[namespaceKey ?? ''];
+  const name = getOwn(parameters, nameKey ?? '');
+  const namespace = getOwn(parameters, namespaceKey ?? '');
   if (!name || !namespace) {
     const missing = name ? (namespaceKey ?? namespaceKeys.at(-1)) : (nameKey ?? nameKeys.at(-1));
     const half = `the ${where} gives only half of a secret reference`;

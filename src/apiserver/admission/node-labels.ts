@@ -1,6 +1,8 @@
 // Which labels a node may give its own Node: the kubelet's, and topology under prefixes that the admin allows. Without
 // this a taken node could label itself into any topology and draw other people's volumes and pods.
 
+import { getOwn } from '../../api/own-property.ts';
+
 export const DEFAULT_NODE_LABEL_PREFIXES: readonly string[] = [
   'topology.hostpath.csi.berth/',
   'topology.hostpath.csi/',
@@ -43,6 +45,6 @@ export function isNodeLabelAllowed(key: string, prefixes: readonly string[]): bo
 export function forbiddenLabelChanges(next: Labels, current: Labels, prefixes: readonly string[]): string[] {
   const keys = new Set([...Object.keys(next ?? {}), ...Object.keys(current ?? {})]);
   return [...keys]
-    .filter((key) => next?.[key] !== current?.[key] && !isNodeLabelAllowed(key, prefixes))
+    .filter((key) => getOwn(next, key) !== getOwn(current, key) && !isNodeLabelAllowed(key, prefixes))
     .sort();
 }

@@ -16,6 +16,7 @@ import {
   type ResourceQuota,
   resourceQuotas,
 } from '../../api/kinds.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, formatQuantity } from '../../api/quantity.ts';
 import type { AdmissionPlugin, AdmissionRequest, Reader } from '../pipeline.ts';
 import { ClaimUsage } from './claim-usage.ts';
@@ -34,7 +35,7 @@ export function resourceQuota({ reader }: { reader: Reader }): AdmissionPlugin {
     for (const quota of quotas) {
       const names = exceeded(quota, { used, asked });
       if (names.length === 0) continue;
-      const hard = names.map((name) => `${name}=${canonicalQuantity(quota.spec?.hard?.[name] ?? '0')}`);
+      const hard = names.map((name) => `${name}=${canonicalQuantity(getOwn(quota.spec?.hard, name) ?? '0')}`);
       refuse(
         request,
         `exceeded quota: ${quota.metadata.name}, requested: ${shown(asked, names)}, ` +

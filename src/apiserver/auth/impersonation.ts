@@ -1,6 +1,7 @@
 // `Impersonate-*` headers: who the request is to be judged as. Each thing impersonated takes its own right, asked of
 // the authorizer. Pure apart from that question.
 
+import { setOwn } from '../../api/own-property.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { Attributes, Authorizer, User } from '../pipeline.ts';
@@ -35,7 +36,7 @@ export function impersonate(options: { user: User; headers: DistinctHeaders; aut
   const extra: Record<string, readonly string[]> = {};
   for (const [header, values] of Object.entries(headers)) {
     if (header.startsWith(EXTRA_PREFIX) && values) {
-      extra[unescapeKey(header.slice(EXTRA_PREFIX.length))] = values;
+      setOwn(extra, unescapeKey(header.slice(EXTRA_PREFIX.length)), values);
     }
   }
   if (name === '') {

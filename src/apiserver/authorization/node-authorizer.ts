@@ -2,6 +2,7 @@
 // here; NodeRestriction admission completes these rules. No opinion on anyone who is not a node.
 
 import { pods, volumeAttachments } from '../../api/kinds.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { parseFieldSelector } from '../../api/selectors.ts';
 import { nodeNameOf } from '../auth/users.ts';
 import type { Attributes, Authorizer, Decision, Reader } from '../pipeline.ts';
@@ -57,7 +58,7 @@ interface Context {
 
 function decide(node: string, attributes: Attributes, context: Context): Decision {
   const { group = '', plural = '', subresource = '', verb } = attributes;
-  const related = group === '' ? RELATED[plural] : undefined;
+  const related = group === '' ? getOwn(RELATED, plural) : undefined;
   if (related === 'claim' && subresource === 'status') {
     // The node reports the size of what it expanded; admission limits it to that.
     return ['update', 'patch'].includes(verb)

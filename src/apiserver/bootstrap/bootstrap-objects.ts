@@ -12,6 +12,7 @@ import {
   serviceAccounts,
 } from '../../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { uncoveredRules } from '../authorization/policy-rules.ts';
 import { effectiveRules } from '../authorization/role-index.ts';
 import type { Reader } from '../pipeline.ts';
@@ -71,7 +72,7 @@ export function bootstrapSteps(
 ): BootstrapStep[] {
   const steps: BootstrapStep[] = [];
   for (const object of wanted) {
-    const resource = RESOURCES[object.kind ?? ''];
+    const resource = getOwn(RESOURCES, object.kind ?? '');
     if (!resource) throw new Error(`no rule for bringing a ${object.kind} up to date`);
     const { name = '', namespace } = object.metadata;
     const present = reader.get(resource, namespace === undefined ? { name } : { name, namespace });

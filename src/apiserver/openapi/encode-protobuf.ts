@@ -112,13 +112,13 @@ function isMap(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const METHODS: readonly (readonly [string, number])[] = [
+const METHODS = [
   ['get', 2],
   ['put', 3],
   ['post', 4],
   ['delete', 5],
   ['patch', 8],
-];
+] as const;
 
 function pathItem(fields: Fields): Message {
   const item = new Message();

@@ -15,14 +15,14 @@ const EDITION = '1';
 
 /** `GET /openapi/v3`. */
 export function openapiV3Index(registry: KindRegistry): object {
-  const paths: Record<string, object> = {};
+  const paths = new Map<string, object>();
   for (const { group, versions } of registry.groupVersions()) {
     for (const version of versions) {
       const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
-      paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(registry, group, version)}` };
+      paths.set(path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(registry, group, version)}` });
     }
   }
-  return { paths };
+  return { paths: Object.fromEntries(paths) };
 }
 
 function hashOf(registry: KindRegistry, group: string, version: string): string {

@@ -2,6 +2,7 @@
 // a kind accepts.
 
 import { apiVersionOf } from '../../api/object.ts';
+import { setOwn } from '../../api/own-property.ts';
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import { describeSubresource } from '../discovery/discovery.ts';
 import type { Kind } from '../kind.ts';
@@ -92,7 +93,7 @@ export function pathsOf(kind: Kind, ref: object, version: OpenApiVersion): Recor
       verbs.filter(({ verb }) => allowed.includes(verb)),
       { kind: of, ref, version, path },
     );
-    if (Object.keys(item).length > 1) paths[path] = item;
+    if (Object.keys(item).length > 1) setOwn(paths, path, item);
   };
   add(base, COLLECTION, kind, kind.verbs);
   add(`${base}/{name}`, ITEM, kind, kind.verbs);
@@ -114,7 +115,7 @@ interface PathContext {
 
 function pathItem(verbs: readonly Verb[], context: PathContext): Record<string, unknown> {
   const item: Record<string, unknown> = {};
-  for (const verb of verbs) item[verb.method] = operation(verb, context);
+  for (const verb of verbs) setOwn(item, verb.method, operation(verb, context));
   const inPath = ['namespace', 'name'].filter((name) => context.path.includes(`{${name}}`));
   const shared = inPath.map((name): Parameter => ({ name, in: 'path', type: 'string', required: true }));
   item.parameters = [...shared, PRETTY].map((each) => shown(each, context.version));

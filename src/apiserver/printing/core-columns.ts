@@ -1,5 +1,6 @@
 // The columns of the core group's kinds but pods.
 
+import { getOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, isQuantity } from '../../api/quantity.ts';
 import type { Column } from '../kind.ts';
 import { type Loose, mapOf, mapsOf, stringOf } from '../kinds/loose.ts';
@@ -110,7 +111,7 @@ const quotaAmounts =
     Object.entries(mapOf(status?.hard) ?? {})
       .filter(([name]) => name.startsWith('limits.') === isLimit)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, hard]) => `${name}: ${amountOf(mapOf(status?.used)?.[name])}/${amountOf(hard)}`)
+      .map(([name, hard]) => `${name}: ${amountOf(getOwn(mapOf(status?.used), name))}/${amountOf(hard)}`)
       .join(', ');
 
 export const resourceQuotaColumns: readonly Column[] = [
