@@ -7,8 +7,9 @@ import type { Clock, Log, Random } from '../runtime/ports.ts';
 import type { PathHandler } from '../runtime/process/path-handler.ts';
 import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
+import { createKubeconfigKeeper } from './auth/keep-kubeconfig.ts';
 import { createPki, type Pki } from './auth/pki.ts';
-import { ADMIN, GROUP_MASTERS } from './auth/users.ts';
+import { ADMIN } from './auth/users.ts';
 import { createAuthorizer } from './authorization/authorizer.ts';
 import { followRoleAggregation } from './authorization/role-aggregation.ts';
 import { createVirtualAnswers } from './authorization/virtual-answers.ts';
@@ -73,6 +74,8 @@ export interface ApiServer {
   readonly reader: Reader;
   /** Committed state as it is now, to start other servers from. */
   image(): StoreImage;
+  /** Writes a kubeconfig for the user, and again before its certificate ends, until the server stops. */
+  keepKubeconfig(path: string, user: User): Promise<void>;
   /** Watches end, requests under way are answered, everything written is on disk. */
   stop(): Promise<void>;
 }
@@ -146,6 +149,8 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   const unfollowRoles = followRoleAggregation({ reader, client: system, log, isDone });
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
+  const kubeconfigs = door && createKubeconfigKeeper({ server: door.url, pki, clock, log });
+  if (options.kubeconfigPath !== undefined) await kubeconfigs?.keep(options.kubeconfigPath, ADMIN);
   return {
     url: door?.url,
     client: (user) => createLocalClient(machine, user),
@@ -153,9 +158,14 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     pki,
     reader,
     image: () => store.image(),
+    async keepKubeconfig(path, user) {
+      if (kubeconfigs === undefined) throw new Error(`${path} needs a server that listens`);
+      await kubeconfigs.keep(path, user);
+    },
     async stop() {
       if (stopping.signal.aborted) return;
       stopping.abort();
+      kubeconfigs?.stop();
       await door?.stop();
       unfollow();
       unfollowRoles();
@@ -180,15 +190,5 @@ async function openDoor(
     unready: () => machine.store.failure?.message,
     ...(options.paths === undefined ? {} : { paths: options.paths }),
   });
-  if (options.kubeconfigPath !== undefined) {
-    const { kubeconfigFor, writeKubeconfig } = await import('./auth/kubeconfig.ts');
-    const { caPem } = parts.pki;
-    const credentials = parts.pki.issueClientCertificate({
-      commonName: ADMIN.name,
-      organizations: [GROUP_MASTERS],
-    });
-    const user = { name: ADMIN.name, ...credentials };
-    await writeKubeconfig(options.kubeconfigPath, kubeconfigFor({ server: door.url, caPem, user }));
-  }
   return door;
 }

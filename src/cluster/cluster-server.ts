@@ -72,10 +72,5 @@ async function writePartKubeconfigs(
       .filter(({ name }) => part === 'nodes' || part === name)
       .map(({ name }) => ({ part: name, user: nodeUser(name) }));
   });
-  if (users.length === 0) return;
-  const { issueKubeconfig, writeKubeconfig } = await import('../apiserver/auth/kubeconfig.ts');
-  for (const { part, user } of users) {
-    const config = issueKubeconfig({ server: server.url ?? '', pki: server.pki, user });
-    await writeKubeconfig(directory.partKubeconfig(part), config);
-  }
+  for (const { part, user } of users) await server.keepKubeconfig(directory.partKubeconfig(part), user);
 }

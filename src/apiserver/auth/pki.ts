@@ -25,7 +25,10 @@ export interface KeyAndCertificate {
 
 export interface Pki {
   readonly caPem: string;
-  /** What the HTTPS door serves with. Close to its end it is issued anew, so ask again now and then. */
+  /**
+   * What the HTTPS door serves with. The file is read again each time, and issued anew close to the certificate's end: ask
+   * now and then.
+   */
   serving(): Promise<KeyAndCertificate>;
   issueClientCertificate(request: {
     commonName: string;
@@ -44,12 +47,14 @@ const SERVING_HOSTS = [
   'kubernetes.default',
   'kubernetes.default.svc',
 ];
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const CA_DAYS = 3650;
 const SERVING_DAYS = 365;
-/** Renewed with this much left: longer than anyone leaves a development server unattended. */
+export const CLIENT_DAYS = 365;
+/** Renewed with this much left: longer than what it signs. */
 const CA_RENEW_DAYS = 400;
-const SERVING_RENEW_DAYS = 30;
+/** Long enough for whoever reads the file once a week. */
+export const RENEW_DAYS = 30;
 /** Clients whose clock runs behind must not see certificates from the future. */
 const BACKDATE_MS = 3_600_000;
 
@@ -158,7 +163,7 @@ export async function createPki(options: {
     return (
       certificate.verify(createPublicKey(caKey)) &&
       hosts.every(covers) &&
-      !needsRenewal(validToMs(pem), SERVING_RENEW_DAYS)
+      !needsRenewal(validToMs(pem), RENEW_DAYS)
     );
   };
   const keptServing = storedServing && stillServes(storedServing.certificatePem);
@@ -176,13 +181,17 @@ export async function createPki(options: {
     caPem,
     serviceAccountKey: createTokenSigner(tokenKey),
     async serving() {
-      if (needsRenewal(serving.expiresMs, SERVING_RENEW_DAYS)) {
+      const stored = await read('serving', true);
+      if (stored && stored.certificatePem !== serving.certificatePem && stillServes(stored.certificatePem)) {
+        serving = { ...stored, expiresMs: validToMs(stored.certificatePem) };
+      }
+      if (needsRenewal(serving.expiresMs, RENEW_DAYS)) {
         serving = issueServing(serving.key);
         await write('serving', serving.key, serving.certificatePem);
       }
       return { keyPem: keyPemOf(serving.key), certificatePem: serving.certificatePem };
     },
-    issueClientCertificate({ commonName, organizations = [], days = 365 }) {
+    issueClientCertificate({ commonName, organizations = [], days = CLIENT_DAYS }) {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const entry = issue(privateKey, { commonName, organizations, days, purpose: 'client' });
       return { keyPem: keyPemOf(privateKey), certificatePem: entry.certificatePem };

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { Timer } from '../../runtime/ports.ts';
 import type { PathHandler } from '../../runtime/process/path-handler.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { impersonate } from '../auth/impersonation.ts';
@@ -59,6 +60,9 @@ const IDLE_MS = 120_000;
 /** A request must have arrived whole by then. */
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 20_000;
+/** How often the serving certificate is looked at. */
+const CERTIFICATE_MS = 60_000;
+const TLS = { minVersion: 'TLSv1.2' } as const;
 /** Running requests get this long when the server stops. */
 const STOP_MS = 2_000;
 /** Time for the last bytes of an answer to leave before connections are cut. */
@@ -87,7 +91,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       requestCert: true,
       // Without a certificate, or with a foreign one, a client is anonymous or refused by name, not by a broken handshake.
       rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
+      ...TLS,
       ALPNProtocols: ['http/1.1'],
       keepAliveTimeout: IDLE_MS,
       requestTimeout: REQUEST_MS,
@@ -116,16 +120,44 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     else socket.destroy();
   });
   await listen(server, port, host);
+  const unfollow = followCertificate(server, options, certificatePem);
   const actual = (server.address() as AddressInfo).port;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
     url: `https://${shownHost}:${actual}`,
     port: actual,
     async stop() {
+      unfollow();
       await stop(server, { responses, sockets }, machine);
       await door.yaml.stop();
     },
   };
+}
+
+/** Serves with the newest certificate, for connections that are made from then on. Returns the function that ends it. */
+function followCertificate(server: Server, { pki, machine }: HttpsDoorOptions, first: string): () => void {
+  const { clock, log } = machine;
+  let current = first;
+  let timer: Timer | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      const { keyPem: key, certificatePem: cert } = await pki.serving();
+      if (cert === current) return;
+      server.setSecureContext({ ...TLS, key, cert, ca: pki.caPem });
+      current = cert;
+      log.info('the serving certificate has changed; new connections get the new one');
+    } catch (error) {
+      log.error('the serving certificate could not be read again; the current one stays in use', error);
+    }
+  };
+  const arm = (): void => {
+    timer = clock.setTimeout(() => {
+      void look();
+      arm();
+    }, CERTIFICATE_MS);
+  };
+  arm();
+  return () => timer?.cancel();
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
