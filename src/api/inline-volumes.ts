@@ -2,8 +2,14 @@
 // this the same way, or one would attach what another serves without attaching.
 
 import type { CSIDriver, CSIVolumeSource } from './kinds.ts';
+import { ANN_INLINE_HANDLES } from './well-known.ts';
 
 export type InlineMode = 'Ephemeral' | 'Persistent';
+
+/** Whether pods may name existing volumes of the driver. Asked when a pod is created, and never again. */
+export function allowsInlineHandles(driver: CSIDriver | undefined): boolean {
+  return driver?.metadata.annotations?.[ANN_INLINE_HANDLES] === 'allowed';
+}
 
 /** What the driver's object declares; persistent when it says nothing. */
 function declaredModes(driver: CSIDriver): readonly string[] {

@@ -60,6 +60,13 @@ export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** JSON of volume name to published path, written by the node. */
 export const ANN_PUBLISHED_VOLUMES = 'csi.berth/published-volumes';
 
+// On CSIDrivers
+/**
+ * "allowed": pods may name existing volumes of the driver by their handle. Without it they may not: whoever may create
+ * pods could mount any volume of the driver, also one that is another tenant's.
+ */
+export const ANN_INLINE_HANDLES = 'csi.berth/inline-handles';
+
 // On VolumeAttachments
 /** JSON: name and UID of the pod whose inline volume it is for. */
 export const ANN_INLINE_POD = 'csi.berth/inline-pod';

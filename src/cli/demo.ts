@@ -39,6 +39,7 @@ export const command = defineCommand({
         directory,
         nodes,
         brought: [],
+        inlineHandles: false,
         without: new Set(),
         host: '127.0.0.1',
         port: 0,

@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { storageClasses } from '../api/kinds.ts';
+import { allowsInlineHandles } from '../api/inline-volumes.ts';
+import { csiDrivers, storageClasses } from '../api/kinds.ts';
 import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
 import { followStatus } from '../cluster/cluster-status.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
@@ -90,6 +91,9 @@ export const upFlags = {
     help: 'Modes in which pods may name volumes of those drivers inline: Persistent, Ephemeral or both',
     default: ['Persistent'],
   }),
+  'allow-inline-handles': boolFlag({
+    help: 'Let pods name existing volumes of the drivers that run here by their handle (spec.volumes[].csi.volumeHandle). Anyone who may create pods can then mount any volume of these drivers',
+  }),
   'replace-topology-labels': boolFlag({
     help: 'Replace a topology label of a node that only one driver uses when that driver says something else; otherwise the driver is not registered there',
   }),
@@ -161,6 +165,7 @@ export const command = defineCommand({
         kubeconfig,
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
+        inlineHandles: flags.allowInlineHandles,
         signal,
       });
     } catch (error) {
@@ -223,12 +228,23 @@ function welcome(up: {
 }): string {
   const { cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
   const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
+  const open = [...cluster.server.reader.list(csiDrivers)]
+    .filter(allowsInlineHandles)
+    .map(({ metadata }) => metadata.name);
   const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
   const rows: [string, string][] = [
     ['took', `${(tookMs / 1000).toFixed(2)} s`],
     ['runs', running.join(', ')],
     ['nodes', nodes.map(({ name }) => name).join(', ')],
     ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
+    ...(open.length > 0
+      ? [
+          ['inline', `pods may name any volume of ${open.join(', ')} by its handle`] satisfies [
+            string,
+            string,
+          ],
+        ]
+      : []),
     ['classes', classes.toSorted().join(', ') || 'none'],
     ...(page ? [['page', page.url] satisfies [string, string]] : []),
     ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],

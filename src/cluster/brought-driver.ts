@@ -12,6 +12,7 @@ import { silentLog } from '../runtime/log/log.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { askDriver, type Driver } from '../sidecars/common/identify-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
+import { inlineHandles } from './start-objects.ts';
 
 /** `--driver CONTROLLER[,NODE…]`: the first socket has the controller service; the n-th after it is for the n-th node. */
 export interface DriverSockets {
@@ -84,13 +85,11 @@ export interface DriverWishes {
 /** The object that a driver gets which brought none. */
 export function objectOfBroughtDriver(
   { name, abilities }: BroughtDriver,
-  { podInfoOnMount, lifecycleModes }: DriverWishes = {
-    podInfoOnMount: false,
-    lifecycleModes: ['Persistent'],
-  },
+  options: { wishes?: DriverWishes | undefined; inlineHandles: boolean },
 ): Draft<CSIDriver> {
+  const { podInfoOnMount = false, lifecycleModes = ['Persistent'] } = options.wishes ?? {};
   return {
-    metadata: { name },
+    metadata: { name, ...inlineHandles(options) },
     spec: {
       attachRequired: abilities.controller.has('PUBLISH_UNPUBLISH_VOLUME'),
       podInfoOnMount,

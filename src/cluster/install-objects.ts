@@ -17,11 +17,14 @@ import {
 
 export async function installObjects(
   server: ApiServer,
-  { brought, log, wishes }: ClusterOptions,
+  { brought, log, wishes, inlineHandles }: ClusterOptions,
   hostpath: RunningHostpath | undefined,
 ): Promise<void> {
   const installBrought = async (driver: BroughtDriver): Promise<void> => {
-    const differing = await installDriverObject(server, objectOfBroughtDriver(driver, wishes));
+    const differing = await installDriverObject(
+      server,
+      objectOfBroughtDriver(driver, { wishes, inlineHandles }),
+    );
     if (wishes === undefined || differing.length === 0) return;
     log.warn('The CSIDriver object was there already and stays as it is; delete it to have it made anew', {
       driver: driver.name,
@@ -43,7 +46,7 @@ export async function installObjects(
     installDefinitions(server).then(() => installSnapshotClasses(server, snapshotting)),
     ...(hostpath
       ? [
-          installDriverObject(server, hostpathObject(HOSTPATH)),
+          installDriverObject(server, hostpathObject(HOSTPATH, { inlineHandles })),
           installClasses(server, {
             name: 'hostpath',
             provisioner: HOSTPATH,

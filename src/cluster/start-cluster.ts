@@ -54,6 +54,8 @@ export interface ClusterOptions {
   metrics?: boolean;
   /** Nodes replace a topology label that only one driver uses when that driver says something else. */
   replaceTopologyLabels?: boolean;
+  /** Pods may name existing volumes of the drivers by their handle. */
+  inlineHandles: boolean;
   /** See each call to hostpath on its way in. */
   interceptors?: readonly Interceptor[];
   signal: AbortSignal;

@@ -16,7 +16,7 @@ import {
 } from '../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../api/object.ts';
 import { sameJson } from '../api/same-json.ts';
-import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS } from '../api/well-known.ts';
+import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS, ANN_INLINE_HANDLES } from '../api/well-known.ts';
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
 import { isEstablished } from '../apiserver/crd/definition-status.ts';
 import type { ApiServer } from '../apiserver/index.ts';
@@ -53,9 +53,9 @@ export function classesOfDriver({
 }
 
 /** hostpath takes both kinds of volumes and shows in its calls which pod they are for. */
-export function hostpathObject(name: string): Draft<CSIDriver> {
+export function hostpathObject(name: string, options: { inlineHandles: boolean }): Draft<CSIDriver> {
   return {
-    metadata: { name },
+    metadata: { name, ...inlineHandles(options) },
     spec: {
       attachRequired: true,
       podInfoOnMount: true,
@@ -63,6 +63,11 @@ export function hostpathObject(name: string): Draft<CSIDriver> {
       fsGroupPolicy: 'File',
     },
   } as Draft<CSIDriver>;
+}
+
+/** The annotation of a driver whose volumes pods may name by their handle. */
+export function inlineHandles(options: { inlineHandles: boolean }): { annotations?: Record<string, string> } {
+  return options.inlineHandles ? { annotations: { [ANN_INLINE_HANDLES]: 'allowed' } } : {};
 }
 
 type Server = Pick<ApiServer, 'client' | 'adminUser' | 'reader'>;
@@ -106,11 +111,18 @@ export function installSnapshotClasses(
   return installMissing(server, volumeSnapshotClasses, classes);
 }
 
-/** Resolves with how the object that was there already differs; with nothing where it was made or agrees. */
+/**
+ * Resolves with how the object that was there already differs; with nothing where it was made or agrees. Its annotations
+ * are added to one that was there already.
+ */
 export async function installDriverObject(server: Server, object: Draft<CSIDriver>): Promise<string[]> {
-  const { name = '' } = object.metadata;
+  const { name = '', annotations } = object.metadata;
   const present = server.reader.get(csiDrivers, { name });
   await installMissing(server, csiDrivers, [object]);
+  if (present && annotations) {
+    const admin = server.client(server.adminUser);
+    await admin.patch(csiDrivers, { name }, { metadata: { annotations } }, { type: 'merge' });
+  }
   return Object.entries(present ? object.spec : {})
     .filter(([field, wanted]) => !sameJson(present?.spec[field as keyof CSIDriver['spec']], wanted))
     .map(([field]) => field);

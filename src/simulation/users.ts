@@ -15,6 +15,7 @@ import {
   storageClasses,
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
+import { ANN_INLINE_HANDLES } from '../api/well-known.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import type { History } from './history.ts';
@@ -60,7 +61,7 @@ export class Users {
     for (const driver of this.#plan.drivers) {
       const modes = driver.ephemeral ? ['Persistent', 'Ephemeral'] : ['Persistent'];
       await this.#kube.create(csiDrivers, {
-        metadata: { name: driver.name },
+        metadata: { name: driver.name, annotations: { [ANN_INLINE_HANDLES]: 'allowed' } },
         spec: { attachRequired: driver.attaches, podInfoOnMount: true, volumeLifecycleModes: modes },
       });
     }

@@ -84,7 +84,11 @@ test('[POD-2] [INL-3] a brought driver gets pod information and inline volumes w
   const second = await startUp(t, join(directory, 'd'), [
     ...args,
     '--driver-volume-lifecycle-modes=Persistent',
+    '--allow-inline-handles',
   ]);
+  const { metadata } = await second.get('csidriver', 'other.csi.test');
+  assert.equal(metadata.annotations?.['csi.berth/inline-handles'], 'allowed');
+  assert.match(second.output().stdout, /inline +pods may name any volume of other\.csi\.test by its handle/);
   assert.match(second.output().stderr, /was there already.*podInfoOnMount, volumeLifecycleModes/);
   assert.equal(await second.stop(), 0);
 });

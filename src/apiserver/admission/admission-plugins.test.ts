@@ -19,6 +19,7 @@ import {
   storageClasses,
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { ADMIN, nodeUser } from '../auth/users.ts';
 import { createAuthorizer } from '../authorization/authorizer.ts';
@@ -231,7 +232,6 @@ suite('inline volumes', () => {
   const handle = { volumeHandle: 'h' };
   const table: [declared: object | undefined, source: object, expected: 'yes' | 'no' | 'warns'][] = [
     [undefined, {}, 'yes'],
-    [undefined, handle, 'yes'],
     [{}, {}, 'no'],
     [{}, handle, 'yes'],
     [{ volumeLifecycleModes: ['Persistent'] }, {}, 'no'],
@@ -245,11 +245,20 @@ suite('inline volumes', () => {
   ];
   for (const [declared, source, expected] of table) {
     test(`driver ${declared ? JSON.stringify(declared) : 'unknown'}, pod ${JSON.stringify(source)}: ${expected}`, () => {
-      if (declared) reader.put(csiDrivers, { metadata: { name: 'd' }, spec: declared });
+      const metadata = { name: 'd', annotations: { [ANN_INLINE_HANDLES]: 'allowed' } };
+      if (declared) reader.put(csiDrivers, { metadata, spec: declared });
       const act = () => admit(pods, { object: inline(source) });
       if (expected === 'no') refuses(act, /spec\.volumes\[0\]\.csi: .*driver d.*Persistent/);
       else act();
       assert.equal(warnings.length, expected === 'warns' ? 1 : 0);
+    });
+  }
+
+  for (const declared of [undefined, {}, { volumeLifecycleModes: ['Persistent', 'Ephemeral'] }]) {
+    test(`a handle without permission, driver ${declared ? JSON.stringify(declared) : 'unknown'}: no`, () => {
+      if (declared) reader.put(csiDrivers, { metadata: { name: 'd' }, spec: declared });
+      const wanted = /spec\.volumes\[0\]\.csi\.volumeHandle: driver d .*csi\.berth\/inline-handles=allowed/;
+      refuses(() => admit(pods, { object: inline(handle) }), wanted);
     });
   }
 });

@@ -1,8 +1,9 @@
-// A pod may name a CSI driver inline only in a mode that the driver declares. Where the CSIDriver object is not known
-// (yet), the node decides.
+// A pod may name a CSI driver inline only in a mode that the driver declares, and an existing volume by its handle only
+// where the driver's object allows it. Where the CSIDriver object is not known (yet), the node decides about the mode.
 
-import { inlineMode } from '../../api/inline-volumes.ts';
+import { allowsInlineHandles, inlineMode } from '../../api/inline-volumes.ts';
 import { csiDrivers, type Pod, pods } from '../../api/kinds.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import type { AdmissionPlugin, Reader } from '../pipeline.ts';
 import { isAbout, refuse } from './refuse.ts';
 
@@ -13,9 +14,13 @@ export function inlineVolume({ reader }: { reader: Reader }): AdmissionPlugin {
       if (!isAbout(request, pods) || request.operation !== 'create' || request.subresource !== '') return;
       const pod = request.object as Pod;
       for (const [index, { csi }] of (pod.spec.volumes ?? []).entries()) {
-        const driver = csi && reader.get(csiDrivers, { name: csi.driver });
-        if (!csi || !driver) continue;
+        if (!csi) continue;
+        const driver = reader.get(csiDrivers, { name: csi.driver });
         const mode = inlineMode(csi, driver);
+        if (mode === 'Persistent' && !allowsInlineHandles(driver)) {
+          refuse(request, `spec.volumes[${index}].csi.volumeHandle: ${notAllowed(csi.driver)}`);
+        }
+        if (!driver) continue;
         if (typeof mode === 'object') refuse(request, `spec.volumes[${index}].csi: ${mode.problem}`);
         if (mode === 'Ephemeral' && csi.volumeHandle) {
           request.warn(
@@ -25,4 +30,12 @@ export function inlineVolume({ reader }: { reader: Reader }): AdmissionPlugin {
       }
     },
   };
+}
+
+function notAllowed(driver: string): string {
+  return (
+    `driver ${driver} does not let pods name its volumes by their handle, or anyone who may create pods could mount any of ` +
+    `them; use a PersistentVolumeClaim, or have an administrator set the annotation ${ANN_INLINE_HANDLES}=allowed on ` +
+    `CSIDriver ${driver} (\`berth up --allow-inline-handles\` does)`
+  );
 }

@@ -22,6 +22,7 @@ import {
   volumeAttachments,
 } from '../../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../../api/object.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import { publishedRbac } from '../../manifests/published-rbac.ts';
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
@@ -479,8 +480,15 @@ for (const [door, open] of DOORS) {
       podDraft(`${name}-${suffix}`, { volumes: [{ name: 'v', csi }] });
     before(async () => {
       const driver = (name: string, spec: object) =>
-        admin.create(csiDrivers, { metadata: { name: `${name}.${suffix}` }, spec });
+        admin.create(csiDrivers, {
+          metadata: {
+            name: `${name}.${suffix}`,
+            ...(name !== 'closed' && { annotations: { [ANN_INLINE_HANDLES]: 'allowed' } }),
+          },
+          spec,
+        });
       await driver('plain', {});
+      await driver('closed', {});
       await driver('ephemeral', { volumeLifecycleModes: ['Ephemeral'] });
       await driver('seeds', { lifecycle: 'ephemeral' });
       await driver('both', { volumeLifecycleModes: ['Persistent', 'Ephemeral'] });
@@ -489,6 +497,8 @@ for (const [door, open] of DOORS) {
     const table: [driver: string, handle: string | undefined, expected: 'yes' | 'Forbidden'][] = [
       ['plain', undefined, 'Forbidden'],
       ['plain', 'h', 'yes'],
+      ['closed', 'h', 'Forbidden'],
+      ['unknown', 'h', 'Forbidden'],
       ['ephemeral', undefined, 'yes'],
       ['ephemeral', 'h', 'yes'],
       ['seeds', undefined, 'yes'],

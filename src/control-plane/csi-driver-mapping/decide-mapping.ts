@@ -5,6 +5,7 @@
 import { type CSIDriver, type CSIDriverDesign, csiDriverDesigns } from '../../api/kinds.ts';
 import { apiVersionOf, type Draft } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 
 export type MappingStep =
   | { do: 'create'; object: Draft<CSIDriver> }
@@ -60,9 +61,12 @@ function mapSpec({ spec }: CSIDriverDesign): MappedSpec {
   };
 }
 
-function mappedObject({ metadata: { name, uid } }: CSIDriverDesign, spec: MappedSpec): Draft<CSIDriver> {
+function mappedObject({ metadata }: CSIDriverDesign, spec: MappedSpec): Draft<CSIDriver> {
+  const { name, uid } = metadata;
   const owner = { apiVersion, kind: csiDriverDesigns.kind, name, uid };
-  return { metadata: { name, ownerReferences: [owner] }, spec };
+  const handles = metadata.annotations?.[ANN_INLINE_HANDLES];
+  const annotations = handles === undefined ? {} : { annotations: { [ANN_INLINE_HANDLES]: handles } };
+  return { metadata: { name, ownerReferences: [owner], ...annotations }, spec };
 }
 
 function versionProblem({ spec: { podInfoOnMountVersion } }: CSIDriverDesign): MappingStep[] {

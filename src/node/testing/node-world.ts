@@ -25,6 +25,7 @@ import {
 } from '../../api/kinds.ts';
 import { type KubeObject, keyOf, nameFromKey, type Resource } from '../../api/object.ts';
 import { attachmentName, uniqueVolumeName } from '../../api/volumes.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import type { ApiServer } from '../../apiserver/index.ts';
 import { draft, testServer } from '../../apiserver/testing/test-server.ts';
 import { connectCsi } from '../../csi/client/connect-csi.ts';
@@ -325,8 +326,10 @@ export class NodeWorld {
     }
   }
 
+  /** Pods may name its volumes by their handle. */
   async driverObject(name: string, spec: Partial<CSIDriver['spec']> = {}): Promise<void> {
-    await this.create(csiDrivers, { metadata: { name }, spec });
+    const annotations = { [ANN_INLINE_HANDLES]: 'allowed' };
+    await this.create(csiDrivers, { metadata: { name, annotations }, spec });
   }
 
   /** A claim in `default`, bound to a volume of the driver. */

@@ -15,6 +15,7 @@ import {
   volumeAttachments,
 } from '../../../api/kinds.ts';
 import { attachmentName } from '../../../api/volumes.ts';
+import { ANN_INLINE_HANDLES } from '../../../api/well-known.ts';
 import { serviceAccountUser } from '../../../apiserver/auth/users.ts';
 import { scriptedAttacher } from '../../../csi-plugin/attach/testing/scripted-attacher.ts';
 import { createEventRecorder } from '../../../runtime/events/create-event-recorder.ts';
@@ -141,7 +142,10 @@ export async function attachDetachWorld(
     async removePod(name: string, namespace = 'default') {
       await make(kube.delete(pods, { name, namespace }, { gracePeriodSeconds: 0 }));
     },
-    driver: (spec: CSIDriver['spec']) => make(kube.create(csiDrivers, { metadata: { name: DRIVER }, spec })),
+    driver: (spec: CSIDriver['spec']) => {
+      const annotations = { [ANN_INLINE_HANDLES]: 'allowed' };
+      return make(kube.create(csiDrivers, { metadata: { name: DRIVER, annotations }, spec }));
+    },
     async eventsOn(pod: string, namespace = 'default') {
       const { items } = await make(kube.list(events, { namespace }));
       return items
