@@ -1,5 +1,5 @@
-// Waits for the caches that a controller decides from: its own, so that one kind which cannot be read holds up only
-// those who need it.
+// Waits until the caches of one controller are synced. Each controller waits for its own only, so a kind that cannot be
+// listed blocks only the controllers that need it.
 
 import type { KubeObject } from '../api/object.ts';
 import type { Informer } from '../runtime/informer/informer.ts';

@@ -1,6 +1,6 @@
-// Every controller of the control plane, by kube-controller-manager's name where it has the controller. Whoever composes them (the
-// `controller-manager` command, the cluster in one process, the simulation) goes through this table. The scheduler is
-// a process of its own and not in it.
+// The table of controllers, by kube-controller-manager's names where it has the controller. The `controller-manager`
+// command, the cluster in one process and the simulation are composed from it. The scheduler is a process of its own and
+// not in it.
 
 import { createAttachDetach } from './attach-detach/attach-detach.ts';
 import { createBinder } from './binder/binder.ts';

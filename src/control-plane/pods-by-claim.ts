@@ -1,5 +1,5 @@
-// Which pods use a claim, and which claims were made for a pod: what several controllers ask. The index is kept once,
-// by the informer that they share.
+// Which pods use a claim, and which claims were created for a pod. One index in the shared informer serves all
+// controllers.
 
 import type { PersistentVolumeClaim, Pod } from '../api/kinds.ts';
 import { claimNameOf } from '../api/volumes.ts';

@@ -1,4 +1,4 @@
-// Which pods are on a node: what several controllers ask. The index is kept once, by the informer that they share.
+// Which pods are on a node. One index in the shared informer serves all controllers.
 
 import type { Pod } from '../api/kinds.ts';
 import type { Informer } from '../runtime/informer/informer.ts';

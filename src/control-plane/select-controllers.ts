@@ -1,6 +1,6 @@
 // Reads `--controllers`: `*` is all, `name` that one, `-name` all but that one where `*` is given. Pure.
 
-/** Throws an Error that names what nobody is called. */
+/** Throws an Error that names an unknown controller. */
 export function selectControllers<T extends { name: string; alias: string }>(
   rows: readonly T[],
   words: readonly string[],

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../src/api/kinds.ts
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import { ClaimProblem } from '../../src/sidecars/provisioner/planning/claim-problem.ts';
 import { planVolume, type VolumePlan } from '../../src/sidecars/provisioner/planning/plan-volume.ts';
-import { agree, type Difference, recorded } from './recorded.ts';
+import { agree, canonicalText, type Difference, recorded } from './recorded.ts';
 
 interface Capability {
   mode: string;
@@ -103,13 +103,6 @@ function planOf(made: VolumePlan): Plan {
   };
 }
 
-const text = (value: unknown): string =>
-  JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === 'object' && each !== null && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  );
-
 /** The official plan, without what means nothing: the file system of a block volume, and old secret keys. */
 function theirs({ claim, answer }: Case): Plan | undefined {
   if ('error' in answer) return undefined;
@@ -132,7 +125,9 @@ test('a volume is asked for as external-provisioner asks for it', () => {
   agree(recorded<Case[]>('planning'), {
     same(given) {
       const ours = plan(given);
-      return text(ours) === text(theirs(given)) ? undefined : `planned ${text(ours)}`;
+      return canonicalText(ours) === canonicalText(theirs(given))
+        ? undefined
+        : `planned ${canonicalText(ours)}`;
     },
     differences,
   });

@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import { spreadOffset } from '../../src/sidecars/provisioner/topology/spread-offset.ts';
 import { TopologyIndex } from '../../src/sidecars/provisioner/topology/topology-index.ts';
 import { topologyRequirement } from '../../src/sidecars/provisioner/topology/topology-requirement.ts';
-import { agree, recorded } from './recorded.ts';
+import { agree, canonicalText, recorded } from './recorded.ts';
 
 interface Requirement {
   nodes: {
@@ -33,14 +33,6 @@ const recording = recorded<{
   offsets: [name: string, offset: number][];
 }>('topology');
 
-/** With keys in one order, so that equal segments have one text. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === 'object' && each !== null && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  );
-
 function answer(given: Requirement, seed: number): string {
   const index = new TopologyIndex();
   for (const { name, keys = [], labels, gone, silent } of given.nodes) {
@@ -60,15 +52,15 @@ function answer(given: Requirement, seed: number): string {
     index,
     seededRandom(seed),
   );
-  if (found.kind === 'not-known') return canonical({ error: true });
-  if (found.kind === 'anywhere') return canonical({ anywhere: true });
-  return canonical({ requisite: found.requisite, preferred: found.preferred });
+  if (found.kind === 'not-known') return canonicalText({ error: true });
+  if (found.kind === 'anywhere') return canonicalText({ anywhere: true });
+  return canonicalText({ requisite: found.requisite, preferred: found.preferred });
 }
 
 test('requisite and preferred topology are external-provisioner’s', () => {
   agree(recording.requirements, {
     same(given) {
-      const theirs = new Set(given.answers.map(canonical));
+      const theirs = new Set(given.answers.map(canonicalText));
       const wrong = [1, 2, 3].map((seed) => answer(given, seed)).find((ours) => !theirs.has(ours));
       return wrong === undefined ? undefined : `answered ${wrong}`;
     },
@@ -87,7 +79,7 @@ test('the node affinity of a volume is external-provisioner’s', () => {
       const ours = nodeSelectorTermsOf(segments).map(({ matchExpressions = [] }) =>
         Object.fromEntries(matchExpressions.map(({ key, values }) => [key, values?.[0] ?? ''])),
       );
-      return canonical(ours) === canonical(terms ?? []) ? undefined : `terms ${canonical(ours)}`;
+      return canonicalText(ours) === canonicalText(terms ?? []) ? undefined : `terms ${canonicalText(ours)}`;
     },
   });
 });

@@ -1,5 +1,5 @@
-// The binder's view of claims and volumes: the caches with its own writes on top, and the writes themselves. Every
-// write carries the version it was decided from, so that a decision from an old state fails with a conflict.
+// The binder's reads and writes of claims and volumes. Reads are from the caches, overlaid with the binder's own writes.
+// Every write carries the resourceVersion it was decided from, so a decision from a stale cache fails with a conflict.
 
 import {
   type PersistentVolume,

@@ -1,6 +1,6 @@
-// The binder: claims to volumes and back. Watches claims, volumes, classes, nodes and pods; writes the binding halves,
-// phases and the storage-provisioner annotations; never makes or deletes storage. Two loops, one a kind, each key
-// decided afresh from the caches with the binder's own writes on top.
+// The binder: binds claims to volumes. Watches claims, volumes, classes, nodes and pods; writes both sides of a binding,
+// phases and the storage-provisioner annotations; never creates or deletes storage. Two loops, one per kind. Each run
+// decides from the caches, overlaid with the binder's own writes.
 
 import { isDefaultClass } from '../../api/default-class.ts';
 import {

@@ -1,7 +1,7 @@
-// The two halves of a binding as they should stand when it is complete. Each function gives the object as it must be
-// written, or undefined when it is right already; a binding that a crash left half-written is thus completed by
-// asking again. Order matters and is kept by the binder: volume spec, volume phase, claim spec, claim status. Until
-// the volume names the claim, nobody else is kept from it; once it does, only this claim can have it.
+// The four writes of a binding. Each function returns the object to write, or undefined when it is right already, so a
+// binding that a crash left incomplete is completed by running again. The binder keeps the order: volume spec, volume
+// phase, claim spec, claim status. The first write decides: once the volume names the claim, no other claim can have it.
+// Pure.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { isQuantity } from '../../api/quantity.ts';

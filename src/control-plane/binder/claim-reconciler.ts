@@ -1,4 +1,5 @@
-// One claim: reads what it refers to, has it decided, performs the steps. Writes claims, and volumes that it binds.
+// Reconciles one claim: reads what it refers to, calls decideClaim and performs the steps. Writes claims, and the volumes
+// that it binds.
 
 import { defaultClassOf } from '../../api/default-class.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../api/kinds.ts';

@@ -1,6 +1,6 @@
 // What to do for one claim, from a snapshot of it and of what it refers to. Pure: the binder performs the steps.
-// A claim is in one of two states. Until `bind-completed` stands on it, the binder looks for a volume, or waits, or
-// asks a provisioner. From then on the binding is a promise: it is repaired, or declared lost, never changed.
+// A claim is in one of two states. Without the annotation `bind-completed` the binder looks for a volume, waits, or
+// asks a provisioner. With it the binding is permanent: it is repaired or declared lost, never changed.
 
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/kinds.ts';
 import { provisionerOf, refersToClaim, selectedNodeOf, storageClassOf } from '../../api/volumes.ts';

@@ -1,5 +1,5 @@
 // What to do for one volume, from it and the claim it names. Pure: the binder performs the steps.
-// The binder never deletes storage: it marks a volume Released, and whoever made it (its provisioner) deletes it.
+// The binder never deletes storage: it marks a volume Released, and the volume's provisioner deletes it.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { ANN_PROVISIONED_BY } from '../../api/well-known.ts';
@@ -21,7 +21,7 @@ export type VolumeStep =
   /** Take back the binder's choice (or the UID on a user's reservation): the claim has another volume. */
   | { do: 'unbind' }
   | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }
-  /** The same, told to whoever looks at the claim. */
+  /** The same event on the claim. */
   | { do: 'claim-event'; type: 'Normal' | 'Warning'; reason: string; message: string };
 
 export function decideVolume({ volume, claim }: VolumeAndClaim): VolumeStep[] {

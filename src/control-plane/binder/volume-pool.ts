@@ -1,5 +1,5 @@
-// The volumes that claims may choose from, by class. Claims are worked on side by side, so a choice is held until it
-// has been written: otherwise all of them would choose the same smallest volume, and all but one would fail.
+// The free volumes by class. Claims are reconciled concurrently, so a chosen volume is held until the choice is written:
+// otherwise all of them would choose the same best volume, and all writes but one would conflict.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';

@@ -1,4 +1,4 @@
-// One volume: reads the claim it names, has it decided, performs the steps. Writes volumes only.
+// Reconciles one volume: reads the claim it names, calls decideVolume and performs the steps. Writes volumes only.
 
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { done, type Reconcile } from '../../runtime/queue/loop.ts';

@@ -1,6 +1,6 @@
 // What to do about one CSIDriver of the design documents' CRD (csi.storage.k8s.io/v1alpha1): it is mapped to today's
 // object (storage.k8s.io/v1), which is the one that every component reads. The mapped object is owned by the CRD's
-// object; an object that is not so owned is somebody else's, and wins. Pure.
+// object; an object without that owner was made by others, and wins. Pure.
 
 import { type CSIDriver, type CSIDriverDesign, csiDriverDesigns } from '../../api/kinds.ts';
 import { apiVersionOf, type Draft } from '../../api/object.ts';

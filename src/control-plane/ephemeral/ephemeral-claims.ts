@@ -1,6 +1,6 @@
-// Generic ephemeral volumes: makes the claim for each volume of a pod that has a claim template. The pod owns it, so
-// that the garbage collector takes it along. A claim of that name which is not the pod's is never used. Watches pods
-// and claims; creates claims.
+// Generic ephemeral volumes: creates the claim for each volume of a pod that has a claim template. The pod owns the
+// claim, so the garbage collector deletes it with the pod. A claim of that name with another owner is never used.
+// Watches pods and claims; creates claims.
 
 import {
   type PersistentVolumeClaim,

@@ -1,5 +1,6 @@
-// One object: deleted when none of its owners is left; let go or freed of its dependents when it is itself on its way
-// out. Everything is read again from the server before anything is written, and each write carries what was read.
+// Collects one object. It is deleted when none of its owners exists. When it is being deleted itself, its dependents are
+// deleted or orphaned first, as its finalizers ask. Everything is read from the server before a write, and each write
+// carries the resourceVersion that was read.
 
 import type { KubeObject } from '../../api/object.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';

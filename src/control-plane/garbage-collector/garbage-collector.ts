@@ -1,6 +1,6 @@
-// The garbage collector: what has owners goes when the last of them is gone, at once (background), before its owner
-// (foreground), or not at all (orphan). Watches the metadata of every kind the server serves; writes finalizers and
-// owner references, and deletes.
+// The garbage collector: deletes objects whose owners are gone. Propagation is background (after the owner), foreground
+// (before the owner) or orphan (not at all). Watches the metadata of every kind that the server serves; writes
+// finalizers and owner references, and deletes.
 
 import { customResourceDefinitions } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';

@@ -1,5 +1,5 @@
-// Who owns whom, over every kind the server serves: caches of metadata alone, indexed by owner and by UID. Follows
-// discovery, so that kinds which appear later are taken in. Reads only.
+// The graph of owners: metadata caches of every kind that the server serves, indexed by owner and by UID. Follows
+// discovery, so CRDs that are installed later are included. Reads only.
 
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { keyOf } from '../../api/object.ts';

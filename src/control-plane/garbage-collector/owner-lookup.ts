@@ -1,4 +1,4 @@
-// Whether an owner exists. The caches may say that it does; that it does not, only the server may say.
+// Whether an owner exists. A cache is believed when it has the owner; absence is confirmed by the server.
 
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { LruMap } from '../../runtime/events/lru-map.ts';
@@ -61,7 +61,7 @@ function isOutOfReach(owner: ServedResource, dependent: KubeObject): boolean {
   return owner.namespaced && dependent.metadata.namespace === undefined;
 }
 
-/** The UID alone proves nothing: whoever wrote the reference may have named another object's. */
+/** The UID alone is not enough: a reference may carry the UID of another object. */
 function couldOwn(owner: GraphObject, reference: OwnerReference, dependent: KubeObject): boolean {
   const { name, namespace } = owner.object.metadata;
   return name === reference.name && (namespace === undefined || namespace === dependent.metadata.namespace);

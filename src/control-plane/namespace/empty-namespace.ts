@@ -1,5 +1,5 @@
-// Deletes everything in a namespace, of every kind the server serves, and says what is left. Pods are given the time
-// that they ask for.
+// Deletes every object in a namespace, of every kind that the server serves, and returns what remains. Pods keep their
+// grace period.
 
 import type { KubeObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/object.ts';

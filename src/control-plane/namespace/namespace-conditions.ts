@@ -1,4 +1,4 @@
-// What a namespace that is being deleted says of its progress: the conditions that Kubernetes shows, in its words.
+// The conditions of a namespace that is being deleted, with Kubernetes' reasons and messages. Pure.
 
 import type { Namespace } from '../../api/kinds.ts';
 
@@ -8,7 +8,7 @@ export interface NamespaceContent {
   left: readonly { resource: string; count: number }[];
   /** Finalizers of what is left, with how many objects they hold. */
   finalizers: readonly { finalizer: string; count: number }[];
-  /** Groups that the server could not describe: nobody knows what is in there. */
+  /** API groups whose discovery failed: their contents are unknown. */
   unknown: readonly string[];
   /** Why some could not be deleted. */
   failures: readonly string[];

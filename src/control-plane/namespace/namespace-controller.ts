@@ -1,5 +1,5 @@
-// Ends namespaces: once one is being deleted, deletes what is in it, tells how far that is, and lets it go when nothing
-// is left. Watches namespaces; writes their conditions and the finalizer of their spec.
+// The namespace controller: when a namespace is being deleted, deletes its contents, writes the progress as conditions,
+// and removes the finalizer of its spec when nothing is left. Watches namespaces; writes these two.
 
 import { type Namespace, namespaces } from '../../api/kinds.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -12,7 +12,7 @@ import { isEmpty, type NamespaceContent, namespaceConditions } from './namespace
 
 const FINALIZER = 'kubernetes';
 const WORKERS = 10;
-/** Contents go within milliseconds, or when their finalizers do, which nobody announces. */
+/** Most contents are gone within milliseconds; the rest wait for finalizers, whose removal sends no event here. */
 const LOOK_AGAIN = { startMs: 100, maxMs: 10_000 };
 
 export function createNamespaceController(ports: DiscoveringPorts): Controller {
@@ -54,7 +54,7 @@ export function createNamespaceController(ports: DiscoveringPorts): Controller {
     }
   }
 
-  /** For whoever wonders why it takes so long. Nothing depends on it, so that a conflict is no reason to stop. */
+  /** Progress for users. Nothing depends on it, so a conflict is ignored. */
   async function report(namespace: Namespace, content: NamespaceContent, signal: AbortSignal): Promise<void> {
     const now = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
     const conditions = namespaceConditions(namespace, content, now);

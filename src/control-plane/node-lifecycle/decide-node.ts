@@ -1,11 +1,11 @@
-// What the cluster should believe of a node, from how long it has been silent and what it last said. Pure.
+// Conditions and taints of a node, from the time since its last heartbeat and its last status. Pure.
 
 import type { Node, Pod, Taint, Toleration } from '../../api/kinds.ts';
 
 export const TAINT_UNREACHABLE = 'node.kubernetes.io/unreachable';
 export const TAINT_NOT_READY = 'node.kubernetes.io/not-ready';
 
-/** What a node says of itself, and what nobody can know while it is silent. */
+/** Conditions that the kubelet reports, and that are Unknown while it does not. */
 const CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** A pod that says nothing of it stays on a lost node for as long as Kubernetes lets it by default. */

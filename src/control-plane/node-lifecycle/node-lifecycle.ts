@@ -1,6 +1,6 @@
-// Notices nodes that have fallen silent. Watches Nodes, their Leases and pods; marks a silent node's conditions as
-// unknown, taints nodes that are not ready, and deletes the pods that do not tolerate it any longer. It never deletes a
-// node, and never ends a pod by force: whether anything still runs there, nobody knows.
+// Detects nodes whose heartbeats stopped. Watches Nodes, their Leases and pods; sets the conditions of such a node to
+// Unknown, taints nodes that are not ready, and deletes pods that do not tolerate the taint any longer. It never deletes
+// a node and never force-deletes a pod, because the pod may still run there.
 
 import { type Lease, leases, type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../api/object.ts';
@@ -20,7 +20,7 @@ const BACKOFF = { startMs: 200, maxMs: 60_000 };
 export const GRACE_MS = 50_000;
 const LEASE_NAMESPACE = 'kube-node-lease';
 
-/** A node's last sign of life as this process saw it: its own clock, so that nobody else's can be wrong. */
+/** When this process last saw a heartbeat, by its own clock: the node's clock is not trusted. */
 interface LastSign {
   sign: string;
   seenMs: number;

@@ -1,4 +1,4 @@
-// Whether a pod can only be ended by force, because nobody is left who would end it. Pure.
+// Whether a pod must be force-deleted, because no kubelet is left to end it. Pure.
 
 import type { Node, Pod } from '../../api/kinds.ts';
 import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';

@@ -1,6 +1,6 @@
-// Ends pods that nobody else can end: those of nodes that no longer exist, those that wait to end on a node that is
-// out of service, those that were deleted before they had a node. Watches pods and nodes; marks such pods as failed
-// and deletes them.
+// Force-deletes pods that no kubelet will end: pods of nodes that no longer exist, terminating pods of nodes that are out
+// of service, and pods deleted before they were scheduled. Watches pods and nodes; marks such pods as Failed and deletes
+// them.
 
 import { type Node, nodes, type Pod, pods } from '../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../api/object.ts';
@@ -70,7 +70,7 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
     }
   }
 
-  /** Marked first, so that whoever watches it learns that it did not end by itself. */
+  /** Marked as Failed first, so that watchers see that it did not complete. */
   async function end(pod: Pod, why: string, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     const name = nameFromKey(keyOf(pod));

@@ -1,6 +1,6 @@
-// Keeps claims from going while pods use them: a finalizer on every claim, taken off once the claim is being deleted
-// and no scheduled pod names it any more. That is asked of the server, because what the cache has not seen yet may be
-// running already. Watches claims and pods; writes that one finalizer.
+// Keeps claims from being deleted while pods use them: a finalizer on every claim, removed once the claim is being
+// deleted and no scheduled pod uses it. The server is asked for pods, because a pod that the cache has not seen may
+// already be running. Watches claims and pods; writes that one finalizer.
 
 import { type PersistentVolumeClaim, type Pod, persistentVolumeClaims, pods } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';

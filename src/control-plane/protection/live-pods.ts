@@ -1,5 +1,5 @@
-// The pods of a namespace as the server has them now, for decisions that a cache must not make. Many ask at once when
-// many claims go at once: those who ask while a list is under way share the next one, never the one that began before.
+// Lists the pods of a namespace from the server, for decisions that must not rely on a cache. Requests are coalesced:
+// callers that arrive during a list share the next one, never one that began before they asked.
 
 import { type Pod, pods } from '../../api/kinds.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';

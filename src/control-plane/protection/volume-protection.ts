@@ -1,5 +1,5 @@
-// Keeps volumes from going while claims are bound to them: a finalizer on every volume, taken off once the volume is
-// being deleted and its claim, by the server's word, is gone or has another volume. Watches volumes and claims; writes
+// Keeps volumes from being deleted while claims are bound to them: a finalizer on every volume, removed once the volume
+// is being deleted and the server confirms that its claim is gone or bound elsewhere. Watches volumes and claims; writes
 // that one finalizer.
 
 import {

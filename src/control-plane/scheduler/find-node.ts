@@ -1,6 +1,6 @@
-// Finds a node for a pod. Looks first where the pod was to go last time; then, from a starting point that moves on
-// with every pod, at candidates until enough of them fit, and takes the least loaded of these. So the cost of a pod
-// that fits does not grow with the cluster; only one that fits nowhere has every node looked at, to say why.
+// Finds a node for a pod. The node chosen last time comes first. Then candidates are checked round-robin until enough of
+// them fit, and the least loaded of these is taken. The cost of a pod that fits is therefore independent of the cluster's
+// size; for a pod that fits nowhere every node is checked, to say why.
 
 import { checkNode, type PodDemand } from './node-checks.ts';
 import type { Constraint, NodeIndex } from './node-index.ts';

@@ -1,6 +1,6 @@
-// Volumes that nobody has yet, by class and by what their node affinity asks of a node, so that a node with few local
-// volumes in a cluster of thousands sees its own few. A choice is held until it is written: pods are placed one after
-// the other, faster than their choices come back through the watch.
+// Free volumes, indexed by class and by the node labels that their affinity requires, so that a lookup for one node does
+// not visit the local volumes of all others. A chosen volume is held until the choice is written: pods are scheduled
+// faster than the watch confirms choices.
 
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { storageClassOf } from '../../api/volumes.ts';

@@ -75,7 +75,7 @@ function checkResources(
   return reasons;
 }
 
-/** A node that does not say is taken to be ready: it may have nobody to say it. */
+/** A node without a Ready condition counts as ready: it may have no kubelet. */
 function isReady(node: Node): boolean {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   return ready === undefined || ready.status === 'True';

@@ -1,5 +1,5 @@
-// Nodes by label, so that a pod which can only go to a few nodes costs only those few. An answer may hold nodes that
-// do not fit, never lack one that does: the checks come after.
+// Nodes indexed by label, so that a pod with few possible nodes checks only those. An answer may include nodes that do
+// not fit, but never omits one that does; the checks come after.
 
 import type { Node, NodeSelectorRequirement, NodeSelectorTerm } from '../../api/kinds.ts';
 import type { NodeInfo } from './node-info.ts';

@@ -1,6 +1,6 @@
-// What is remembered of a pod between the choice of its node and its binding: where it is to go, for which claims a
-// provisioner was asked, and which nodes provisioners could not serve. Lost at a restart, when the claims' own
-// annotations tell as much as is needed.
+// What is remembered of a pod between the choice of its node and its binding: the node, the claims for which a
+// provisioner was asked, and the nodes that provisioners could not serve. In memory only: after a restart the claims'
+// annotations are enough.
 
 import type { Clock, Random } from '../../runtime/ports.ts';
 import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';

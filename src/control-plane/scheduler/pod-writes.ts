@@ -1,6 +1,6 @@
 // What the scheduler writes once it has decided: reservations of volumes, the node that claims are to be provisioned
-// for, the pod's binding, or why there is none. Each write carries the version it was decided from, or can be repeated
-// without harm: whoever comes second is told so and decides again.
+// for, the pod's binding, or why there is none. Each write carries the resourceVersion it was decided from, or is
+// idempotent: on a conflict the pod is scheduled again.
 
 import {
   type PersistentVolumeClaim,
@@ -31,7 +31,7 @@ export interface PodWritesPorts {
 export interface PodWrites {
   /** Reserves the volumes that were found and asks for those that are to be made. */
   prepareVolumes(plan: BindingPlan, placement: Placement, signal: AbortSignal): Promise<void>;
-  /** The node that the pod now has, be it by an earlier attempt or by somebody else; undefined if it gets none. */
+  /** The pod's node now, whoever bound it; undefined when it has none. */
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<string | undefined>;
   markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// What pods ask for and what nodes have, in thousandths of a unit: exact for anything a node has, and quick to add up.
+// Requests of pods and allocatable resources of nodes, in thousandths of a unit: exact for any real node, and cheap to add.
 
 import type { Node, Pod } from '../../api/kinds.ts';
 import { parseQuantity } from '../../api/quantity.ts';

@@ -15,7 +15,7 @@ import { driverMissing, REASONS, topologyMissing } from './reasons.ts';
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 export interface VolumeFacts {
-  /** Volumes of a class that nobody has and that the node might reach; more than fit, never fewer. */
+  /** Free volumes of a class that the node might reach; may include some that do not fit, never omits one that does. */
   freeVolumes(className: string, info: NodeInfo): Iterable<PersistentVolume>;
   /** Whether the driver publishes capacity that scheduling must respect. */
   publishesCapacity(driver: string): boolean;
@@ -90,7 +90,7 @@ function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFact
   if (!provisioner || provisioner === NO_PROVISIONER) return REASONS.noVolume;
   if (allowed.length > 0 && !matchesNodeSelectorTerms(allowed, node)) return REASONS.noVolume;
   if (facts.isCsiDriver(provisioner)) {
-    // Without the driver's entry, or its labels, nobody could tell the driver where the volume is to be.
+    // Without the driver's entry in CSINode, or its labels, CreateVolume could not say where the volume is to be.
     const driver = facts.driverOn(provisioner, info);
     if (!driver) return driverMissing(provisioner);
     if (!driver.topologyKeys.every((key) => node.metadata.labels?.[key] !== undefined)) {

@@ -1,5 +1,5 @@
-// Pods that fit nowhere, and what may change that. They are woken by such changes alone: nothing is tried again
-// just because time has passed.
+// Unschedulable pods, and the kinds of changes that may help each. They are woken by such changes only, never by a
+// timer.
 
 import { REASONS, type ReasonCounts } from './reasons.ts';
 

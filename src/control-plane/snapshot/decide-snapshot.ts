@@ -16,7 +16,7 @@ import { errorChange, isCut, type StatusChange, statusChange } from './snapshot-
 
 export type SnapshotStep =
   | { do: 'nothing'; why: string }
-  /** It is to go, and somebody still needs it. */
+  /** It is being deleted and still in use. */
   | { do: 'wait'; why: string }
   | ({ do: 'fail'; unready: boolean } & Failure)
   /** Put these on the snapshot, and the class where it was chosen for it. */
@@ -148,7 +148,7 @@ function protection(
 }
 
 function follow(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep {
-  // What is ready stays so: nobody looks at it on the storage again.
+  // A ready snapshot stays ready: its storage is not checked again.
   const isSettled = isReadyToUse(snapshot) && snapshot.status?.boundVolumeSnapshotContentName !== undefined;
   const change = isSettled ? undefined : statusChange(snapshot, content);
   if (change !== undefined) return { do: 'write-status', ...change };
@@ -181,7 +181,7 @@ function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts):
   if (ours.includes(FINALIZER_SNAPSHOT_AS_SOURCE)) {
     return { do: 'release', finalizers: [FINALIZER_SNAPSHOT_AS_SOURCE] };
   }
-  // Why it does not go is told where the user looks.
+  // The reason why it cannot be deleted goes into the snapshot's status, where the user looks.
   const patch = content.status?.error ? errorChange(snapshot, content.status.error) : {};
   if (Object.keys(patch).length > 0) return { do: 'write-status', patch, isCut: false, isReady: false };
   return nothing('its content goes first');

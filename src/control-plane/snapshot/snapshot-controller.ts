@@ -34,7 +34,7 @@ export interface SnapshotControllerOptions {
   resyncMs: number;
   /** Contents say which node is to make the snapshot of a volume that only some nodes reach. */
   distributed: boolean;
-  /** Contents say the mode of the volume, so that nobody restores it in another. */
+  /** Contents record the volume's mode, so that a restore in another mode can be refused. */
   preventVolumeModeConversion: boolean;
 }
 

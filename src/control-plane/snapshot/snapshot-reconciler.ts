@@ -202,7 +202,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  /** What somebody must do is told where they look, once. */
+  /** Reports once, on the object that the user looks at, what the user must do. */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,

@@ -47,7 +47,7 @@ export class SourceClaims {
     return this.#snapshots.byIndex(UNREADY_BY_CLAIM, claimKey);
   }
 
-  /** The claim as last seen or written, once nobody here is changing it. */
+  /** The claim as last seen or written, once no write of this process is under way. */
   async read(claimKey: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     await this.#removals.get(claimKey)?.catch(() => {});
     if (!this.#doubtful.has(claimKey)) return this.#claims.get(claimKey);
@@ -69,7 +69,7 @@ export class SourceClaims {
     return hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
   }
 
-  /** Of one claim: lets it go when no snapshot needs it. */
+  /** Removes the finalizer of one claim when no snapshot needs it. */
   readonly reconcile: Reconcile = async (key, { signal }) => {
     const object = this.#claims.get(key);
     if (object === undefined || !this.isProtected(object) || this.unreadyOf(key).length > 0) return done;

@@ -10,7 +10,7 @@ export function isReady({ status }: Pod): boolean {
 export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number {
   if (minReadySeconds === 0) return 0;
   const since = Date.parse(readyCondition(pod)?.lastTransitionTime ?? '');
-  // Without a time nobody can say since when: from now on.
+  // Without a transition time it counts as ready from now on.
   const leftMs = (Number.isNaN(since) ? nowMs : since) + minReadySeconds * 1000 - nowMs;
   return Math.max(0, leftMs);
 }

@@ -9,7 +9,7 @@ import { ownedBySet } from './set-members.ts';
 
 export interface SetActions {
   perform(set: StatefulSet, step: Exclude<SetStep, { do: 'wait' }>, signal: AbortSignal): Promise<void>;
-  /** Takes over a pod that nobody controls, as after a set was deleted without its pods. */
+  /** Adopts a pod without a controller, as after a set was deleted with orphaning. */
   adopt(set: StatefulSet, pod: Pod, signal: AbortSignal): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createSetActions({
         const { name = '' } = step.claim.metadata;
         await create(set, `Claim ${name} Pod ${step.podName}`, {
           act: () => kube.create(persistentVolumeClaims, step.claim, { signal }),
-          // A claim of that name is the member's, whoever made it: that is how data outlives its set.
+          // An existing claim of that name is used, whoever created it: that is how data outlives its set.
           isThere: async () => true,
           signal,
         });
