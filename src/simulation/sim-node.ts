@@ -4,6 +4,7 @@
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
 import { loopbackTransport } from '../csi/client/loopback-transport.ts';
 import type { CsiTransport } from '../csi/client/transport.ts';
+import { parseDriverName } from '../csi/names/driver-name.ts';
 import { silentLog } from '../runtime/log/log.ts';
 import { type MemoryMounter, memoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock } from '../runtime/ports.ts';
@@ -63,7 +64,7 @@ export class SimNode {
       if (address === this.#driverSocket(driver)) return connection(address, toDriver(driver));
       if (address !== this.#registrationSocket(driver)) continue;
       const services = registrationServices({
-        driverName: driver,
+        driverName: parseDriverName(driver),
         endpoint: this.#driverSocket(driver),
         requiresPublishPod: false,
         log: silentLog,

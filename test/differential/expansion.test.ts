@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/kinds.ts';
 import { canonicalQuantity } from '../../src/api/quantity.ts';
+import { parseDriverName } from '../../src/csi/names/driver-name.ts';
 import { decideExpansion } from '../../src/sidecars/resizer/expansion/decide-expansion.ts';
 import {
   awaitNodePatch,
@@ -80,7 +81,7 @@ function decide(given: Case): string | undefined {
   const decision = decideExpansion({
     claim: claimOf(given),
     volume: volumeOf(given),
-    driver: 'd',
+    driver: parseDriverName('d'),
     place: given.nodeOnly ? 'node' : 'controller',
     failedForSure: given.failedForSure ?? false,
     recovers: !given.doesNotRecover,

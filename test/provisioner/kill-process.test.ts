@@ -14,6 +14,7 @@ import {
   FINALIZER_PVC_PROTECTION,
 } from '../../src/api/well-known.ts';
 import { createBinder } from '../../src/control-plane/binder/binder.ts';
+import { parseDriverName } from '../../src/csi/names/driver-name.ts';
 import { ScriptedDriver } from '../../src/csi/testing/scripted-driver.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
@@ -24,7 +25,7 @@ import { realClock } from '../../src/runtime/time/clock.ts';
 import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
 import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
 
-const DRIVER = 'scripted.csi.test';
+const DRIVER = parseDriverName('scripted.csi.test');
 const within = () => AbortSignal.timeout(30_000);
 const LEDGER = `default/${ledgerName(DRIVER)}`;
 const hasIntent = (claim: PersistentVolumeClaim | undefined) =>

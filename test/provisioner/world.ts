@@ -27,6 +27,7 @@ import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import { createBinder } from '../../src/control-plane/binder/binder.ts';
 import { loopbackTransport } from '../../src/csi/client/loopback-transport.ts';
 import type { CsiTransport } from '../../src/csi/client/transport.ts';
+import { parseDriverName } from '../../src/csi/names/driver-name.ts';
 import { ScriptedDriver, type ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
 import { publishedRbac } from '../../src/manifests/published-rbac.ts';
 import { createEventRecorder } from '../../src/runtime/events/create-event-recorder.ts';
@@ -48,7 +49,7 @@ import {
   type ProvisionerOptions,
 } from '../../src/sidecars/provisioner/provisioner-options.ts';
 
-export const DRIVER = 'scripted.csi.test';
+export const DRIVER = parseDriverName('scripted.csi.test');
 export const TOPOLOGY = { plugin: ['CONTROLLER_SERVICE', 'VOLUME_ACCESSIBILITY_CONSTRAINTS'] } as const;
 
 export interface WorldOptions {

@@ -15,6 +15,7 @@ import { driverOnNode } from '../../api/volumes.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
 import { AccessModeError } from '../../csi/messages/volume-capability.ts';
+import type { NodeId, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
@@ -110,7 +111,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
   }
 
   /** Asked of the Node itself only where neither CSINode nor CSINodeInfo knows the driver: almost never. */
-  async function nodeIdFor(attachment: VolumeAttachment, signal: AbortSignal): Promise<string | undefined> {
+  async function nodeIdFor(attachment: VolumeAttachment, signal: AbortSignal): Promise<NodeId | undefined> {
     const { nodeName, attacher } = attachment.spec;
     const detaching = attachment.metadata.deletionTimestamp !== undefined;
     if (!publishes || attacher !== driver.name) return undefined;
@@ -120,8 +121,8 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     const csiNode = options.csiNodes.get(nodeName);
     const csiNodeInfo = options.csiNodeInfos.get(nodeName);
     const known = driverOnNode(driver.name, { csiNode, csiNodeInfo });
-    if (known !== undefined) return known.nodeId;
-    return driverOnNode(driver.name, { node: await nodeOrNone(nodeName, signal) })?.nodeId;
+    const found = known ?? driverOnNode(driver.name, { node: await nodeOrNone(nodeName, signal) });
+    return found?.nodeId as NodeId | undefined;
   }
 
   async function nodeOrNone(name: string, signal: AbortSignal): Promise<Node | undefined> {
@@ -133,7 +134,7 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     }
   }
 
-  async function inTurn(key: string, handle: string, work: () => Promise<Outcome>): Promise<Outcome> {
+  async function inTurn(key: string, handle: VolumeHandle, work: () => Promise<Outcome>): Promise<Outcome> {
     if (!turns.tryEnter(handle, key)) {
       log.v(4).info('Another call for the volume is under way', { volumeAttachment: key });
       return done;

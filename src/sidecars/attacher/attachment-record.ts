@@ -4,6 +4,7 @@
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import { ANN_INLINE_POD } from '../../api/well-known.ts';
+import { type NodeId, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import type { EventSubject } from '../../runtime/events/event-record.ts';
 import type { PublishedVolume } from './volume-source.ts';
 
@@ -11,8 +12,8 @@ import type { PublishedVolume } from './volume-source.ts';
 export const ANN_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 export const ANN_VOLUME = 'csi.berth/published-volume';
 
-export function recordedNodeId(attachment: VolumeAttachment): string | undefined {
-  return attachment.metadata.annotations?.[ANN_NODE_ID] || undefined;
+export function recordedNodeId(attachment: VolumeAttachment): NodeId | undefined {
+  return (attachment.metadata.annotations?.[ANN_NODE_ID] || undefined) as NodeId | undefined;
 }
 
 /** Undefined when nothing, or nothing readable, was recorded: the official attacher records no volume. */
@@ -24,7 +25,7 @@ export function recordedVolume(attachment: VolumeAttachment): PublishedVolume | 
     if (typeof handle !== 'string' || handle === '') return undefined;
     const { name, namespace } = (secret ?? {}) as { name?: unknown; namespace?: unknown };
     const known = typeof name === 'string' && typeof namespace === 'string';
-    return { handle, secret: known ? { name, namespace } : undefined };
+    return { handle: parseVolumeHandle(handle), secret: known ? { name, namespace } : undefined };
   } catch {
     return undefined;
   }
@@ -33,7 +34,7 @@ export function recordedVolume(attachment: VolumeAttachment): PublishedVolume | 
 /** Annotations for the record; a reference to a Secret is no secret. Inline volumes are in the object already. */
 export function recordAnnotations(
   attachment: VolumeAttachment,
-  nodeId: string,
+  nodeId: NodeId,
   { handle, secret }: PublishedVolume,
 ): Record<string, string> {
   return {

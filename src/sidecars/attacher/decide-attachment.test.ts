@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
+import { parseDriverName, parseNodeId } from '../../csi/names/driver-name.ts';
 import { ANN_NODE_ID, ANN_VOLUME } from './attachment-record.ts';
 import { type AttachmentDecision, type AttachmentSnapshot, decideAttachment } from './decide-attachment.ts';
 
-const DRIVER = 'd.csi.test';
+const DRIVER = parseDriverName('d.csi.test');
 const FINALIZER = 'external-attacher/d-csi-test';
 const stored = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
 
@@ -240,7 +241,7 @@ for (const { name, given, then } of cases) {
     const decision = decideAttachment({
       driver: DRIVER,
       persistentVolume: pv(),
-      nodeId: 'id',
+      nodeId: parseNodeId('id'),
       publishes: true,
       drifted: false,
       ...given,

@@ -3,16 +3,17 @@
 
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
+import type { DriverName, NodeId } from '../../csi/names/driver-name.ts';
 import { recordedNodeId, recordedVolume } from './attachment-record.ts';
 import { type PublishedVolume, type VolumeToPublish, volumeSourceOf } from './volume-source.ts';
 
 export interface AttachmentSnapshot {
   attachment: VolumeAttachment;
-  driver: string;
+  driver: DriverName;
   /** The one that the attachment names, if it names one and it exists. */
   persistentVolume: PersistentVolume | undefined;
   /** As the node says now. */
-  nodeId: string | undefined;
+  nodeId: NodeId | undefined;
   /** The driver has PUBLISH_UNPUBLISH_VOLUME. */
   publishes: boolean;
   /** The driver says that the volume is not on the node although the attachment says so. */
@@ -25,11 +26,11 @@ export type AttachmentDecision =
   | {
       do: 'publish';
       volume: VolumeToPublish;
-      nodeId: string;
+      nodeId: NodeId;
       /** An earlier attempt, of which it is not certain that it failed, was for this node ID. */
-      earlierNodeId: string | undefined;
+      earlierNodeId: NodeId | undefined;
     }
-  | { do: 'unpublish'; volume: PublishedVolume; nodeId: string }
+  | { do: 'unpublish'; volume: PublishedVolume; nodeId: NodeId }
   /** Nothing is attached: the finalizer goes without a call. */
   | { do: 'release' }
   | { do: 'refuse'; operation: 'attach' | 'detach'; problem: string };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VolumeAttachment } from '../../api/kinds.ts';
+import { parseNodeId, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import { DriftList, denies } from './drift-list.ts';
 
 const attachment = (resourceVersion: string): VolumeAttachment => ({
@@ -10,7 +11,11 @@ const attachment = (resourceVersion: string): VolumeAttachment => ({
   spec: { attacher: 'd', nodeName: 'n', source: { persistentVolumeName: 'pv' } },
   status: { attached: true },
 });
-const candidate = (version = '1') => ({ attachment: attachment(version), handle: 'h', nodeId: 'n1' });
+const candidate = (version = '1') => ({
+  attachment: attachment(version),
+  handle: parseVolumeHandle('h'),
+  nodeId: parseNodeId('n1'),
+});
 const listing = (nodes: string[] | undefined, known = true) => ({
   published: new Map(nodes === undefined ? [] : [['h', new Set(nodes)]]),
   known: new Set(known ? ['h'] : []),

@@ -6,6 +6,7 @@
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import type { NodeId, VolumeHandle } from '../../csi/names/driver-name.ts';
 
 export interface Listing {
   /** Volume handle to node IDs; a volume of which the driver does not say where it is published is not in it. */
@@ -16,8 +17,8 @@ export interface Listing {
 
 export interface Candidate {
   attachment: VolumeAttachment;
-  handle: string;
-  nodeId: string;
+  handle: VolumeHandle;
+  nodeId: NodeId;
 }
 
 /** Whether the listing denies that the volume is on the node. A listing that says nothing denies nothing. */

@@ -5,6 +5,7 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { volumeCapability } from '../../csi/messages/volume-capability.ts';
+import type { NodeId } from '../../csi/names/driver-name.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { readSecret } from '../common/read-secret.ts';
 import type { PublishedVolume, SecretName, VolumeToPublish } from './volume-source.ts';
@@ -24,10 +25,10 @@ export interface PublishCalls {
   /** Everything but the call itself: what throws here has asked nothing of the driver. */
   preparePublish(
     volume: VolumeToPublish,
-    nodeId: string,
+    nodeId: NodeId,
     signal: AbortSignal,
   ): Promise<() => Promise<Record<string, string>>>;
-  unpublish(volume: PublishedVolume, nodeId: string, signal: AbortSignal): Promise<void>;
+  unpublish(volume: PublishedVolume, nodeId: NodeId, signal: AbortSignal): Promise<void>;
 }
 
 export function createPublishCalls(options: PublishCallsOptions): PublishCalls {

@@ -3,6 +3,7 @@
 
 import { type PersistentVolume, persistentVolumes, type VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
@@ -14,7 +15,7 @@ export const BY_VOLUME = 'volume';
 
 export interface VolumeProtectionOptions {
   kube: KubeClient;
-  driver: string;
+  driver: DriverName;
   volumes: Informer<PersistentVolume>;
   /** With the index BY_VOLUME. */
   attachments: Informer<VolumeAttachment>;

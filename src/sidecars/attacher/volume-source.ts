@@ -3,6 +3,7 @@
 
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import { inlineSourceOf } from '../../api/volumes.ts';
+import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../csi/names/driver-name.ts';
 
 export interface SecretName {
   name: string;
@@ -11,7 +12,7 @@ export interface SecretName {
 
 /** What detaching needs. */
 export interface PublishedVolume {
-  handle: string;
+  handle: VolumeHandle;
   secret: SecretName | undefined;
 }
 
@@ -56,16 +57,17 @@ export function volumeSourceOf(
   return { volume: source.volume };
 }
 
-type Found = { driver: string; volume: VolumeToPublish } | { problem: string };
+type Found = { driver: DriverName; volume: VolumeToPublish } | { problem: string };
 
 function volumeOf(name: string, persistentVolume: PersistentVolume | undefined): Found {
   if (persistentVolume === undefined) return { problem: `PersistentVolume "${name}" does not exist` };
   const { csi, accessModes, volumeMode, mountOptions } = persistentVolume.spec;
   if (csi === undefined) return { problem: `PersistentVolume "${name}" has no CSI volume source` };
+  const { driver, volumeHandle } = volumeNamesOf(csi);
   return {
-    driver: csi.driver,
+    driver,
     volume: {
-      handle: csi.volumeHandle,
+      handle: volumeHandle,
       secret: fullName(csi.controllerPublishSecretRef),
       readOnly: csi.readOnly ?? false,
       attributes: csi.volumeAttributes ?? {},
@@ -82,11 +84,15 @@ function inlineVolume(attachment: VolumeAttachment): Found {
   if (inline?.csi === undefined)
     return { problem: 'the inline volume has no CSI source; only CSI is supported' };
   const { csi } = inline;
+  const { driver, volumeHandle } = volumeNamesOf({
+    driver: csi.driver,
+    volumeHandle: csi.volumeHandle ?? '',
+  });
   const spec = attachment.spec.source.inlineVolumeSpec;
   return {
-    driver: csi.driver,
+    driver,
     volume: {
-      handle: csi.volumeHandle ?? '',
+      handle: volumeHandle,
       secret:
         inline.kind === 'spec'
           ? fullName(inline.csi.controllerPublishSecretRef)

@@ -1,6 +1,8 @@
 // One call at a time per volume, as the specification asks of its caller, without holding up a worker: who finds the
 // volume busy is told to come again when it is free.
 
+import type { VolumeHandle } from '../../csi/names/driver-name.ts';
+
 export class VolumeTurns {
   /** Busy volumes, with the keys that wait for them, first come first. */
   readonly #waiting = new Map<string, Set<string>>();
@@ -11,7 +13,7 @@ export class VolumeTurns {
   }
 
   /** True: the volume is yours until `leave`. False: `key` is woken when its turn comes. */
-  tryEnter(handle: string, key: string): boolean {
+  tryEnter(handle: VolumeHandle, key: string): boolean {
     const waiting = this.#waiting.get(handle);
     if (waiting === undefined) {
       this.#waiting.set(handle, new Set());
@@ -21,7 +23,7 @@ export class VolumeTurns {
     return false;
   }
 
-  leave(handle: string): void {
+  leave(handle: VolumeHandle): void {
     const waiting = this.#waiting.get(handle) ?? new Set();
     this.#waiting.delete(handle);
     // All of them: the first may have nothing to do any more, and would then never pass the turn on.

@@ -3,11 +3,12 @@
 
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { implement, type ServiceImplementation } from '../../csi/server/service-implementation.ts';
 import type { Log } from '../../runtime/ports.ts';
 
 export interface RegistrationServiceOptions {
-  driverName: string;
+  driverName: DriverName;
   /** The driver's socket as the kubelet sees it. */
   endpoint: string;
   requiresPublishPod: boolean;

@@ -7,6 +7,7 @@
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
+import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -81,7 +82,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
 
   async function create(
     content: VolumeSnapshotContent,
-    volumeHandle: string,
+    volumeHandle: VolumeHandle,
     signal: AbortSignal,
   ): Promise<Outcome> {
     let current = content;
@@ -114,7 +115,11 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     return readyOrLater(content, snapshot);
   }
 
-  async function look(content: VolumeSnapshotContent, handle: string, signal: AbortSignal): Promise<Outcome> {
+  async function look(
+    content: VolumeSnapshotContent,
+    handle: SnapshotHandle,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     let snapshot: SnapshotFacts;
     try {
       const secrets = await calls.readSecret(secretToLook(content, classOf(content)), signal);
@@ -134,7 +139,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
 
   async function deleteSnapshot(
     content: VolumeSnapshotContent,
-    handle: string,
+    handle: SnapshotHandle,
     signal: AbortSignal,
   ): Promise<Outcome> {
     try {

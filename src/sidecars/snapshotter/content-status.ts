@@ -1,11 +1,12 @@
 // What the snapshotter writes into the status of a VolumeSnapshotContent. Pure.
 
 import type { SnapshotError, VolumeSnapshotContent } from '../../api/kinds.ts';
+import type { SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
 /** A snapshot as the driver tells of it. */
 export interface SnapshotFacts {
-  handle: string;
+  handle: SnapshotHandle;
   ready: boolean;
   /** Nanoseconds since 1970; undefined when the driver does not say. */
   createdNs: bigint | undefined;

@@ -8,6 +8,7 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
+import { parseDriverName, type SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { statusPatch } from './content-status.ts';
 import { decideContent } from './decide-content.ts';
 import { parametersFor, parametersRecord, snapshotNameFor } from './snapshot-request.ts';
@@ -23,7 +24,7 @@ const content = ({ metadata, annotations, spec, status }: Change = {}): VolumeSn
   ({
     metadata: { name: 'c', uid: 'u', finalizers: [FINALIZER_SNAPSHOT_CONTENT], annotations, ...metadata },
     spec: {
-      driver: 'd',
+      driver: parseDriverName('d'),
       deletionPolicy: 'Delete',
       source: { volumeHandle: 'vol' },
       volumeSnapshotRef: { name: 's', namespace: 'n', uid: 'su' },
@@ -126,7 +127,7 @@ for (const [name, change, wanted] of table) {
   test(`a content ${name}`, () => {
     const { why: _why, ...decision } = decideContent({
       content: content(change),
-      driver: 'd',
+      driver: parseDriverName('d'),
       classDriver: undefined,
     }) as { why?: string; do: string };
     assert.deepEqual(decision, wanted);
@@ -134,7 +135,10 @@ for (const [name, change, wanted] of table) {
 }
 
 test('a content whose class is of another driver is left alone', () => {
-  assert.equal(decideContent({ content: content(), driver: 'd', classDriver: 'e' }).do, 'nothing');
+  assert.equal(
+    decideContent({ content: content(), driver: parseDriverName('d'), classDriver: 'e' }).do,
+    'nothing',
+  );
 });
 
 test('names hold as much of the UID as asked for', () => {
@@ -145,7 +149,7 @@ test('names hold as much of the UID as asked for', () => {
 
 test('recorded parameters win over the class, and only where they can be read', () => {
   const spec = { volumeSnapshotClassName: 'k' };
-  const now = { driver: 'd', deletionPolicy: 'Delete', parameters: { a: 'now' } } as never;
+  const now = { driver: parseDriverName('d'), deletionPolicy: 'Delete', parameters: { a: 'now' } } as never;
   const of = (text?: string) =>
     parametersFor(
       content({ spec, ...(text !== undefined && { annotations: { [ANN_SNAPSHOT_PARAMETERS]: text } }) }),
@@ -158,7 +162,7 @@ test('recorded parameters win over the class, and only where they can be read', 
 });
 
 test('what is in the status stays, and an error goes with success', () => {
-  const snapshot = { handle: 'snap', ready: true, createdNs: undefined, sizeBytes: 5n };
+  const snapshot = { handle: 'snap' as SnapshotHandle, ready: true, createdNs: undefined, sizeBytes: 5n };
   assert.deepEqual(statusPatch(content(), snapshot, 7), {
     snapshotHandle: 'snap',
     readyToUse: true,

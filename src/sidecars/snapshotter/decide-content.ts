@@ -8,23 +8,24 @@ import {
   ANN_SNAPSHOT_PARAMETERS,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
+import type { DriverName, SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
   /** Ask the driver for the snapshot; also again, until it is certain that there is one and that it is ready. */
-  | { do: 'create'; volumeHandle: string }
+  | { do: 'create'; volumeHandle: VolumeHandle }
   /** See whether a snapshot that others made is ready. */
-  | { do: 'look'; handle: string }
+  | { do: 'look'; handle: SnapshotHandle }
   /** All is recorded: the record of the attempt is no longer needed. */
   | { do: 'tidy' }
-  | { do: 'delete'; handle: string }
+  | { do: 'delete'; handle: SnapshotHandle }
   /** Let the object go; nothing is to be done on the storage. */
   | { do: 'release' };
 
 export interface ContentFacts {
   content: VolumeSnapshotContent;
-  driver: string;
+  driver: DriverName;
   /** Of the content's class, where there is one. */
   classDriver: string | undefined;
 }
@@ -47,7 +48,7 @@ export function decideContent({ content, driver, classDriver }: ContentFacts): C
   }
   if (mayGo(content)) return decideDeletion(content);
   return source.volumeHandle !== undefined && !isOfGroup(content)
-    ? decideCreation(content, source.volumeHandle)
+    ? decideCreation(content, source.volumeHandle as VolumeHandle)
     : decideLook(content);
 }
 
@@ -67,7 +68,7 @@ function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
   const { source, deletionPolicy } = content.spec;
   const isProtected = hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
   const recorded = content.status?.snapshotHandle;
-  const handle = recorded ?? source.snapshotHandle;
+  const handle = (recorded ?? source.snapshotHandle) as SnapshotHandle | undefined;
   // Without finalizer and recorded handle it was deleted already; others keep the object.
   const isThere = isProtected || recorded !== undefined;
   if (deletionPolicy === 'Delete' && handle && isThere && !isOfGroup(content))
@@ -75,7 +76,7 @@ function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
   return isProtected ? { do: 'release' } : nothing('it is let go');
 }
 
-function decideCreation(content: VolumeSnapshotContent, volumeHandle: string): ContentDecision {
+function decideCreation(content: VolumeSnapshotContent, volumeHandle: VolumeHandle): ContentDecision {
   const { metadata, spec } = content;
   if (isReadyToUse(content)) {
     const { annotations = {} } = metadata;
@@ -100,6 +101,8 @@ function decideCreation(content: VolumeSnapshotContent, volumeHandle: string): C
 
 function decideLook(content: VolumeSnapshotContent): ContentDecision {
   if (isReadyToUse(content)) return nothing('it is ready');
-  const handle = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
+  const handle = (content.status?.snapshotHandle ?? content.spec.source.snapshotHandle) as
+    | SnapshotHandle
+    | undefined;
   return handle ? { do: 'look', handle } : nothing('its group has not said its handle yet');
 }

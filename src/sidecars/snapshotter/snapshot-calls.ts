@@ -6,6 +6,7 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller, type Snapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { ControllerCapability } from '../../csi/messages/capabilities.ts';
+import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { type CsiSecrets, readSecret } from '../common/read-secret.ts';
 import type { SnapshotFacts } from './content-status.ts';
@@ -13,7 +14,7 @@ import { SnapshotProblem } from './snapshot-problem.ts';
 
 export interface CreateRequest {
   name: string;
-  volumeHandle: string;
+  volumeHandle: VolumeHandle;
   parameters: Record<string, string>;
   secrets: CsiSecrets | undefined;
 }
@@ -21,8 +22,8 @@ export interface CreateRequest {
 export interface SnapshotCalls {
   readSecret(secret: SecretReference | undefined, signal: AbortSignal): Promise<CsiSecrets | undefined>;
   create(request: CreateRequest, signal: AbortSignal): Promise<SnapshotFacts>;
-  look(handle: string, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<SnapshotFacts>;
-  delete(handle: string, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
+  look(handle: SnapshotHandle, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<SnapshotFacts>;
+  delete(handle: SnapshotHandle, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
 }
 
 export function createSnapshotCalls(options: {
@@ -35,7 +36,7 @@ export function createSnapshotCalls(options: {
   const controller = csiClient(Controller, csi, { timeoutMs });
 
   async function find(
-    handle: string,
+    handle: SnapshotHandle,
     secrets: Record<string, string>,
     signal: AbortSignal,
   ): Promise<Snapshot | undefined> {
@@ -86,7 +87,7 @@ function factsOf({
   groupSnapshotId,
 }: Snapshot): SnapshotFacts {
   return {
-    handle: snapshotId,
+    handle: snapshotId as SnapshotHandle,
     ready: readyToUse,
     createdNs: creationTime && creationTime.seconds * 1_000_000_000n + BigInt(creationTime.nanos),
     sizeBytes,

@@ -6,6 +6,7 @@ import type { CSIStorageCapacity, OwnerReference } from '../../../api/index.ts';
 import type { Draft } from '../../../api/object.ts';
 import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
 import { type Segment, segmentText } from '../../../api/topology.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 
 export const LABEL_DRIVER = 'csi.storage.k8s.io/drivername';
 export const LABEL_MANAGED_BY = 'csi.storage.k8s.io/managed-by';
@@ -34,7 +35,7 @@ export interface Room {
 }
 
 export interface CapacityOwner {
-  driver: string;
+  driver: DriverName;
   managedBy: string;
   namespace: string;
   reference: OwnerReference | undefined;

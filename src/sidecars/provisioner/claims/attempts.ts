@@ -11,6 +11,7 @@
 // and none is provisioned twice because the watch is slow.
 
 import { type PersistentVolume, persistentVolumes } from '../../../api/kinds.ts';
+import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../../csi/names/driver-name.ts';
 import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
 import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
 import type { Clock } from '../../../runtime/ports.ts';
@@ -31,7 +32,7 @@ export type Attempt =
   /** A call is under way or had no certain end. `asked` is what the intent stands for, if this process sent it. */
   | { is: 'asking'; asked: Asked | undefined }
   /** A PersistentVolume is there for all that the driver made, or is just being written. */
-  | { is: 'recorded'; volumeName: string; handle: string | undefined; onClaim: boolean }
+  | { is: 'recorded'; volumeName: string; handle: VolumeHandle | undefined; onClaim: boolean }
   /** The driver has nothing for this claim: what is left to do is to drop the intent. */
   | { is: 'nothing-left'; reschedule: boolean };
 
@@ -44,14 +45,19 @@ export class Attempts {
   readonly #clock: Clock;
   readonly #byUid = new Map<string, Attempt>();
   /** Recorded and not in the cache yet, by handle, the oldest first. */
-  readonly #unseen = new Map<string, { uid: string; volumeName: string; forgetAtMs: number }>();
+  readonly #unseen = new Map<VolumeHandle, { uid: string; volumeName: string; forgetAtMs: number }>();
 
-  constructor(options: { informers: Informers; byHandle: VolumesByHandle; driver: string; clock: Clock }) {
+  constructor(options: {
+    informers: Informers;
+    byHandle: VolumesByHandle;
+    driver: DriverName;
+    clock: Clock;
+  }) {
     this.#volumes = options.informers.of(persistentVolumes);
     this.#byHandle = options.byHandle;
     this.#clock = options.clock;
     const seen = ({ spec: { csi } }: PersistentVolume): void => {
-      if (csi?.driver === options.driver) this.#seen(csi.volumeHandle);
+      if (csi?.driver === options.driver) this.#seen(volumeNamesOf(csi).volumeHandle);
     };
     this.#volumes.subscribe({ added: seen, deleted: seen });
   }
@@ -90,18 +96,19 @@ export class Attempts {
   }
 
   /** The PersistentVolume, other than `volumeName`, that stands for this volume. */
-  ownerOf(handle: string, volumeName: string): string | undefined {
+  ownerOf(handle: VolumeHandle, volumeName: string): string | undefined {
     const cached = this.#byHandle(handle).find((each) => each.metadata.name !== volumeName);
     if (cached) return cached.metadata.name;
     const unseen = this.#isUnseen(handle) ? this.#unseen.get(handle) : undefined;
     return unseen?.volumeName === volumeName ? undefined : unseen?.volumeName;
   }
 
-  #isUnseen(handle = ''): boolean {
-    return (this.#unseen.get(handle)?.forgetAtMs ?? 0) >= this.#clock.monotonicMs();
+  #isUnseen(handle: VolumeHandle | undefined): boolean {
+    const unseen = handle === undefined ? undefined : this.#unseen.get(handle);
+    return (unseen?.forgetAtMs ?? 0) >= this.#clock.monotonicMs();
   }
 
-  #seen(handle: string): void {
+  #seen(handle: VolumeHandle): void {
     const uid = this.#unseen.get(handle)?.uid;
     this.#unseen.delete(handle);
     const attempt = uid === undefined ? undefined : this.#byUid.get(uid);

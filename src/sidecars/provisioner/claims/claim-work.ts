@@ -8,6 +8,7 @@ import {
   type StorageClass,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
@@ -27,7 +28,7 @@ import type { VolumeCalls } from './volume-calls.ts';
 import type { VolumePlanner } from './volume-planner.ts';
 
 export interface ClaimWork {
-  driver: string;
+  driver: DriverName;
   withTopology: boolean;
   kube: KubeClient;
   clock: Clock;

@@ -7,6 +7,7 @@ import { keyOf, nameFromKey } from '../../../api/object.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { SecretError } from '../../../csi/secrets/credentials.ts';
 import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
@@ -95,7 +96,7 @@ async function findAndDelete(
     if (provesNothingMade(outcomeOf('CreateVolume', error), earlier)) return { how: 'the driver made none' };
     return { uncertain: `a volume may be left, asking again: ${messageOf(error)}` };
   }
-  const id = made?.volumeId;
+  const id = made?.volumeId as VolumeHandle | undefined;
   if (!id) return { uncertain: 'the driver answered without a volume ID, asking again' };
   const owner = work.attempts.ownerOf(id, volume.name);
   if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
+import { parseDriverName, parseVolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type Intent, intentFor } from '../intents/intent.ts';
 import type { Attempt } from './attempts.ts';
 import { type ClaimSnapshot, type ClaimStep, decideClaim } from './decide-claim.ts';
 
-const DRIVER = 'd.example';
+const DRIVER = parseDriverName('d.example');
 
 interface ClaimShape {
   deleting?: boolean;
@@ -46,7 +47,12 @@ const intent = (asked = 1): Intent => ({
   asked,
 });
 const asking: Attempt = { is: 'asking', asked: undefined };
-const recorded: Attempt = { is: 'recorded', volumeName: 'pvc-u1', handle: 'v1', onClaim: true };
+const recorded: Attempt = {
+  is: 'recorded',
+  volumeName: 'pvc-u1',
+  handle: parseVolumeHandle('v1'),
+  onClaim: true,
+};
 const nothingLeft: Attempt = { is: 'nothing-left', reschedule: true };
 
 interface Row {
@@ -68,7 +74,12 @@ const table: Row[] = [
   { name: 'asked for', given: {}, then: 'provision' },
   { name: 'for another provisioner', given: { provisioner: 'other' }, then: 'nothing' },
   { name: 'class gone', given: {}, class: undefined, then: 'nothing' },
-  { name: 'class of another driver', given: {}, class: storageClass('Immediate', 'x'), then: 'nothing' },
+  {
+    name: 'class of another driver',
+    given: {},
+    class: storageClass('Immediate', parseDriverName('x')),
+    then: 'nothing',
+  },
   { name: 'no node selected yet', given: {}, class: delayed, then: 'nothing' },
   { name: 'node selected', given: { selectedNode: 'n1' }, class: delayed, then: 'provision' },
   { name: 'name taken', given: {}, volumeOf: 'u2', then: 'refuse' },

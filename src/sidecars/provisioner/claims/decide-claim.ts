@@ -3,6 +3,7 @@
 
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import type { Intent } from '../intents/intent.ts';
 import type { Attempt } from './attempts.ts';
 
@@ -10,7 +11,7 @@ export interface ClaimSnapshot {
   /** Undefined when it is gone. */
   claim: PersistentVolumeClaim | undefined;
   uid: string;
-  driver: string;
+  driver: DriverName;
   /** The class that the claim names; undefined when it names none or it does not exist. */
   storageClass: StorageClass | undefined;
   /** The name that the claim's volume has or will have, and the claim that the PersistentVolume of this name is for. */

@@ -3,6 +3,7 @@
 import { csiClient } from '../../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../../csi/client/transport.ts';
 import { Controller, type Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
 import { type SecretlessRequest, withSecrets } from '../planning/create-volume-request.ts';
 
@@ -12,7 +13,7 @@ export interface VolumeCalls {
     secrets: CsiSecrets | undefined,
     signal: AbortSignal,
   ): Promise<Volume | undefined>;
-  delete(volumeId: string, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
+  delete(volumeId: VolumeHandle, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
 }
 
 export function volumeCalls(csi: CsiTransport, options: { timeoutMs: number }): VolumeCalls {

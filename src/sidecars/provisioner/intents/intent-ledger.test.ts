@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Lease, PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import type { Draft } from '../../../api/object.ts';
 import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
+import { type DriverName, parseDriverName } from '../../../csi/names/driver-name.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { KubeError, type KubeErrorReason } from '../../../runtime/kube/kube-error.ts';
 import { LeaseLedger, UnreadableLedgerError } from '../../../runtime/leases/lease-ledger.ts';
@@ -102,8 +103,8 @@ function ledgerOn(server: Server, found: (left: Intent) => void = () => {}) {
   const { signal } = stop;
   const log = memoryLog();
   const { clock } = server;
-  const name = { namespace: 'ns', name: ledgerName('d.test') };
-  const format = ledgerFormat('d.test', name);
+  const name = { namespace: 'ns', name: ledgerName(parseDriverName('d.test')) };
+  const format = ledgerFormat(parseDriverName('d.test'), name);
   const unusable = 'it cannot be kept';
   const ledger = new LeaseLedger<Intent>({
     kube: server.client(),
@@ -313,7 +314,7 @@ describe('an intent', () => {
   });
 
   it('is read back as it was written', () => {
-    const format = ledgerFormat('d', { namespace: 'n', name: 'l' });
+    const format = ledgerFormat(parseDriverName('d'), { namespace: 'n', name: 'l' });
     const lease = format.write(undefined, { writes: 3, entries: ['{"uid":"a","name":"b","spec":{}}'] });
     assert.deepEqual(pageOf(lease as Lease), { writes: 3, entries: [{ uid: 'a', name: 'b', spec: {} }] });
   });
@@ -330,10 +331,16 @@ describe('an intent', () => {
   });
 
   it('is in a Lease of the driver, or of driver and node, whose name is not too long', () => {
-    assert.equal(ledgerName('hostpath.csi.Example_com'), 'provisioning-intents.hostpath.csi.example-com');
-    assert.equal(ledgerName('d', 'node-1'), 'provisioning-intents.d.node-1');
+    assert.equal(
+      ledgerName('hostpath.csi.Example_com' as DriverName),
+      'provisioning-intents.hostpath.csi.example-com',
+    );
+    assert.equal(ledgerName(parseDriverName('d'), 'node-1'), 'provisioning-intents.d.node-1');
     const longest = 'n'.repeat(250);
-    assert.ok(ledgerName('d', longest).length <= 253);
-    assert.notEqual(ledgerName('d', longest), ledgerName('d', `${longest}x`));
+    assert.ok(ledgerName(parseDriverName('d'), longest).length <= 253);
+    assert.notEqual(
+      ledgerName(parseDriverName('d'), longest),
+      ledgerName(parseDriverName('d'), `${longest}x`),
+    );
   });
 });

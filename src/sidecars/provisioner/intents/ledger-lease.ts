@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Lease } from '../../../api/kinds.ts';
 import { ANN_PROVISIONING_INTENTS } from '../../../api/well-known.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import {
   type LedgerFormat,
   type LedgerPage,
@@ -14,7 +15,7 @@ import type { Intent } from './intent.ts';
 const LONGEST_NAME = 253;
 
 /** `nodeName`: of the one node that the provisioner makes volumes for. */
-export function ledgerName(driver: string, nodeName?: string): string {
+export function ledgerName(driver: DriverName, nodeName?: string): string {
   const name = `provisioning-intents.${driver.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}`;
   if (nodeName === undefined) return name;
   const whole = `${name}.${nodeName}`;
@@ -41,7 +42,7 @@ export function pageOf(lease: Lease | undefined): LedgerPage<Intent> {
 }
 
 export function ledgerFormat(
-  driver: string,
+  driver: DriverName,
   name: { namespace: string; name: string },
 ): LedgerFormat<Intent> {
   return {

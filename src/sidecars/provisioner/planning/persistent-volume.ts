@@ -19,12 +19,12 @@ import {
   FINALIZER_PROVISIONER,
 } from '../../../api/well-known.ts';
 import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
+import type { DriverName, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { VolumePlan } from './plan-volume.ts';
 import type { SecretKind } from './secret-references.ts';
 
 export interface VolumeFacts {
-  driver: string;
+  driver: DriverName;
   claim: PersistentVolumeClaim;
   plan: VolumePlan;
   volume: Volume;

@@ -9,6 +9,7 @@ import type {
 import { quantityToBytes } from '../../../api/quantity.ts';
 import { isBlock } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 
@@ -20,7 +21,7 @@ const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'
 export function snapshotIdFor(
   claim: PersistentVolumeClaim,
   sources: { snapshot: VolumeSnapshot; content: VolumeSnapshotContent },
-  rules: { driver: string; preventVolumeModeConversion: boolean },
+  rules: { driver: DriverName; preventVolumeModeConversion: boolean },
 ): string {
   const { snapshot, content } = sources;
   const name = `snapshot ${snapshot.metadata.name}`;
@@ -63,7 +64,7 @@ export function snapshotIdFor(
 export function cloneSourceIdFor(
   claim: PersistentVolumeClaim,
   sources: { source: PersistentVolumeClaim; volume: PersistentVolume | undefined },
-  rules: { driver: string },
+  rules: { driver: DriverName },
 ): string {
   const { source, volume } = sources;
   const name = `source claim ${source.metadata.name}`;

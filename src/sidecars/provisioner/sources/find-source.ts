@@ -10,6 +10,7 @@ import {
 import type { KubeObject, ObjectName, Resource } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { addFinalizer } from '../../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
@@ -22,7 +23,7 @@ import type { DataSource } from './data-source.ts';
 export interface SourcePorts {
   kube: KubeClient;
   log: Log;
-  driver: string;
+  driver: DriverName;
   capabilities: ReadonlySet<ControllerCapability>;
   preventVolumeModeConversion: boolean;
 }

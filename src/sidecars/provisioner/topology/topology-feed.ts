@@ -4,10 +4,11 @@
 import { type CSINode, csiNodeInfos, csiNodes, type Node, nodes } from '../../../api/kinds.ts';
 import type { KubeObject } from '../../../api/object.ts';
 import { driverOnNode } from '../../../api/volumes.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
 import type { TopologyIndex } from './topology-index.ts';
 
-export function feedTopology(index: TopologyIndex, informers: Informers, driver: string): void {
+export function feedTopology(index: TopologyIndex, informers: Informers, driver: DriverName): void {
   const csiNodeInformer = informers.of<CSINode>(csiNodes);
   const csiNodeInfoInformer = informers.of(csiNodeInfos, { optional: true });
   const nodeInformer = informers.of<Node>(nodes);

@@ -3,6 +3,7 @@
 
 import type { PersistentVolume } from '../../../api/kinds.ts';
 import { ANN_PROVISIONED_BY, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 
 export type VolumeStep =
@@ -13,7 +14,7 @@ export type VolumeStep =
   | { do: 'release' }
   | { do: 'delete' };
 
-export function decideVolume(volume: PersistentVolume, driver: string): VolumeStep {
+export function decideVolume(volume: PersistentVolume, driver: DriverName): VolumeStep {
   const { metadata, spec, status } = volume;
   if (spec.csi?.driver !== driver) return { do: 'nothing' };
   const provisionedBy = metadata.annotations?.[ANN_PROVISIONED_BY];

@@ -11,6 +11,7 @@ import {
 import { storageClassOf } from '../../../api/volumes.ts';
 import { attacherFinalizer, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
+import type { DriverName, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../../../runtime/informer/informer.ts';
@@ -32,7 +33,7 @@ import { type VolumesByHandle, watchVolumeUse } from './volume-use.ts';
 const DETACH_PATIENCE = 5;
 
 export interface VolumeReconcilerOptions {
-  driver: string;
+  driver: DriverName;
   kube: KubeClient;
   informers: Informers;
   byHandle: VolumesByHandle;
@@ -143,7 +144,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     try {
       await refuseIfUsed(volume, signal);
       const secrets = await secretsFor(volume, signal);
-      await calls.delete(volume.spec.csi?.volumeHandle ?? '', secrets, signal);
+      await calls.delete((volume.spec.csi?.volumeHandle ?? '') as VolumeHandle, secrets, signal);
     } catch (error) {
       signal.throwIfAborted();
       metrics.deleteFailed({ class: className });

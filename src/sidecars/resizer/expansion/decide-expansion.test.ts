@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ExpansionState } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
+import { parseDriverName } from '../../../csi/names/driver-name.ts';
 import { decideExpansion, type ExpansionSnapshot } from './decide-expansion.ts';
 
 interface Given {
@@ -43,7 +44,7 @@ function decide(given: Given, size: string, more: Partial<ExpansionSnapshot> = {
   const decision = decideExpansion({
     claim: claim(given),
     volume: volume(size),
-    driver: 'ours',
+    driver: parseDriverName('ours'),
     place: 'controller',
     failedForSure: false,
     recovers: true,

@@ -11,12 +11,13 @@ import {
 } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 
 export interface ExpansionSnapshot {
   claim: PersistentVolumeClaim;
   /** The one that the claim names, if it exists. */
   volume: PersistentVolume | undefined;
-  driver: string;
+  driver: DriverName;
   /** Where the driver makes volumes larger: first on the controller, or on the node alone. */
   place: 'controller' | 'node';
   /** The last call is known to have ended without having grown the volume. */

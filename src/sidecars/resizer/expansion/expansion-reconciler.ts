@@ -8,6 +8,7 @@ import { keyOf } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
 import { AccessModeError } from '../../../csi/messages/volume-capability.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
 import { eventTime } from '../../../runtime/events/event-record.ts';
 import {
@@ -102,7 +103,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     const sendBack = { operation: SEND_BACK, inputs };
     const waitMs = isSentBack ? retries.waitMs(sendBack) : 0;
     if (waitMs > 0) return requeueAfter(waitMs, 'the node gave up a moment ago');
-    const handle = decision.volume.spec.csi?.volumeHandle ?? '';
+    const handle = (decision.volume.spec.csi?.volumeHandle ?? '') as VolumeHandle;
     if (!turns.tryEnter(handle, key)) return done;
     try {
       if (isSentBack) retries.failed(sendBack);

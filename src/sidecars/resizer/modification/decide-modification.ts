@@ -2,12 +2,13 @@
 // growing: what may be going on is finished before anything else begins.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
+import type { DriverName } from '../../../csi/names/driver-name.ts';
 
 export interface ModificationSnapshot {
   claim: PersistentVolumeClaim;
   /** The one that the claim names, if it exists. */
   volume: PersistentVolume | undefined;
-  driver: string;
+  driver: DriverName;
   /** The last call is known to have ended without effect. */
   failedForSure: boolean;
 }

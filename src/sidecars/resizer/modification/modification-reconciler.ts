@@ -4,6 +4,7 @@
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttributesClass } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { isFinal, outcomeOf } from '../../../csi/outcome.ts';
 import { eventTime } from '../../../runtime/events/event-record.ts';
 import type { Informer } from '../../../runtime/informer/informer.ts';
@@ -91,7 +92,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     if (attributes?.driverName !== driver.name) return refuse(claim, modification, attributes, signal);
     const held = retries.held(inputsOf(claim, attributes));
     if (held) return held;
-    const handle = modification.volume.spec.csi?.volumeHandle ?? '';
+    const handle = (modification.volume.spec.csi?.volumeHandle ?? '') as VolumeHandle;
     if (!turns.tryEnter(handle, key)) return done;
     try {
       return await modify(claim, modification, attributes, signal);
