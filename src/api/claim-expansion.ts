@@ -1,10 +1,9 @@
-// How the status of a claim tells of its growth: the states and conditions by which the resizer and the nodes agree
-// whose turn it is. Pure.
+// Expansion in a claim's status: the states and conditions by which resizer and nodes agree whose turn it is. Pure.
 
 import type { PersistentVolumeClaim, PersistentVolumeClaimCondition } from './kinds.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** Of `status.allocatedResourceStatuses.storage`. */
+/** Values of `status.allocatedResourceStatuses.storage`. */
 export type ExpansionState =
   | 'ControllerResizeInProgress'
   | 'ControllerResizeInfeasible'
@@ -12,7 +11,7 @@ export type ExpansionState =
   | 'NodeResizeInProgress'
   | 'NodeResizeInfeasible';
 
-/** The conditions that are about growth; all others are somebody else's. */
+/** The condition types of expansion; all others are left alone. */
 export type ResizeCondition =
   | 'Resizing'
   | 'FileSystemResizePending'
@@ -30,16 +29,16 @@ type Claim = Pick<PersistentVolumeClaim, 'spec' | 'status'>;
 
 export const requestedSize = ({ spec }: Claim): string => spec.resources?.requests?.storage ?? '0';
 
-/** What its pods have. */
+/** The current capacity. */
 export const currentSize = ({ status }: Claim): string => status?.capacity?.storage ?? '0';
 
-/** What it was last said to grow to; undefined when it never was. */
+/** The size of the last expansion begun; undefined when there was none. */
 export const allocatedSize = ({ status }: Claim): string | undefined => status?.allocatedResources?.storage;
 
 export const expansionState = ({ status }: Claim): ExpansionState | undefined =>
   status?.allocatedResourceStatuses?.storage as ExpansionState | undefined;
 
-/** Bound, and smaller than its user wants it. */
+/** Bound, and smaller than requested. */
 export function wantsExpansion(claim: Claim): boolean {
   return (
     claim.status?.phase === 'Bound' &&
@@ -53,9 +52,9 @@ export function hasCondition({ status }: Claim, type: string): boolean {
 }
 
 interface ConditionChange {
-  /** Put in, or in place of the one of its type. */
+  /** Added, or replaces the one of its type. */
   set?: PersistentVolumeClaimCondition | undefined;
-  /** These go; `all` are all that are about growth. */
+  /** Types to remove; `all`: all of expansion. */
   drop?: 'all' | readonly ResizeCondition[];
 }
 
@@ -69,12 +68,12 @@ export function changedConditions(
   if (set === undefined) return kept;
   const before = kept.find(({ type }) => type === set.type);
   if (before === undefined) return [...kept, set];
-  // The time is when it became so, not when it was said again.
+  // The transition time stays when the status does not change.
   const isSame = before.status === set.status && before.message === set.message;
   return kept.map((each) => (each === before ? (isSame ? before : set) : each));
 }
 
-/** The part of a merge patch of the status that says: it has this size, and nothing is under way. */
+/** Merge patch of the status: the capacity is this size, and no expansion is in progress. */
 export function grownStatus(claim: Claim, capacity: string): object {
   const conditions = changedConditions(claim, { drop: 'all' });
   const states = claim.status?.allocatedResourceStatuses;

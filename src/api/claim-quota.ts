@@ -1,5 +1,5 @@
-// What a claim counts for under a ResourceQuota: storage and number, of all claims and of those of its class. Admission
-// and the quota controller both count by this. Pure.
+// Usage of a claim under a ResourceQuota: storage and count, in total and per class. Used by admission and the quota
+// controller. Pure.
 
 import type { PersistentVolumeClaim, ResourceQuota } from './kinds.ts';
 import {
@@ -34,7 +34,7 @@ export function countsClaims(resource: string): boolean {
   );
 }
 
-/** A quota with scopes counts pods of some sort, and no claims. */
+/** A quota with scopes counts certain pods, and no claims. */
 export function isAboutClaims({ spec }: ResourceQuota): boolean {
   const isScoped =
     (spec?.scopes ?? []).length > 0 || (spec?.scopeSelector?.matchExpressions ?? []).length > 0;

@@ -1,4 +1,4 @@
-// Which storage class a claim gets that names none. Admission and the binder must agree on it.
+// The default storage class. Admission and the binder must agree on it.
 
 import type { StorageClass } from './kinds.ts';
 import { ANN_DEFAULT_CLASS } from './well-known.ts';

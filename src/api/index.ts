@@ -1,4 +1,4 @@
-// The library's view of Kubernetes objects: types, descriptors, and pure helpers.
+// The public API `berth/api`: types of Kubernetes objects, resource descriptors and pure helpers.
 
 export * from './default-class.ts';
 export * from './inline-volumes.ts';

@@ -1,5 +1,4 @@
-// What Kubernetes accepts as a name, a label, a qualified name. Each check returns the problems in Kubernetes' words,
-// none when the text is fine, so that validation can show them as they are.
+// Validation of names, labels and qualified names. Each check returns the problems in Kubernetes' words, or none.
 
 const DNS1123_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const DNS1123_SUBDOMAIN = `${DNS1123_LABEL}(\\.${DNS1123_LABEL})*`;
@@ -94,7 +93,7 @@ export function qualifiedNameProblems(text: string): string[] {
   return problems;
 }
 
-/** The same few names are on all objects. */
+/** A cache: the same few names are on all objects. */
 const goodNames = new Set<string>();
 const MAX_GOOD_NAMES = 1000;
 

@@ -54,7 +54,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly objectType?: T;
 }
 
-/** Asked for again and again, mostly of descriptors that live for good. */
+/** Memoized per descriptor: most descriptors are constants. */
 const apiVersions = new WeakMap<Pick<Resource, 'group' | 'version'>, string>();
 
 export function apiVersionOf(resource: Pick<Resource, 'group' | 'version'>): string {

@@ -8,7 +8,7 @@ export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 export interface Quantity {
   /** The amount times 10⁹. */
   readonly nano: bigint;
-  /** How it was written, and is written again. */
+  /** The suffix family it was written in, and is formatted in. */
   readonly format: QuantityFormat;
 }
 
@@ -20,7 +20,7 @@ const NANO = 1_000_000_000n;
 const MAX_INT64 = (1n << 63n) - 1n;
 /** No amount needs more; the time to convert digits grows with their square. */
 const MAX_LENGTH = 128;
-/** Beyond this an exponent is an attack on memory, not an amount. */
+/** A larger exponent would only exhaust memory. */
 const MAX_EXPONENT = 1000;
 
 const DECIMAL_EXPONENTS: Record<string, number> = {
@@ -46,7 +46,7 @@ const SHAPE = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 const WRONG_FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** The same few amounts are read over and over. */
+/** A cache: the same few amounts are parsed over and over. */
 const parsed = new Map<string | number, Quantity>();
 const MOST_PARSED = 1000;
 
@@ -154,7 +154,7 @@ export function isQuantity(text: unknown): boolean {
   }
 }
 
-/** Negative, zero or positive, as a sort function wants it. */
+/** Negative, zero or positive, as for sorting. */
 export function compareQuantities(a: string | Quantity, b: string | Quantity): number {
   const difference = quantityOf(a).nano - quantityOf(b).nano;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

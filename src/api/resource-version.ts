@@ -1,4 +1,4 @@
-// The order of resource versions. They are opaque by contract; every server counts up.
+// The order of resource versions. They are opaque by contract, but every server increments them.
 
 /**
  * Compares resource versions as numbers. Where one is not a number the order is unknown, and any difference counts as
@@ -9,7 +9,7 @@ export function isNewer(version: string, than: string, unknown: 'newer' | 'older
   return version.length === than.length ? version > than : version.length > than.length;
 }
 
-/** By character, not by pattern: this runs several times an event. */
+/** A loop, not a regular expression: this runs several times an event. */
 function isNumeric(version: string): boolean {
   for (let i = 0; i < version.length; i++) {
     const code = version.charCodeAt(i);

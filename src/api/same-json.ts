@@ -1,5 +1,5 @@
-// JSON equality. A key whose value is undefined counts as absent, as it does on the wire. Versions of one object share what
-// did not change between them, so most comparisons end at the first line.
+// JSON equality. A key whose value is undefined counts as absent, as it does on the wire. Versions of one object share
+// unchanged parts, so most comparisons end at the identity check.
 
 import { getOwn } from './own-property.ts';
 

@@ -13,12 +13,12 @@ export interface SecretTemplate {
   /** The spellings of the parameter for the name, and of that for the namespace: one of each may be given. */
   nameKeys: readonly string[];
   namespaceKeys: readonly string[];
-  /** What a namespace may be made from, and what beside that a name: never let a user choose a namespace. */
+  /** Tokens allowed in the namespace, and further ones allowed in the name: a user must never choose a namespace. */
   forNamespace: Readonly<Record<string, string>>;
   forName: Readonly<Record<string, string>>;
 }
 
-/** No secret where the parameters name none; a problem, in words, where they do so badly. */
+/** Undefined when the parameters name no secret; a problem, as text, when they are invalid. */
 export type SecretAnswer = { secret: SecretReference | undefined } | { problem: string };
 
 export function secretFrom(template: SecretTemplate): SecretAnswer {

@@ -28,7 +28,7 @@ export interface ParsedSelector {
 export const SELECT_EVERYTHING: ParsedSelector = { requirements: [] };
 export const SELECT_NOTHING: ParsedSelector = { requirements: [], nothing: true };
 
-/** Of one selector of a request: each is held against every object of a kind. */
+/** Limit per selector: each requirement is evaluated for every object of a kind. */
 const MAX_REQUIREMENTS = 500;
 const MAX_VALUES = 1_000;
 
@@ -198,7 +198,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** What most of them are. */
+/** The common case. */
 const ONE_FIELD = /^([\w.]+)=([\w.:-]*)$/;
 
 /** `metadata.name=x,status.phase!=y`; a backslash escapes comma, equals sign and itself. Throws a SelectorError. */

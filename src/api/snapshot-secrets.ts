@@ -1,6 +1,5 @@
-// Which Secret the calls about a snapshot use: references in the parameters of a VolumeSnapshotClass, with templates
-// that are filled from the snapshot and its content. The snapshot controller resolves the one for creation and
-// deletion, the snapshotter the one for looking. Pure: no Secret is read here.
+// Secret references in the parameters of a VolumeSnapshotClass, with templates filled from the snapshot and its content. The
+// snapshot controller resolves the one for creation and deletion, the snapshotter the one for listing. Pure: no Secret is read.
 
 import { type SecretAnswer, secretFrom } from './secret-template.ts';
 import { RESERVED_PARAMETER_PREFIX } from './well-known.ts';

@@ -1,5 +1,5 @@
-// Topology segments: maps of topology key to value, their one canonical text, and what they look like as node
-// affinity. No order of keys or segments ever carries meaning, so everything here is independent of it.
+// Topology segments: maps of topology key to value, their canonical text, and their form as node affinity. The order of keys and
+// segments never matters.
 
 import type { NodeSelectorTerm, TopologySelectorTerm } from './kinds.ts';
 import { getOwn, setOwn } from './own-property.ts';

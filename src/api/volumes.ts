@@ -100,12 +100,12 @@ export function attachmentName(volume: { driver: string; volumeHandle: string; n
   return `csi-${sha256Hex(`${volumeHandle}${driver}${nodeName}`)}`;
 }
 
-/** The name of the seed design. No longer written; an object that still has it is used until it goes. */
+/** The name in the original design. No longer written; an existing object under it is used until it is deleted. */
 export function seedAttachmentName(pvName: string, nodeName: string): string {
   return `pv-${sha256Hex(`${pvName}${nodeName}`)}`;
 }
 
-/** What earlier versions of Berth called attachments of inline volumes. No longer written, used until it goes. */
+/** The name of inline attachments in earlier versions of Berth. No longer written; an existing one is used. */
 export function oldInlineAttachmentName(volume: {
   namespace: string;
   driver: string;
@@ -140,7 +140,7 @@ export interface DriverOnNode {
   topologyKeys: readonly string[];
 }
 
-/** What a node says of a driver: CSINode first, then CSINodeInfo, then (the ID alone) the Node's annotation. */
+/** A node's entry for a driver: from CSINode, else CSINodeInfo, else (node ID only) the Node's annotation. */
 export function driverOnNode(
   driver: string,
   sources: { csiNode?: CSINode | undefined; csiNodeInfo?: CSINodeInfo | undefined; node?: Node | undefined },

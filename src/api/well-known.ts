@@ -10,16 +10,16 @@ export const ANN_SELECTED_NODE_ALPHA = 'volume.alpha.kubernetes.io/selected-node
 export const ANN_BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 /** On claims and volumes: the binder, not the user, chose the other side. */
 export const ANN_BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
-/** While a volume may exist for the claim: a digest of what the driver was asked for. */
+/** While a volume may exist for the claim: a digest of the CreateVolume request. */
 export const ANN_PROVISIONING_REQUEST = 'csi.berth/provisioning-request';
 /** Legacy spelling of `spec.storageClassName`, on claims and volumes. */
 export const ANN_STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
 
-/** The controller grew the volume, and no node has anything to do. */
+/** The controller expanded the volume, and no node expansion is needed. */
 export const ANN_NODE_EXPANSION_NOT_REQUIRED = 'volume.kubernetes.io/node-expansion-not-required';
 
 // On volumes
-/** What the claim's capacity was before the volume grew, while its filesystem has not followed yet. */
+/** The claim's capacity before the expansion, while the filesystem has not been resized yet. */
 export const ANN_PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const ANN_PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 export const ANN_MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
@@ -37,7 +37,7 @@ export const ANN_DEFAULT_SNAPSHOT_CLASS = 'snapshot.storage.kubernetes.io/is-def
 // On snapshot contents
 /** While a snapshot may exist on the storage that no handle records yet. */
 export const ANN_SNAPSHOT_BEING_CREATED = 'snapshot.storage.kubernetes.io/volumesnapshot-being-created';
-/** JSON: the parameters that the driver was asked with, so that it can be asked again without the class. */
+/** JSON: the parameters of the CreateSnapshot call, so that it can be repeated without the class. */
 export const ANN_SNAPSHOT_PARAMETERS = 'csi.berth/snapshot-parameters';
 /** The snapshot of this content is being deleted: the content may go too, as its policy says. */
 export const ANN_SNAPSHOT_BEING_DELETED = 'snapshot.storage.kubernetes.io/volumesnapshot-being-deleted';
@@ -49,7 +49,7 @@ export const ANN_GROUP_SNAPSHOT_HANDLE = 'groupsnapshot.storage.k8s.io/volumeGro
 export const LABEL_SNAPSHOT_MANAGED_BY = 'snapshot.storage.kubernetes.io/managed-by';
 
 // On the provisioner's Lease of intents
-/** JSON: the claims for whose volumes the driver is being asked. */
+/** JSON: the claims with a CreateVolume call in flight. */
 export const ANN_PROVISIONING_INTENTS = 'csi.berth/provisioning-intents';
 
 // On nodes
@@ -86,12 +86,12 @@ export const FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE = 'snapshot.storage.kubernetes.i
 /** On a snapshot: it may be the source of a volume. */
 export const FINALIZER_SNAPSHOT_AS_SOURCE =
   'snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection';
-/** On a snapshot: its content goes first. */
+/** On a snapshot: its content must be deleted first. */
 export const FINALIZER_SNAPSHOT_BOUND = 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection';
 /** On a snapshot that is part of a group. */
 export const FINALIZER_SNAPSHOT_IN_GROUP =
   'snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection';
-/** On a content: the snapshot on the storage may be there. */
+/** On a content: the snapshot may exist on the storage. */
 export const FINALIZER_SNAPSHOT_CONTENT =
   'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
 

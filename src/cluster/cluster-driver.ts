@@ -1,4 +1,4 @@
-// A driver as the cluster sees it, whoever runs it: its name, the socket of its controller service, and the socket of
+// A driver as the cluster sees it, built in or brought: its name, the socket of its controller service, and the socket of
 // its node service on each node that has one.
 
 import type { DriverName } from '../csi/names/driver-name.ts';

@@ -13,7 +13,7 @@ import { METRICS_PATH, metricsPath, type PartMetrics } from './part-metrics.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import type { ClusterOptions } from './start-cluster.ts';
 
-/** Those who follow are in this process, or near: they are never far behind, and memory is a laptop's. */
+/** Length of the watch history: watchers are local and never far behind, and memory is a laptop's. */
 const HISTORY = { maxChanges: 1_000, maxBytes: 2 * 1024 * 1024 };
 
 interface Served {
@@ -55,7 +55,7 @@ export async function openServer(options: ClusterOptions, served: Served): Promi
   return server;
 }
 
-/** Whoever runs a part instead of the cluster runs it as that part, with that part's rights. */
+/** A part that runs outside the cluster's process gets that part's account and rights. */
 async function writePartKubeconfigs(
   server: ApiServer,
   directory: DataDirectory,

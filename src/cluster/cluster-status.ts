@@ -1,4 +1,4 @@
-// How the cluster stands, in one line: counts of what people wait for.
+// The cluster's state in one line: counts of pods, claims and volumes by state.
 
 import { persistentVolumeClaims, pods, volumeAttachments } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
@@ -21,7 +21,7 @@ function counted<T extends KubeObject>(
   return `${all.filter(holds).length}/${all.length}`;
 }
 
-/** Calls `show` with the status whenever it may have changed, at most once in `everyMs`. Returns the end of it. */
+/** Calls `show` with the status whenever it may have changed, at most once in `everyMs`. Returns a function that stops it. */
 export function followStatus(options: {
   reader: Reader;
   clock: Clock;

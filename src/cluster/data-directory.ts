@@ -1,6 +1,5 @@
-// Where a cluster on this machine keeps what it has: state and keys of the API server, the roots of the nodes, the
-// volumes of hostpath, the admin's kubeconfig. Makes directories and, when nothing is to be kept, removes them; knows
-// nothing of what is in them.
+// The data directory of a cluster on this machine: state and keys of the API server, node roots, hostpath's volumes, the admin's
+// kubeconfig. Creates the directories and removes them for an ephemeral cluster; does not know their contents.
 
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
@@ -27,7 +26,7 @@ export interface DataDirectory {
   remove(): Promise<void>;
 }
 
-/** The machine cannot hold a cluster's data: the message says what to do. */
+/** The data directory cannot be used; the message says what to do. */
 export class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
 }

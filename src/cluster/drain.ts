@@ -1,5 +1,5 @@
-// Lets go of everything through the cluster itself, while it still runs: pods and snapshots, then claims, then their
-// volumes. For the end of a cluster that keeps nothing, so that drivers that live on keep nothing of it either.
+// Deletes everything through the running cluster: pods and snapshots, then claims, then their volumes. For the end of an
+// ephemeral cluster, so that drivers that keep running hold nothing of it.
 
 import {
   persistentVolumeClaims,
@@ -15,7 +15,7 @@ import type { ApiServer } from '../apiserver/index.ts';
 import { isNotFound } from '../runtime/kube/kube-error.ts';
 import type { Clock } from '../runtime/ports.ts';
 
-/** A driver that has not let go by then is told of, and left. */
+/** What a driver has not deleted by then is reported and left. */
 const WITHIN_MS = 20_000;
 const LOOK_MS = 20;
 

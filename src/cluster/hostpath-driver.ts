@@ -1,5 +1,5 @@
-// hostpath as one of the cluster's drivers: where its sockets are, and in which thread it runs. One of its own, since it
-// meets the rest over its sockets only and takes a third of the work; in this one for those who want to see its calls.
+// hostpath as one of the cluster's drivers: its sockets and its thread. It runs in a worker thread, since it is reached over its
+// sockets only and takes a third of the work; in the main thread when the caller wants to observe its calls.
 
 import { join } from 'node:path';
 import { type DriverName, parseDriverName } from '../csi/names/driver-name.ts';

@@ -1,6 +1,6 @@
-// Keeps the roots of the nodes in memory: what a node writes there describes mounts, which end with the machine anyway.
-// On a disk much of a volume's life would be spent waiting for its journal. Survives the process that made it, as the
-// mounts do; what an earlier process left on disk stays where it is.
+// Mounts a tmpfs for the node roots: what a node writes there describes mounts, which end with the machine anyway. On disk much
+// of a volume's life would be spent waiting for the journal. The tmpfs survives the process, as the mounts do; data that an
+// earlier process left on disk stays there.
 
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Log } from '../runtime/ports.ts';
 
 export interface NodesInMemory {
-  /** Forgets it all, unless something is still mounted there, or a driver lives on that nobody would ask to undo it. */
+  /** Unmounts it, unless something is still mounted there, or a driver that keeps running has records there. */
   release(options: { keepRecords: boolean }): Promise<void>;
 }
 

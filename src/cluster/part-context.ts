@@ -1,5 +1,5 @@
-// What the parts of a cluster have in common: the server, time and chance, and a trace of what they do. Gives each part
-// its client under its own identity, a log and a connection to a driver that all tell the trace.
+// What the parts of a cluster share: the server, clock and random numbers, and the trace. Gives each part a client under its own
+// identity, a log and a driver connection, all recorded in the trace.
 
 import type { ApiServer, User } from '../apiserver/index.ts';
 import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
@@ -17,7 +17,7 @@ import { tracedLog } from '../trace/traced-log.ts';
 import type { WritesUnderWay } from '../trace/writes-under-way.ts';
 import type { PartMetrics } from './part-metrics.ts';
 
-/** A cluster has a dozen that tell events, and few objects at a time. */
+/** Size of an event recorder's cache: a local cluster has a dozen recorders and few objects. */
 const REMEMBERED = 256;
 
 export interface PartContext {
@@ -25,7 +25,7 @@ export interface PartContext {
   book: TraceBook;
   writes: WritesUnderWay;
   caches: SharedCaches;
-  /** Absent: nothing is counted, which costs nothing. */
+  /** Absent: no metrics, at no cost. */
   metrics?: PartMetrics | undefined;
   clock: Clock;
   random: Random;

@@ -1,5 +1,5 @@
-// What the parts of a cluster count about themselves, each in a registry of its own, as if it were a process: over HTTPS
-// as `GET /berth/metrics?part=provisioner`, in the text format of Prometheus. Without a part, the names of those there are.
+// Metrics of the parts of a cluster, each in a registry of its own, as if it were a process. Served as
+// `GET /berth/metrics?part=provisioner` in Prometheus' text format; without a part, the names of the parts.
 
 import { createMetrics, type Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock } from '../runtime/ports.ts';
@@ -33,7 +33,7 @@ export class PartMetrics {
   }
 }
 
-/** Without `metrics`, says how to have them. */
+/** Without `metrics`, the answer says how to enable them. */
 export function metricsPath(metrics: PartMetrics | undefined): PathHandler {
   return async ({ query, response }) => {
     const say = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {

@@ -1,5 +1,5 @@
-// The nodes of a cluster on one machine: their names and where they pretend to stand. Two nodes share a zone, so that a
-// volume can move, or be on both, and the next two are out of its reach; each node is a rack of its own. Pure.
+// Names and pretended topology of a cluster's nodes. Two nodes share a zone, so that a volume can move between them; the next two
+// are in another zone. Each node is a rack of its own. Pure.
 
 import type { Segment } from '../api/topology.ts';
 

@@ -68,7 +68,7 @@ export interface Cluster {
   readonly drivers: readonly ClusterDriver[];
   /** For somebody beside its parts, under an account of its own. */
   portsFor(part: { name: string; user: User; signal: AbortSignal }): PartPorts;
-  /** Tears everything down; resolves with what could not be, in words. Loses nothing that is to be kept. */
+  /** Stops everything; resolves with what could not be removed, as text. Keeps persistent data. */
   stop(): Promise<string[]>;
 }
 
@@ -86,13 +86,13 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     ending.abort(new Error('the cluster stops'));
     for (const step of undo.reverse()) await step();
   };
-  // First of all, and nothing to undo where it fails: the directory may be another cluster's, whose mounts stay.
+  // Before anything else: if the directory is another cluster's, its mounts must stay.
   const metrics = options.metrics ? new PartMetrics(clock) : undefined;
   const server = await openServer(options, { book, logs, metrics });
   undo.push(() => server.stop());
   let nodesInMemory: NodesInMemory | undefined;
   try {
-    // Who runs a node elsewhere has its own idea of what it keeps.
+    // Nodes that run elsewhere manage their own directories.
     const runsAll = !['nodes', ...nodes.map(({ name }) => name)].some((part) => without.has(part));
     nodesInMemory = runsAll ? await keepNodesInMemory(directory.nodes, options) : undefined;
     const inMemory = nodesInMemory;

@@ -1,6 +1,5 @@
-// What a cluster on this machine holds from its first second: the CRDs and the roles that Berth publishes, the object
-// and the classes of each driver. What is missing is made; what somebody changed stays as they left it, except for
-// definitions of an older Berth, which are brought up to date.
+// The initial objects of a cluster: Berth's CRDs and roles, and each driver's CSIDriver object and classes. Missing ones are
+// created; changed ones are left alone, except CRDs of an older Berth, which are updated.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
-// Unmounts what is below a directory, deepest first: the end of a cluster on this machine. What is in use stays, and is
-// told. Pods whose volumes were unmounted so get them back at the next start, as after a reboot. A driver that lives on
-// would be confused by that, so its mounts can be kept, as a kubelet keeps them that is stopped.
+// Unmounts everything below a directory, deepest first, when a cluster ends. Mounts in use stay and are reported. Pods get their
+// volumes back at the next start, as after a reboot. Mounts of a driver that keeps running can be kept, as a stopping kubelet
+// keeps them.
 
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ export async function unmountBelow(
   const mounts = (await mounter.list()).map(({ mountPoint }) => mountPoint);
   const below = new Set(mounts.filter((path) => path.startsWith(`${directory}/`) && path !== except));
   const busy: { path: string; why: string }[] = [];
-  // A mount below another is never shorter than it.
+  // Longest path first: a nested mount has a longer path.
   for (const path of [...below].toSorted((a, b) => b.length - a.length)) {
     if (keep.size > 0 && keep.has(await driverOf(path))) continue;
     try {

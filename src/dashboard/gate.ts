@@ -1,5 +1,5 @@
-// Who may see the page: whoever has the link that was printed, in a browser of this machine. For the link's token there is
-// a cookie that no script can read and no other site can send along, and from which the token cannot be told.
+// Access to the page: by the printed link, from a browser on this machine. The link's token is exchanged for a cookie that scripts
+// cannot read, other sites cannot send, and that does not reveal the token.
 
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -13,16 +13,16 @@ export interface Asked {
 
 export type Admission =
   | { readonly kind: 'admitted' }
-  /** Came with the token of the link: gets the cookie, and goes on to the page without it. */
+  /** The request had the link's token: set the cookie and redirect to the page without the token. */
   | { readonly kind: 'welcome'; readonly cookie: string }
   | { readonly kind: 'refused'; readonly status: number; readonly says: string };
 
-/** What this machine is called by itself. A name of anybody else's may have been made to point here. */
+/** Accepted Host names. Any other name may be DNS rebinding. */
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
 /**
- * Cookies go to whoever listens on a port, and to all ports of a host: what another process may get to see there opens
- * no other page, not even ours on another port.
+ * Browsers send cookies to all ports of a host, so another local process may see this one. It is bound to this port and opens
+ * no other page.
  */
 export function createGate(token: string, port: number): (asked: Asked) => Admission {
   const name = `berth-page-${port}`;
@@ -55,7 +55,7 @@ function cookieOf(header: string | undefined, name: string): string | undefined 
   return undefined;
 }
 
-/** In the same time whatever differs. */
+/** Constant-time comparison. */
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(Buffer.from(text)).digest();
   return timingSafeEqual(digest(given), digest(wanted));

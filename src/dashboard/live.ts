@@ -1,5 +1,5 @@
-// Tells those who look at the page what changes, for as long as somebody looks; when nobody does, it does nothing. Rows
-// are made anew at most four times a second, and less often the longer that takes; only those that differ are sent.
+// Streams changed rows to open pages; idle when no page is open. Rows are recomputed at most four times a second, and less often
+// the longer that takes.
 
 import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import { CallCounter } from './call-figures.ts';
@@ -9,10 +9,10 @@ import type { StepSource } from './step-source.ts';
 import { changesBetween, sampleOf, tablesOf } from './tables.ts';
 
 const PAUSE_MS = 250;
-/** The share of time that making rows may take. */
+/** The share of time that computing rows may take. */
 const MOST_BUSY = 0.1;
 const SAMPLE_MS = 1_000;
-/** Sentences name durations, and a lease that is not renewed is no change: rows age without any. */
+/** Rows are also recomputed at this interval: they name durations, and a lease that is not renewed is no event. */
 const SAMPLES_BETWEEN_ROWS = 5;
 const KEPT_SAMPLES = 600;
 const KEPT_STEPS = 200;
@@ -42,7 +42,7 @@ export class Live {
     this.#options = options;
   }
 
-  /** Tells everything first, then what changes. Returns the end of it. */
+  /** Tells everything first, then what changes. Returns a function that stops it. */
   join(viewer: Viewer): () => void {
     const { about, clock, history } = this.#options;
     if (this.#viewers.size === 0) this.#start();

@@ -1,5 +1,4 @@
-// Everything that the page shows, read from caches: what the cluster's objects say now. What may not be read, or is not
-// served, is noted and taken for empty.
+// The objects that the page shows, read from caches. Kinds that may not be read or are not served are noted and treated as empty.
 
 import {
   csiDrivers,
@@ -28,7 +27,7 @@ export interface Observation extends Facts {
 
 export interface Observed {
   now(): Observation;
-  /** Calls back whenever a row may have changed. Returns the end of it. */
+  /** Calls back whenever a row may have changed. Returns a function that stops it. */
   subscribe(onChange: () => void): () => void;
 }
 

@@ -1,5 +1,5 @@
-// The files of the page: the document, the modules in page/ with their types taken off, and the two libraries, each as it
-// is in its package. Nothing is bundled, so that nothing has to be built before the page can be shown.
+// The files of the page: the document, the modules in page/ with types stripped, and two libraries from their packages. No
+// bundling, so no build is needed.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -95,7 +95,7 @@ async function readIfThere(file: URL): Promise<string | undefined> {
   }
 }
 
-/** Node says at its first use that this may change. Where it is used, the source tree, the Node is the one tested with. */
+/** Experimental in Node; used only in the source tree, which has its own Node. */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -1,8 +1,8 @@
-// What the page is told, and shows: plain data between the server in this folder and the code in page/. Types only.
+// Messages from the server in this folder to the code in page/: plain data. Types only.
 
 import type { Link, LinkState } from '../why/chain.ts';
 
-/** How a thing is. `waits`: somebody works on it. `stuck`: nothing happens until a person does something. */
+/** State. `waits`: a component works on it. `stuck`: nothing happens until a person acts. */
 export type State = LinkState;
 
 export interface About {

@@ -1,5 +1,5 @@
-// The door of the page: HTTP on the loopback address, only to read, only with the link's token. It makes what the page is
-// told when somebody first asks, and from then on for as long as it runs.
+// The page's HTTP server: loopback only, read-only, only with the link's token. Caches start with the first visit and then run as
+// long as the server does.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ export interface DashboardOptions {
   readonly port: number;
   /** Another port will do when that one is taken. */
   readonly isFlexible: boolean;
-  /** At least 128 bits that nobody can guess. */
+  /** At least 128 random bits. */
   readonly token: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,9 +43,9 @@ export interface Dashboard {
 export const DASHBOARD_PORT = 7420;
 
 const HOST = '127.0.0.1';
-/** A connection that carries nothing for long is taken for dead by what lies between. */
+/** Keep-alive interval: proxies drop idle connections. */
 const HEARTBEAT_MS = 15_000;
-/** Bytes that a browser may be behind before it is told everything anew. */
+/** Bytes that a browser may lag behind before it is disconnected and starts over. */
 const MOST_BEHIND = 16 << 20;
 const SUBJECTS = ['claim', 'volume', 'pod'] as const;
 
@@ -55,7 +55,7 @@ export const newToken = (random: Random): string => `${random.uuid()}${random.uu
 /** Resolves when it listens. */
 export async function serveDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { signal, log, token } = options;
-  // Not imported: the view that Node makes of `http` for `import` loads its fetch and WebSocket too.
+  // Not imported: an ESM import of `http` loads fetch and WebSocket too.
   const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer();
   await listen(server, options);
@@ -73,7 +73,7 @@ export async function serveDashboard(options: DashboardOptions): Promise<Dashboa
   });
   onAbort(signal, () => {
     server.close();
-    // Those who follow would never end by themselves.
+    // Event streams never end by themselves.
     server.closeAllConnections();
   });
   return { url: `http://${HOST}:${port}/?token=${token}`, stopped };
@@ -138,7 +138,7 @@ class Door {
     response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
     const send = (text: string): void => {
       response.write(text);
-      // It cannot keep up. It comes back by itself, and is then told everything as it is.
+      // It cannot keep up. It reconnects by itself and gets the whole state again.
       if (response.writableLength > MOST_BEHIND) response.destroy();
     };
     const leave = live.join((message: Message) => send(`data: ${JSON.stringify(message)}\n\n`));

@@ -1,5 +1,4 @@
-// What happened in the cluster, step by step, where somebody records it: a port, filled in where everything runs in one
-// process.
+// The port to recorded steps (the trace); implemented where everything runs in one process.
 
 import type { Step } from './page-messages.ts';
 
@@ -15,6 +14,6 @@ export interface StepSource {
   recent(most: number): Step[];
   /** All that belongs to it, oldest first, calls under way last. */
   of(subject: { kind: 'claim' | 'pod'; namespace: string; name: string }): Step[];
-  /** Calls back with each step from now on. Returns the end of it. */
+  /** Calls back with each step from now on. Returns a function that stops it. */
   follow(listener: (step: Step, call: EndedCall | undefined) => void): () => void;
 }

@@ -1,5 +1,4 @@
-// Everything about one claim, volume or pod: why it is as it is, what was said of it, what happened to it. Pure, but for the
-// history that it asks.
+// The details of one claim, volume or pod: explanation, events, steps. Pure, except for reading the recorded steps.
 
 import type { Event, PersistentVolume } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -9,7 +8,7 @@ import type { EventLine, Step, SubjectDetails } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
 
 const MOST_EVENTS = 50;
-/** kubectl keeps the whole of what was applied in it, environment variables and all. */
+/** kubectl stores the whole applied manifest in it, environment variables included. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface AskedSubject {
@@ -69,7 +68,7 @@ function eventLine(event: Event): EventLine {
   };
 }
 
-/** Of a pod only what has to do with volumes: its containers' arguments and variables are nobody's business here. */
+/** The volume-related part of a pod: arguments and environment of containers are not shown. */
 function shown(object: KubeObject): unknown {
   const { managedFields: _, annotations, ...metadata } = object.metadata;
   const kept = Object.entries(annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);

@@ -1,5 +1,4 @@
-// The rows of volumes and pods: what belongs together, and how it is. Pure. What is plainly well is not explained: of
-// thousands of volumes few are not, and an explanation looks through everything.
+// The rows of volumes and pods. Pure. Objects that are plainly well are not explained: an explanation reads everything related.
 
 import { wantsExpansion } from '../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
@@ -11,7 +10,7 @@ import { isReady } from '../why/explain-reach.ts';
 import type { Facts } from '../why/facts.ts';
 import type { PodRow, State, VolumeRow } from './page-messages.ts';
 
-/** Of each table. A storm has one cause, and the first hundreds tell it. */
+/** Explained rows per table: many failures usually have one cause. */
 const MOST_EXPLAINED = 200;
 const UNEXPLAINED = 'waits, as very many do: open it to see why';
 
@@ -66,7 +65,7 @@ export function volumeRows(facts: Facts): VolumeRow[] {
   return [...ofClaims, ...ofVolumes];
 }
 
-/** Of pods that have volumes; others are none of a storage system's business. */
+/** Pods with volumes only. */
 export function podRows(facts: Facts): PodRow[] {
   const notReady = new Set(facts.nodes.filter((node) => !isReady(node)).map(({ metadata }) => metadata.name));
   const judge = judgement(facts);
@@ -102,7 +101,7 @@ interface Judged {
 
 const WELL: Judged = { state: 'ok', says: '' };
 
-/** The culprit of each chain, for as many as are worth the look. */
+/** The first link that is not well, for a limited number of rows. */
 function judgement(facts: Facts): (subject: Subject, object: KubeObject) => Judged {
   let explained = 0;
   return (subject, object) => {

@@ -1,5 +1,4 @@
-// What a call to a driver is about: the fields of its request that people may see, and the tokens by which it is found.
-// Pure.
+// The subject of a CSI call: the request fields that may be shown, and the links by which the call is found. Pure.
 
 import type { CallRequest, CsiEntry, Token } from './trace-entry.ts';
 import { handleToken, podUidToken, volumeToken } from './trace-entry.ts';
@@ -25,7 +24,7 @@ export function shownOf(request: Readonly<Record<string, unknown>>): CallRequest
   return shown;
 }
 
-/** Found by these: of a call that has none, nobody asks. */
+/** A call without these links is not recorded. */
 export function linksOf(shown: CallRequest): Pick<CsiEntry, 'links' | 'podUid'> {
   const links: Token[] = [];
   if (shown.name) links.push(volumeToken(shown.name));

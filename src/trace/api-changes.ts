@@ -1,5 +1,5 @@
-// Writes each change of the objects that make up a volume's life into the trace, with who made it. The server says what
-// changed; who, is known of components whose client is one of ours: they tell before they write.
+// Records each change of a volume's objects in the trace, with its author. The server reports what changed; the author is known for
+// components whose client announces its writes (writes-under-way.ts).
 
 import {
   type Event,
@@ -82,7 +82,7 @@ const FOLLOWED: readonly Followed<KubeObject>[] = [
   }),
 ];
 
-/** Where committed changes are heard of, in order: the embedded server's reader. */
+/** The source of committed changes, in order: the embedded server's reader. */
 interface ChangeSource {
   /** `before` is undefined on creation, `after` on removal. */
   subscribe<T extends KubeObject>(
@@ -91,7 +91,7 @@ interface ChangeSource {
   ): () => void;
 }
 
-/** Returns the function that ends it. */
+/** Returns a function that stops it. */
 export function traceApiChanges(options: {
   reader: ChangeSource;
   book: TraceBook;

@@ -1,11 +1,11 @@
-// What is different between two versions of an object, in the words of someone who follows a volume. Says only what
-// matters to its life: phases, bindings, finalizers, attachments, paths. Pure.
+// Describes the difference between two versions of an object. Only what matters to a volume's life: phases, bindings, finalizers,
+// attachments, paths. Pure.
 
 import type { Event, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
 import { ANN_PUBLISHED_VOLUMES, ANN_SELECTED_NODE, ANN_STORAGE_PROVISIONER } from '../api/well-known.ts';
 
-/** A fact that is told when it is new, another, or gone. Read from each version of each object: keep it cheap. */
+/** A fact that is reported when it appears, changes or disappears. Evaluated for each version of each object: keep it cheap. */
 interface Fact<T extends KubeObject> {
   name: string;
   of(object: T): string | undefined;

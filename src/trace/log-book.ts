@@ -1,10 +1,10 @@
-// Keeps the last lines that the parts of a cluster logged, also those that its own log leaves out, and hands new ones to
-// those who follow. Lines pass through `loggable` before they come here: none can hold a secret.
+// Keeps the last log lines of all parts, also those that the console leaves out, and streams new ones. Lines have passed through
+// `loggable`, so none holds a secret.
 
 import { type LogLine, logTo } from '../runtime/log/log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
 
-/** What is told only from here up is for whoever debugs a part itself, and costs too much to keep always. */
+/** Lines of this verbosity and above are for debugging a part and too costly to keep. */
 const VERBOSITY = 2;
 const LONGEST = 2_000;
 

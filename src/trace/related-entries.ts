@@ -1,6 +1,5 @@
-// Which entries of a trace tell the life of one claim or pod: those about it, about its volumes, their attachments, and
-// the calls that were made for them. Other pods that share a volume are left out, unless the claim itself is the
-// subject. Pure.
+// Selects the trace entries of one claim or pod: those about it, its volumes, their attachments, and the CSI calls for them. Other
+// pods that share a volume are left out, unless the claim itself is the subject. Pure.
 
 import { podUidToken, type Token, type TraceEntry } from './trace-entry.ts';
 

@@ -1,4 +1,4 @@
-// A trace as people read it: one line an entry, with the time since the first one, who did it, and what. Pure.
+// Formats a trace: one line per entry, with the time since the first, the author and what happened. Pure.
 
 import type { ApiEntry, CsiEntry, RetryEntry, TraceEntry } from './trace-entry.ts';
 
@@ -52,7 +52,7 @@ export function duration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** The hash in an attachment's name tells nobody anything; its beginning tells two apart. */
+/** Shortens the hash in an attachment's name; its beginning is enough to tell two apart. */
 function short(name: string): string {
   return name.replace(/^((?:pv|csi|inline)-[0-9a-f]{8})[0-9a-f]{56}$/, '$1…');
 }

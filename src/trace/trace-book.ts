@@ -1,4 +1,4 @@
-// Keeps the last entries of everything that happens in a cluster, in memory, and hands new ones to those who follow.
+// Keeps the last trace entries in memory and streams new ones.
 
 import type { Clock } from '../runtime/ports.ts';
 import { linksOf } from './about-call.ts';
@@ -9,7 +9,7 @@ const LONGEST = 5_000;
 /** Added before the oldest are dropped all at once: dropping one on each addition would move the whole list. */
 const SLACK = 1_000;
 
-/** Puts into words what was noted; undefined when there turns out to be nothing to tell. */
+/** Formats a recorded change; undefined when nothing relevant changed. */
 export type Tell = () => Unnumbered | undefined;
 
 type Call = Pick<CsiEntry, 'by' | 'method' | 'request'>;
@@ -41,7 +41,7 @@ export class TraceBook {
     return this.#wallMs + (this.#clock.monotonicMs() - this.#monotonicMs);
   }
 
-  /** Put into words when somebody reads it, or follows: of most that happens nobody ever asks. */
+  /** Formatted lazily: most entries are never read. */
   note(tell: Tell): void {
     const noted = { seq: this.#seq++, tell };
     this.#noted.push(noted);

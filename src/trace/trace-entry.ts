@@ -1,5 +1,5 @@
-// What a trace is made of: changes of API objects, calls of drivers, and failures that are tried again, each with who
-// did it and when. Plain data: it is sent to `berth trace` as it is.
+// Trace entries: changes of API objects, CSI calls, and failures that are retried, each with author and time. Plain data, sent to
+// `berth trace` as it is.
 
 interface Common {
   /** Order of recording. */

@@ -1,4 +1,4 @@
-// A connection to a driver whose calls are written into the trace: what was asked, how long it took, how it ended.
+// A driver connection whose calls are recorded in the trace: request, duration, result.
 
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
 import { withCall } from '../csi/client/with-call.ts';
@@ -6,7 +6,7 @@ import { CsiError } from '../csi/csi-error.ts';
 import { isAboutVolume, shownOf } from './about-call.ts';
 import type { TraceBook } from './trace-book.ts';
 
-/** A question that nodes repeat without end. */
+/** Not recorded: nodes repeat it periodically. */
 const UNTOLD = 'NodeGetVolumeStats';
 
 export function tracedConnection(connection: CsiConnection, by: string, book: TraceBook): CsiConnection {

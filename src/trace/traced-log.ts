@@ -1,5 +1,4 @@
-// A log that also tells the trace when something failed and is tried again: every loop says so in one way, with the key
-// it works on and the time it waits.
+// A log that also records retries in the trace: every loop logs them in one form, with its key and the delay.
 
 import { oncePerLevel } from '../runtime/log/once-per-level.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';

@@ -1,5 +1,5 @@
-// Who is writing what at this moment. Components of the cluster get their client through here, so that a change that
-// the server commits can be told by whose request it was.
+// Writes in flight by component. The cluster's components get their client here, so that a committed change can be attributed to
+// the component that requested it.
 
 import type { ObjectName, Resource } from '../api/object.ts';
 import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
@@ -31,7 +31,7 @@ export class WritesUnderWay {
 
   /** A client whose writes are known as `component`'s. */
   clientOf(component: string, client: Client): Client {
-    /** Each write of every component comes through here: no promise is added to what the caller waits for. */
+    /** On the path of every write: adds no promise. */
     const during = <T>(
       resource: Resource,
       { name, namespace = '' }: Partial<ObjectName>,

@@ -1,7 +1,7 @@
-// The chain from a pod to its storage, link by link: what each is, how it is, and, where it is not well, what somebody can
-// do. Types only, also for code that runs in a browser.
+// The chain from a pod to its storage, link by link: what each is, its state and, if it is not well, what to do. Types only,
+// also for code that runs in a browser.
 
-/** `waits`: somebody works on it, or will. `stuck`: nothing happens until a person does something. */
+/** `waits`: a component works on it, or will. `stuck`: nothing happens until a person acts. */
 export type LinkState = 'ok' | 'waits' | 'stuck';
 
 export interface Link {
@@ -10,6 +10,6 @@ export interface Link {
   readonly says: string;
   /** What to do, most likely first. */
   readonly todo: readonly string[];
-  /** What components said of it lately, newest first. */
+  /** Recent events, newest first. */
   readonly said: readonly string[];
 }

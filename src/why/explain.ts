@@ -1,5 +1,4 @@
-// Why a pod, claim or volume is as it is: the chain from what is asked to its storage, up to the first link that is not
-// well. Pure.
+// Explains the state of a pod, claim or volume: the chain from it to its storage, up to the first link that is not well. Pure.
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';

@@ -1,5 +1,4 @@
-// Everything that an answer is made from, read once: what the cluster's objects say at one moment. What may not be read,
-// or is not served, is noted and taken for empty.
+// All objects that an explanation needs, read once. Kinds that may not be read or are not served are noted and treated as empty.
 
 import {
   type CSIDriver,
@@ -68,7 +67,7 @@ export async function readFacts(
       all(csiNodes),
       all(nodes),
       all(leases),
-      // Events about what has no namespace stand in this one.
+      // Events of cluster-scoped objects are in this namespace.
       namespace === undefined || namespace === 'default' ? [] : all(events, 'default'),
     ]),
   ]);

@@ -1,4 +1,4 @@
-// Makes the links of a chain, and the words in them. Pure.
+// Builds the links of a chain and their texts. Pure.
 
 import type { KubeObject } from '../api/object.ts';
 import { formatDuration } from '../runtime/flags/duration.ts';
@@ -19,7 +19,7 @@ export const ok = (subject: string, says: string): Link => ({
   said: [],
 });
 
-/** Whatever comes after it in a volume's life has not begun: the last link of its chain. */
+/** The last link of a chain: later stages have not begun. */
 export function end(
   facts: Facts,
   state: 'waits' | 'stuck',
@@ -32,10 +32,10 @@ export function end(
 
 export const isWhole = (links: readonly Link[]): boolean => links.every(({ state }) => state === 'ok');
 
-/** More than these and the newest are lost among the oldest. */
+/** Number of events shown. */
 const SHOWN_EVENTS = 2;
 
-/** The newest warnings about an object; what went well lately is no answer. */
+/** The newest warnings about an object. */
 function saidOf({ events, nowMs }: Facts, { metadata }: KubeObject): string[] {
   return events
     .filter(({ involvedObject, type }) => involvedObject.uid === metadata.uid && type === 'Warning')

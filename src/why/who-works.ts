@@ -1,5 +1,5 @@
-// Whether the sidecar that has to act next is there, by the only trace it leaves in the API: its Lease. A sidecar that
-// runs without leader election leaves none, so that a missing Lease proves nothing. Pure.
+// Whether the sidecar that has to act next is running, judged by its Lease, the only sign of it in the API. A sidecar without
+// leader election has none, so a missing Lease proves nothing. Pure.
 
 import { leaseNameFor } from '../runtime/leases/lease-record.ts';
 import type { Facts } from './facts.ts';
@@ -17,7 +17,7 @@ const PREFIXES: Readonly<Record<Role, readonly string[]>> = {
 
 const DEFAULT_LEASE_S = 15;
 
-/** A sentence on the sidecar's absence; undefined when it works or nothing is known. */
+/** Says that the sidecar is not running; undefined when it runs or nothing is known. */
 export function absenceOf(facts: Facts, role: Role, driver: string): string | undefined {
   const wanted = new Set(PREFIXES[role].map((prefix) => leaseNameFor(`${prefix}${driver}`)));
   const found = facts.leases.filter(({ metadata }) => wanted.has(metadata.name));

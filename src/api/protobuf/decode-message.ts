@@ -1,4 +1,4 @@
-// Turns one Kubernetes protobuf message into the object its JSON would have been, by the generated table of messages.
+// Decodes a Kubernetes protobuf message into the object that its JSON would be, by the table of messages.
 
 import { MAX_DEPTH, WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
 import { WireType } from '../../wire/protobuf/wire-type.ts';
@@ -65,7 +65,7 @@ function readEntry(map: Json, type: string, reader: WireReader, depth: number): 
     else if (tag === valueTag) value = readValue(type, reader, depth);
     else reader.skip(tag);
   });
-  // No Kubernetes key is called so, and code that copies properties must never meet it.
+  // No Kubernetes key has this name; it must not reach code that copies properties.
   if (key === '__proto__') throw new WireError('unknown field "__proto__"');
   setOwn(map, key, value);
 }

@@ -1,11 +1,10 @@
-// Turns an object into the Kubernetes protobuf message that says the same, by the table of messages. The bytes come as a
-// binary string (a character a byte): most of what Kubernetes says is ASCII, which then needs no conversion, and joining
-// strings costs almost nothing.
+// Encodes an object as its Kubernetes protobuf message, by the table of messages. The result is a binary string (one character
+// per byte): most text is ASCII, which then needs no conversion, and concatenating strings is nearly free.
 
 import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { messageOf } from './message-table.ts';
 
-/** Throws a WireError for what the message cannot say, a field that it does not have among it. */
+/** Throws a WireError for values that the message cannot hold, unknown fields among them. */
 export type Write = (value: unknown) => string;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -16,7 +15,7 @@ const writers = new Map<string, Write>();
 export function messageWriter(name: string): Write {
   const known = writers.get(name);
   if (known) return known;
-  // Messages may hold themselves: whoever asks while this one is being made gets one that looks it up later.
+  // Messages can be recursive: a reference to one under construction is resolved later.
   writers.set(name, (value) => messageWriter(name)(value));
   const writer = makeWriter(name);
   writers.set(name, writer);
@@ -91,7 +90,7 @@ function valueWriter(type: string): Write {
     case 'bytes':
     case 'Raw':
     case 'IntOrString':
-      // No object that is written so has one; JSON says them as well.
+      // No object that is sent in protobuf has one.
       return () => {
         throw new WireError(`${type} is not written`);
       };

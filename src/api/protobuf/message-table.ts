@@ -1,4 +1,4 @@
-// The table of messages as decoders and encoders want it: each message parsed when it is first asked for.
+// The table of messages, each parsed on first use.
 
 import { WireError } from '../../wire/protobuf/wire-reader.ts';
 import { messages } from './wire-numbers.ts';
@@ -9,13 +9,13 @@ export interface Field {
   type: string;
   shape: 'one' | 'list' | 'map';
   isInline: boolean;
-  /** An empty value says something: it is given to be seen. Others are written even when nobody set them. */
+  /** An empty value is meaningful and kept. Others are on the wire even when nobody set them. */
   keepsEmpty: boolean;
 }
 
 export interface Message {
   fields: ReadonlyMap<number, Field>;
-  /** Stands for a list of its own. */
+  /** The message is a list in JSON. */
   isList: boolean;
 }
 

@@ -1,5 +1,4 @@
-// What a writer wants to know of an answer in protobuf: which version of which object the server made of what it was sent.
-// Skips every other field without decoding it.
+// Reads uid, resourceVersion or metadata from a protobuf answer and skips every other field without decoding it.
 
 import { WireError, WireReader } from '../../wire/protobuf/wire-reader.ts';
 import { WireType } from '../../wire/protobuf/wire-type.ts';

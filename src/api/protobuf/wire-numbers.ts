@@ -1,4 +1,4 @@
-// The wire numbers of the Kubernetes kinds that are known here: facts of the protobuf form, in one table.
+// Protobuf field numbers of the Kubernetes kinds, in one table.
 // Each message: `number json-name type` for each field, `|` between them; `*` repeated, `%` map of strings to,
 // `<` folded into the parent, `!` an empty value is kept; `[]` the message stands for its only list.
 
