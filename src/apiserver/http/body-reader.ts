@@ -4,8 +4,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Timer } from '../../runtime/ports.ts';
+import { GrowingBuffer } from '../../wire/growing-buffer.ts';
 import { badRequest, bodyTimeout, tooLarge, tooManyRequests, unsupportedMediaType } from '../verbs/status.ts';
-import { GrowingBuffer } from './growing-buffer.ts';
 
 export interface Usage {
   /** Received, being received and waiting to be. */
@@ -95,7 +95,8 @@ export class BodyReader {
 
   #receive(message: IncomingMessage, body: Body): Promise<Buffer | undefined> {
     const { timeoutMs } = this.limits;
-    const buffer = new GrowingBuffer(body.length);
+    const { length } = body;
+    const buffer = new GrowingBuffer();
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
       const fail = (error: Error): void => {
@@ -109,12 +110,13 @@ export class BodyReader {
       body.start = () => {
         body.start = undefined;
         message.on('data', (chunk: Buffer) => {
-          if (!buffer.append(chunk)) fail(tooLarge(this.limits.maxBytes));
+          if (buffer.length + chunk.length > length) fail(tooLarge(this.limits.maxBytes));
+          else buffer.append(chunk, 0, chunk.length, length);
         });
       };
       message.on('end', () => {
         timer?.cancel();
-        resolve(buffer.content);
+        resolve(buffer.length === 0 ? undefined : buffer.view());
       });
       message.on('error', left);
       message.on('close', left);

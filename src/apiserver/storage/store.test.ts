@@ -9,10 +9,11 @@ import type { KubeObject } from '../../api/object.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { seededRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
+import { CommitError } from './group-commit.ts';
 import { type Journal, RetryableCommitError } from './journal.ts';
 import { openJournalThread } from './journal-thread.ts';
 import { type Change, type ChangeLimits, defaultChangeLimits } from './recent-changes.ts';
-import { CommitError, Store } from './store.ts';
+import { Store } from './store.ts';
 
 const quiet: Log = {
   info() {},

@@ -6,7 +6,8 @@ import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 import { type ChangeListener, Collection } from './collection.ts';
-import { type Journal, type JournalRecord, RetryableCommitError } from './journal.ts';
+import { afterCommit, GroupCommit, type Pending, type Waiting } from './group-commit.ts';
+import type { Journal } from './journal.ts';
 import { type Change, type ChangeLimits, RecentChanges } from './recent-changes.ts';
 import { Version } from './version.ts';
 
@@ -22,13 +23,6 @@ export type Plan =
   | { readonly kind: 'keep'; readonly version: Version };
 
 export type Decide = (current: Version | undefined) => Plan;
-
-/** A commit failed: nothing of its batch happened. */
-export class CommitError extends KubeError {
-  constructor(message: string) {
-    super({ reason: 'InternalError', code: 500, message: `Internal error occurred: ${message}` });
-  }
-}
 
 /** The state of a store at one moment. Versions never change, so any number of stores can start from one image. */
 export interface StoreImage {
@@ -48,23 +42,8 @@ export interface StoreOptions {
   freeze: boolean;
 }
 
-interface Waiting {
-  resolve(version: Version): void;
-  reject(error: Error): void;
-}
-
 /** Followers over HTTP are written to every few milliseconds: so many of the newest changes they may still ask for. */
 const KEPT_IN_WRITING = 128;
-
-interface Pending {
-  readonly change: Change;
-  readonly collection: Collection<Pending>;
-  /** Undefined without a journal: nobody has to wait. */
-  readonly waiting: Waiting | undefined;
-  /** Writes that changed nothing, on top of this one. */
-  followers: (() => void)[] | undefined;
-  failure: Error | undefined;
-}
 
 export class Store {
   readonly #options: StoreOptions;
@@ -72,17 +51,14 @@ export class Store {
   readonly history: RecentChanges;
   #revision: number;
   #headRevision: number;
-  #queue: Pending[] = [];
-  #flushing = false;
-  readonly #afterFlush: (() => void)[] = [];
-  #flushScheduled = false;
+  readonly #commits: GroupCommit;
   /** The changes that are kept in writing, by revision modulo their number. */
   readonly #told: Change[] = [];
-  #failure: Error | undefined;
-  #failedForGood = false;
 
   constructor(options: StoreOptions) {
     this.#options = options;
+    const { clock, log, journal } = options;
+    this.#commits = new GroupCommit({ clock, log, journal, publish: (pending) => this.#publish(pending) });
     this.#revision = Math.max(1, options.journal?.revision ?? 1, options.image?.revision ?? 1);
     this.#headRevision = this.#revision;
     for (const [type, versions] of options.image?.versions ?? []) {
@@ -102,7 +78,7 @@ export class Store {
 
   /** Why writes fail, while they do. */
   get failure(): Error | undefined {
-    return this.#failure;
+    return this.#commits.failure;
   }
 
   get(type: string, key: string): Version | undefined {
@@ -164,14 +140,13 @@ export class Store {
   }
 
   #write(type: string, key: string, decide: Decide): Promise<Version> {
-    if (this.#failedForGood) throw new CommitError(`storage has failed: ${this.#failure?.message}`);
+    this.#commits.checkOpen();
     const collection = this.#collection(type);
     const head = collection.heads.get(key);
     const current = head === undefined ? collection.versions.get(key) : head.change.after;
     const plan = decide(current);
     if (plan.kind === 'keep') {
-      // Nobody may be told of a state that is not on disk yet.
-      return head === undefined ? Promise.resolve(plan.version) : settled(head, plan.version);
+      return head === undefined ? Promise.resolve(plan.version) : afterCommit(head, plan.version);
     }
     const change = this.#changeFor(type, key, current, plan);
     if (this.#options.journal === undefined) {
@@ -182,10 +157,7 @@ export class Store {
   }
 
   #enqueue(change: Change, collection: Collection<Pending>, waiting: Waiting | undefined): void {
-    const pending: Pending = { change, collection, waiting, followers: undefined, failure: undefined };
-    collection.heads.set(change.key, pending);
-    this.#queue.push(pending);
-    this.#schedule();
+    this.#commits.add({ change, collection, waiting, followers: undefined, failure: undefined });
   }
 
   /** What `write` would decide on, for dry runs. */
@@ -207,16 +179,8 @@ export class Store {
   }
 
   /** Makes durable what is queued; afterwards the journal is closed and writes fail. */
-  async close(): Promise<void> {
-    while (this.#queue.length > 0 || this.#flushing) {
-      await new Promise<void>((resolve) => {
-        this.#afterFlush.push(resolve);
-        this.#flush();
-      });
-    }
-    this.#failedForGood = true;
-    this.#failure ??= new Error('the server is stopping');
-    await this.#options.journal?.close();
+  close(): Promise<void> {
+    return this.#commits.close();
   }
 
   #changeFor(
@@ -254,59 +218,6 @@ export class Store {
     };
   }
 
-  #schedule(): void {
-    const { journal, clock } = this.#options;
-    if (journal === undefined) {
-      this.#flush();
-    } else if (!this.#flushScheduled && !this.#flushing) {
-      this.#flushScheduled = true;
-      clock.setImmediate(() => this.#flush());
-    }
-  }
-
-  /** One batch at a time; what is written meanwhile, by listeners too, makes the next one. */
-  #flush(): void {
-    this.#flushScheduled = false;
-    if (this.#flushing) return;
-    this.#flushing = true;
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      const { journal } = this.#options;
-      if (journal === undefined) {
-        this.#complete(batch);
-        continue;
-      }
-      try {
-        journal.commit(batch.map(({ change }) => recordOf(change))).then(
-          () => this.#settle(() => this.#complete(batch)),
-          (error: unknown) => this.#settle(() => this.#rollBack([...batch, ...this.#queue.splice(0)], error)),
-        );
-        return;
-      } catch (error) {
-        this.#rollBack(batch, error);
-      }
-    }
-    this.#flushing = false;
-    for (const told of this.#afterFlush.splice(0)) told();
-  }
-
-  #settle(end: () => void): void {
-    end();
-    this.#flushing = false;
-    if (this.#queue.length > 0 && this.#afterFlush.length === 0) this.#schedule();
-    else this.#flush();
-  }
-
-  #complete(batch: readonly Pending[]): void {
-    this.#failure = undefined;
-    for (const pending of batch) this.#publish(pending);
-    for (const { change, waiting, followers } of batch) {
-      waiting?.resolve(change.last);
-      if (followers) for (const follower of followers) follower();
-    }
-  }
-
   #publish(pending: Pending): void {
     const { change, collection } = pending;
     const { key } = change;
@@ -334,24 +245,6 @@ export class Store {
     oldest.encoded = undefined;
   }
 
-  #rollBack(batch: readonly Pending[], cause: unknown): void {
-    this.#failedForGood = !(cause instanceof RetryableCommitError);
-    this.#failure = cause instanceof Error ? cause : new Error(String(cause));
-    this.#options.log.error(
-      this.#failedForGood ? 'storage failed; no more writes are accepted' : 'storage failed; will try again',
-      cause,
-    );
-    for (const pending of batch) {
-      const { change, collection, waiting, followers } = pending;
-      collection.heads.delete(change.key);
-      pending.failure = new CommitError(
-        `${change.type} ${change.key} was not written: ${this.#failure.message}`,
-      );
-      waiting?.reject(pending.failure);
-      if (followers) for (const follower of followers) follower();
-    }
-  }
-
   #collection(type: string): Collection<Pending> {
     let collection = this.#collections.get(type);
     if (collection === undefined) {
@@ -360,18 +253,4 @@ export class Store {
     }
     return collection;
   }
-}
-
-/** Follows a pending write without being one. */
-async function settled(pending: Pending, version: Version): Promise<Version> {
-  await new Promise<void>((resolve) => {
-    pending.followers ??= [];
-    pending.followers.push(resolve);
-  });
-  if (pending.failure !== undefined) throw pending.failure;
-  return version;
-}
-
-function recordOf({ revision, type, key, before, after }: Change): JournalRecord {
-  return { revision, type, key, text: after?.text, replaces: before?.revision ?? 0 };
 }
