@@ -5,7 +5,6 @@
 // until a handle is in its status or the driver has said a final no.
 
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
-import { ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import { CsiError } from '../../csi/csi-error.ts';
 import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
@@ -21,10 +20,11 @@ import {
 } from '../../runtime/queue/loop.ts';
 import { type CsiSecrets, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
+import { attemptOn } from './attempt.ts';
 import { annotatedSecret, secretToLook } from './content-secrets.ts';
 import { errorPatch, type SnapshotFacts, statusPatch } from './content-status.ts';
-import { ContentWrites, hasHandle } from './content-writes.ts';
-import { decideContent, isUncertain, mayGo } from './decide-content.ts';
+import { ContentWrites } from './content-writes.ts';
+import { decideContent, mayGo } from './decide-content.ts';
 import type { SnapshotCalls } from './snapshot-calls.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 import { parametersFor, type SnapshotNaming, snapshotNameFor } from './snapshot-request.ts';
@@ -87,7 +87,8 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   ): Promise<Outcome> {
     let current = content;
     let snapshot: SnapshotFacts;
-    let earlier: EarlierCalls = earlierCall(content);
+    const attempt = attemptOn(content);
+    let earlier: EarlierCalls = attempt.is === 'asking' ? attempt.earlier : 'none';
     try {
       const parameters = parametersFor(content, classOf(content), options);
       const isGoing = content.metadata.deletionTimestamp !== undefined;
@@ -103,7 +104,10 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       current = await writes.status(current, statusPatch(current, snapshot, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (provesNothingMade(outcomeOf('CreateSnapshot', error), earlier) && !hasHandle(current)) {
+      if (
+        provesNothingMade(outcomeOf('CreateSnapshot', error), earlier) &&
+        attemptOn(current).is !== 'recorded'
+      ) {
         current = await writes.forget(current, 'all', signal);
         if (mayGo(current)) return goesNow;
       }
@@ -213,13 +217,4 @@ function concernsUser(error: unknown): error is Error {
     // The API server does not take what the driver answered, say a handle that is too long.
     isInvalid(error)
   );
-}
-
-/** That a call may be under way, or be done, is recorded before it is sent. */
-function earlierCall(content: VolumeSnapshotContent): EarlierCalls {
-  if (!isUncertain(content)) return 'none';
-  // The official snapshotter records no parameters: its class may be another by now.
-  return content.metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS] === undefined
-    ? 'something else'
-    : 'the same';
 }

@@ -12,10 +12,11 @@ import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts'
 import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Random } from '../../runtime/ports.ts';
+import { attemptOn } from './attempt.ts';
 import { DELETED_PATCH, type StatusPatch } from './content-status.ts';
 import { parametersRecord } from './snapshot-request.ts';
 
-export const hasHandle = ({ status }: VolumeSnapshotContent): boolean => Boolean(status?.snapshotHandle);
+const hasHandle = (content: VolumeSnapshotContent): boolean => attemptOn(content).is === 'recorded';
 
 export class ContentWrites {
   readonly #kube: KubeClient;

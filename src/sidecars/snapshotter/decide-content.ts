@@ -2,14 +2,10 @@
 
 import type { VolumeSnapshotContent } from '../../api/kinds.ts';
 import { isOfGroup, isReadyToUse } from '../../api/snapshots.ts';
-import {
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_BEING_DELETED,
-  ANN_SNAPSHOT_PARAMETERS,
-  FINALIZER_SNAPSHOT_CONTENT,
-} from '../../api/well-known.ts';
+import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
 import type { DriverName, SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
+import { attemptOn } from './attempt.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
@@ -31,11 +27,6 @@ export interface ContentFacts {
 }
 
 const nothing = (why: string): ContentDecision => ({ do: 'nothing', why });
-
-/** The driver was asked, and may have made a snapshot whose handle nobody knows. */
-export function isUncertain({ metadata, status }: VolumeSnapshotContent): boolean {
-  return metadata.annotations?.[ANN_SNAPSHOT_BEING_CREATED] !== undefined && !status?.snapshotHandle;
-}
 
 export function decideContent({ content, driver, classDriver }: ContentFacts): ContentDecision {
   const { source, driver: wanted } = content.spec;
@@ -61,7 +52,7 @@ export function mayGo(content: VolumeSnapshotContent): boolean {
   if (deletionTimestamp === undefined) return false;
   const { source, volumeSnapshotRef } = content.spec;
   if (source.snapshotHandle !== undefined && !volumeSnapshotRef.uid) return true;
-  return annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined && !isUncertain(content);
+  return annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined && attemptOn(content).is !== 'asking';
 }
 
 function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
@@ -78,22 +69,16 @@ function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
 
 function decideCreation(content: VolumeSnapshotContent, volumeHandle: VolumeHandle): ContentDecision {
   const { metadata, spec } = content;
+  const attempt = attemptOn(content);
   if (isReadyToUse(content)) {
-    const { annotations = {} } = metadata;
-    const isTidy = !(ANN_SNAPSHOT_BEING_CREATED in annotations || ANN_SNAPSHOT_PARAMETERS in annotations);
-    return isTidy ? nothing('it is ready') : { do: 'tidy' };
+    return attempt.is === 'recorded' && attempt.isTidy ? nothing('it is ready') : { do: 'tidy' };
   }
   if (!spec.volumeSnapshotRef.uid) return nothing('it is bound to no snapshot');
   if (metadata.deletionTimestamp !== undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT)) {
     return nothing('it is being deleted, and nothing would keep it until the snapshot is deleted');
   }
   const isUnwanted = metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
-  if (
-    isUnwanted &&
-    spec.deletionPolicy === 'Delete' &&
-    !isUncertain(content) &&
-    !content.status?.snapshotHandle
-  ) {
+  if (isUnwanted && spec.deletionPolicy === 'Delete' && attempt.is === 'none') {
     return nothing('it is about to be deleted, and was not asked for yet');
   }
   return { do: 'create', volumeHandle };

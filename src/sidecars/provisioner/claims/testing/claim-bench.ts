@@ -1,0 +1,149 @@
+// For tests of single steps on a claim: a real API server, ledger, planner and attempts; the driver is a list of answers.
+
+import type { TestContext } from 'node:test';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type StorageClass,
+  storageClasses,
+} from '../../../../api/kinds.ts';
+import { testServer } from '../../../../apiserver/testing/test-server.ts';
+import { CsiError } from '../../../../csi/csi-error.ts';
+import type { Volume } from '../../../../csi/generated/csi/v1/csi_pb.ts';
+import { createInformers } from '../../../../runtime/informer/create-informers.ts';
+import { ReadYourWrites } from '../../../../runtime/informer/read-your-writes.ts';
+import { getIfThere } from '../../../../runtime/kube/get-if-there.ts';
+import { LeaseLedger } from '../../../../runtime/leases/lease-ledger.ts';
+import { memoryLog } from '../../../../runtime/log/log.ts';
+import { seededRandom } from '../../../../runtime/random.ts';
+import { realClock } from '../../../../runtime/time/clock.ts';
+import type { GrpcCode } from '../../../../wire/grpc/grpc-code.ts';
+import { type Intent, intentOn } from '../../intents/intent.ts';
+import { ledgerFormat, ledgerName } from '../../intents/ledger-lease.ts';
+import { indexByHandle } from '../../volumes/volume-use.ts';
+import { Attempts } from '../attempts.ts';
+import { type ClaimRun, type ClaimWork, inputsOf } from '../claim-work.ts';
+import type { ProvisionRun } from '../provision-claim.ts';
+import { createVolumePlanner } from '../volume-planner.ts';
+
+const DRIVER = 'd.test';
+/** What CreateVolume does: makes the volume, fails, or fails after it has made it. */
+export type Answer = 'made' | GrpcCode | { after: GrpcCode };
+
+export async function claimBench(t: TestContext) {
+  const server = await testServer(t);
+  const kube = server.client(server.adminUser);
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const { signal } = stop;
+  const log = memoryLog();
+  const clock = realClock;
+  const random = seededRandom('bench');
+  const informers = createInformers({ kube, clock, random, log });
+  const claims = informers.of(persistentVolumeClaims);
+  const events: string[] = [];
+  const ledgerAt = { namespace: 'kube-system', name: ledgerName(DRIVER) };
+  const format = ledgerFormat(DRIVER, ledgerAt);
+  const ledger = new LeaseLedger<Intent>({
+    ...{ kube, clock, log, name: ledgerAt, format },
+    unusable: 'no ledger',
+    found() {},
+  });
+  const byHandle = indexByHandle(informers, DRIVER);
+  const attempts = new Attempts({ informers, byHandle, driver: DRIVER, clock });
+
+  /** By name, as the driver has them. */
+  const made = new Set<string>();
+  const answers: Answer[] = [];
+  const calls: string[] = [];
+  const work: ClaimWork = {
+    ...{ driver: DRIVER, withTopology: true, kube, clock, log, ledger, attempts },
+    claims: new ReadYourWrites(claims),
+    recorder: {
+      event: (_subject, _type, reason, message) => void events.push(`${reason}: ${message}`),
+      flush: async () => {},
+    },
+    metrics: { provisioned() {}, provisionFailed() {}, deleted() {}, deleteFailed() {} },
+    calls: {
+      async create({ name = '' }) {
+        calls.push('create');
+        const answer = answers.shift() ?? 'made';
+        if (typeof answer === 'string' && answer !== 'made')
+          throw new CsiError({ code: answer, message: 'no' });
+        made.add(name);
+        if (answer !== 'made') throw new CsiError({ code: answer.after, message: 'no' });
+        return {
+          volumeId: `vol-${name}`,
+          capacityBytes: 0n,
+          volumeContext: {},
+          accessibleTopology: [],
+        } as unknown as Volume;
+      },
+      async delete(volumeId) {
+        calls.push('delete');
+        made.delete(volumeId.slice('vol-'.length));
+      },
+    },
+    planner: createVolumePlanner({
+      ...{ kube, log, informers, random, driver: DRIVER, topology: undefined },
+      capabilities: new Set(['CREATE_DELETE_VOLUME'] as const),
+      preventVolumeModeConversion: true,
+      options: {
+        volumeAttributesClasses: true,
+        topology: { strict: false, immediate: true, preferImmediate: 'none' },
+        planning: {
+          naming: { prefix: 'pvc', uuidLength: -1 },
+          defaultFsType: '',
+          extraCreateMetadata: false,
+          controllerPublishReadOnly: false,
+          singleNodeMultiWriter: false,
+        },
+      },
+    }),
+    capacityChanged() {},
+    releaseSource: async () => {},
+  };
+  informers.start(signal);
+  await informers.synced(signal);
+  await ledger.open(signal);
+  void ledger.run(signal);
+  const storageClass: StorageClass = await kube.create(storageClasses, {
+    metadata: { name: 'fast' },
+    provisioner: DRIVER,
+  });
+
+  const read = (name: string): Promise<PersistentVolumeClaim | undefined> =>
+    getIfThere(kube, persistentVolumeClaims, { name, namespace: 'default' }, signal);
+
+  /** A run as the reconciler makes it, from the server's objects. */
+  async function run(uid: string, name = 'data'): Promise<ClaimRun> {
+    const claim = await read(name);
+    const volumeName = `pvc-${uid}`;
+    return {
+      ...{ work, uid, claim, driver: DRIVER, storageClass, signal },
+      key: `default/${name}`,
+      volume: { name: volumeName, claimUid: attempts.claimUidOf(volumeName, uid) },
+      attempt: { inLedger: ledger.get(uid), onClaim: claim && intentOn(claim), known: attempts.of(uid) },
+      inputs: inputsOf(claim, storageClass),
+    };
+  }
+
+  return {
+    ...{ kube, ledger, attempts, answers, calls, made, events, run, read, signal },
+    provision: async (uid: string): Promise<ProvisionRun> => (await run(uid)) as ProvisionRun,
+    async makeClaim(metadata: object = {}): Promise<PersistentVolumeClaim> {
+      const claim = await kube.create(persistentVolumeClaims, {
+        metadata: { name: 'data', namespace: 'default', ...metadata },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: 'fast',
+          resources: { requests: { storage: '1Gi' } },
+        },
+      });
+      await claims.waitFor('default/data', (each) => each?.metadata.uid === claim.metadata.uid, signal);
+      return claim;
+    },
+    recorded: async () => (await kube.list(persistentVolumes)).items.map(({ metadata }) => metadata.name),
+  };
+}
