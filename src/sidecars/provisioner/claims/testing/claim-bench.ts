@@ -11,6 +11,7 @@ import {
 import { testServer } from '../../../../apiserver/testing/test-server.ts';
 import { CsiError } from '../../../../csi/csi-error.ts';
 import type { Volume } from '../../../../csi/generated/csi/v1/csi_pb.ts';
+import { parseDriverName } from '../../../../csi/names/driver-name.ts';
 import { createInformers } from '../../../../runtime/informer/create-informers.ts';
 import { ReadYourWrites } from '../../../../runtime/informer/read-your-writes.ts';
 import { getIfThere } from '../../../../runtime/kube/get-if-there.ts';
@@ -27,7 +28,7 @@ import { type ClaimRun, type ClaimWork, inputsOf } from '../claim-work.ts';
 import type { ProvisionRun } from '../provision-claim.ts';
 import { createVolumePlanner } from '../volume-planner.ts';
 
-const DRIVER = 'd.test';
+const DRIVER = parseDriverName('d.test');
 /** What CreateVolume does: makes the volume, fails, or fails after it has made it. */
 export type Answer = 'made' | GrpcCode | { after: GrpcCode };
 
