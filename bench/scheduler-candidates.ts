@@ -16,6 +16,7 @@ import { podDemand } from '../src/control-plane/scheduler/node-checks.ts';
 import { createScheduler } from '../src/control-plane/scheduler/scheduler.ts';
 import { SchedulerCache } from '../src/control-plane/scheduler/scheduler-cache.ts';
 import type { VolumeFacts } from '../src/control-plane/scheduler/volume-checks.ts';
+import { parseDriverName } from '../src/csi/names/driver-name.ts';
 import { createEventRecorder } from '../src/runtime/events/create-event-recorder.ts';
 import { createInformers } from '../src/runtime/informer/create-informers.ts';
 import { silentLog } from '../src/runtime/log/log.ts';
@@ -24,7 +25,7 @@ import { realClock } from '../src/runtime/time/clock.ts';
 import type { Candidate } from './harness.ts';
 
 const ZONES = 10;
-const DRIVER = 'bench.example';
+const DRIVER = parseDriverName('bench.example');
 const zoneOf = (i: number): string => `zone-${i % ZONES}`;
 const labelsOf = (i: number): Record<string, string> => ({
   'kubernetes.io/hostname': `node-${i}`,

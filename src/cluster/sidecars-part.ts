@@ -7,6 +7,7 @@ import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import { connectCsi } from '../csi/client/connect-csi.ts';
 import { countedConnection } from '../csi/client/counted-connection.ts';
 import { operationMetrics } from '../csi/client/operation-metrics.ts';
+import type { DriverName } from '../csi/names/driver-name.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
 import { parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
@@ -132,7 +133,7 @@ export function sidecarsPart(
   };
 }
 
-const ofDriver = (metrics: Metrics, driverName: string) =>
+const ofDriver = (metrics: Metrics, driverName: DriverName) =>
   operationMetrics({ metrics, prefix: 'csi_sidecar', driverName });
 
 const userOf = ({ kind }: ClusterSidecar) => serviceAccountUser(NAMESPACE, COMPONENT_ACCOUNTS[kind.name]);

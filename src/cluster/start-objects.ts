@@ -19,6 +19,7 @@ import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS, ANN_INLINE_HANDLES } fro
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
 import { isEstablished } from '../apiserver/crd/definition-status.ts';
 import type { ApiServer } from '../apiserver/index.ts';
+import type { DriverName } from '../csi/names/driver-name.ts';
 import { publishedRbac, type RbacComponent } from '../manifests/published-rbac.ts';
 
 /** Of the file a definition came from. */
@@ -29,7 +30,7 @@ const definitions = new URL('../../deploy/crds/', import.meta.url);
 export interface ClassesOfDriver {
   /** Of the class that binds at once; the one that waits for a pod has `-delayed` behind it. */
   name: string;
-  provisioner: string;
+  provisioner: DriverName;
   isDefault: boolean;
   canExpand: boolean;
 }
@@ -98,7 +99,7 @@ export const installClasses = (server: Server, classes: ClassesOfDriver): Promis
 /** One class a driver, which is the driver's default; of the definitions there must be one for it. */
 export function installSnapshotClasses(
   server: Server,
-  drivers: readonly { name: string; driver: string }[],
+  drivers: readonly { name: string; driver: DriverName }[],
 ): Promise<void> {
   const classes = drivers.map(
     ({ name, driver }): Draft<VolumeSnapshotClass> => ({

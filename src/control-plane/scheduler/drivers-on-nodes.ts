@@ -2,6 +2,7 @@
 
 import type { CSIDriver, CSINode, CSINodeInfo } from '../../api/kinds.ts';
 import { type DriverOnNode, driverOnNode } from '../../api/volumes.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { NodeInfo } from './node-info.ts';
 
@@ -31,20 +32,20 @@ export class DriversOnNodes {
   }
 
   /** Some object says so: the driver's own, or that of a node where it runs. */
-  isCsiDriver(driver: string): boolean {
+  isCsiDriver(driver: DriverName): boolean {
     return this.#drivers.get(driver) !== undefined || (this.#counts.get(driver) ?? 0) > 0;
   }
 
-  publishesCapacity(driver: string): boolean {
+  publishesCapacity(driver: DriverName): boolean {
     return this.#drivers.get(driver)?.spec.storageCapacity === true;
   }
 
-  mustBeInstalled(driver: string): boolean {
+  mustBeInstalled(driver: DriverName): boolean {
     const spec = this.#drivers.get(driver)?.spec as { preventPodSchedulingIfMissing?: boolean } | undefined;
     return spec?.preventPodSchedulingIfMissing === true;
   }
 
-  driverOn(driver: string, { name, node }: NodeInfo): DriverOnNode | undefined {
+  driverOn(driver: DriverName, { name, node }: NodeInfo): DriverOnNode | undefined {
     return driverOnNode(driver, {
       csiNode: this.#csiNodes.get(name),
       csiNodeInfo: this.#csiNodeInfos.get(name),
@@ -52,7 +53,7 @@ export class DriversOnNodes {
     });
   }
 
-  volumeLimit(driver: string, { name }: NodeInfo): number | undefined {
+  volumeLimit(driver: DriverName, { name }: NodeInfo): number | undefined {
     const drivers = this.#csiNodes.get(name)?.spec?.drivers;
     return drivers?.find((each) => each.name === driver)?.allocatable?.count;
   }

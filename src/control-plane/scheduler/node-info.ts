@@ -1,6 +1,7 @@
 // One node as the scheduler sees it: the object, the pods on it (also those that are about to be), and their sums.
 
 import type { Node, Pod } from '../../api/kinds.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { type Amounts, nodeAllocatable, podRequests } from './resources.ts';
 
 export class NodeInfo {
@@ -8,7 +9,7 @@ export class NodeInfo {
   readonly pods = new Map<string, Pod>();
   readonly requested = new Map<string, number>();
   /** Volumes on the node, by driver; made when first asked for, dropped whenever it may have changed. */
-  volumes: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  volumes: ReadonlyMap<DriverName, ReadonlySet<string>> | undefined;
   allocatable: Amounts | undefined;
   readonly #requests = new Map<string, Amounts>();
   #node: Node | undefined;

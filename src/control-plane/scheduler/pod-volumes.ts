@@ -13,6 +13,7 @@ import { keyOf } from '../../api/object.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
 import { claimNameOf, selectedNodeOf, storageClassOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { ANN_BIND_COMPLETED } from '../../api/well-known.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { matchVolume } from '../matching/match-volume.ts';
 import { isMadeFor } from '../pods-by-claim.ts';
 
@@ -37,7 +38,7 @@ export interface PodVolumes {
   /** Everything is bound: the pod may be bound too, once it has a node. */
   allBound: boolean;
   /** Everything that counts towards a node's limit, persistent inline volumes too. */
-  byDriver: Map<string, Set<string>>;
+  byDriver: Map<DriverName, Set<string>>;
   /** Claims that only one pod may use at a time. */
   exclusiveClaims: string[];
 }
@@ -64,7 +65,7 @@ export function podVolumes(pod: Pod, lookups: VolumeLookups): PodVolumes | { pro
   for (const volume of pod.spec.volumes ?? []) {
     const { csi } = volume;
     if (csi?.volumeHandle) {
-      addTo(found.byDriver, csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+      addTo(found.byDriver, csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
     }
     const claimName = claimNameOf(pod, volume);
     if (claimName === undefined) continue;
@@ -127,17 +128,17 @@ function addClaim(
   const sizeBytes = quantityToBytes(claim.spec.resources?.requests?.storage ?? '0');
   const allowed = allowedTerms(storageClass);
   found.delayed.push({ key, claim, storageClass, sizeBytes, allowed, selectedNode: selectedNodeOf(claim) });
-  addTo(found.byDriver, storageClass.provisioner, claimVolumeId(key));
+  addTo(found.byDriver, storageClass.provisioner as DriverName, claimVolumeId(key));
   return undefined;
 }
 
 function addExisting({ existing, byDriver }: PodVolumes, volume: PersistentVolume): void {
   existing.push(volume);
   const { csi } = volume.spec;
-  if (csi) addTo(byDriver, csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+  if (csi) addTo(byDriver, csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
 }
 
-export function addTo(byDriver: Map<string, Set<string>>, driver: string, volumeId: string): void {
+export function addTo(byDriver: Map<DriverName, Set<string>>, driver: DriverName, volumeId: string): void {
   const volumes = byDriver.get(driver);
   if (volumes) volumes.add(volumeId);
   else byDriver.set(driver, new Set([volumeId]));

@@ -1,5 +1,7 @@
 // Why a pod does not fit a node, in kube-scheduler's words: dashboards, runbooks and people look for them.
 
+import type { DriverName } from '../../csi/names/driver-name.ts';
+
 export const REASONS = {
   unschedulable: 'node(s) were unschedulable',
   notReady: 'node(s) were not ready',
@@ -17,9 +19,10 @@ export const REASONS = {
 } as const;
 
 export const insufficient = (resource: string): string => `Insufficient ${resource}`;
-export const driverMissing = (driver: string): string => `${driver} CSI driver is not installed on the node`;
+export const driverMissing = (driver: DriverName): string =>
+  `${driver} CSI driver is not installed on the node`;
 /** Not one of kube-scheduler's, which would go on and leave the provisioner without a topology. */
-export const topologyMissing = (driver: string): string =>
+export const topologyMissing = (driver: DriverName): string =>
   `node(s) did not carry the topology labels of CSI driver ${driver} yet`;
 
 /** How many nodes were ruled out by what. */

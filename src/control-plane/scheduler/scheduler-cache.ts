@@ -4,6 +4,7 @@
 import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { inlineSourceOf, isTerminated, storageClassOf, uniqueVolumeName } from '../../api/volumes.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { claimKeysOf } from '../pods-by-claim.ts';
 import { NodeIndex } from './node-index.ts';
 import { NodeInfo } from './node-info.ts';
@@ -92,21 +93,21 @@ export class SchedulerCache {
   }
 
   /** Volumes on a node by driver: of its pods, and those attached to it for whatever reason. */
-  volumesOn(info: NodeInfo): ReadonlyMap<string, ReadonlySet<string>> {
+  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>> {
     if (info.volumes) return info.volumes;
-    const byDriver = new Map<string, Set<string>>();
-    const add = (driver: string, volumeId: string) => addTo(byDriver, driver, volumeId);
+    const byDriver = new Map<DriverName, Set<string>>();
+    const add = (driver: DriverName, volumeId: string) => addTo(byDriver, driver, volumeId);
     for (const pod of info.pods.values()) this.#addVolumesOf(pod, add);
     for (const attachment of this.#lookups.attachmentsOn(info.name)) {
-      add(attachment.spec.attacher, this.#attachedVolume(attachment));
+      add(attachment.spec.attacher as DriverName, this.#attachedVolume(attachment));
     }
     info.volumes = byDriver;
     return byDriver;
   }
 
-  #addVolumesOf(pod: Pod, add: (driver: string, volumeId: string) => void): void {
+  #addVolumesOf(pod: Pod, add: (driver: DriverName, volumeId: string) => void): void {
     for (const { csi } of pod.spec.volumes ?? []) {
-      if (csi?.volumeHandle) add(csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+      if (csi?.volumeHandle) add(csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
     }
     for (const key of claimKeysOf(pod)) {
       const claim = this.#lookups.claim(key);
@@ -115,7 +116,7 @@ export class SchedulerCache {
       if (volume) addVolume(volume, add);
       else {
         const provisioner = this.#lookups.storageClass(storageClassOf(claim) ?? '')?.provisioner;
-        if (provisioner) add(provisioner, claimVolumeId(key));
+        if (provisioner) add(provisioner as DriverName, claimVolumeId(key));
       }
     }
   }
@@ -151,7 +152,7 @@ export class SchedulerCache {
 
 function addVolume(
   { spec: { csi } }: PersistentVolume,
-  add: (driver: string, volumeId: string) => void,
+  add: (driver: DriverName, volumeId: string) => void,
 ): void {
-  if (csi) add(csi.driver, uniqueVolumeName(csi.driver, csi.volumeHandle));
+  if (csi) add(csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
 }

@@ -7,6 +7,7 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
 } from '../../api/kinds.ts';
+import { parseDriverName } from '../../csi/names/driver-name.ts';
 import { findNode } from './find-node.ts';
 import { podDemand } from './node-checks.ts';
 import { NodeIndex } from './node-index.ts';
@@ -15,7 +16,7 @@ import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';
 import { checkVolumes, type VolumeFacts } from './volume-checks.ts';
 
 const stamp = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
-const DRIVER = 'driver.example';
+const DRIVER = parseDriverName('driver.example');
 
 function nodeInfo(name: string, labels: Record<string, string> = {}): NodeInfo {
   const info = new NodeInfo(name);

@@ -5,6 +5,7 @@
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import type { DriverOnNode } from '../../api/volumes.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { affinityAdmits, matchVolume } from '../matching/match-volume.ts';
 import type { Constraint } from './node-index.ts';
 import type { NodeInfo } from './node-info.ts';
@@ -18,17 +19,17 @@ export interface VolumeFacts {
   /** Free volumes of a class that the node might reach; may include some that do not fit, never omits one that does. */
   freeVolumes(className: string, info: NodeInfo): Iterable<PersistentVolume>;
   /** Whether the driver publishes capacity that scheduling must respect. */
-  publishesCapacity(driver: string): boolean;
+  publishesCapacity(driver: DriverName): boolean;
   hasRoom(className: string, sizeBytes: bigint, info: NodeInfo): boolean;
   /** Whether this provisioner is a CSI driver, as far as any object tells. */
-  isCsiDriver(driver: string): boolean;
+  isCsiDriver(driver: DriverName): boolean;
   /** The driver asks that pods with its volumes stay away from nodes where it does not run. */
-  mustBeInstalled(driver: string): boolean;
-  driverOn(driver: string, info: NodeInfo): DriverOnNode | undefined;
+  mustBeInstalled(driver: DriverName): boolean;
+  driverOn(driver: DriverName, info: NodeInfo): DriverOnNode | undefined;
   /** How many volumes of the driver the node takes; undefined when any number. */
-  volumeLimit(driver: string, info: NodeInfo): number | undefined;
+  volumeLimit(driver: DriverName, info: NodeInfo): number | undefined;
   /** Volumes that are on the node, or on their way to or from it, by driver. */
-  volumesOn(info: NodeInfo): ReadonlyMap<string, ReadonlySet<string>>;
+  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>>;
 }
 
 /** What is to be done about the delayed claims once the node is chosen. */
@@ -86,8 +87,8 @@ function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFact
   const { node } = info;
   // Its volume is being made for another node.
   if (!node || (selectedNode !== undefined && selectedNode !== info.name)) return REASONS.noVolume;
-  const { provisioner } = storageClass;
-  if (!provisioner || provisioner === NO_PROVISIONER) return REASONS.noVolume;
+  const provisioner = storageClass.provisioner as DriverName;
+  if (!provisioner || storageClass.provisioner === NO_PROVISIONER) return REASONS.noVolume;
   if (allowed.length > 0 && !matchesNodeSelectorTerms(allowed, node)) return REASONS.noVolume;
   if (facts.isCsiDriver(provisioner)) {
     // Without the driver's entry in CSINode, or its labels, CreateVolume could not say where the volume is to be.

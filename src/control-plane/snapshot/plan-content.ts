@@ -22,6 +22,7 @@ import {
   FINALIZER_SNAPSHOT_CONTENT,
   LABEL_SNAPSHOT_MANAGED_BY,
 } from '../../api/well-known.ts';
+import { type DriverName, volumeNamesOf } from '../../csi/names/driver-name.ts';
 
 export interface Failure {
   /** Of the event. */
@@ -77,7 +78,7 @@ export function planContent(facts: PlanFacts): ContentPlan | Failure {
   return withSecret(facts, { snapshotClass, claim, volume: bound.volume });
 }
 
-type Bound = { volume: PersistentVolume; driver: string } | { message: string };
+type Bound = { volume: PersistentVolume; driver: DriverName } | { message: string };
 
 function boundVolume(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): Bound {
   const { name } = claim.metadata;
@@ -93,10 +94,10 @@ function boundVolume(claim: PersistentVolumeClaim, volume: PersistentVolume | un
   if (csi === undefined) {
     return { message: `volume "${volume.metadata.name}" is not of a CSI driver; only those have snapshots` };
   }
-  return { volume, driver: csi.driver };
+  return { volume, driver: volumeNamesOf(csi).driver };
 }
 
-function chooseClass({ snapshot, classes }: PlanFacts, driver: string): VolumeSnapshotClass | Failure {
+function chooseClass({ snapshot, classes }: PlanFacts, driver: DriverName): VolumeSnapshotClass | Failure {
   const { volumeSnapshotClassName: wanted } = snapshot.spec;
   if (wanted !== undefined) {
     const found = classes.find(({ metadata }) => metadata.name === wanted);
