@@ -102,6 +102,24 @@ test('[DOOR-4] maps may have inherited names as keys, through every kind of writ
   }
 });
 
+test('[DOOR-4] a value with a toString of its own is refused, not called', async (t) => {
+  const { call } = await openAdminDoor(t);
+  await call('POST', MAPS, configMap('m'));
+  const odd = { toString: 1, valueOf: 2 };
+  const requests: [Parameters<typeof call>[0], string, object, string?][] = [
+    ['POST', MAPS, { ...configMap('n'), kind: odd }],
+    ['POST', MAPS, { ...configMap('n'), apiVersion: odd }],
+    ['DELETE', `${MAPS}/m`, { kind: odd }],
+    ['DELETE', `${MAPS}/m`, { propagationPolicy: odd }],
+    ['PATCH', `${MAPS}/m?fieldManager=m`, { ...configMap('m'), kind: odd }, APPLY_PATCH],
+    ['PATCH', `${MAPS}/m`, { data: { $patch: odd } }, STRATEGIC_PATCH],
+  ];
+  for (const [method, path, body, type] of requests) {
+    const { code } = await call(method, path, body, type);
+    assert.ok(code === 400 || code === 422, `${method} ${JSON.stringify(body)}: ${code}`);
+  }
+});
+
 test('[DOOR-4] the paths that a CRD names reach no prototype', async (t) => {
   const { call } = await openAdminDoor(t);
   await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {

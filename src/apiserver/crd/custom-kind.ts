@@ -1,12 +1,13 @@
 // Makes the kinds that a CustomResourceDefinition asks for, one for each served version. Versions other than the
 // stored one are views: conversion strategy None changes nothing but `apiVersion`.
 
+import { asText } from '../../api/as-text.ts';
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
 import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, Subresource } from '../kind.ts';
 import { ALL_VERBS, restore } from '../kinds/define-kind.ts';
-import { type Loose, mapOf } from '../kinds/loose.ts';
+import type { Loose } from '../kinds/loose.ts';
 import { ageOf } from '../printing/age.ts';
 import { ageColumn, nameColumn } from '../printing/column.ts';
 import type { Schema } from '../schema.ts';
@@ -81,7 +82,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
       return validateAgainstSchema(schema, next).length > 0 ? [] : rules.validateUpdate(next, current);
     },
     selectable: [...selectors.keys()],
-    selectableField: (object, field) => String(selectors.get(field)?.(object)[0] ?? ''),
+    selectableField: (object, field) => asText(selectors.get(field)?.(object)[0] ?? ''),
     ...scaleOf(version),
     ...(version.name === storedVersion
       ? {}
@@ -169,6 +170,6 @@ function cellOf(values: unknown[], type: Column['type'], nowMs: number): string 
   if (type === 'date') return ageOf(value, nowMs);
   if (type === 'integer' || type === 'number') return typeof value === 'number' ? value : null;
   if (type === 'boolean') return typeof value === 'boolean' ? value : null;
-  if (values.length > 1) return values.map(String).join(',');
-  return mapOf(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+  if (values.length > 1) return values.map(asText).join(',');
+  return asText(value);
 }

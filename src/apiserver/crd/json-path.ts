@@ -1,6 +1,8 @@
 // The JSONPath that printer columns use: `.spec.a`, `['b.c']`, `[0]`, `[-1]`, `[*]`, `[?(@.type=="Ready")].status`.
 // Compiled once, then read from many objects.
 
+import { asText } from '../../api/as-text.ts';
+
 type Step = (values: unknown[]) => unknown[];
 
 export type CompiledPath = (object: unknown) => unknown[];
@@ -39,7 +41,7 @@ function nextStep(rest: string, path: string): { step: Step; length: number } {
     const read = compileJsonPath(`.${field}`);
     const step: Step = (values) =>
       elements(values).filter(
-        (each) => read(each).some((value) => String(value) === wanted) === (operator === '=='),
+        (each) => read(each).some((value) => asText(value) === wanted) === (operator === '=='),
       );
     return { step, length: text.length };
   }

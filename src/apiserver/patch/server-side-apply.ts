@@ -1,6 +1,7 @@
 // Server-side apply: merges what a manager applies into the live object, refuses to take fields from others unless
 // forced, and drops fields that the manager applied before, applies no longer, and nobody else owns.
 
+import { asText } from '../../api/as-text.ts';
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -90,7 +91,7 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   const { apiVersion, kind: name, metadata } = patch;
   if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
     throw new PatchError(
-      `the apply patch must be a ${kind.kind} of ${apiVersionOf(kind)}, it says ${String(name)} of ${String(apiVersion)}`,
+      `the apply patch must be a ${kind.kind} of ${apiVersionOf(kind)}, it says ${asText(name)} of ${asText(apiVersion)}`,
     );
   }
   const managed = isJsonObject(metadata) ? metadata.managedFields : undefined;

@@ -2,6 +2,7 @@
 // merge), `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`. Pure: arguments are not changed; what the
 // patch does not touch is shared with the document.
 
+import { asText } from '../../api/as-text.ts';
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import type { Schema } from '../schema.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
@@ -24,7 +25,7 @@ function mergeObject(
   if (directive === 'delete') return undefined;
   if (directive === 'replace') return withoutDirectives(changes);
   if (directive !== undefined && directive !== 'merge')
-    throw new PatchError(`Unknown patch type: ${String(directive)}`);
+    throw new PatchError(`Unknown patch type: ${asText(directive)}`);
   const result: JsonObject = { ...original };
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;

@@ -1,6 +1,7 @@
 // The functions and methods of CEL that rules may call: what each returns, what a call costs at run time, and how large
 // its result can be. Costs are those of cel-go and of Kubernetes' own library.
 
+import { asText } from '../../../api/as-text.ts';
 import { compilePattern, type Pattern, PatternError } from '../pattern.ts';
 import { CelError } from './syntax.ts';
 import { celSize, iterated, text } from './values.ts';
@@ -29,6 +30,13 @@ const matchCost = (size = 0, pattern = 0): number => traversal(size + 1) * Math.
 /** A number or a truth value as text. */
 const SCALAR_TEXT = 32;
 
+/** What can be converted. */
+function scalar(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null)
+    throw new CelError('no such overload: lists and maps convert to nothing');
+  return value;
+}
+
 const SIZE: CelFunction = {
   arity: 1,
   call: (value) => celSize(value),
@@ -40,12 +48,12 @@ export const FUNCTIONS: Readonly<Record<string, CelFunction>> = {
   size: SIZE,
   string: {
     arity: 1,
-    call: (value) => String(value),
+    call: (value) => asText(scalar(value)),
     cost: () => 1,
     resultSize: (size) => Math.max(size, SCALAR_TEXT),
   },
-  int: { arity: 1, call: (value) => Math.trunc(Number(value)), cost: () => 1 },
-  double: { arity: 1, call: (value) => Number(value), cost: () => 1 },
+  int: { arity: 1, call: (value) => Math.trunc(Number(scalar(value))), cost: () => 1 },
+  double: { arity: 1, call: (value) => Number(scalar(value)), cost: () => 1 },
 };
 
 const same = (size: number): number => size;

@@ -1,6 +1,7 @@
 // How large the values that a schema allows can be at most, and how small at least: what cost estimates are made from.
 // A value without a bound of its own is bounded by the largest request. The figures are kube-apiserver's.
 
+import { asText } from '../../../api/as-text.ts';
 import type { Schema } from '../../schema.ts';
 
 /** As kube-apiserver: what a request may carry. */
@@ -79,6 +80,6 @@ function textShape({ format = '', maxLength, enum: values }: Schema): Shape {
   if (ofFormat) return ofFormat;
   // A character takes up to four bytes.
   if (maxLength !== undefined) return stringShape(format === 'byte' ? maxLength : 4 * maxLength);
-  if (values?.length) return stringShape(Math.max(...values.map((each) => String(each).length)));
+  if (values?.length) return stringShape(Math.max(...values.map((each) => asText(each).length)));
   return stringShape(MAX_REQUEST_BYTES - 2);
 }

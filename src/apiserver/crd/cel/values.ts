@@ -1,5 +1,6 @@
 // What CEL's operators do with values. Every misuse is a CelError.
 
+import { asText } from '../../../api/as-text.ts';
 import { CelError } from './syntax.ts';
 
 export function arithmetic(operator: string, left: unknown, right: unknown): unknown {
@@ -59,16 +60,16 @@ export function field(target: unknown, name: string): unknown {
 }
 
 export function element(target: unknown, index: unknown): unknown {
-  if (!Array.isArray(target)) return field(target, String(index));
+  if (!Array.isArray(target)) return field(target, asText(index));
   if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= target.length) {
-    throw new CelError(`index out of bounds: ${String(index)}`);
+    throw new CelError(`index out of bounds: ${asText(index)}`);
   }
   return target[index as number];
 }
 
 export function contains(container: unknown, value: unknown, visited: () => void): boolean {
   if (Array.isArray(container)) return container.some((each) => sameValue(each, value, visited));
-  return typeof container === 'object' && container !== null && Object.hasOwn(container, String(value));
+  return typeof container === 'object' && container !== null && Object.hasOwn(container, asText(value));
 }
 
 /** Lists by element, maps by key. */

@@ -1,6 +1,7 @@
 // Turns a body into an object of the kind that the path names: checks type, API version, name and namespace, and
 // deals with unknown fields the way the request asks for. The result is private to the request, as far as the body was.
 
+import { asText } from '../../../api/as-text.ts';
 import { apiVersionOf, type KubeObject, type Metadata } from '../../../api/object.ts';
 import type { Kind } from '../../kind.ts';
 import { pruneUnknownFields } from '../../validation/unknown-fields.ts';
@@ -51,12 +52,12 @@ function checkType(body: Record<string, unknown>, kind: Kind): void {
   const { apiVersion, kind: bodyKind } = body;
   if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== apiVersionOf(kind)) {
     throw badRequest(
-      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`,
+      `the API version in the data (${asText(apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`,
     );
   }
   if (bodyKind !== undefined && bodyKind !== '' && bodyKind !== kind.kind) {
     throw badRequest(
-      `${String(bodyKind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
+      `${asText(bodyKind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
         `the kind in the data does not match the expected kind (${kind.kind})`,
     );
   }

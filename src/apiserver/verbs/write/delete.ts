@@ -1,5 +1,6 @@
 // Deletes an object: at once, or by marking it until its grace period is over and its finalizers are gone.
 
+import { asText } from '../../../api/as-text.ts';
 import type { KubeObject } from '../../../api/object.ts';
 import type { Kind } from '../../kind.ts';
 import type { Plan } from '../../storage/store.ts';
@@ -74,7 +75,7 @@ export function readDeleteOptions(body: unknown): DeleteParameters & { dryRun: b
   if (body === undefined) return { dryRun: false };
   if (!isObject(body)) throw badRequest('the body must be a DeleteOptions object');
   if (body.kind !== undefined && body.kind !== 'DeleteOptions') {
-    throw badRequest(`the body of a deletion must be DeleteOptions, not ${String(body.kind)}`);
+    throw badRequest(`the body of a deletion must be DeleteOptions, not ${asText(body.kind)}`);
   }
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions, dryRun } = body;
   if (orphanDependents !== undefined && orphanDependents !== null && propagationPolicy) {
@@ -107,7 +108,7 @@ export function policyOf(policy: unknown, orphanDependents?: unknown): DeletePar
   const known = POLICIES.find((each) => each === policy);
   if (known === undefined) {
     throw badRequest(
-      `propagationPolicy: Unsupported value: "${String(policy)}": supported values: "Background", "Foreground", "Orphan"`,
+      `propagationPolicy: Unsupported value: "${asText(policy)}": supported values: "Background", "Foreground", "Orphan"`,
     );
   }
   return known;
