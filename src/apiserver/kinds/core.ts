@@ -1,6 +1,6 @@
 // Kinds of the core group.
 
-import { setOwn } from '../../api/own-property.ts';
+import { deleteOwn, getOwn, setOwn } from '../../api/own-property.ts';
 import type { Kind } from '../kind.ts';
 import { copyJson } from '../patch/json.ts';
 import {
@@ -137,8 +137,9 @@ function restoreMetadata(next: { metadata: object }, current: { metadata: object
     next.metadata as Record<string, unknown>,
     current.metadata as Record<string, unknown>,
   ];
-  if (source[field] === undefined) delete target[field];
-  else target[field] = copyJson(source[field]);
+  const value = getOwn(source, field);
+  if (value === undefined) deleteOwn(target, field);
+  else setOwn(target, field, copyJson(value));
 }
 
 const persistentVolumeKind = defineKind({

@@ -2,7 +2,7 @@
 // all verbs, status isolated from spec when there is a status subresource, nothing to default or validate.
 
 import type { KubeObject } from '../../api/object.ts';
-import { getOwn, setOwn } from '../../api/own-property.ts';
+import { deleteOwn, getOwn, setOwn } from '../../api/own-property.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
@@ -111,5 +111,5 @@ export function restore(next: KubeObject, current: KubeObject, field: string): v
   // What is stored is shared; who changes a section in place needs its own.
   if (Object.hasOwn(source, field))
     setOwn(target, field, mapOf(source[field]) ? { ...source[field] } : source[field]);
-  else delete target[field];
+  else deleteOwn(target, field);
 }

@@ -1,5 +1,6 @@
 // The quality-of-service class of a pod, from what its containers request and limit.
 
+import { getOwn } from '../../api/own-property.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import { type LooseMap, mapOf, mapsOf } from './loose.ts';
 
@@ -8,7 +9,7 @@ const COUNTED = ['cpu', 'memory'];
 export function qosClassOf(spec: LooseMap): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const containers = [...mapsOf(spec.containers), ...mapsOf(spec.initContainers)];
   const amount = (container: LooseMap, kind: string, resource: string): string | undefined => {
-    const value = mapOf(mapOf(container.resources)?.[kind])?.[resource];
+    const value = getOwn(mapOf(getOwn(mapOf(container.resources), kind)), resource);
     return isQuantity(value) && compareQuantities(String(value), '0') > 0 ? String(value) : undefined;
   };
   const asks = containers.some((each) =>

@@ -3,6 +3,7 @@
 // never changed, and what was made before is usually found again (field-set-builder.ts), so that what was worked out
 // once about a set is remembered with it.
 
+import { setOwn } from '../../api/own-property.ts';
 import { EMPTY, FieldSet, FieldSetBuilder, LEAF } from './field-set-builder.ts';
 
 export { EMPTY, FieldSet, LEAF };
@@ -56,7 +57,7 @@ export function formatFields(set: FieldSet): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   if (set.member) fields['.'] = NO_FIELDS;
   for (const edge of [...set.children.keys()].sort()) {
-    fields[edge] = formatFields(set.children.get(edge) ?? EMPTY);
+    setOwn(fields, edge, formatFields(set.children.get(edge) ?? EMPTY));
   }
   set.text = fields;
   return fields;

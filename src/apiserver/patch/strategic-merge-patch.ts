@@ -3,7 +3,7 @@
 // patch does not touch is shared with the document.
 
 import { asText } from '../../api/as-text.ts';
-import { getOwn, setOwn } from '../../api/own-property.ts';
+import { deleteOwn, getOwn, setOwn } from '../../api/own-property.ts';
 import type { Schema } from '../schema.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 
@@ -30,7 +30,7 @@ function mergeObject(
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;
     const merged = mergeField(getOwn(result, key), value, { key, patch, schema: propertyOf(schema, key) });
-    if (merged === undefined) delete result[key];
+    if (merged === undefined) deleteOwn(result, key);
     else setOwn(result, key, merged);
   }
   applyListDirectives(result, patch, schema);

@@ -95,6 +95,7 @@ function checkImmutableData(checks: Checks, next: Loose, current: Loose, fields:
   const detail = 'field is immutable when `immutable` is set';
   if (next.immutable !== true) checks.add(forbidden('immutable', detail));
   for (const field of fields) {
-    if (!sameJson(next[field] ?? {}, current[field] ?? {})) checks.add(forbidden(field, detail));
+    if (!sameJson(getOwn(next, field) ?? {}, getOwn(current, field) ?? {}))
+      checks.add(forbidden(field, detail));
   }
 }

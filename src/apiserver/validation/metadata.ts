@@ -11,6 +11,7 @@ import {
   qualifiedNameProblems,
 } from '../../api/names.ts';
 import type { KubeObject } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import type { FieldError, Kind } from '../kind.ts';
 import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required, tooLong } from './checks.ts';
@@ -40,7 +41,7 @@ export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeO
   const metadata = mapOf(object.metadata) ?? {};
   // What is stored was fine when it was written.
   const stored: LooseMap = mapOf(current?.metadata) ?? {};
-  const isNew = (field: string): boolean => metadata[field] !== stored[field];
+  const isNew = (field: string): boolean => getOwn(metadata, field) !== getOwn(stored, field);
   if (current === undefined || isNew('name') || isNew('namespace')) checkName(checks, metadata, kind);
   if (isNew('labels')) checkLabels(checks, metadata.labels);
   if (isNew('annotations')) checkAnnotations(checks, metadata.annotations);

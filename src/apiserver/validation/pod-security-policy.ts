@@ -1,5 +1,6 @@
 // PodSecurityPolicies.
 
+import { getOwn } from '../../api/own-property.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, Checks } from './checks.ts';
@@ -16,7 +17,7 @@ export function validatePodSecurityPolicy(policy: Loose): FieldError[] {
   const checks = new Checks();
   const spec = mapOf(policy.spec) ?? {};
   for (const [field, supported, needed] of RULES) {
-    const strategy = mapOf(spec[field]);
+    const strategy = mapOf(getOwn(spec, field));
     if (strategy || needed) checks.oneOf(`spec.${field}.rule`, strategy?.rule ?? '', supported);
   }
   const names = mapsOf(spec.allowedCSIDrivers).map((driver) => driver.name);

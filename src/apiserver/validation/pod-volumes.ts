@@ -1,6 +1,7 @@
 // The volumes of a pod: names, exactly one source each, and the sources that this project acts on in detail.
 
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, type Checks, duplicate, forbidden, invalid, required } from './checks.ts';
 import { checkClaimSpec } from './claim.ts';
@@ -26,7 +27,7 @@ function checkSource(checks: Checks, path: string, volume: LooseMap): void {
   for (const extra of sources.slice(1)) {
     checks.add(forbidden(`${path}.${extra}`, 'may not specify more than 1 volume type'));
   }
-  const source = mapOf(volume[sources[0] ?? '']) ?? {};
+  const source = mapOf(getOwn(volume, sources[0] ?? '')) ?? {};
   switch (sources[0]) {
     case 'csi':
       checkInlineCSI(checks, `${path}.csi`, source);

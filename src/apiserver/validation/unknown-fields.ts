@@ -114,7 +114,7 @@ function visit(
   walk: Walk,
   known?: unknown,
 ): void {
-  const value = (holder as Record<string | number, unknown>)[key];
+  const value = Array.isArray(holder) ? holder[key as number] : getOwn(holder, key as string);
   if (value === null || value === undefined) return;
   if (!walk.decodes && definitionNameOf(schema)?.endsWith('.ObjectMeta')) {
     visitMetadata(holder as Record<string, unknown>, key as string, path, walk);

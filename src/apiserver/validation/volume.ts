@@ -1,6 +1,7 @@
 // PersistentVolumes: one source, capacity, access modes, node affinity, and what may change once one exists.
 
 import { dns1123SubdomainProblems } from '../../api/names.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
@@ -137,7 +138,10 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
   if (subresource === 'status' || next.spec === current.spec) return checks.errors;
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
   const sourceOf = (spec: LooseMap): unknown => {
-    const fields = sourcesOf(spec).map((field) => [field, withoutExpandSecrets(mapOf(spec[field]) ?? {})]);
+    const fields = sourcesOf(spec).map((field) => [
+      field,
+      withoutExpandSecrets(mapOf(getOwn(spec, field)) ?? {}),
+    ]);
     return Object.fromEntries(fields);
   };
   if (!sameJson(sourceOf(after), sourceOf(before))) {

@@ -1,6 +1,7 @@
 // What CEL's operators do with values. Every misuse is a CelError.
 
 import { asText } from '../../../api/as-text.ts';
+import { getOwn } from '../../../api/own-property.ts';
 import { CelError } from './syntax.ts';
 
 export function arithmetic(operator: string, left: unknown, right: unknown): unknown {
@@ -49,7 +50,9 @@ export function sameValue(a: unknown, b: unknown, visited: () => void): boolean 
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   return (
     keys.length === others.length &&
-    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key], visited))
+    keys.every(
+      (key) => Object.hasOwn(right, key) && sameValue(getOwn(left, key), getOwn(right, key), visited),
+    )
   );
 }
 

@@ -3,6 +3,7 @@
 
 import { asText } from '../../../api/as-text.ts';
 import { apiVersionOf, type KubeObject, type Metadata } from '../../../api/object.ts';
+import { deleteOwn } from '../../../api/own-property.ts';
 import type { Kind } from '../../kind.ts';
 import { pruneUnknownFields } from '../../validation/unknown-fields.ts';
 import { isObject, type WriteRequest } from '../request.ts';
@@ -72,38 +73,33 @@ function normalizeMetadata(metadata: Metadata, kind: Kind): void {
   const fields = metadata as unknown as Record<string, unknown>;
   for (const field of TEXTS) {
     const value = fields[field];
-    if (value === undefined || value === null || value === '') leaveOut(fields, field);
+    if (value === undefined || value === null || value === '') deleteOwn(fields, field);
     else if (typeof value !== 'string') throw cannotHandle(kind, `metadata.${field} must be a string`);
   }
   for (const field of MAPS) {
     const value = fields[field];
-    if (value === undefined || value === null) leaveOut(fields, field);
+    if (value === undefined || value === null) deleteOwn(fields, field);
     else if (!isObject(value) || !allStrings(value)) {
       throw cannotHandle(kind, `metadata.${field} must be a map of strings`);
     }
   }
   for (const field of LISTS) {
     const value = fields[field];
-    if (value === undefined || value === null) leaveOut(fields, field);
+    if (value === undefined || value === null) deleteOwn(fields, field);
     else if (!Array.isArray(value)) throw cannotHandle(kind, `metadata.${field} must be a list`);
-    else if (value.length === 0 && field !== 'managedFields') leaveOut(fields, field);
+    else if (value.length === 0 && field !== 'managedFields') deleteOwn(fields, field);
     else if (field === 'finalizers' && value.some((each) => typeof each !== 'string')) {
       throw cannotHandle(kind, 'metadata.finalizers must be a list of strings');
     } else if (field !== 'finalizers' && value.some((each) => !isObject(each))) {
       throw cannotHandle(kind, `metadata.${field} must be a list of objects`);
     }
   }
-  leaveOut(fields, 'selfLink');
+  deleteOwn(fields, 'selfLink');
 }
 
 /** A for-in over maps of ever new shapes is optimized and given up by V8 again and again. */
 function allStrings(map: Record<string, unknown>): boolean {
   return Object.values(map).every((value) => typeof value === 'string');
-}
-
-/** Deleting what is not there costs as much as if it were. */
-function leaveOut(fields: Record<string, unknown>, field: string): void {
-  if (field in fields) delete fields[field];
 }
 
 function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
