@@ -80,7 +80,7 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/** The server itself, where it writes in nobody's name. */
+/** The user for the server's own writes. */
 const SYSTEM: User = { name: 'system:apiserver', groups: ['system:masters'] };
 
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {

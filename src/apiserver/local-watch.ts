@@ -82,7 +82,7 @@ export class LocalWatch<T extends KubeObject> implements AsyncIterableIterator<W
     }, BOOKMARK_PERIOD_MS);
   }
 
-  /** Gives whoever waits the next event, or the end. */
+  /** Resolves the pending `next` with an event or the end, when there is one. */
   #look(): void {
     const waiting = this.#waiting;
     if (waiting === undefined) return;

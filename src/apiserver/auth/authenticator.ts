@@ -1,5 +1,5 @@
-// Says who asks: by client certificate, by bearer token, or nobody in particular. Credentials that are given and do
-// not hold are refused; only the absence of any makes an anonymous user.
+// Authenticates a request by client certificate or bearer token. Invalid credentials are rejected; only a request without
+// any is anonymous.
 
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -47,7 +47,7 @@ export function createAuthenticator(ports: {
 }): Authenticator {
   const { pki, reader, clock } = ports;
   const tokens = createServiceAccountTokens({ signer: pki.serviceAccountKey, reader, clock });
-  // By digest, so that comparing takes as long for a near miss as for any other.
+  // By digest: constant-time comparison.
   const staticUsers = new Map(
     [...(ports.staticTokens ?? [])].map(([token, user]) => [digestOf(token), authenticated(user)] as const),
   );

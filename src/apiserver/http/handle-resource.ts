@@ -25,7 +25,7 @@ export interface ResourceExchange {
   info: RequestInfo;
   path: ResourcePath;
   user: User;
-  /** Whose limits and turn it counts for: who was authenticated, whoever they act as. */
+  /** The authenticated user's name, also when it impersonates: limits and turns are counted for it. */
   client: string;
   pretty: boolean;
   bodies: BodyReader;

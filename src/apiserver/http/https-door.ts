@@ -1,5 +1,5 @@
-// The door for everyone else: HTTPS with the server's own certificates. Says who asks, counts, limits, and hands each
-// request on; nothing a client sends or fails to send may stop the server.
+// The HTTPS door: authenticates each request, counts it, and hands it to the handler for its path. Owns the TLS server, its
+// time-outs and its certificate; nothing that a client sends or fails to send may stop the server.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -170,7 +170,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** Answers under way are sent to their last byte; then whoever is still connected is cut off. */
+/** Sends the answers under way to their last byte, then closes all connections. */
 async function stop(
   server: Server,
   { responses, sockets }: { responses: ReadonlySet<ServerResponse>; sockets: ReadonlySet<Duplex> },
@@ -195,7 +195,7 @@ async function stop(
 
 async function exchange(door: Door, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const { machine, metrics } = door;
-  // A client that went away is no news; the answer is simply not written.
+  // The client has disconnected: there is nobody to answer.
   response.on('error', () => {});
   const info = readRequestInfo(message.url ?? '/');
   const pretty = info?.query.get('pretty') === 'true' || info?.query.get('pretty') === '1';

@@ -1,5 +1,5 @@
-// A list as JSON, in chunks that are put together from the bytes of its items. A chunk is made when it is wanted: a list
-// that nobody reads holds no memory of its own.
+// A list as JSON, in chunks that are put together from the bytes of its items. A chunk is made when the client has read
+// the one before it, so that a slow reader costs the memory of one chunk.
 
 import { apiVersionOf } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';

@@ -20,7 +20,7 @@ import type { MediaChoice } from './negotiation.ts';
 const BOOKMARK_PERIOD_MS = 60_000;
 /** A client that takes nothing for this long while events wait is gone. */
 const STALL_MS = 30_000;
-/** A client that is written to more often than this gets several changes at once. Nobody who watches can tell. */
+/** The least time between two writes to one client: changes in between are sent together. */
 const PACE_MS = 5;
 /** How much is put together for one write. */
 const CHUNK_LENGTH = 64 * 1024;

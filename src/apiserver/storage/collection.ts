@@ -11,7 +11,7 @@ export class Collection<Pending> {
   readonly ordered = new OrderedVersions();
   /** The newest uncommitted write of the keys that have one. */
   readonly heads = new Map<string, Pending>();
-  /** Replaced, never changed, when someone comes or goes: whoever is told of a change is told to the end. */
+  /** Copied on write, so that a listener may come or go while a change is being announced. */
   #listeners: readonly ChangeListener[] = [];
   readonly #byKey = new Map<string, readonly ChangeListener[]>();
 
@@ -25,7 +25,7 @@ export class Collection<Pending> {
     }
   }
 
-  /** With `onlyKey`, whoever listens is not asked about changes of other objects. */
+  /** With `onlyKey`, the listener is only called for that object. */
   subscribe(listener: ChangeListener, onlyKey: string | undefined): () => void {
     if (onlyKey === undefined) {
       this.#listeners = [...this.#listeners, listener];

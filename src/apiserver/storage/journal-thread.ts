@@ -1,6 +1,6 @@
 // The journal in a thread of its own, seen from the store: hands over one batch at a time and waits for the answer.
-// Neither SQLite's work nor the disk's is the event loop's. A thread that dies takes the journal with it: nobody knows what
-// it had written.
+// The event loop waits for neither SQLite nor the disk. When the thread dies, the journal has failed: what it had written
+// is unknown.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

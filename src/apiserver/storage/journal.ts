@@ -36,7 +36,7 @@ export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** A failed commit after which a later one may succeed (the disk was full). Anything else is for good. */
+/** A failed commit after which a later one may succeed (the disk was full). Any other failure is permanent. */
 export class RetryableCommitError extends Error {
   override readonly name = 'RetryableCommitError';
 }

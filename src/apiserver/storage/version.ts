@@ -1,13 +1,13 @@
 // One version of one stored object: its JSON bytes, which lists and watches copy, and the parsed object beside them,
-// shared by everyone and never changed. Each is made from the other when first asked for: nobody parses what only goes
-// over the wire, nor writes out what stays in the process.
+// shared by everyone and never changed. Each is made from the other on first use, so that what only
+// goes over the wire is never parsed, and what stays in the process is never encoded.
 
 import { deepFreeze } from '../../api/deep-freeze.ts';
 import type { KubeObject } from '../../api/object.ts';
 import { copyJson } from '../patch/json.ts';
 import { encodeObject } from './encode-object.ts';
 
-/** What a version counts for whose bytes nobody has asked for. */
+/** Assumed size of a version that has not been encoded. */
 const USUAL_SIZE = 1024;
 
 export class Version {
@@ -52,12 +52,12 @@ export class Version {
     return this.#bytes;
   }
 
-  /** Whichever of the two is at hand, for who needs it once. */
+  /** Returns whichever is loaded. Callers that need it often use `bytes`, which is cached. */
   get json(): string | Buffer {
     return this.#text ?? this.bytes;
   }
 
-  /** Whoever follows the newest changes has seen it. */
+  /** All watchers have been sent it: its text is no longer cached. */
   settle(): void {
     this.#settled = true;
     this.#text = undefined;

@@ -21,7 +21,7 @@ export class ChangeEvents {
   #lastWhole: ObjectEvent | undefined;
   readonly #left = new WeakMap<Change, Version>();
 
-  /** Undefined where the change is none of the watcher's business. */
+  /** Undefined when the selection matches neither the state before nor the state after. */
   eventOf(change: Change, kind: Kind, selection: CompiledSelection): ObjectEvent | undefined {
     if (selection.everything && change.last.isOf(apiVersionOf(kind))) return this.#wholeEvent(change);
     if (selection.onlyKey !== undefined && change.key !== selection.onlyKey) return undefined;
