@@ -1,16 +1,10 @@
 // `berth up`: the whole of Kubernetes' volume subsystem on this machine, in one process. What a newcomer meets first.
 
-import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { allowsInlineHandles } from '../api/inline-volumes.ts';
-import { csiDrivers, storageClasses } from '../api/kinds.ts';
 import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
-import { followStatus } from '../cluster/cluster-status.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
-import { type PlannedNode, planNodes } from '../cluster/plan-nodes.ts';
+import { planNodes } from '../cluster/plan-nodes.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
 import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
@@ -21,12 +15,12 @@ import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
-import { type CommandOutput, defineCommand, ExitCode, UsageError } from './command.ts';
+import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { showStatus, welcome } from './up-output.ts';
 import { packageVersion } from './version.ts';
 
 const MOST_NODES = 100;
 const VERBOSE = 3;
-const EXAMPLES = relative(process.cwd(), fileURLToPath(new URL('../../examples', import.meta.url)));
 
 /** What `--without` can leave out, beside single nodes. */
 const parts = [
@@ -177,7 +171,7 @@ export const command = defineCommand({
     const looking = new AbortController();
     const page = await dashboardOf(cluster, { flags, version, directory, log, signal: looking.signal });
     const { without } = flags;
-    stdout.write(welcome({ cluster, page, nodes, kubeconfig, tookMs, without, directory }));
+    stdout.write(welcome({ parts, cluster, page, nodes, kubeconfig, tookMs, without, directory }));
     const unfollow = showStatus(cluster, stdout);
     await aborted(signal);
     unfollow();
@@ -215,74 +209,6 @@ async function dashboardOf(
     await cluster.stop();
     throw error;
   }
-}
-
-function welcome(up: {
-  cluster: Cluster;
-  page: Dashboard | undefined;
-  nodes: readonly PlannedNode[];
-  kubeconfig: string;
-  tookMs: number;
-  without: readonly string[];
-  directory: DataDirectory;
-}): string {
-  const { cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
-  const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
-  const open = [...cluster.server.reader.list(csiDrivers)]
-    .filter(allowsInlineHandles)
-    .map(({ metadata }) => metadata.name);
-  const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
-  const rows: [string, string][] = [
-    ['took', `${(tookMs / 1000).toFixed(2)} s`],
-    ['runs', running.join(', ')],
-    ['nodes', nodes.map(({ name }) => name).join(', ')],
-    ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
-    ...(open.length > 0
-      ? [
-          ['inline', `pods may name any volume of ${open.join(', ')} by its handle`] satisfies [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    ['classes', classes.toSorted().join(', ') || 'none'],
-    ...(page ? [['page', page.url] satisfies [string, string]] : []),
-    ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],
-    ...without
-      .map((part): [string, string] => [
-        'left out',
-        `${part}: its kubeconfig is ${directory.partKubeconfig(part)}`,
-      ])
-      .filter(([, text]) => existsSync(text.slice(text.lastIndexOf(' ') + 1))),
-  ];
-  return [
-    ...rows.map(([name, text]) => `  ${name.padEnd(9)}${text}`),
-    '',
-    'In another terminal:',
-    `  export KUBECONFIG=${kubeconfig}`,
-    `  kubectl apply -f ${EXAMPLES}/claim-and-pod.yaml     # or npx berth apply -f …`,
-    '  kubectl get pods,pvc,volumeattachments              # or npx berth get …',
-    '  npx berth trace pod web                             # what happened, step by step',
-    '',
-    'Ctrl-C stops it.',
-    '',
-  ].join('\n');
-}
-
-/** One line that is drawn anew on a terminal; a line now and then elsewhere. */
-function showStatus(cluster: Cluster, stdout: CommandOutput): () => void {
-  const { reader } = cluster.server;
-  const onTerminal = stdout.isTTY;
-  const unfollow = followStatus({
-    reader,
-    clock: realClock,
-    everyMs: onTerminal ? 200 : 10_000,
-    show: (status) => (onTerminal ? stdout.redraw(status) : stdout.write(`${status}\n`)),
-  });
-  return () => {
-    unfollow();
-    if (onTerminal) stdout.redraw('');
-  };
 }
 
 function checkWithout(names: readonly string[], nodeNames: readonly string[]): void {

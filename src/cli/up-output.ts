@@ -1,0 +1,86 @@
+// What `berth up` prints: what runs and how to use it, then one status line while it runs.
+
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { allowsInlineHandles } from '../api/inline-volumes.ts';
+import { csiDrivers, storageClasses } from '../api/kinds.ts';
+import { followStatus } from '../cluster/cluster-status.ts';
+import type { DataDirectory } from '../cluster/data-directory.ts';
+import type { PlannedNode } from '../cluster/plan-nodes.ts';
+import type { Cluster } from '../cluster/start-cluster.ts';
+import type { Dashboard } from '../dashboard/serve-dashboard.ts';
+import { realClock } from '../runtime/time/clock.ts';
+import type { CommandOutput } from './command.ts';
+
+const EXAMPLES = relative(process.cwd(), fileURLToPath(new URL('../../examples', import.meta.url)));
+
+export function welcome(up: {
+  /** Everything that `--without` can leave out, beside single nodes. */
+  parts: readonly string[];
+  cluster: Cluster;
+  page: Dashboard | undefined;
+  nodes: readonly PlannedNode[];
+  kubeconfig: string;
+  tookMs: number;
+  without: readonly string[];
+  directory: DataDirectory;
+}): string {
+  const { parts, cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
+  const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
+  const open = [...cluster.server.reader.list(csiDrivers)]
+    .filter(allowsInlineHandles)
+    .map(({ metadata }) => metadata.name);
+  const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
+  const rows: [string, string][] = [
+    ['took', `${(tookMs / 1000).toFixed(2)} s`],
+    ['runs', running.join(', ')],
+    ['nodes', nodes.map(({ name }) => name).join(', ')],
+    ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
+    ...(open.length > 0
+      ? [
+          ['inline', `pods may name any volume of ${open.join(', ')} by its handle`] satisfies [
+            string,
+            string,
+          ],
+        ]
+      : []),
+    ['classes', classes.toSorted().join(', ') || 'none'],
+    ...(page ? [['page', page.url] satisfies [string, string]] : []),
+    ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],
+    ...without
+      .map((part): [string, string] => [
+        'left out',
+        `${part}: its kubeconfig is ${directory.partKubeconfig(part)}`,
+      ])
+      .filter(([, text]) => existsSync(text.slice(text.lastIndexOf(' ') + 1))),
+  ];
+  return [
+    ...rows.map(([name, text]) => `  ${name.padEnd(9)}${text}`),
+    '',
+    'In another terminal:',
+    `  export KUBECONFIG=${kubeconfig}`,
+    `  kubectl apply -f ${EXAMPLES}/claim-and-pod.yaml     # or npx berth apply -f …`,
+    '  kubectl get pods,pvc,volumeattachments              # or npx berth get …',
+    '  npx berth trace pod web                             # what happened, step by step',
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+/** One line that is drawn anew on a terminal; a line now and then elsewhere. */
+export function showStatus(cluster: Cluster, stdout: CommandOutput): () => void {
+  const { reader } = cluster.server;
+  const onTerminal = stdout.isTTY;
+  const unfollow = followStatus({
+    reader,
+    clock: realClock,
+    everyMs: onTerminal ? 200 : 10_000,
+    show: (status) => (onTerminal ? stdout.redraw(status) : stdout.write(`${status}\n`)),
+  });
+  return () => {
+    unfollow();
+    if (onTerminal) stdout.redraw('');
+  };
+}
