@@ -13,17 +13,15 @@ import {
 } from '../../api/kinds.ts';
 import { driverOnNode } from '../../api/volumes.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
-import { CsiError } from '../../csi/csi-error.ts';
-import { AccessModeError } from '../../csi/messages/volume-capability.ts';
 import type { NodeId, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
-import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { done, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
-import { SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeTurns } from '../common/volume-turns.ts';
+import { AttachmentProblem, concernsUser } from './attachment-problem.ts';
 import { recordAnnotations, recordedNodeId, recordedPod } from './attachment-record.ts';
 import {
   attachedPatch,
@@ -40,11 +38,6 @@ import type { VolumeProtection } from './volume-protection.ts';
 
 type Operation = 'attach' | 'detach';
 type Deciding<K extends AttachmentDecision['do']> = Extract<AttachmentDecision, { do: K }>;
-
-/** What the user should know is wrong; anything else that fails is between the attacher and the API server. */
-export class AttachmentProblem extends Error {
-  override readonly name = 'AttachmentProblem';
-}
 
 export interface AttachmentReconcilerOptions
   extends Pick<SidecarPorts, 'kube' | 'driver' | 'clock' | 'log' | 'recorder'> {
@@ -288,15 +281,4 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
   }
 
   return reconcile;
-}
-
-function concernsUser(error: unknown): error is Error {
-  return (
-    error instanceof CsiError ||
-    error instanceof SecretError ||
-    error instanceof AccessModeError ||
-    error instanceof AttachmentProblem ||
-    // The API server does not take what the driver answered, say metadata that is too large.
-    isInvalid(error)
-  );
 }

@@ -15,9 +15,9 @@ import {
 import { checkPriority, expectBytes, expectNoStream, withoutPadding } from './frame-payload.ts';
 import type { FrameSender } from './frame-sender.ts';
 import { HeaderBlocks, type ReceivedHeaders } from './header-blocks.ts';
-import { ConnectionError, ErrorCode, malformed, protocolError, StreamError } from './http2-error.ts';
+import { closed, ErrorCode, malformed, overrun, protocolError, StreamError, tooMany } from './http2-error.ts';
 import type { Http2Stream } from './http2-stream.ts';
-import { type BlockKind, checkBlock } from './message-rules.ts';
+import { type BlockKind, checkBlock, isInterim } from './message-rules.ts';
 import type { StreamTable } from './stream-table.ts';
 
 /** The receive windows: most messages fit without a WINDOW_UPDATE; larger ones get some on their way. */
@@ -296,20 +296,4 @@ export class FrameReceiver {
   #limit(what: string): void {
     if (!this.#options.nuisance.take()) throw tooMany(what);
   }
-}
-
-function isInterim(fields: readonly string[]): boolean {
-  return fields[1]?.startsWith('1') ?? false;
-}
-
-function closed(text: string): ConnectionError {
-  return new ConnectionError(ErrorCode.STREAM_CLOSED, text);
-}
-
-function overrun(what: string): ConnectionError {
-  return new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `more than ${what} holds`);
-}
-
-function tooMany(what: string): ConnectionError {
-  return new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
 }

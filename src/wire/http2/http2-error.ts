@@ -49,3 +49,15 @@ export function protocolError(message: string): ConnectionError {
 export function malformed(stream: number, message: string): StreamError {
   return new StreamError(stream, ErrorCode.PROTOCOL_ERROR, message);
 }
+
+export function closed(text: string): ConnectionError {
+  return new ConnectionError(ErrorCode.STREAM_CLOSED, text);
+}
+
+export function overrun(what: string): ConnectionError {
+  return new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `more than ${what} holds`);
+}
+
+export function tooMany(what: string): ConnectionError {
+  return new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
+}

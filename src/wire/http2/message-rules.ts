@@ -75,3 +75,8 @@ function contentLength(value: string, before: number | undefined, stream: number
   }
   return length;
 }
+
+/** A 1xx response; `:status` is the first field. */
+export function isInterim(fields: readonly string[]): boolean {
+  return fields[1]?.startsWith('1') ?? false;
+}
