@@ -72,6 +72,12 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
   'csi-crash-after': 20,
 };
 
+/**
+ * How often a watch that was silent finds its version expired when it is opened again. The cache then jumps over everything
+ * that happened meanwhile, which is rare enough otherwise.
+ */
+const EXPIRED_AFTER_STALL = 1 / 3;
+
 type CallFault = keyof typeof RATES;
 
 /** The kinds of faults of one port, one of which is drawn. */
@@ -129,6 +135,8 @@ export class Faults {
   readonly #options: FaultOptions;
   readonly #streams = new Map<string, Random>();
   readonly #counts = new Map<string, number>();
+  /** Process and kind of watches that stalled and were not opened again since. */
+  readonly #stalled = new Set<string>();
   /** False ends all faults. */
   active = true;
 
@@ -146,8 +154,11 @@ export class Faults {
     if (!this.active) return undefined;
     const planned = this.#scripted(this.#scriptOf(process), `watch ${plural}`);
     if (planned) return planned as WatchStrike;
+    const where = `${process} ${plural}`;
     const stream = this.stream(`watch/${process}/${plural}`);
-    const fault = this.#draw(WATCH_DICE, stream, `${process} ${plural}`);
+    const expires = this.#stalled.delete(where) && stream.next() < EXPIRED_AFTER_STALL;
+    const fault = expires ? this.#strike('watch-expired', where) : this.#draw(WATCH_DICE, stream, where);
+    if (fault === 'watch-stalled') this.#stalled.add(where);
     return fault && { fault };
   }
 
@@ -203,21 +214,26 @@ export class Faults {
   }
 
   #draw<F extends CallFault>(dice: Dice<F>, stream: Random, where: string): F | undefined {
-    const { enabled, intensity, skipped, history } = this.#options;
+    const { intensity } = this.#options;
     let left = (stream.next() * 1000) / Math.min(intensity, dice.mostIntense);
     if (left >= dice.rate) return undefined;
     for (const kind of dice.kinds) {
       left -= RATES[kind];
-      if (left >= 0) continue;
-      if (!enabled.has(kind)) return undefined;
-      const what = `${kind} ${where}`;
-      const count = (this.#counts.get(what) ?? 0) + 1;
-      this.#counts.set(what, count);
-      const name = `${what} #${count}`;
-      if (skipped.has(name)) return undefined;
-      history.add({ kind: 'fault', fault: kind, where: name });
-      return kind;
+      if (left < 0) return this.#strike(kind, where);
     }
     return undefined;
+  }
+
+  /** Undefined where this kind, or this single fault, is left out. */
+  #strike<F extends CallFault>(kind: F, where: string): F | undefined {
+    const { enabled, skipped, history } = this.#options;
+    if (!enabled.has(kind)) return undefined;
+    const what = `${kind} ${where}`;
+    const count = (this.#counts.get(what) ?? 0) + 1;
+    this.#counts.set(what, count);
+    const name = `${what} #${count}`;
+    if (skipped.has(name)) return undefined;
+    history.add({ kind: 'fault', fault: kind, where: name });
+    return kind;
   }
 }
