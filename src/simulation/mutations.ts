@@ -230,6 +230,12 @@ export const MUTATIONS = {
         }),
       ),
   },
+  'delete-while-staged': {
+    what: 'the provisioner does not look whether a volume is staged that is not attached',
+    rule: 'deleted-in-use',
+    process: 'provisioner',
+    kube: (inner) => seenAs<Node>(inner, nodes, (node) => ({ ...node, status: {} })),
+  },
   'retained-deleted': {
     what: 'the provisioner takes every reclaim policy for Delete',
     rule: 'deleted-retained',

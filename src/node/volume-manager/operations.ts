@@ -91,16 +91,19 @@ export function createOperations(ports: OperationPorts): Perform {
         `pod ${pod.metadata.namespace}/${pod.metadata.name} no longer needs ${volume.specName}`,
       );
     }
-    if (isAttachable(volume, ports.driverObject(volume.driver)) && !inUse.isReported(key)) {
+    if (volume.attachedAs && !inUse.isReported(key)) {
       throw new NoLongerWantedError(`${volume.specName} is no longer reported in use; reporting it again`);
     }
   }
 
-  /** Reports the use first: nobody detaches a volume that is in use, so an attachment that is read after that stays. */
+  /**
+   * Reports the use first: nobody detaches or deletes a volume that is in use, so an attachment that is read after that
+   * stays, and a volume of a driver that attaches nothing is not deleted while it is staged.
+   */
   async function attachment({ volume }: DesiredMount, signal: AbortSignal): Promise<AttachmentAnswer> {
+    if (volume.attachedAs) await inUse.ensure(volumeKeyOf(volume), signal);
     if (!isAttachable(volume, ports.driverObject(volume.driver)))
       return { kind: 'attached', publishContext: {} };
-    await inUse.ensure(volumeKeyOf(volume), signal);
     return await readAttachment(ports, volume, signal);
   }
 

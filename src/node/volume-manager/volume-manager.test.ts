@@ -139,6 +139,20 @@ test('[NOD-6] a volume of a driver that attaches nothing is reported in use unti
     await world.until(nodes, 'n1', (now) => (now?.status?.volumesInUse ?? []).length === 0);
   }));
 
+test('[NOD-6] a volume of a driver that attaches nothing is reported in use before it is staged', (t) =>
+  inWorld(t, {}, async (world) => {
+    const { driver } = await ready(world);
+    const { pv } = await world.volume({ name: 'data', driver: DRIVER });
+    const release = Promise.withResolvers<void>();
+    driver.script('NodeStageVolume', { until: release.promise });
+    const pod = await world.pod('p', [claimVolume('data')]);
+    await driver.until(() => driver.callsOf('NodeStageVolume').length === 1);
+    const { status } = await world.admin.get(nodes, { name: 'n1' });
+    assert.deepEqual(status?.volumesInUse, [`kubernetes.io/csi/${DRIVER}^${pv.spec.csi?.volumeHandle}`]);
+    release.resolve();
+    await world.untilRunning(pod);
+  }));
+
 test('a grace period is honoured: the volume stays until it is over', (t) =>
   inWorld(t, {}, async (world) => {
     const { driver } = await ready(world);

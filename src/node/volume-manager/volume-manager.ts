@@ -25,7 +25,6 @@ import { createMountHealth, HEALTH_PERIOD_MS } from './mount-health.ts';
 import { createOperations } from './operations.ts';
 import { PodWaits } from './pod-waits.ts';
 import { createPopulator } from './populator.ts';
-import { isAttachable } from './read-attachment.ts';
 import { createReconciler } from './reconciler.ts';
 import { reconstruct } from './reconstruct.ts';
 import { createVolumesInUse } from './volumes-in-use.ts';
@@ -81,7 +80,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       const keys: string[] = [];
       for (const key of desired.volumeKeys()) {
         const [first] = desired.mountsOf(key).values();
-        if (first && isAttachable(first.volume, driverObject(first.volume.driver))) keys.push(key);
+        if (first?.volume.attachedAs) keys.push(key);
       }
       // Also of drivers that attach nothing: the provisioner must not delete what is staged here.
       for (const { volume } of actual.values()) if (volume.attachedAs) keys.push(volumeKeyOf(volume));

@@ -1,7 +1,6 @@
-// `volumesInUse` of the Node's status: what must not be detached or deleted. An attachable volume is reported before it is
-// first touched, any other soon after; both are taken out after they are unmounted. Whoever mounts an attachable one
-// waits until the server has acknowledged the report. Watches the Node;
-// writes nothing else of it.
+// `volumesInUse` of the Node's status: what must not be detached or deleted. A volume is reported before it is first touched,
+// and taken out after it is unmounted; whoever mounts waits until the server has acknowledged the report. Watches the
+// Node; writes nothing else of it.
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import { isNewer } from '../../api/resource-version.ts';
@@ -31,7 +30,7 @@ export function createVolumesInUse(ports: {
   kube: KubeClient;
   nodeName: string;
   node: Informer<Node>;
-  /** Volumes that are mounted or uncertain, and attachable ones that are about to be. */
+  /** Volumes that are mounted, uncertain or about to be. */
   inUse: () => Iterable<string>;
   /** False while what the node has mounted is not known yet: until then nothing is taken out. */
   mayShrink: () => boolean;

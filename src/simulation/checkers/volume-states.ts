@@ -1,9 +1,11 @@
 // The state of each volume as the storage has it, and the calls that must not arrive in that state: the specification's
 // state machine, one node at a time, and nothing deleted under its user.
 
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
+import { claimNameOf, uniqueVolumeName } from '../../api/volumes.ts';
 import type { CallFacts, Entry } from '../history.ts';
 import { existingHandle } from '../storage-backend.ts';
+import { OUT_OF_SERVICE } from '../users.ts';
 import type { Checker, Rules } from './index.ts';
 import { Silence } from './silence.ts';
 
@@ -20,7 +22,13 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   const states = new Map<string, State>();
   const claims = new Map<string, PersistentVolumeClaim>();
   const volumes = new Map<string, PersistentVolume>();
-  const nodes = new Set<string>();
+  const nodes = new Map<string, Node>();
+  /** UIDs of claims whose volume was used by a pod that was deleted by force. */
+  const givenUp = new Set<string | undefined>();
+  /** `volume node`: it was staged or published there when the Node was deleted or tainted as out of service. */
+  const unreported = new Set<string>();
+  /** Processes whose watch of Nodes was struck by a fault since they started. */
+  const behind = new Set<string>();
   const silence = new Silence({ claims, volumes });
   const gonePods = new Set<string>();
   /** UIDs of pods whose object went while something was published for them. */
@@ -58,8 +66,10 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       state.attached.add(node);
       state.torn.delete(node);
     } else if (change === 'detached') state.attached.delete(node);
-    else if (change === 'staged') state.staged.add(node);
-    else if (change === 'unstaged') state.staged.delete(node);
+    else if (change === 'staged') {
+      state.staged.add(node);
+      unreported.delete(`${entry.volume} ${node}`);
+    } else if (change === 'unstaged') state.staged.delete(node);
     else if (change === 'published') {
       const paths = state.published.get(node) ?? new Set();
       state.published.set(node, paths.add(path));
@@ -82,6 +92,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     switch (method) {
       case 'DeleteVolume':
         checkDelete(volume, state, say);
+        if (!behind.has(actor)) checkStaged(call, state, say);
         return;
       case 'ControllerPublishVolume': {
         const others = [...state.attached].filter((each) => each !== node);
@@ -119,7 +130,6 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     if (id === existingHandle(plan.drivers.find(({ short }) => id.startsWith(`${short}-`))?.name ?? ''))
       say('deleted-retained', 'nobody made it by a claim');
     if (state.attached.size > 0) say('deleted-in-use', `while attached to ${[...state.attached].join(', ')}`);
-    // Only its node knows of a volume that is staged without being attached, or whose pod was deleted by force.
     for (const [node, paths] of state.published) {
       for (const path of paths) {
         if (!gonePods.has(podUidOf(path))) say('deleted-in-use', `while published on ${node}`);
@@ -135,8 +145,35 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     }
   }
 
-  function podGone(uid: string): void {
+  /** Of a volume that is not attached the provisioner knows only what Nodes report, as its watch shows it. */
+  function checkStaged(
+    { volume: id, driver }: CallFacts,
+    state: State,
+    say: (rule: string, why: string) => void,
+  ): void {
+    const isGivenUp = objectsOf(id).some(({ spec }) => givenUp.has(spec.claimRef?.uid));
+    for (const [name, { spec, status }] of nodes) {
+      if (!usedOn(state, name) || unreported.has(`${id} ${name}`) || isOut(spec)) continue;
+      const isReported = status?.volumesInUse?.includes(uniqueVolumeName(driver, id));
+      if (isReported || !isGivenUp) say('deleted-in-use', `while staged or published on ${name}`);
+    }
+  }
+
+  /** A Node that is deleted and made anew, or was out of service, does not say at once what it has mounted. */
+  function nodeChanged(name: string, before: Node | undefined, after: Node | undefined): void {
+    if (after) nodes.set(name, after);
+    else nodes.delete(name);
+    if (!before || (after && !isOut(after.spec))) return;
+    for (const [id, state] of states) if (usedOn(state, name)) unreported.add(`${id} ${name}`);
+  }
+
+  function podGone(pod: Pod): void {
+    const { uid, namespace, deletionTimestamp } = pod.metadata;
     gonePods.add(uid);
+    const isForced = !deletionTimestamp && pod.spec.nodeName;
+    for (const volume of isForced ? (pod.spec.volumes ?? []) : []) {
+      givenUp.add(claims.get(`${namespace}/${claimNameOf(pod, volume)}`)?.metadata.uid);
+    }
     for (const { published } of states.values()) {
       for (const paths of published.values()) {
         for (const path of paths) if (podUidOf(path) === uid) abandoned.add(uid);
@@ -159,7 +196,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       const { plural, key, before, after } = entry;
       if (plural === 'pods' && before && !after) {
         gone = { key, uid: before.metadata.uid };
-        podGone(gone.uid);
+        podGone(before as Pod);
       }
       silence.take(entry);
       const kept =
@@ -168,11 +205,21 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
         if (after) (kept as Map<string, unknown>).set(key, after);
         else kept.delete(key);
       } else if (plural === 'nodes') {
-        if (after) nodes.add(key);
-        else nodes.delete(key);
+        nodeChanged(key, before as Node | undefined, after as Node | undefined);
       }
     },
+    fault({ fault, where }) {
+      const watcher = fault.startsWith('watch-') && / (\S+) (?:watch )?nodes #/.exec(where)?.[1];
+      if (watcher) behind.add(watcher);
+    },
+    process({ process, what }) {
+      if (what === 'starts') behind.delete(process);
+    },
   };
+}
+
+function isOut(spec: Node['spec']): boolean {
+  return spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false;
 }
 
 /** Every target path is below its pod's directory. */
