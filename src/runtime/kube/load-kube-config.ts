@@ -8,7 +8,6 @@ import { delimiter, join, resolve } from 'node:path';
 import { loadInClusterConfig, SERVICE_ACCOUNT_DIRECTORY } from './in-cluster-config.ts';
 import { type KubeConfig, KubeConfigError } from './kube-config.ts';
 import { clusterOf, type Entry, isRecord, text, userOf } from './kube-config-entries.ts';
-import { plainYaml } from './plain-yaml.ts';
 
 export interface LoadKubeConfigOptions {
   /** `--kubeconfig`: this file alone. */
@@ -112,8 +111,7 @@ async function mergeFile(
 }
 
 async function parse(content: string, file: string): Promise<Record<string, unknown>> {
-  const plain = plainYaml(content);
-  const value = plain === undefined ? await parseWhole(content, file) : plain.value;
+  const value = await parseYaml(content, file);
   if (!isRecord(value)) throw new KubeConfigError(`${file}: not a kubeconfig (expected a map at the top)`);
   if (value.kind !== undefined && value.kind !== 'Config') {
     throw new KubeConfigError(`${file}: kind is ${JSON.stringify(value.kind)}, expected Config`);
@@ -121,8 +119,8 @@ async function parse(content: string, file: string): Promise<Record<string, unkn
   return value;
 }
 
-async function parseWhole(content: string, file: string): Promise<unknown> {
-  // Loaded when needed: it costs 15 MB, which a small process would keep for good.
+async function parseYaml(content: string, file: string): Promise<unknown> {
+  // In a pod there is no kubeconfig to read, and this is not loaded.
   const { parseDocument } = await import('yaml');
   const document = parseDocument(content, { prettyErrors: false });
   const [problem] = document.errors;
