@@ -24,6 +24,7 @@ export function staticChecks(): StaticCheck[] {
     { name: 'requirements', command: ['node', 'scripts/check-requirements.ts'] },
     { name: 'lock file', command: ['node', 'scripts/check-lockfile.ts'] },
     { name: 'generated code', command: ['node', 'scripts/generate-proto.ts', '--check'] },
+    { name: 'generated schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
   ];
   return checks.filter(
     ({ command: [program, script] }) => program !== 'node' || existsSync(join(projectRoot, script ?? '')),

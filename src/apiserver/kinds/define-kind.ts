@@ -25,7 +25,7 @@ export interface KindDefinition {
   kind: string;
   plural: string;
   namespaced: boolean;
-  /** Where `kubernetes-types` declares it, such as `core/v1`. */
+  /** Where its generated schema comes from, such as `core/v1`. */
   module: string;
   shortNames?: readonly string[];
   categories?: readonly string[];

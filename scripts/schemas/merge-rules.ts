@@ -1,7 +1,7 @@
 // What the type declarations do not say: how lists merge, which structures are replaced as a whole, and formats.
 // Facts about Kubernetes' kinds, by type and field.
 
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../../src/apiserver/schema.ts';
 
 /** Lists that are maps: `Type.field` → the keys (the first is the strategic merge key). */
 export const KEYED_LISTS: Record<string, string[]> = {
