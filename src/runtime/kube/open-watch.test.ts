@@ -82,14 +82,14 @@ test('options become the query; a watch always has an end', async () => {
     resourceVersion: '7',
     allowBookmarks: true,
     labelSelector: 'a=b',
-    timeoutSeconds: 60,
+    timeoutSeconds: 3600,
   });
   assert.deepEqual(one.query, {
     watch: 'true',
     resourceVersion: '7',
     allowWatchBookmarks: 'true',
     labelSelector: 'a=b',
-    timeoutSeconds: '60',
+    timeoutSeconds: '3600',
   });
   const { timeoutSeconds, ...rest } = (await collect(lines(), { sendInitialEvents: true })).query;
   assert.deepEqual(rest, {
