@@ -3,7 +3,10 @@
 
 import { expansionState, hasCondition, requestedSize, wantsExpansion } from '../api/claim-expansion.ts';
 import {
+  csiNodes,
   leases,
+  type Node,
+  nodes,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
@@ -16,14 +19,15 @@ import {
 } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { quantityToBytes } from '../api/quantity.ts';
-import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import { matchesNodeSelectorTerms } from '../api/selectors.ts';
+import { claimNameOf, isTerminated, nodeIdsOf } from '../api/volumes.ts';
 import {
   ANN_PRE_RESIZE_CAPACITY,
   ANN_PROVISIONING_INTENTS,
   ANN_SELECTED_NODE,
   FINALIZER_PROVISIONING,
 } from '../api/well-known.ts';
-import { MOST_GIB } from './storage-backend.ts';
+import { MOST_GIB, ZONE_KEY } from './storage-backend.ts';
 import type { World } from './world.ts';
 
 /** What users still wait for, as text; nothing once they have everything they asked for. */
@@ -41,6 +45,8 @@ export function* expectations(world: World): Generator<string> {
   const isStuck = ({ spec }: Pod): boolean =>
     world.silent.has(spec.nodeName ?? spec.nodeSelector?.['kubernetes.io/hostname'] ?? '');
 
+  const nodeOf = (name: string) => reader.get(nodes, { name });
+  for (const name of world.nodes.keys()) if (!world.silent.has(name)) yield* unregistered(world, name);
   for (const [key, claim] of claims) {
     if (claim.metadata.deletionTimestamp) {
       if (!allPods.some((pod) => claimKeys(pod).includes(key))) yield `claim ${key} is being deleted`;
@@ -70,9 +76,28 @@ export function* expectations(world: World): Generator<string> {
     // As in Kubernetes, a pod that failed with its node stays failed when the node comes back.
     if (isTerminated(pod) && losesNodes(world)) continue;
     if (pod.metadata.deletionTimestamp) yield `pod ${keyOf(pod)} is being deleted`;
-    else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf })) {
+    else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf, nodeOf })) {
       yield `pod ${keyOf(pod)} is not running`;
     }
+  }
+}
+
+/** Node and CSINode say what each driver says of the node. */
+function* unregistered(world: World, name: string): Generator<string> {
+  const { reader } = world.server;
+  const node = reader.get(nodes, { name });
+  const entries = reader.get(csiNodes, { name })?.spec?.drivers ?? [];
+  const zone = world.nodes.get(name)?.plan.zone;
+  for (const { plan, maxVolumes } of world.backends.values()) {
+    const entry = entries.find((each) => each.name === plan.name);
+    const isRight =
+      entry?.nodeID === name &&
+      entry.allocatable?.count === maxVolumes &&
+      (entry.topologyKeys ?? []).join() === (plan.topology ? ZONE_KEY : '');
+    if (!isRight) yield `CSINode ${name} does not say what driver ${plan.name} says`;
+    if (nodeIdsOf(node)[plan.name] !== name) yield `Node ${name} is not annotated for driver ${plan.name}`;
+    if (plan.topology && node?.metadata.labels?.[ZONE_KEY] !== zone)
+      yield `Node ${name} is not labelled for driver ${plan.name}`;
   }
 }
 
@@ -109,10 +134,11 @@ interface Known {
   volumes: ReadonlyMap<string, PersistentVolume>;
   allPods: readonly Pod[];
   classOf(claim: PersistentVolumeClaim): unknown;
+  nodeOf(name: string): Node | undefined;
 }
 
 /** Nothing that users did keeps the pod from running. */
-function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean {
+function canRun(pod: Pod, { claims, volumes, allPods, classOf, nodeOf }: Known): boolean {
   for (const podVolume of pod.spec.volumes ?? []) {
     const handle = podVolume.csi?.volumeHandle;
     // Somebody else has the volume: at most one of the two can run.
@@ -131,6 +157,9 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf }: Known): boolean
       return false;
     const volume = volumes.get(claim.spec.volumeName ?? '');
     if (volume?.metadata.deletionTimestamp) return false;
+    const node = nodeOf(pod.spec.nodeName ?? '');
+    const terms = volume?.spec.nodeAffinity?.required?.nodeSelectorTerms;
+    if (node && terms && !matchesNodeSelectorTerms(terms, node)) return false;
     if (claim.spec.accessModes?.includes('ReadWriteMany')) continue;
     const rivals = allPods.filter((other) => other !== pod && claimKeys(other).includes(key));
     if (rivals.length > 0) return false;

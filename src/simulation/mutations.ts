@@ -2,6 +2,7 @@
 // somebody who does to the API what a broken component would; the components themselves know nothing of them.
 
 import {
+  csiNodes,
   leases,
   type Node,
   nodes,
@@ -345,6 +346,40 @@ export const MUTATIONS = {
               .catch(() => {});
           }
           return watched.call(method, request, options);
+        },
+      };
+    },
+  },
+  'affinity-ignored': {
+    what: 'the node does not look at the node affinity of a PersistentVolume',
+    rule: 'affinity',
+    process: 'node',
+    kube: (inner) =>
+      seenAs<PersistentVolume>(
+        inner,
+        persistentVolumes,
+        ({ spec: { nodeAffinity: _, ...spec }, ...rest }) => ({
+          ...rest,
+          spec,
+        }),
+      ),
+  },
+  'registration-believed': {
+    what: 'the node takes its CSINode for what it last wrote there',
+    rule: 'convergence',
+    process: 'node',
+    kube(inner) {
+      let written: KubeObject | undefined;
+      return {
+        ...inner,
+        get: async (resource, name, options) =>
+          resource.plural === csiNodes.plural && written
+            ? (written as never)
+            : inner.get(resource, name, options),
+        async update(resource, object, options) {
+          const stored = await inner.update(resource, object, options);
+          if (resource.plural === csiNodes.plural) written = stored;
+          return stored;
         },
       };
     },

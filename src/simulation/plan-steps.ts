@@ -2,7 +2,15 @@
 // moment, and what an administrator does about a silent node.
 
 import type { SeededRandom } from '../runtime/random.ts';
-import { type AccessMode, type Deed, type EventPlan, oneOf, type Plan, type Step } from './plan.ts';
+import {
+  type AccessMode,
+  type Deed,
+  type EventPlan,
+  oneOf,
+  type Plan,
+  REGISTRATIONS,
+  type Step,
+} from './plan.ts';
 
 type World = Pick<Plan, 'drivers' | 'nodes' | 'classes' | 'faultsMs'> & { silent: EventPlan | undefined };
 
@@ -63,7 +71,9 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
     random.next() < 0.75 ? 'ReadWriteOnce' : pick(['ReadWriteMany', 'ReadWriteOncePod'] as const);
   const claim = `${base}-claim`;
   add(startMs, { do: 'create-claim', name: claim, className, mode });
-  const endMs = planPods(world, { base, startMs, volumes: { claims: [claim] } }, random, add);
+  const isBoundAtOnce = classes.some(({ name, binding }) => name === className && binding === 'Immediate');
+  const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
+  const endMs = planPods(world, group, random, add);
   if (random.next() < 0.5) {
     const atMs = endMs + random.int(10_000) - 5_000;
     add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
@@ -75,7 +85,12 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
 /** Pods that use the same volume, one after the other or together. Returns the time of the last action. */
 function planPods(
   { drivers, nodes }: World,
-  group: { base: string; startMs: number; volumes: { claims: readonly string[]; existing?: string } },
+  group: {
+    base: string;
+    startMs: number;
+    volumes: { claims: readonly string[]; existing?: string };
+    isBoundAtOnce?: boolean;
+  },
   random: SeededRandom,
   add: Add,
 ): number {
@@ -86,8 +101,9 @@ function planPods(
     const name = `${group.base}-pod${round}`;
     atMs += random.int(8_000);
     const insists = random.next() < 0.3;
-    // With topology, a pod that names its node may be impossible to place.
-    const node = insists && !drivers.some(({ topology }) => topology) ? { node: pick(nodes).name } : {};
+    // With topology, a pod that names its node may never run; for a claim with delayed binding nobody selects a node then.
+    const place = drivers.some(({ topology }) => topology) ? (group.isBoundAtOnce ? 'pinned' : '') : 'node';
+    const node = insists && place ? { [place]: pick(nodes).name } : {};
     add(atMs, { do: 'create-pod', name, ...group.volumes, ...node });
     if (random.next() < 0.75 || round < rounds - 1) {
       // Sometimes before anything is mounted, sometimes long after.
@@ -106,6 +122,7 @@ function planWorst({ nodes, classes, faultsMs }: World, random: SeededRandom, ad
   else if (worst < 0.14) add(whenMs, { do: 'delete-secret', className: pick(classes).name });
   else if (worst < 0.18) add(whenMs, { do: 'delete-class', className: pick(classes).name });
   else if (worst < 0.23) add(whenMs, { do: 'delete-node', node: pick(nodes).name });
+  else if (worst < 0.31) add(whenMs, { do: 'deregister', node: pick(nodes).name, what: pick(REGISTRATIONS) });
 }
 
 /** An administrator gives the silent node up after a while, and users start its pods elsewhere. */

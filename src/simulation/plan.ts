@@ -37,16 +37,20 @@ export interface ClassPlan {
   readonly secrets: boolean;
 }
 
+export const REGISTRATIONS = ['CSINode', 'its entries', 'annotation and labels'] as const;
+export type Registration = (typeof REGISTRATIONS)[number];
+
 export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
 export type Deed =
   | { do: 'create-claim'; name: string; className: string; mode: AccessMode }
-  /** `node`: the pod names it. */
+  /** `node`: the scheduler has to place the pod there. `pinned`: the pod names its node, and no scheduler looks. */
   | {
       do: 'create-pod';
       name: string;
       claims: readonly string[];
       node?: string;
+      pinned?: string;
       inline?: string;
       ephemeral?: string;
       /** The driver whose existing volume the pod uses inline, without a claim. */
@@ -63,6 +67,8 @@ export type Deed =
   | { do: 'delete-secret'; className: string }
   | { do: 'delete-class'; className: string }
   | { do: 'delete-node'; node: string }
+  /** Somebody deletes what a node wrote when its drivers registered. */
+  | { do: 'deregister'; node: string; what: Registration }
   /** What an administrator does about a silent node: deletes its pods by force, or taints it as out of service. */
   | { do: 'evacuate'; node: string }
   | { do: 'out-of-service'; node: string };

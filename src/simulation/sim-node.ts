@@ -9,6 +9,7 @@ import { silentLog } from '../runtime/log/log.ts';
 import { type MemoryMounter, memoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { registrationServices } from '../sidecars/node-registrar/registration-service.ts';
+import type { ConnectionState } from '../wire/grpc/channel.ts';
 import { type MemoryFiles, memoryFiles } from './memory-files.ts';
 import type { NodePlan } from './plan.ts';
 import type { NodeStorage, StorageBackend } from './storage-backend.ts';
@@ -22,6 +23,8 @@ export class SimNode {
   readonly storage = new Map<string, NodeStorage>();
   readonly #clock: Clock;
   #sockets = 0;
+  /** Hear when the connection to a driver was lost and is back. */
+  readonly #followers = new Map<string, Set<(state: ConnectionState) => void>>();
 
   constructor(plan: NodePlan, backends: readonly StorageBackend[], clock: Clock) {
     this.plan = plan;
@@ -49,6 +52,14 @@ export class SimNode {
     this.files.setSocket(this.#registrationSocket(driver), `${this.#sockets}`);
   }
 
+  /** The driver restarts while its registrar runs on: connections to it break, and are made again. */
+  reconnect(driver: string): void {
+    for (const follow of [...(this.#followers.get(driver) ?? [])]) {
+      follow('connecting');
+      follow('ready');
+    }
+  }
+
   reboot(): void {
     this.mounter.reboot();
     for (const storage of this.storage.values()) {
@@ -61,7 +72,11 @@ export class SimNode {
   /** The transport to the registrar or driver that listens at this path; `toDriver` adds faults. */
   connect(address: string, toDriver: (driver: string) => CsiTransport): CsiConnection {
     for (const driver of this.storage.keys()) {
-      if (address === this.#driverSocket(driver)) return connection(address, toDriver(driver));
+      if (address === this.#driverSocket(driver)) {
+        const followers = this.#followers.get(driver) ?? new Set();
+        this.#followers.set(driver, followers);
+        return connection(address, toDriver(driver), followers);
+      }
       if (address !== this.#registrationSocket(driver)) continue;
       const services = registrationServices({
         driverName: parseDriverName(driver),
@@ -95,11 +110,18 @@ export class SimNode {
   }
 }
 
-function connection(address: string, transport: CsiTransport): CsiConnection {
+function connection(
+  address: string,
+  transport: CsiTransport,
+  followers = new Set<(state: ConnectionState) => void>(),
+): CsiConnection {
   return {
     address,
     state: 'ready',
-    onStateChange: () => () => {},
+    onStateChange(listener) {
+      followers.add(listener);
+      return () => followers.delete(listener);
+    },
     waitForReady: async () => {},
     close: () => {},
     call: (method, request, options) => transport.call(method, request, options),

@@ -133,7 +133,10 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
       return;
     case 'driver-restart':
       backend?.restart();
-      for (const node of world.nodes.values()) node.announce(target);
+      for (const node of world.nodes.values()) {
+        if (forMs % 2 === 0) node.announce(target);
+        else node.reconnect(target);
+      }
       return;
     case 'storage-full':
       if (backend) backend.isFull = true;

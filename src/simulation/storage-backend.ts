@@ -89,6 +89,11 @@ export class StorageBackend {
     });
   }
 
+  /** Per node, as NodeGetInfo answers: another number after each restart of the driver. Never reached. */
+  get maxVolumes(): number {
+    return 100 + this.#generation;
+  }
+
   get controller(): CsiTransport {
     return this.#controller;
   }
@@ -320,6 +325,7 @@ export class StorageBackend {
     return {
       nodeGetInfo: () => ({
         nodeId: node.name,
+        maxVolumesPerNode: BigInt(this.maxVolumes),
         ...(plan.topology && { accessibleTopology: { segments: { [ZONE_KEY]: node.zone } } }),
       }),
       ...(plan.stages && {

@@ -3,6 +3,7 @@
 
 import {
   csiDrivers,
+  csiNodes,
   nodes,
   type PersistentVolumeClaim,
   type Pod,
@@ -15,12 +16,19 @@ import {
   storageClasses,
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
-import { ANN_INLINE_HANDLES } from '../api/well-known.ts';
+import { ANN_CSI_NODE_ID, ANN_INLINE_HANDLES } from '../api/well-known.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import type { History } from './history.ts';
-import { type ClassPlan, type Deed, type Plan, type SecretKind, secretKinds } from './plan.ts';
-import { existingHandle } from './storage-backend.ts';
+import {
+  type ClassPlan,
+  type Deed,
+  type Plan,
+  type Registration,
+  type SecretKind,
+  secretKinds,
+} from './plan.ts';
+import { existingHandle, ZONE_KEY } from './storage-backend.ts';
 
 const NAMESPACE = 'default';
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -173,12 +181,26 @@ export class Users {
       case 'delete-node':
         await kube.delete(nodes, { name: deed.node });
         return;
+      case 'deregister':
+        await this.#deregister(deed.node, deed.what);
+        return;
       case 'evacuate':
         if (this.#isSilent(deed.node)) await this.#evacuate(deed.node);
         return;
       case 'out-of-service':
         if (this.#isSilent(deed.node)) await this.#setOutOfService(deed.node, true);
         return;
+    }
+  }
+
+  async #deregister(name: string, what: Registration): Promise<void> {
+    const merge = { type: 'merge' } as const;
+    if (what === 'CSINode') await this.#kube.delete(csiNodes, { name });
+    else if (what === 'its entries')
+      await this.#kube.patch(csiNodes, { name }, { spec: { drivers: [] } }, merge);
+    else {
+      const metadata = { annotations: { [ANN_CSI_NODE_ID]: null }, labels: { [ZONE_KEY]: null } };
+      await this.#kube.patch(nodes, { name }, { metadata }, merge);
     }
   }
 
@@ -262,6 +284,7 @@ function podDraft(deed: Extract<Deed, { do: 'create-pod' }>): Draft<Pod> {
     metadata: { name: deed.name, namespace: NAMESPACE },
     spec: {
       containers: [{ name: 'main', image: 'none' }],
+      ...(deed.pinned && { nodeName: deed.pinned }),
       ...(deed.node && { nodeSelector: { 'kubernetes.io/hostname': deed.node } }),
       volumes: [
         ...deed.claims.map((claimName, index) => ({

@@ -32,6 +32,8 @@ export const RULES = {
   'deleted-in-use': 'no volume is deleted while it is attached, staged, published or claimed',
   'deleted-retained': 'no volume is deleted whose class said to keep it',
   'two-nodes': 'a volume for one node is never attached to two, nor staged or published on two',
+  affinity:
+    'nothing is staged or published on a node that the node affinity of its PersistentVolume excludes',
   'call-order': 'attach, stage, publish and back: no step before the one that it stands on',
   'forced-detach':
     'a volume is torn from a silent node after six minutes without a pod there, or when somebody vouches',

@@ -2,9 +2,10 @@
 // state machine, one node at a time, and nothing deleted under its user.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
+import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import { claimNameOf, uniqueVolumeName } from '../../api/volumes.ts';
 import type { CallFacts, Entry } from '../history.ts';
-import { existingHandle } from '../storage-backend.ts';
+import { existingHandle, ZONE_KEY } from '../storage-backend.ts';
 import { OUT_OF_SERVICE } from '../users.ts';
 import type { Checker, Rules } from './index.ts';
 import { Silence } from './silence.ts';
@@ -110,11 +111,13 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
           say('forced-detach', `from ${node}, which has not been silent for six minutes since its last pod`);
         return;
       case 'NodeStageVolume':
+        checkAffinity(volume, node, say);
         if (driver?.attaches && !state.attached.has(node))
           say('call-order', `on ${node}, where it is not attached`);
         return;
       case 'NodePublishVolume':
         if (isEphemeral(volume)) return;
+        checkAffinity(volume, node, say);
         if (driver?.attaches && !state.attached.has(node))
           say('call-order', `on ${node}, where it is not attached`);
         if (driver?.stages && !state.staged.has(node))
@@ -123,6 +126,17 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       case 'NodeUnstageVolume':
         if (isPublished(state, node)) say('call-order', `on ${node}, where it is still published`);
         return;
+    }
+  }
+
+  /** By the zone that the driver says the node is in, whatever happened to the Node's labels meanwhile. */
+  function checkAffinity(id: string, node: string, say: (rule: string, why: string) => void): void {
+    const zone = plan.nodes.find(({ name }) => name === node)?.zone ?? '';
+    const place = { metadata: { name: node, labels: { [ZONE_KEY]: zone } } };
+    for (const { metadata, spec } of objectsOf(id)) {
+      const terms = spec.nodeAffinity?.required?.nodeSelectorTerms;
+      if (terms && !matchesNodeSelectorTerms(terms, place))
+        say('affinity', `on ${node}, which the node affinity of ${metadata.name} excludes`);
     }
   }
 
