@@ -21,6 +21,7 @@ import type { Kind } from './kind.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
 import { createLocalClient } from './local-door.ts';
+import { FieldSets } from './patch/field-sets.ts';
 import type { Reader, User } from './pipeline.ts';
 import type { Journal } from './storage/journal.ts';
 import { type ChangeLimits, defaultChangeLimits } from './storage/recent-changes.ts';
@@ -138,6 +139,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     random,
     log,
     tracksFields: options.tracksFields ?? true,
+    fieldSets: new FieldSets(),
     stopping: stopping.signal,
     virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };

@@ -3,6 +3,7 @@ import { deepFreeze } from '../../src/api/deep-freeze.ts';
 import type { KubeObject } from '../../src/api/object.ts';
 import { builtinKinds } from '../../src/apiserver/kinds/index.ts';
 import { applyPatch } from '../../src/apiserver/patch/apply-patch.ts';
+import { FieldSets } from '../../src/apiserver/patch/field-sets.ts';
 import type { PatchType } from '../../src/runtime/kube/kube.ts';
 import { KubeError } from '../../src/runtime/kube/kube-error.ts';
 import type { Draw, FuzzTarget } from './target.ts';
@@ -26,6 +27,7 @@ export const patches: FuzzTarget = {
       force: draw.chance(0.5),
       subresource: '' as const,
       nowMs: 0,
+      fieldSets,
     };
     let result: KubeObject | undefined;
     try {
@@ -47,6 +49,7 @@ export const patches: FuzzTarget = {
   },
 };
 
+const fieldSets = new FieldSets();
 const KINDS = builtinKinds.filter(({ kind }) =>
   ['ConfigMap', 'Pod', 'ServiceAccount', 'Node'].includes(kind),
 );

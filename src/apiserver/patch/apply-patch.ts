@@ -4,6 +4,7 @@ import type { KubeObject } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import type { FieldSets } from './field-sets.ts';
 import { isJsonObject, type Json, PatchError } from './json.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { applyMergePatch } from './merge-patch.ts';
@@ -20,6 +21,7 @@ export interface PatchRequest {
   force: boolean;
   subresource: Subresource;
   nowMs: number;
+  fieldSets: FieldSets;
 }
 
 /** The patched object, not yet defaulted or validated. Throws a KubeError. */

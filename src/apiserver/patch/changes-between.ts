@@ -5,7 +5,7 @@ import type { KubeObject, Metadata } from '../../api/object.ts';
 import { getOwn } from '../../api/own-property.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
-import { fieldEdge } from './field-set-builder.ts';
+import type { FieldSets } from './field-sets.ts';
 import { ChangesBuilder, compareFields, type FieldChanges, propertySchema } from './field-walk.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -21,25 +21,28 @@ export const OWNED_METADATA = [
 export function changesBetween(
   current: KubeObject | undefined,
   next: KubeObject,
-  { kind, subresource }: { kind: Kind; subresource: Subresource },
+  { kind, subresource, fieldSets }: { kind: Kind; subresource: Subresource; fieldSets: FieldSets },
 ): FieldChanges {
   const schema = kind.schema();
-  const found = new ChangesBuilder();
+  const found = new ChangesBuilder(fieldSets);
   const before = (current ?? NOTHING) as unknown as JsonObject;
   const after = next as unknown as JsonObject;
   for (const section of Object.keys(after)) {
     const was = getOwn(before, section);
     if (was === after[section] || !isOwned(section, kind, subresource)) continue;
-    const below = compareFields(was, after[section], propertySchema(schema, section));
-    found.add(fieldEdge(section), below);
+    const below = compareFields(was, after[section], propertySchema(schema, section), fieldSets);
+    found.add(fieldSets.fieldEdge(section), below);
   }
   for (const section of Object.keys(before)) {
     if (Object.hasOwn(after, section) || !isOwned(section, kind, subresource)) continue;
-    found.add(fieldEdge(section), compareFields(before[section], undefined, propertySchema(schema, section)));
+    found.add(
+      fieldSets.fieldEdge(section),
+      compareFields(before[section], undefined, propertySchema(schema, section), fieldSets),
+    );
   }
   found.add(
     METADATA,
-    changesOfMetadata(current?.metadata, next.metadata, propertySchema(schema, 'metadata')),
+    changesOfMetadata(current?.metadata, next.metadata, propertySchema(schema, 'metadata'), fieldSets),
   );
   return found.build() ?? NO_CHANGES;
 }
@@ -48,18 +51,19 @@ function changesOfMetadata(
   before: Metadata | undefined,
   after: Metadata,
   schema: Schema | undefined,
+  fieldSets: FieldSets,
 ): FieldChanges | undefined {
-  const found = new ChangesBuilder();
+  const found = new ChangesBuilder(fieldSets);
   for (const field of OWNED_METADATA) {
     const was = before?.[field] as Json | undefined;
     const is = after[field] as Json | undefined;
     if (was === is) continue;
-    found.add(fieldEdge(field), compareFields(was, is, propertySchema(schema, field)));
+    found.add(fieldSets.fieldEdge(field), compareFields(was, is, propertySchema(schema, field), fieldSets));
   }
   return found.build();
 }
 
-const METADATA = fieldEdge('metadata');
+const METADATA = 'f:metadata';
 const NO_CHANGES: FieldChanges = {};
 const NOTHING = {};
 

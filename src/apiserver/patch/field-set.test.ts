@@ -7,10 +7,14 @@ import {
   formatFields,
   intersection,
   isEmptySet,
-  parseFields,
+  parseFields as parseWith,
   pathsOf,
   union,
 } from './field-set.ts';
+import { FieldSets } from './field-sets.ts';
+
+const made = new FieldSets();
+const parseFields = (fields: unknown) => parseWith(fields, made);
 
 const edges = fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:"y"');
 const { fields } = fc.letrec((tie) => ({

@@ -1,12 +1,10 @@
 // Sets of fields of an object, as managedFields records them: a tree whose edges are `f:name` (a field), `k:{…}` (an
 // element of a keyed list) and `v:…` (an element of a set). A path is in the set when its node is a member. Sets are
-// never changed, and what was made before is usually found again (field-set-builder.ts), so that what was worked out
+// never changed, and what was made before is usually found again (field-sets.ts), so that what was worked out
 // once about a set is remembered with it.
 
 import { setOwn } from '../../api/own-property.ts';
-import { EMPTY, FieldSet, FieldSetBuilder, LEAF } from './field-set-builder.ts';
-
-export { EMPTY, FieldSet, LEAF };
+import type { FieldSet, FieldSets } from './field-sets.ts';
 
 /** Beyond this, a set has met so many different others that it hardly meets one of them again. */
 const MAX_REMEMBERED = 64;
@@ -24,27 +22,27 @@ export function isEmptySet(set: FieldSet): boolean {
 /** The same set, whose root is a member. */
 export function asMember(set: FieldSet): FieldSet {
   if (set.member) return set;
-  const builder = new FieldSetBuilder();
+  const builder = set.maker.builder();
   for (const [edge, below] of set.children) builder.add(edge, below);
   return builder.build({ member: true });
 }
 
-export function parseFields(fields: unknown): FieldSet {
-  if (typeof fields !== 'object' || fields === null) return EMPTY;
-  const builder = new FieldSetBuilder();
+export function parseFields(fields: unknown, sets: FieldSets): FieldSet {
+  if (typeof fields !== 'object' || fields === null) return sets.empty;
+  const builder = sets.builder();
   let member = false;
   for (const [edge, below] of Object.entries(fields)) {
     if (edge === '.') member = true;
-    else builder.add(edge, parsePart(below));
+    else builder.add(edge, parsePart(below, sets));
   }
   return builder.build({ member });
 }
 
 /** What has nothing below it is a member, whether it says so or not. */
-function parsePart(fields: unknown): FieldSet {
-  if (typeof fields !== 'object' || fields === null || Object.keys(fields).length === 0) return LEAF;
-  const set = parseFields(fields);
-  return set.children.size === 0 ? LEAF : set;
+function parsePart(fields: unknown, sets: FieldSets): FieldSet {
+  if (typeof fields !== 'object' || fields === null || Object.keys(fields).length === 0) return sets.leaf;
+  const set = parseFields(fields, sets);
+  return set.children.size === 0 ? sets.leaf : set;
 }
 
 /** Most of what is recorded are leaves, and all leaves are the same. */
@@ -56,11 +54,13 @@ export function formatFields(set: FieldSet): Record<string, unknown> {
   if (set.text !== undefined) return set.text;
   const fields: Record<string, unknown> = {};
   if (set.member) fields['.'] = NO_FIELDS;
-  for (const edge of [...set.children.keys()].sort()) {
-    setOwn(fields, edge, formatFields(set.children.get(edge) ?? EMPTY));
-  }
+  for (const [edge, below] of sorted(set)) setOwn(fields, edge, formatFields(below));
   set.text = fields;
   return fields;
+}
+
+function sorted({ children }: FieldSet): [string, FieldSet][] {
+  return [...children].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
@@ -69,7 +69,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   a.unions ??= new Map();
   const known = a.unions.get(b);
   if (known !== undefined) return known;
-  const builder = new FieldSetBuilder();
+  const builder = a.maker.builder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     builder.add(edge, other ? union(below, other) : below);
@@ -80,7 +80,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
-  const builder = new FieldSetBuilder();
+  const builder = a.maker.builder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const both = other && intersection(below, other);
@@ -101,12 +101,12 @@ export function intersects(a: FieldSet, b: FieldSet): boolean {
 }
 
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b) return EMPTY;
+  if (a === b) return a.maker.empty;
   if (isEmptySet(b)) return a;
   a.differences ??= new Map();
   const known = a.differences.get(b);
   if (known !== undefined) return known;
-  const builder = new FieldSetBuilder();
+  const builder = a.maker.builder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const rest = other ? difference(below, other) : below;
@@ -117,12 +117,12 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
 
 /** `a` without anything at or below the members of `b`: what is left when those are removed from an object. */
 export function withoutBelow(a: FieldSet, b: FieldSet): FieldSet {
-  if (b.member) return EMPTY;
+  if (b.member) return a.maker.empty;
   if (isEmptySet(b)) return a;
   a.remainders ??= new Map();
   const known = a.remainders.get(b);
   if (known !== undefined) return known;
-  const builder = new FieldSetBuilder();
+  const builder = a.maker.builder();
   for (const [edge, below] of a.children) {
     const other = b.children.get(edge);
     const rest = other ? withoutBelow(below, other) : below;
@@ -144,9 +144,7 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
 /** Every member as Kubernetes writes paths: `.spec.containers[name="a"].image`. */
 export function pathsOf(set: FieldSet, prefix = ''): string[] {
   const paths = set.member && prefix !== '' ? [prefix] : [];
-  for (const edge of [...set.children.keys()].sort()) {
-    paths.push(...pathsOf(set.children.get(edge) ?? EMPTY, prefix + edgeText(edge)));
-  }
+  for (const [edge, below] of sorted(set)) paths.push(...pathsOf(below, prefix + edgeText(edge)));
   return paths;
 }
 

@@ -4,8 +4,8 @@
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { Schema } from '../schema.ts';
-import { asMember, type FieldSet, isEmptySet, LEAF } from './field-set.ts';
-import { FieldSetBuilder, fieldEdge, keyEdge, valueEdge } from './field-set-builder.ts';
+import { asMember, isEmptySet } from './field-set.ts';
+import type { FieldSet, FieldSetBuilder, FieldSets } from './field-sets.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be left out, because they have a default. */
@@ -16,13 +16,13 @@ function isAtomic(schema: Schema | undefined): boolean {
 }
 
 /** The edges of a list's elements, or undefined when the list is one leaf. */
-function edgesOf(list: readonly Json[], schema: Schema | undefined): string[] | undefined {
+function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldSets): string[] | undefined {
   const type = schema?.['x-kubernetes-list-type'];
   if (type !== 'set' && type !== 'map') return undefined;
   const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
   const edges: string[] = [];
   for (const each of list) {
-    const edge = type === 'set' ? valueEdge(each) : elementEdge(each, keys);
+    const edge = type === 'set' ? sets.valueEdge(each) : elementEdge(each, keys, sets);
     if (edge === undefined) return undefined;
     edges.push(edge);
   }
@@ -31,22 +31,26 @@ function edgesOf(list: readonly Json[], schema: Schema | undefined): string[] | 
 }
 
 /** The parts of a value by edge, or undefined when the value is one leaf. */
-function partsOf(value: Json | undefined, schema: Schema | undefined): Map<string, Json> | undefined {
+function partsOf(
+  value: Json | undefined,
+  schema: Schema | undefined,
+  sets: FieldSets,
+): Map<string, Json> | undefined {
   if (isJsonObject(value)) {
     if (isAtomic(schema)) return undefined;
-    return new Map(Object.entries(value).map(([key, each]) => [fieldEdge(key), each]));
+    return new Map(Object.entries(value).map(([key, each]) => [sets.fieldEdge(key), each]));
   }
   if (!Array.isArray(value)) return undefined;
-  const edges = edgesOf(value, schema);
+  const edges = edgesOf(value, schema, sets);
   return edges && new Map(edges.map((edge, index) => [edge, value[index] as Json]));
 }
 
-function elementEdge(element: Json, keys: readonly string[]): string | undefined {
+function elementEdge(element: Json, keys: readonly string[], sets: FieldSets): string | undefined {
   if (!isJsonObject(element)) return undefined;
   if (keys.length === 1) {
     const [only = ''] = keys;
     const value = getOwn(element, only);
-    if (typeof value === 'string') return keyEdge(only, value);
+    if (typeof value === 'string') return sets.keyEdge(only, value);
   }
   const key: JsonObject = {};
   for (const name of [...keys].sort()) {
@@ -68,22 +72,22 @@ export function propertySchema(schema: Schema | undefined, key: string): Schema 
 }
 
 /** Every field of a value. */
-export function fieldsOf(value: Json | undefined, schema: Schema | undefined): FieldSet {
-  const fields = new FieldSetBuilder();
+export function fieldsOf(value: Json | undefined, schema: Schema | undefined, sets: FieldSets): FieldSet {
+  const fields = sets.builder();
   if (isJsonObject(value)) {
-    if (isAtomic(schema)) return LEAF;
+    if (isAtomic(schema)) return sets.leaf;
     for (const key of Object.keys(value)) {
-      fields.add(fieldEdge(key), fieldsOf(value[key], propertySchema(schema, key)));
+      fields.add(sets.fieldEdge(key), fieldsOf(value[key], propertySchema(schema, key), sets));
     }
-    return fields.build({ member: false }, LEAF);
+    return fields.build({ member: false }, sets.leaf);
   }
-  if (!Array.isArray(value)) return LEAF;
-  const edges = edgesOf(value, schema);
-  if (edges === undefined) return LEAF;
+  if (!Array.isArray(value)) return sets.leaf;
+  const edges = edgesOf(value, schema, sets);
+  if (edges === undefined) return sets.leaf;
   for (const [index, edge] of edges.entries()) {
-    fields.add(edge, asMember(fieldsOf(value[index], schema?.items)));
+    fields.add(edge, asMember(fieldsOf(value[index], schema?.items, sets)));
   }
-  return fields.build({ member: false }, LEAF);
+  return fields.build({ member: false }, sets.leaf);
 }
 
 /** What a write did to fields: added or gave another value, and removed. Undefined where there is none. */
@@ -94,16 +98,21 @@ export interface FieldChanges {
 
 /** Collects the changes of the parts of one value. */
 export class ChangesBuilder {
+  readonly #sets: FieldSets;
   #changed: FieldSetBuilder | undefined;
   #removed: FieldSetBuilder | undefined;
 
+  constructor(sets: FieldSets) {
+    this.#sets = sets;
+  }
+
   add(edge: string, below: FieldChanges | undefined): void {
     if (below?.changed) {
-      this.#changed ??= new FieldSetBuilder();
+      this.#changed ??= this.#sets.builder();
       this.#changed.add(edge, below.changed);
     }
     if (below?.removed) {
-      this.#removed ??= new FieldSetBuilder();
+      this.#removed ??= this.#sets.builder();
       this.#removed.add(edge, below.removed);
     }
   }
@@ -122,39 +131,42 @@ export function compareFields(
   before: Json | undefined,
   after: Json | undefined,
   schema: Schema | undefined,
+  sets: FieldSets,
 ): FieldChanges | undefined {
   if (before === after) return undefined;
-  if (before === undefined) return { changed: fieldsOf(after, schema) };
-  if (after === undefined) return { removed: fieldsOf(before, schema) };
+  if (before === undefined) return { changed: fieldsOf(after, schema, sets) };
+  if (after === undefined) return { removed: fieldsOf(before, schema, sets) };
   if (isJsonObject(before) && isJsonObject(after)) {
-    if (!isAtomic(schema)) return compareObjects(before, after, schema);
+    if (!isAtomic(schema)) return compareObjects(before, after, schema, sets);
   } else if (Array.isArray(before) && Array.isArray(after)) {
-    const edges = { before: edgesOf(before, schema), after: edgesOf(after, schema) };
+    const edges = { before: edgesOf(before, schema, sets), after: edgesOf(after, schema, sets) };
     if (edges.before && edges.after) {
       return compareLists(
         { values: before, edges: edges.before },
         { values: after, edges: edges.after },
         schema,
+        sets,
       );
     }
   }
-  return sameJson(before, after) ? undefined : { changed: LEAF };
+  return sameJson(before, after) ? undefined : { changed: sets.leaf };
 }
 
 function compareObjects(
   before: JsonObject,
   after: JsonObject,
   schema: Schema | undefined,
+  sets: FieldSets,
 ): FieldChanges | undefined {
-  const found = new ChangesBuilder();
+  const found = new ChangesBuilder(sets);
   for (const key of Object.keys(after)) {
     const was = getOwn(before, key);
     if (was === after[key]) continue;
-    found.add(fieldEdge(key), compareFields(was, after[key], propertySchema(schema, key)));
+    found.add(sets.fieldEdge(key), compareFields(was, after[key], propertySchema(schema, key), sets));
   }
   for (const key of Object.keys(before)) {
     if (Object.hasOwn(after, key)) continue;
-    found.add(fieldEdge(key), compareFields(before[key], undefined, propertySchema(schema, key)));
+    found.add(sets.fieldEdge(key), compareFields(before[key], undefined, propertySchema(schema, key), sets));
   }
   return found.build();
 }
@@ -169,18 +181,19 @@ function compareLists(
   before: Elements,
   after: Elements,
   schema: Schema | undefined,
+  sets: FieldSets,
 ): FieldChanges | undefined {
-  const found = new ChangesBuilder();
+  const found = new ChangesBuilder(sets);
   const items = schema?.items;
   const oldPlaces = placesOf(before, after);
   for (const [index, edge] of after.edges.entries()) {
     const at = oldPlaces === undefined ? index : oldPlaces.get(edge);
-    if (at === undefined) found.add(edge, { changed: asMember(fieldsOf(after.values[index], items)) });
-    else found.add(edge, compareFields(before.values[at], after.values[index], items));
+    if (at === undefined) found.add(edge, { changed: asMember(fieldsOf(after.values[index], items, sets)) });
+    else found.add(edge, compareFields(before.values[at], after.values[index], items, sets));
     oldPlaces?.delete(edge);
   }
   for (const [edge, index] of oldPlaces ?? []) {
-    found.add(edge, { removed: asMember(fieldsOf(before.values[index], items)) });
+    found.add(edge, { removed: asMember(fieldsOf(before.values[index], items, sets)) });
   }
   return found.build();
 }
@@ -193,12 +206,17 @@ function placesOf(before: Elements, after: Elements): Map<string, number> | unde
 }
 
 /** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */
-export function mergeApplied(live: Json | undefined, applied: Json, schema: Schema | undefined): Json {
-  const [liveParts, appliedParts] = [partsOf(live, schema), partsOf(applied, schema)];
+export function mergeApplied(
+  live: Json | undefined,
+  applied: Json,
+  schema: Schema | undefined,
+  sets: FieldSets,
+): Json {
+  const [liveParts, appliedParts] = [partsOf(live, schema, sets), partsOf(applied, schema, sets)];
   if (!liveParts || !appliedParts) return copyJson(applied);
   const merged = new Map<string, Json>(liveParts);
   for (const [edge, part] of appliedParts) {
-    merged.set(edge, mergeApplied(liveParts.get(edge), part, partSchema(schema, edge)));
+    merged.set(edge, mergeApplied(liveParts.get(edge), part, partSchema(schema, edge), sets));
   }
   return assembled(merged, Array.isArray(applied));
 }
@@ -219,7 +237,7 @@ export function removeFields(
   kept: FieldSet | undefined,
 ): Json | undefined {
   const isKept = kept !== undefined && !isEmptySet(kept);
-  const parts = partsOf(value, schema);
+  const parts = partsOf(value, schema, gone.maker);
   if (!parts) return gone.member && !kept?.member ? undefined : value;
   if (gone.member && !isKept) return undefined;
   const rest = new Map<string, Json>();

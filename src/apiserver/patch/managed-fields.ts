@@ -7,8 +7,6 @@ import { timestamp } from '../timestamp.ts';
 import { changesBetween } from './changes-between.ts';
 import {
   difference,
-  EMPTY,
-  type FieldSet,
   formatFields,
   intersects,
   isEmptySet,
@@ -16,6 +14,7 @@ import {
   union,
   withoutBelow,
 } from './field-set.ts';
+import type { FieldSet, FieldSets } from './field-sets.ts';
 /** One owner: a name, how it writes, through which version and subresource. */
 export interface Manager {
   readonly manager: string;
@@ -37,6 +36,7 @@ export interface TrackOptions {
   kind: Kind;
   subresource: Subresource;
   nowMs: number;
+  fieldSets: FieldSets;
 }
 
 /** Beyond this many, the oldest ordinary writers are summed up as one. */
@@ -44,15 +44,23 @@ const MAX_UPDATE_MANAGERS = 10;
 const ANCIENT = 'ancient-changes';
 
 /** Records an ordinary write: what it changed is its writer's, and nobody else's any more. */
-export function trackManagedFields({ next, current, manager, kind, subresource, nowMs }: TrackOptions): void {
+export function trackManagedFields(options: TrackOptions): void {
+  const { next, current, manager, kind, subresource, nowMs, fieldSets } = options;
   if (kind.virtual) return;
   const sent = next.metadata.managedFields;
   const recorded = current?.metadata.managedFields;
-  const { changed, removed } = changesBetween(current, next, { kind, subresource });
+  const { changed, removed } = changesBetween(current, next, options);
   if (!changed && !removed && sent !== undefined && sent === recorded) return;
-  const managers = wantsReset(sent) ? [] : readManagers(sent?.length ? sent : recorded);
+  const managers = wantsReset(sent) ? [] : readManagers(sent?.length ? sent : recorded, fieldSets);
   const writer =
-    changed && findOrAdd(managers, { manager: manager || 'unknown', operation: 'Update', kind, subresource });
+    changed &&
+    findOrAdd(managers, {
+      manager: manager || 'unknown',
+      operation: 'Update',
+      kind,
+      subresource,
+      fieldSets,
+    });
   for (const each of managers) {
     if (changed && each !== writer && intersects(changed, each.fields)) {
       each.fields = difference(each.fields, changed);
@@ -74,22 +82,23 @@ function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
 /** Neither the text of fields nor a set of them is ever changed once it is made, so each needs to be read only once. */
 const known = new WeakMap<object, FieldSet>();
 
-function readFields(text: unknown): FieldSet {
-  if (typeof text !== 'object' || text === null) return parseFields(text);
+function readFields(text: unknown, sets: FieldSets): FieldSet {
+  if (typeof text !== 'object' || text === null) return parseFields(text, sets);
   let fields = known.get(text);
-  if (fields === undefined) {
-    fields = parseFields(text);
+  // Servers that start from one image share its objects.
+  if (fields?.maker !== sets) {
+    fields = parseFields(text, sets);
     known.set(text, fields);
   }
   return fields;
 }
 
-export function readManagers(entries: ManagedFieldsEntry[] | undefined): Manager[] {
+export function readManagers(entries: ManagedFieldsEntry[] | undefined, sets: FieldSets): Manager[] {
   const managers: Manager[] = [];
   for (const entry of entries ?? []) {
     const { operation } = entry;
     if (operation !== 'Apply' && operation !== 'Update') continue;
-    const fields = readFields(entry.fieldsV1);
+    const fields = readFields(entry.fieldsV1, sets);
     managers.push({
       manager: entry.manager ?? 'unknown',
       operation,
@@ -105,7 +114,13 @@ export function readManagers(entries: ManagedFieldsEntry[] | undefined): Manager
 
 export function findOrAdd(
   managers: Manager[],
-  wanted: { manager: string; operation: Manager['operation']; kind: Kind; subresource: Subresource },
+  wanted: {
+    manager: string;
+    operation: Manager['operation'];
+    kind: Kind;
+    subresource: Subresource;
+    fieldSets: FieldSets;
+  },
 ): Manager {
   const { manager, operation, kind, subresource } = wanted;
   const apiVersion = apiVersionOf(kind);
@@ -117,7 +132,14 @@ export function findOrAdd(
       each.subresource === subresource,
   );
   if (found) return found;
-  const made: Manager = { manager, operation, apiVersion, subresource, time: undefined, fields: EMPTY };
+  const made: Manager = {
+    manager,
+    operation,
+    apiVersion,
+    subresource,
+    time: undefined,
+    fields: wanted.fieldSets.empty,
+  };
   managers.push(made);
   return made;
 }

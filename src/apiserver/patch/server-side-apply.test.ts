@@ -6,7 +6,10 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Subresource } from '../kind.ts';
 import { builtinKinds } from '../kinds/index.ts';
 import { applyPatch } from './apply-patch.ts';
+import { FieldSets } from './field-sets.ts';
 import { trackManagedFields } from './managed-fields.ts';
+
+const fieldSets = new FieldSets();
 
 const kindNamed = (name: string) => {
   const kind = builtinKinds.find((each) => each.kind === name);
@@ -49,6 +52,7 @@ function apply(
     force,
     subresource,
     nowMs: clock,
+    fieldSets,
   });
 }
 
@@ -69,6 +73,7 @@ function update(
     kind: kindNamed(current.kind),
     subresource,
     nowMs: clock,
+    fieldSets,
   });
   return next;
 }
@@ -256,6 +261,7 @@ test('an apply patch that names another kind, or ownership, is refused', () => {
           force: false,
           subresource: '',
           nowMs: 0,
+          fieldSets,
         }),
       (error) => error instanceof KubeError && error.code === 400,
     );

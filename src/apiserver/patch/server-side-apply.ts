@@ -9,16 +9,8 @@ import type { Kind, Subresource } from '../kind.ts';
 import { timestamp } from '../timestamp.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';
 import { changesBetween, OWNED_METADATA } from './changes-between.ts';
-import {
-  difference,
-  EMPTY,
-  equalSets,
-  type FieldSet,
-  intersection,
-  isEmptySet,
-  pathsOf,
-  union,
-} from './field-set.ts';
+import { difference, equalSets, intersection, isEmptySet, pathsOf, union } from './field-set.ts';
+import type { FieldSet, FieldSets } from './field-sets.ts';
 import { mergeApplied, removeFields } from './field-walk.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject, PatchError } from './json.ts';
 import { findOrAdd, type Manager, readManagers, writeManagers } from './managed-fields.ts';
@@ -31,13 +23,14 @@ export interface ApplyOptions {
   force: boolean;
   subresource: Subresource;
   nowMs: number;
+  fieldSets: FieldSets;
 }
 
 export function applyServerSide(options: ApplyOptions): KubeObject {
-  const { kind, force, subresource, current } = options;
+  const { kind, force, subresource, current, fieldSets } = options;
   const applied = checkedPatch(options.patch, kind);
   const schema = kind.schema();
-  const fields = changesBetween(undefined, applied, options).changed ?? EMPTY;
+  const fields = changesBetween(undefined, applied, options).changed ?? fieldSets.empty;
   if (!current) {
     const created = copyJson(applied);
     const managers: Manager[] = [];
@@ -46,20 +39,22 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
       operation: 'Apply',
       kind,
       subresource,
+      fieldSets,
     });
     Object.assign(applier, { fields, time: timestamp(options.nowMs) });
     writeManagers(created, managers);
     return created;
   }
-  const managers = readManagers(current.metadata.managedFields);
+  const managers = readManagers(current.metadata.managedFields, fieldSets);
   const applier = findOrAdd(managers, {
     manager: options.fieldManager,
     operation: 'Apply',
     kind,
     subresource,
+    fieldSets,
   });
   const others = managers.filter((each) => each !== applier);
-  const merged = mergeApplied(current as unknown as Json, applied as unknown as Json, schema);
+  const merged = mergeApplied(current as unknown as Json, applied as unknown as Json, schema, fieldSets);
   const { changed } = changesBetween(current, merged as unknown as KubeObject, options);
   if (changed) resolveConflicts(others, changed, force);
   const result = dropAbandoned(merged, {

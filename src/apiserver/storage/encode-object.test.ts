@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { KubeObject } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
 import { builtinKinds } from '../kinds/index.ts';
+import { FieldSets } from '../patch/field-sets.ts';
 import { trackManagedFields } from '../patch/managed-fields.ts';
 import { encodeObject } from './encode-object.ts';
 
@@ -34,6 +35,7 @@ test('objects are written as JSON writes them, with and without their owners', (
         kind,
         subresource: '',
         nowMs,
+        fieldSets: new FieldSets(),
       });
       assert.deepEqual(JSON.parse(encodeObject(next)), JSON.parse(JSON.stringify(next)));
       const read = JSON.parse(encodeObject(next)) as KubeObject;

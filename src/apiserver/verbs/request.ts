@@ -5,6 +5,7 @@ import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
+import type { FieldSets } from '../patch/field-sets.ts';
 import { copyJson, copyJsonExcept } from '../patch/json.ts';
 import type { AdmissionPlugin, Attributes, Authorizer, User } from '../pipeline.ts';
 import type { Store } from '../storage/store.ts';
@@ -23,6 +24,7 @@ export interface Machine {
   readonly log: Log;
   /** Whether it is recorded who wrote which field. */
   readonly tracksFields: boolean;
+  readonly fieldSets: FieldSets;
   /** Aborts when the server stops: watches end. */
   readonly stopping: AbortSignal;
   /** Answers kinds and subresources that are never stored (reviews, tokens); undefined for any other. */

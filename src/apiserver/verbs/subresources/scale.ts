@@ -46,6 +46,7 @@ export async function patchScale(
       force: false,
       subresource: 'scale',
       nowMs: machine.clock.now(),
+      fieldSets: machine.fieldSets,
     }),
   );
 }

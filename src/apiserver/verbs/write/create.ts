@@ -81,6 +81,7 @@ export function prepareCreate(
       kind,
       subresource,
       nowMs: machine.clock.now(),
+      fieldSets: machine.fieldSets,
     });
   });
   return toStored(object, kind);

@@ -42,6 +42,7 @@ export function patch(
       force,
       subresource,
       nowMs: machine.clock.now(),
+      fieldSets: machine.fieldSets,
     });
     const decoded = decodeObject(object, request, current);
     if (decoded.metadata.name !== undefined && decoded.metadata.name !== name) {

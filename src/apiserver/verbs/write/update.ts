@@ -85,6 +85,7 @@ export function planUpdate(
         kind,
         subresource,
         nowMs: machine.clock.now(),
+        fieldSets: machine.fieldSets,
       });
     },
     afterMutation(object) {

@@ -1,10 +1,12 @@
 // Makes sets of fields, each only once: objects of one kind have mostly the same fields, and so have the writes to
 // them. The edges added so far are a path through a tree of all sets that were made lately; a set stands where its
-// path ends. The tree is bounded: when names that never come back have filled it, it starts anew.
+// path ends. The tree is bounded: when names that never come back have filled it, it starts anew. A server has one.
 
 import type { ManagedFieldsEntry } from '../../api/object.ts';
 
 export class FieldSet {
+  /** Who made it, and makes what comes of it. */
+  readonly maker: FieldSets;
   readonly member: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
   /** What came of operations with others, and how it is written. */
@@ -13,20 +15,70 @@ export class FieldSet {
   remainders: Map<FieldSet, FieldSet> | undefined = undefined;
   text: Record<string, unknown> | undefined = undefined;
   json: string | undefined = undefined;
-  /** The last record of it: what is written in the same second by the same hand shares it. */
+  /** The last record of it: writes of one manager in the same second share it. */
   entry: ManagedFieldsEntry | undefined = undefined;
   /** That entry as JSON. */
   entryJson: string | undefined = undefined;
 
-  constructor(member: boolean, children: ReadonlyMap<string, FieldSet>) {
+  constructor(maker: FieldSets, member: boolean, children: ReadonlyMap<string, FieldSet>) {
+    this.maker = maker;
     this.member = member;
     this.children = children;
   }
 }
 
-/** A member without anything below: most of every set, and the same one everywhere. */
-export const LEAF: FieldSet = new FieldSet(true, new Map());
-export const EMPTY: FieldSet = new FieldSet(false, new Map());
+/** A few megabytes at most. */
+const MAX_STEPS = 20_000;
+const MAX_EDGES = 5_000;
+
+export class FieldSets {
+  /** A member without anything below: most of every set, and the same one everywhere. */
+  readonly leaf: FieldSet = new FieldSet(this, true, new Map());
+  readonly empty: FieldSet = new FieldSet(this, false, new Map());
+  readonly #fieldEdges = new Edges((name) => `f:${name}`);
+  readonly #valueEdges = new Edges((text) => `v:${JSON.stringify(text)}`);
+  readonly #keyEdges = new Map<string, Edges>();
+  #root = new Step();
+  #steps = 0;
+
+  builder(): FieldSetBuilder {
+    return new FieldSetBuilder(this, this.#root);
+  }
+
+  /** Where `at` leads along an edge to `below`. */
+  next(at: Step, edge: string, below: FieldSet): Step {
+    const along = at.nextTo(below, this.leaf);
+    let next = along.get(edge);
+    if (next === undefined) {
+      if (++this.#steps > MAX_STEPS) {
+        this.#root = new Step();
+        this.#steps = 0;
+      }
+      next = new Step(at, edge, below);
+      along.set(edge, next);
+    }
+    return next;
+  }
+
+  fieldEdge(name: string): string {
+    return this.#fieldEdges.of(name);
+  }
+
+  /** Of an element of a set. */
+  valueEdge(value: unknown): string {
+    return typeof value === 'string' ? this.#valueEdges.of(value) : `v:${JSON.stringify(value)}`;
+  }
+
+  /** Of an element that one field tells from the others. */
+  keyEdge(field: string, value: string): string {
+    let edges = this.#keyEdges.get(field);
+    if (edges === undefined) {
+      edges = new Edges((text) => `k:{${JSON.stringify(field)}:${JSON.stringify(text)}}`);
+      this.#keyEdges.set(field, edges);
+    }
+    return edges.of(value);
+  }
+}
 
 class Step {
   readonly before: Step | undefined;
@@ -45,8 +97,8 @@ class Step {
   }
 
   /** Along the edges that lead to the same set. */
-  nextTo(below: FieldSet): Map<string, Step> {
-    if (below === LEAF) return this.leaves;
+  nextTo(below: FieldSet, leaf: FieldSet): Map<string, Step> {
+    if (below === leaf) return this.leaves;
     this.others ??= new Map();
     let steps = this.others.get(below);
     if (steps === undefined) {
@@ -63,39 +115,32 @@ class Step {
   }
 }
 
-/** A few megabytes at most. */
-const MAX_STEPS = 20_000;
-const MAX_EDGES = 5_000;
-let root = new Step();
-let steps = 0;
-
 export class FieldSetBuilder {
-  #at = root;
+  readonly #maker: FieldSets;
+  #at: Step;
+
+  constructor(maker: FieldSets, start: Step) {
+    this.#maker = maker;
+    this.#at = start;
+  }
 
   /** Each edge at most once, to something that is not empty. */
   add(edge: string, below: FieldSet): void {
-    const along = this.#at.nextTo(below);
-    let next = along.get(edge);
-    if (next === undefined) {
-      if (++steps > MAX_STEPS) {
-        root = new Step();
-        steps = 0;
-      }
-      next = new Step(this.#at, edge, below);
-      along.set(edge, next);
-    }
-    this.#at = next;
+    this.#at = this.#maker.next(this.#at, edge, below);
   }
 
   /** `none` is what it is when nothing was added. */
-  build({ member }: { member: boolean }, none = member ? LEAF : EMPTY): FieldSet {
+  build(
+    { member }: { member: boolean },
+    none: FieldSet = member ? this.#maker.leaf : this.#maker.empty,
+  ): FieldSet {
     const at = this.#at;
     if (at.below === undefined) return none;
     if (member) {
-      at.memberSet ??= new FieldSet(true, at.children());
+      at.memberSet ??= new FieldSet(this.#maker, true, at.children());
       return at.memberSet;
     }
-    at.set ??= new FieldSet(false, at.children());
+    at.set ??= new FieldSet(this.#maker, false, at.children());
     return at.set;
   }
 }
@@ -118,27 +163,4 @@ class Edges {
     }
     return edge;
   }
-}
-
-const fieldEdges = new Edges((name) => `f:${name}`);
-const valueEdges = new Edges((text) => `v:${JSON.stringify(text)}`);
-const keyEdges = new Map<string, Edges>();
-
-export function fieldEdge(name: string): string {
-  return fieldEdges.of(name);
-}
-
-/** Of an element of a set. */
-export function valueEdge(value: unknown): string {
-  return typeof value === 'string' ? valueEdges.of(value) : `v:${JSON.stringify(value)}`;
-}
-
-/** Of an element that one field tells from the others. */
-export function keyEdge(field: string, value: string): string {
-  let edges = keyEdges.get(field);
-  if (edges === undefined) {
-    edges = new Edges((text) => `k:{${JSON.stringify(field)}:${JSON.stringify(text)}}`);
-    keyEdges.set(field, edges);
-  }
-  return edges.of(value);
 }
