@@ -72,6 +72,16 @@ test('what an attachment says', () => {
       attachment({ attached: true, detachError: error }, DELETED),
       { kind: 'detaching', attached: true, error: 'no room' },
     ],
+    [
+      'detach failed without a word',
+      attachment({ attached: true, detachError: {} }, DELETED),
+      { kind: 'detaching', attached: true, error: 'the attacher gave no message' },
+    ],
+    [
+      'deleted before its attacher wrote anything',
+      attachment(undefined, DELETED),
+      { kind: 'detaching', attached: false, error: undefined },
+    ],
   ];
   for (const [name, given, expected] of table) assert.deepEqual(attachmentState(given), expected, name);
 });

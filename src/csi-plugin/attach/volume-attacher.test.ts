@@ -154,6 +154,20 @@ test('[ATT-2] an attachment that somebody takes away while it is waited for is m
   await attaching;
 });
 
+test('[ATT-2] an attachment of somebody else that is taken away while it is waited for is made again', async (t) => {
+  const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
+  const first = await kube.create(volumeAttachments, {
+    metadata: { name: NAME },
+    spec: { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } },
+  });
+  await attachments.waitFor(NAME, (va) => va !== undefined);
+  const attaching = attachData(plugin, signal);
+  await kube.delete(volumeAttachments, { name: NAME });
+  await attachments.waitFor(NAME, (va) => va !== undefined && va.metadata.uid !== first.metadata.uid);
+  attacher.attach('ok');
+  await attaching;
+});
+
 test('attach ends with what stood in its way', async (t) => {
   const { plugin, signal } = await start(t);
   const bad: AttachableVolume = { ...data, driver: 'not a name' as DriverName };
