@@ -91,11 +91,14 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
   /** Waits for an answer on what exists now. `absent`: it was there, and somebody took it away. */
   async function answered(
     name: string,
-    made: VolumeAttachment | undefined,
+    { existing, made }: { existing: VolumeAttachment | undefined; made: VolumeAttachment | undefined },
     signal: AbortSignal,
   ): Promise<AttachmentState> {
-    // Until the cache shows the object that was made, its content is stale.
-    let seen = made !== undefined && !isNewer(made.metadata.resourceVersion, attachments.resourceVersion);
+    // Until the cache shows the object that was made, its content is stale. One that was found in it was seen, though it
+    // may go before the wait begins.
+    let seen =
+      existing !== undefined ||
+      (made !== undefined && !isNewer(made.metadata.resourceVersion, attachments.resourceVersion));
     const isAnswered = (attachment: VolumeAttachment | undefined): boolean => {
       if (!attachment) return seen;
       if (made && isNewer(made.metadata.resourceVersion, attachment.metadata.resourceVersion)) return false;
@@ -117,7 +120,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
             const existing = findAttachment(attachments, volume, nodeName);
             name = existing?.metadata.name ?? today;
             const made = existing ? undefined : await ensure(attachmentDraft(volume, nodeName), signal);
-            const state = await answered(name, made, signal);
+            const state = await answered(name, { existing, made }, signal);
             if (state.kind === 'attached') return state.publishContext;
             if (state.kind === 'attach-failed') throw new AttachError('attach-error', state.message);
             if (state.kind === 'detaching') {
