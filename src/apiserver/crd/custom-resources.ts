@@ -1,5 +1,5 @@
-// Follows CustomResourceDefinitions: accepts their names, serves what they define from the moment they are
-// established, and when one is deleted removes its objects before it lets it go. Writes only CRD status and finalizer.
+// Watches CustomResourceDefinitions: accepts their names, serves their kinds once they are established, and deletes all
+// objects of one that is being deleted before its finalizer is removed. Writes only CRD status and finalizer.
 
 import { type CustomResourceDefinition, customResourceDefinitions } from '../../api/kinds.ts';
 import { sameJson } from '../../api/same-json.ts';

@@ -1,5 +1,5 @@
-// Makes a Kind of the built-in table from what is particular about it; the rest is what nearly every kind does:
-// all verbs, status isolated from spec when there is a status subresource, nothing to default or validate.
+// Makes a Kind of the built-in table. A definition gives what differs from the defaults: all verbs, status isolated from
+// spec where there is a status subresource, no defaulting, no validation.
 
 import type { KubeObject } from '../../api/object.ts';
 import { deleteOwn, getOwn, setOwn } from '../../api/own-property.ts';

@@ -1,5 +1,5 @@
-// Objects as they arrive: any field may be absent or odd until validation has passed. Readers of such objects say
-// what they expect of a field and get that or nothing.
+// Objects before validation: any field may be absent or of a wrong type. Each reader returns the field if it has the
+// expected type, and otherwise nothing.
 
 import type { KubeObject } from '../../api/object.ts';
 import { getOwn, setOwn } from '../../api/own-property.ts';

@@ -1,5 +1,5 @@
-// The `scale` subresource: an autoscaling/v1 Scale read from an object, and a Scale written back into it. Which
-// fields it stands for is the kind's to say.
+// The `scale` subresource: an autoscaling/v1 Scale read from an object, and a Scale written back into it. The
+// kind names the fields.
 
 import type { KubeObject } from '../../api/object.ts';
 import { getOwn, setOwn } from '../../api/own-property.ts';

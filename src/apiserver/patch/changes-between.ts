@@ -1,5 +1,5 @@
-// What a write did to the fields of an object, as their owners see it: without what identifies the object, and what
-// the server alone writes; and of the rest only what a write through the subresource may own at all.
+// The fields that a write changed or removed, for managedFields. Leaves out identity (apiVersion, kind, name, …), what
+// only the server writes, and what a write through this subresource cannot own.
 
 import type { KubeObject, Metadata } from '../../api/object.ts';
 import { getOwn } from '../../api/own-property.ts';

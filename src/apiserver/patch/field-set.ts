@@ -1,7 +1,6 @@
 // Sets of fields of an object, as managedFields records them: a tree whose edges are `f:name` (a field), `k:{…}` (an
 // element of a keyed list) and `v:…` (an element of a set). A path is in the set when its node is a member. Sets are
-// never changed, and what was made before is usually found again (field-sets.ts), so that what was worked out
-// once about a set is remembered with it.
+// immutable and interned (field-sets.ts), so that results of operations can be cached on them.
 
 import { setOwn } from '../../api/own-property.ts';
 import type { FieldSet, FieldSets } from './field-sets.ts';

@@ -1,6 +1,6 @@
-// Makes sets of fields, each only once: objects of one kind have mostly the same fields, and so have the writes to
-// them. The edges added so far are a path through a tree of all sets that were made lately; a set stands where its
-// path ends. The tree is bounded: when names that never come back have filled it, it starts anew. A server has one.
+// Interns sets of fields: objects of one kind have mostly the same fields, and so have the writes to them. Recent sets
+// are kept in a trie, keyed by the edges in the order they were added. When the trie is full it is dropped and starts
+// empty. Each server has its own.
 
 import type { ManagedFieldsEntry } from '../../api/object.ts';
 

@@ -1,5 +1,5 @@
-// Reads objects by their schema as managed fields see them: which parts are granular (maps, keyed lists, sets), which
-// are one leaf; what fields an object has, what differs between two, how one is merged into or removed from another.
+// Walks objects by their schema for managed fields: which parts are granular (maps, keyed lists, sets) and which are
+// atomic; the fields of an object, the difference of two, merging one into another and removing fields.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';

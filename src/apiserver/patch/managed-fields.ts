@@ -79,7 +79,7 @@ function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
   return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 }
 
-/** Neither the text of fields nor a set of them is ever changed once it is made, so each needs to be read only once. */
+/** A cache: neither `fieldsV1` of a stored object nor a FieldSet is ever changed. */
 const known = new WeakMap<object, FieldSet>();
 
 function readFields(text: unknown, sets: FieldSets): FieldSet {
@@ -192,7 +192,7 @@ function isOf(entry: ManagedFieldsEntry, each: Manager): boolean {
   );
 }
 
-/** An entry as JSON. Many objects have the same fields, or even the same entry, whose text is made only once. */
+/** An entry as JSON. Cached: many objects have the same fields, or even the same entry. */
 export function entryText(entry: ManagedFieldsEntry): string {
   const fields = known.get(entry.fieldsV1 ?? entry);
   if (fields === undefined || fields.text !== entry.fieldsV1) return JSON.stringify(entry);

@@ -1,5 +1,5 @@
-// The words of field errors, and a small collector so that validation reads as a list of rules and reports every
-// broken one at once.
+// Field errors, worded as Kubernetes words them, and a collector, so that validation reads as a list of rules and reports
+// all errors of an object together.
 
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';

@@ -1,4 +1,4 @@
-// The rules of going away: how long a pod may take, which finalizers a propagation policy puts on, when an object
+// The rules of deletion: how long a pod may take, which finalizers a propagation policy puts on, when an object
 // that is being deleted is really gone. Pure: decides on private copies, stores nothing.
 
 import type { KubeObject } from '../../../api/object.ts';

@@ -1,5 +1,5 @@
-// What a write leaves as it was becomes the stored part itself: it is the same at a glance for all that look at it
-// afterwards, and versions of one object hold it only once.
+// Structural sharing: parts that a write leaves equal are replaced by the stored ones. Later comparisons end at once, and
+// versions of one object hold such a part only once.
 
 import type { KubeObject } from '../../../api/object.ts';
 import { getOwn, setOwn } from '../../../api/own-property.ts';
