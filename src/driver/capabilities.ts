@@ -1,4 +1,4 @@
-// What a driver says of itself, derived from its definition alone: three capability lists, one for each service. Pure.
+// The capabilities that a driver reports, derived from its definition: one list for each of the three services. Pure.
 
 import {
   ControllerServiceCapability_RPC_Type as ControllerRpc,

@@ -1,9 +1,9 @@
-// Sizes: what capacity a request gets, within what the caller asks for and the driver can make. Pure.
+// Volume sizes: chooses the capacity for a request, within the caller's range and the driver's limits. Pure.
 
 import { refuse } from './refuse.ts';
 
 export interface SizeLimits {
-  /** When nothing is asked for. */
+  /** When the request has no size. */
   defaultBytes: bigint;
   minBytes: bigint;
   maxBytes: bigint;
@@ -16,7 +16,7 @@ export interface RequestedRange {
   limitBytes: bigint;
 }
 
-/** The smallest size that satisfies both sides. OUT_OF_RANGE if there is none. */
+/** The smallest size that satisfies request and driver; OUT_OF_RANGE if there is none. */
 export function chooseSize(range: RequestedRange | undefined, limits: SizeLimits): bigint {
   const required = range?.requiredBytes ?? 0n;
   const limit = range?.limitBytes ?? 0n;
@@ -24,17 +24,17 @@ export function chooseSize(range: RequestedRange | undefined, limits: SizeLimits
     required > 0n ? required : smaller(limits.defaultBytes, limit > 0n ? limit : limits.defaultBytes);
   const size = roundUp(larger(preferred, limits.minBytes), limits.stepBytes);
   if (size > limits.maxBytes) {
-    throw refuse.outOfRange(`${size} bytes are asked for, a volume has at most ${limits.maxBytes}`);
+    throw refuse.outOfRange(`the request needs ${size} bytes, a volume has at most ${limits.maxBytes}`);
   }
   if (limit > 0n && size > limit) {
     throw refuse.outOfRange(
-      `at most ${limit} bytes are asked for; the smallest size possible that satisfies the request is ${size}`,
+      `limit_bytes is ${limit}; the smallest size that satisfies the request is ${size}`,
     );
   }
   return size;
 }
 
-/** Whether a volume of this size is what the range asks for: the test of an existing one. */
+/** Whether the size of an existing volume is in the requested range. */
 export function sizeFits(size: bigint, range: RequestedRange | undefined): boolean {
   if (range === undefined) return true;
   return size >= range.requiredBytes && (range.limitBytes === 0n || size <= range.limitBytes);

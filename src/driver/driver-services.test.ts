@@ -387,7 +387,7 @@ describe('one operation at a time on a volume', () => {
     const first = node.nodePublishVolume(request('a'));
     await assert.rejects(node.nodePublishVolume(request('a')), {
       code: 'ABORTED',
-      description: /volume a is under way/,
+      description: /volume a is in flight/,
     });
     await assert.rejects(node.nodeUnpublishVolume({ volumeId: 'a', targetPath: '/y' }), { code: 'ABORTED' });
     await node.nodePublishVolume(request('b'));

@@ -1,5 +1,5 @@
-// Turns a driver into the gRPC services of CSI. Around every operation: the request's checks, then the locks, then the
-// driver's own code, then its errors made presentable. Identity and the capability calls are answered from here.
+// Turns a driver into the gRPC services of CSI. Every operation: checks of the request, locks, the driver's code, and
+// the translation of its errors. Identity and the capability calls are answered here.
 
 import {
   type CallContext,
@@ -32,8 +32,8 @@ import { responseLimits } from './response-limits.ts';
 export interface DriverServicesOptions {
   log: Log;
   /**
-   * What a second operation on the same volume meets while the first one runs: `abort` answers ABORTED, as the spec
-   * proposes; `wait` lets it queue until its caller gives up. `abort` unless told.
+   * Concurrent operations on the same volume: `abort` (the default) rejects the second with ABORTED, as the spec
+   * proposes; `wait` queues it until its deadline.
    */
   whenBusy?: 'abort' | 'wait';
 }
@@ -84,7 +84,7 @@ export function driverServices(driver: Driver, options: DriverServicesOptions): 
   ];
 }
 
-/** Handlers that were wrapped have lost their static types; the driver's own were checked where it was defined. */
+/** Wrapping loses the handlers' static types; the driver's operations were checked where it was defined. */
 function service(descriptor: DescService, handlers: Record<string, unknown>): ServiceImplementation {
   return { service: descriptor, handlers };
 }
@@ -169,7 +169,7 @@ class OperationCall implements DriverCall {
     this.log = log;
   }
 
-  /** A signal costs something, and most operations never look at theirs. */
+  /** Created on first use: a signal costs something, and most operations never read theirs. */
   get signal(): AbortSignal {
     return this.#context.signal;
   }
@@ -192,6 +192,6 @@ async function take(
   }
   const taken = locks.tryLock(keys);
   if ('busy' in taken)
-    throw refuse.aborted(`another operation on ${taken.busy} is under way; try again when it has ended`);
+    throw refuse.aborted(`another operation on ${taken.busy} is in flight; retry when it has ended`);
   return taken.release;
 }

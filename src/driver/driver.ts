@@ -1,5 +1,5 @@
-// What a driver is: an object with the operations that it can do. Everything it tells others about itself (capabilities,
-// access modes, topology) follows from this object, in capabilities.ts, so the two cannot disagree. No I/O here.
+// The definition of a driver: an object with the operations that it implements. capabilities.ts derives everything that
+// the driver reports (capabilities, access modes, topology) from this object, so the two cannot disagree. No I/O.
 
 import type {
   Controller,
@@ -18,19 +18,19 @@ import type {
   MessageShape,
 } from '../wire/protobuf/descriptor.ts';
 
-/** What an operation knows of the call beside the request. */
+/** The context of a call, beside its request. */
 export interface DriverCall {
-  /** Aborts when the caller gave up or the driver is being stopped. What was begun may be finished or undone. */
+  /** Aborts when the caller cancels or the driver stops. The operation may finish or roll back what it began. */
   readonly signal: AbortSignal;
-  /** When the caller stops waiting, in wall-clock milliseconds; undefined when it waits for ever. */
+  /** The caller's deadline, in wall-clock milliseconds; undefined when there is none. */
   readonly deadline: number | undefined;
-  /** Knows the method; lines need not repeat it. */
+  /** Adds the method to every line. */
   readonly log: Log;
 }
 
 export type Secrets = SecretValue<Readonly<Record<string, string>>>;
 
-/** A request whose required fields are there and well-formed, and whose secrets do not show in logs. */
+/** A validated request: required fields are present and well-formed, and secrets are redacted in logs. */
 export type CheckedRequest<R> = HiddenSecrets<
   R extends { $typeName: RequestsWithCapability; volumeCapability?: unknown }
     ? R & { volumeCapability: VolumeCapability }
@@ -87,23 +87,23 @@ export type SnapshotMetadataOperations = Operations<
   never
 >;
 
-/** What an operation's presence cannot tell. A feature that is not claimed is refused before the operation runs. */
+/** Features that cannot be derived from the operations. Requests for an unclaimed feature are rejected. */
 export interface DriverFeatures {
-  /** `createVolume` takes a volume as its content source. */
+  /** `createVolume` accepts a volume as its content source. */
   cloneVolume?: boolean;
   /** `controllerPublishVolume` honours `readonly`. */
   publishReadOnly?: boolean;
-  /** `listVolumes` and `controllerGetVolume` tell the nodes that each volume is published to. */
+  /** `listVolumes` and `controllerGetVolume` report the nodes that each volume is published to. */
   publishedNodes?: boolean;
-  /** Conditions are told in lists, and in `nodeGetVolumeStats`. */
+  /** Lists and `nodeGetVolumeStats` report volume conditions. */
   volumeCondition?: boolean;
-  /** The modes SINGLE_NODE_SINGLE_WRITER and SINGLE_NODE_MULTI_WRITER are told apart. */
+  /** The driver distinguishes SINGLE_NODE_SINGLE_WRITER from SINGLE_NODE_MULTI_WRITER. */
   singleNodeMultiWriter?: boolean;
   /** The node operations apply `volume_mount_group` themselves. */
   volumeMountGroup?: boolean;
-  /** Volumes are not equally reachable from all nodes; `createVolume` and `nodeGetInfo` speak of topology. */
+  /** Volumes are not equally reachable from all nodes; `createVolume` and `nodeGetInfo` report topology. */
   topology?: boolean;
-  /** Whether a published volume can grow; `online` unless told. */
+  /** Whether a published volume can be expanded; default `online`. */
   expansion?: 'online' | 'offline';
 }
 
@@ -113,27 +113,27 @@ export interface DriverDefinition {
   /** Reverse domain name, at most 63 characters. */
   name: string;
   version: string;
-  /** Told by GetPluginInfo. */
+  /** Reported by GetPluginInfo. */
   manifest?: Readonly<Record<string, string>>;
   features?: DriverFeatures;
-  /** Modes that volumes can have; every mode unless told. */
+  /** Supported access modes; default all. */
   accessModes?: readonly AccessModeName[];
-  /** Filesystem, raw block, or both. Filesystem alone unless told. */
+  /** Filesystem, raw block, or both; default filesystem only. */
   accessTypes?: readonly ('mount' | 'block')[];
   controller?: ControllerOperations;
   groupController?: GroupControllerOperations;
   snapshotMetadata?: SnapshotMetadataOperations;
   node?: NodeOperations;
   /**
-   * Called by Probe. False: not ready yet, ask again. Throwing says that the driver is broken; a message that helps
-   * the admin is worth it.
+   * Called by Probe. False: not ready yet, probe again. Throw when the driver is broken, with a message that tells the
+   * admin what to do.
    */
   probe?: () => boolean | Promise<boolean>;
 }
 
 export type Driver = Readonly<DriverDefinition>;
 
-// Operations of which one without the other makes no sense.
+// Operations that are only valid together.
 const pairs: readonly (readonly ['controller' | 'node', string, string])[] = [
   ['controller', 'createVolume', 'deleteVolume'],
   ['controller', 'controllerPublishVolume', 'controllerUnpublishVolume'],
@@ -141,7 +141,7 @@ const pairs: readonly (readonly ['controller' | 'node', string, string])[] = [
   ['node', 'nodeStageVolume', 'nodeUnstageVolume'],
 ];
 
-/** Checks a definition; what it returns is what `driverServices` and `serveDriver` take. Throws on a contradiction. */
+/** Checks a definition, for `driverServices` and `serveDriver`. Throws on a contradiction. */
 export function defineDriver(definition: DriverDefinition): Driver {
   const problems: string[] = [];
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/i.test(definition.name)) {
@@ -156,7 +156,7 @@ export function defineDriver(definition: DriverDefinition): Driver {
   for (const [service, first, second] of pairs) {
     const operations = definition[service] as Record<string, unknown> | undefined;
     if (operations && Boolean(operations[first]) !== Boolean(operations[second])) {
-      problems.push(`${first} and ${second} come together, one of them is missing`);
+      problems.push(`${first} and ${second} must both be implemented, and one is missing`);
     }
   }
   if (definition.features?.cloneVolume && !definition.controller?.createVolume) {

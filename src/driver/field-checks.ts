@@ -1,5 +1,5 @@
-// The checks from which operation-rules.ts is made: each looks at one field of a request and says what is wrong with it,
-// in the spec's own field names. Pure.
+// The checks that operation-rules.ts uses: each validates one field of a request and describes the problem with the
+// spec's field names. Pure.
 
 import {
   type CsiError,
@@ -11,18 +11,18 @@ import type { Driver } from './driver.ts';
 import { refuse } from './refuse.ts';
 
 /**
- * What is wrong, or undefined. A text is answered with INVALID_ARGUMENT; where the spec has another code, it is an error.
- * Requests are looked at by field name: the table in operation-rules.ts fits them.
+ * The problem, or undefined. A string becomes INVALID_ARGUMENT; an error carries the code that the spec requires
+ * instead. Fields are read by name: the table in operation-rules.ts matches checks to requests.
  */
 export type Check = (request: RequestFields, driver: Driver) => string | CsiError | undefined;
 export type RequestFields = Readonly<Record<string, unknown>>;
 
-// The spec's limits: strings 128 bytes unless it says otherwise for the field, paths as the operating system has them.
+// The spec's limits: 128 bytes for strings unless the field says otherwise; the operating system's limit for paths.
 const MAX_STRING_BYTES = 128;
 const MAX_NODE_ID_BYTES = 256;
 const MAX_PATH_BYTES = 4096;
 
-/** The suggested name of something new: any text but control characters other than white space. */
+/** The suggested name of a new object: any text without control characters other than white space. */
 export const name: Check = (request) => {
   const value = text(request, 'name');
   if (value === '') return 'name is required';
@@ -53,7 +53,7 @@ function badText(field: string, value: string, maxBytes: number): string | undef
   return undefined;
 }
 
-/** An absolute path that means what it says: no `..` that a check on its beginning would miss. */
+/** An absolute path without `.` and `..`, so that a prefix check on it is safe. */
 export function path(field: string, options: { optional?: boolean } = {}): Check {
   return (request) => {
     const value = text(request, field);
@@ -66,7 +66,7 @@ export function path(field: string, options: { optional?: boolean } = {}): Check
   };
 }
 
-/** A path that names where a volume is, if it is there at all: one that is not absolute names no such place. */
+/** The path of a volume that may not be there; no volume is at a relative path. */
 export function location(field: string): Check {
   return identifier(field, MAX_PATH_BYTES);
 }
@@ -77,7 +77,7 @@ export const volumeCapability: Check = (request, driver) => {
   return malformed(capability) ?? unsupported(driver, capability);
 };
 
-/** On the node, a capability that is well-formed and cannot be had is FAILED_PRECONDITION. */
+/** On the node, a well-formed capability that is not supported is FAILED_PRECONDITION. */
 export const nodeVolumeCapability: Check = (request, driver) => {
   const capability = request.volumeCapability as VolumeCapability | undefined;
   if (capability === undefined) return 'volume_capability is required';
@@ -130,7 +130,7 @@ export function capacityRange(options: { required?: boolean } = {}): Check {
 export const maxEntries: Check = (request) =>
   (request.maxEntries as number) < 0 ? 'max_entries must not be negative' : undefined;
 
-/** A source that this driver cannot take is refused here, so that capabilities and behaviour agree. */
+/** Rejects sources that the driver does not claim to support, so that capabilities and behaviour agree. */
 export const contentSource: Check = (request, driver) => {
   const source = request.volumeContentSource as
     | { type: { case?: 'snapshot' | 'volume'; value?: { snapshotId?: string; volumeId?: string } } }
@@ -177,7 +177,7 @@ function text(request: RequestFields, field: string): string {
   return request[field] as string;
 }
 
-/** `volume_id` for `volumeId`: people know the spec's spelling. */
+/** `volume_id` for `volumeId`: messages use the spec's spelling. */
 function wireName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,4 +1,4 @@
-// The public face of the driver SDK, `berth/driver`: what a driver is made of, and the ports it stands on.
+// The public API of the driver SDK, `berth/driver`: the parts of a driver, and the ports it uses.
 
 export { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
 export { memoryMounter } from '../runtime/mount/memory-mounter.ts';

@@ -1,14 +1,14 @@
-// Locks on names, within one process: at most one holder a key. `tryLock` gives up at once, `lock` waits in line.
+// In-process locks by key. `tryLock` fails at once when a key is held; `lock` waits, first come first served.
 
 export interface KeyLocks {
-  /** The first of the keys that somebody holds, or the release of all of them. */
+  /** Locks all keys and returns their release, or the first key that is already held. */
   tryLock(keys: readonly string[]): { readonly busy: string } | { readonly release: () => void };
-  /** Waits until the key is free; rejects with the signal's reason once it aborts. */
+  /** Waits until the key is free; rejects with the signal's reason when it aborts. */
   lock(key: string, signal?: AbortSignal): Promise<() => void>;
 }
 
 export function keyLocks(): KeyLocks {
-  // A held key maps to those who wait for it, first come first served.
+  // Held key to its waiters, first come first served.
   const held = new Map<string, (() => void)[]>();
 
   const release = (key: string): void => {

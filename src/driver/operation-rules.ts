@@ -1,5 +1,5 @@
-// What the spec asks of each request before a driver sees it, and which things the operation has to itself while it
-// runs. One row an operation; a method without a row has nothing to check.
+// For each operation: the checks of its request, made before the driver sees it, and the keys that it locks while it
+// runs. An operation without a row needs neither.
 
 import {
   type Check,
@@ -25,7 +25,7 @@ import {
 
 export interface OperationRule {
   readonly checks: readonly Check[];
-  /** Keys of what no other operation may work on meanwhile. */
+  /** Keys to lock while the operation runs. */
   readonly locks?: (request: RequestFields) => string[];
 }
 

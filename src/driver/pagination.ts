@@ -1,10 +1,10 @@
-// Pages of a list that may change between calls. A token names the last entry of its page, not a position: entries that
-// come or go meanwhile neither hide nor repeat others. Pure.
+// Pagination of a list that may change between calls. A token is the key of the last entry of its page, not a position,
+// so concurrent inserts and deletes neither skip nor repeat other entries. Pure.
 
 import { refuse } from './refuse.ts';
 
 export interface PageRequest {
-  /** Zero: as many as the driver likes. */
+  /** Zero: no limit from the caller. */
   maxEntries: number;
   startingToken: string;
 }
@@ -16,19 +16,19 @@ export interface Page<T> {
 
 const PREFIX = 'after-';
 
-/** `read(after, limit)` gives up to `limit` items whose key is greater than `after`, in the order of their keys. */
+/** `read(after, limit)` returns up to `limit` items with a key greater than `after`, in key order. */
 export function paginate<T>(
   request: PageRequest,
   options: {
     read: (after: string, limit: number) => T[];
     keyOf: (item: T) => string;
-    /** Even if the caller sets no limit. */
+    /** Applies even when the caller sets no limit. */
     pageLimit?: number;
   },
 ): Page<T> {
   const pageLimit = options.pageLimit ?? 10_000;
   const limit = request.maxEntries === 0 ? pageLimit : Math.min(request.maxEntries, pageLimit);
-  // One more than asked for tells whether there is a next page.
+  // Reads one more than the page holds, to know whether there is a next page.
   const items = options.read(
     request.startingToken === '' ? '' : keyFromToken(request.startingToken),
     limit + 1,
@@ -42,12 +42,12 @@ export function tokenAfter(key: string): string {
   return PREFIX + Buffer.from(key).toString('base64url');
 }
 
-/** ABORTED tells the caller to start again from the beginning, as the spec has it. */
+/** By the spec, ABORTED tells the caller to list from the beginning. */
 export function keyFromToken(token: string): string {
   const key = token.startsWith(PREFIX) ? Buffer.from(token.slice(PREFIX.length), 'base64url').toString() : '';
   if (key === '' || tokenAfter(key) !== token) {
     throw refuse.aborted(
-      `starting_token ${JSON.stringify(token)} is not one that this driver gave; list from the start`,
+      `starting_token ${JSON.stringify(token)} was not issued by this driver; list from the start`,
     );
   }
   return key;

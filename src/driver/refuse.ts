@@ -1,5 +1,5 @@
-// Shorthands for the errors that a driver answers with, and the translation of what the operating system says into one of
-// them. Messages are for whoever reads the event on the claim: what is wrong, and what to do.
+// Shorthands for a driver's gRPC errors, and the translation of operating system errors into them. Messages are shown
+// in events on the claim: they say what is wrong and what to do.
 
 import { CsiError, type GrpcCode } from '../csi/index.ts';
 import { errorCode } from '../runtime/mount/mount-error.ts';
@@ -28,27 +28,24 @@ const systemErrors: Record<string, readonly [GrpcCode, string]> = {
     'the disk is full; free some space or move the state directory to a larger one',
   ],
   EDQUOT: ['RESOURCE_EXHAUSTED', 'the disk quota is used up; raise it or delete volumes'],
-  EPERM: ['FAILED_PRECONDITION', 'the driver is not allowed to; run it as root, privileged'],
-  EACCES: [
-    'FAILED_PRECONDITION',
-    'the driver is not allowed to; run it as root, and check who owns the path',
-  ],
+  EPERM: ['FAILED_PRECONDITION', 'permission denied; run the driver as root, privileged'],
+  EACCES: ['FAILED_PRECONDITION', 'permission denied; run the driver as root, and check who owns the path'],
   EROFS: [
     'FAILED_PRECONDITION',
     'the filesystem is read-only; remount it writable or choose another directory',
   ],
   EMFILE: ['RESOURCE_EXHAUSTED', 'too many open files; raise the limit of the driver process'],
   ENFILE: ['RESOURCE_EXHAUSTED', 'too many open files on this machine'],
-  EBUSY: ['FAILED_PRECONDITION', 'something still uses it; it is tried again'],
+  EBUSY: ['FAILED_PRECONDITION', 'still in use; the call is retried'],
   ENAMETOOLONG: ['INVALID_ARGUMENT', 'the path is too long; choose a shorter state or target directory'],
 };
 
-/** An error as the caller shall see it. A bug stays what it is: the server logs it whole and answers INTERNAL. */
+/** The error to return to the caller. A bug stays as it is: the server logs it in full and answers INTERNAL. */
 export function presentSystemError(error: unknown, attempted: string): unknown {
   if (error instanceof CsiError) return error;
   const known = systemErrors[isStoreFull(error) ? 'ENOSPC' : (errorCode(error) ?? '')];
   if (known === undefined) {
-    // Other errors of the operating system carry a message worth passing on; exceptions of the language do not.
+    // Messages of other operating system errors are passed on; those of JavaScript exceptions are not.
     if (errorCode(error)?.startsWith('E') && !errorCode(error)?.startsWith('ERR_')) {
       return refuse.internal(`${attempted}: ${(error as Error).message}`, error);
     }
@@ -62,7 +59,7 @@ export function presentSystemError(error: unknown, attempted: string): unknown {
   });
 }
 
-/** SQLITE_FULL: the state store has its own numbers. */
+/** SQLITE_FULL: SQLite has its own error numbers. */
 function isStoreFull(error: unknown): boolean {
   return errorCode(error) === 'ERR_SQLITE_ERROR' && (error as { errcode?: unknown }).errcode === 13;
 }

@@ -1,5 +1,5 @@
-// Keeps answers within what the driver claims: a feature that is not claimed does not show in a response, and a capability
-// that the driver does not have is never confirmed, whatever the driver's own code said. Pure.
+// Limits responses to what the driver claims: fields of an unclaimed feature are removed, and an unsupported capability
+// is never confirmed, even if the driver's code did so. Pure.
 
 import type { VolumeCapability } from '../csi/index.ts';
 import { unsupported } from './capabilities.ts';

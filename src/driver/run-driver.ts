@@ -1,5 +1,5 @@
-// A driver as a whole process, for drivers that have no command line of their own: real clock, a log on standard error,
-// `ready unix://SOCKET` on standard output once it serves, and a clean end on SIGINT and SIGTERM.
+// Runs a driver as a process, for drivers without a command line of their own: real clock, log on standard error,
+// `ready unix://SOCKET` on standard output once it serves, graceful shutdown on SIGINT and SIGTERM.
 
 import { createLog } from '../runtime/log/log.ts';
 import { realClock } from '../runtime/time/clock.ts';
@@ -9,9 +9,9 @@ import { serveDriver } from './serve-driver.ts';
 export interface RunDriverOptions {
   /** `unix:///path` or a path. */
   endpoint: string;
-  /** klog's `-v`: 2 shows failed calls, 5 every call. 0 unless told. */
+  /** klog's `-v`: 2 shows failed calls, 5 every call; default 0. */
   verbosity?: number;
-  /** How long calls under way may take to end. */
+  /** The grace time for calls in flight at shutdown. */
   graceMs?: number;
   /** Called after the last call has ended. */
   close?: () => void | Promise<void>;

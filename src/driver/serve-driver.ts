@@ -11,14 +11,14 @@ export interface ServeDriverOptions extends DriverServicesOptions {
   endpoint: string;
   clock: Clock;
   log: Log;
-  /** Where `csi_plugin_operations_seconds` goes. */
+  /** The registry for `csi_plugin_operations_seconds`. */
   metrics?: Metrics;
-  /** For tests: delay, fail or watch calls on their way in. */
+  /** For tests: delays, fails or records incoming calls. */
   interceptors?: readonly Interceptor[];
   socketMode?: number;
 }
 
-/** Resolves once the socket accepts calls. Stop it with `stop(graceMs)`: calls under way may end first. */
+/** Resolves once the socket accepts calls. `stop(graceMs)` lets calls in flight finish within the grace time. */
 export function serveDriver(driver: Driver, options: ServeDriverOptions): Promise<CsiServer> {
   const { endpoint, clock, log, metrics, interceptors, socketMode } = options;
   return serveCsi({

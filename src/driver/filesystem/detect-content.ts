@@ -1,9 +1,9 @@
-// What is on a block device or in an image: a filesystem known by its signature, nothing at all, or something else. Reads
-// only. Errs on the side of "something else": a device that this calls blank will be formatted.
+// Detects the content of a block device or image by signature: a known filesystem, blank, or unknown. Read-only. In
+// doubt it answers unknown, since a blank device will be formatted.
 
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** `unknown` is anything that is neither blank nor recognised. */
+/** `unknown`: neither blank nor recognised. */
 export type DeviceContent = { fsType: string } | 'blank' | 'unknown';
 
 interface Signature {
@@ -26,10 +26,10 @@ const EXT_MAGIC = 0xef53;
 const EXT_COMPATIBLE_OFFSET = 0x45c;
 const EXT_INCOMPATIBLE_OFFSET = 0x460;
 const EXT_HAS_JOURNAL = 0x4;
-// Extents, 64-bit, flexible block groups: what only ext4 has.
+// Extents, 64-bit, flexible block groups: features of ext4 only.
 const EXT4_ONLY = 0x40 | 0x80 | 0x200;
 
-// Every filesystem and partition table leaves a mark within the first or the last of these.
+// Every filesystem and partition table has a signature within the first or the last this many bytes.
 const HEAD_BYTES = 2 << 20;
 const TAIL_BYTES = 1 << 20;
 
@@ -69,7 +69,7 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
   return buffer.subarray(0, filled);
 }
 
-/** A block device has size zero to stat; the end is where reading stops. */
+/** stat reports size zero for a block device, so its end is found by reading. */
 async function sizeOf(handle: FileHandle): Promise<number> {
   const { size } = await handle.stat();
   if (size > 0) return size;

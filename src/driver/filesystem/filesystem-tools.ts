@@ -1,5 +1,5 @@
-// What can be done to the filesystem on a block device: find out which it is, make one where there is nothing, check it,
-// grow it. Runs the filesystem's own programs; never formats a device that holds data, whatever it is.
+// Operations on the filesystem of a block device: detect, format if blank, check, resize. Runs the programs of the
+// filesystem (mkfs, fsck, …). Never formats a device that holds data of any kind.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -11,13 +11,13 @@ const run = promisify(execFile);
 
 export interface FilesystemTools {
   detect(device: string): Promise<DeviceContent>;
-  /** Overwrites the device: `formatIfBlank` is what callers want. */
+  /** Overwrites the device; callers should use `formatIfBlank`. */
   format(device: string, fsType: string): Promise<void>;
-  /** Repairs what can be repaired without losing anything; throws if that is not enough. */
+  /** Repairs errors that can be repaired without data loss; throws on others. */
   check(device: string, fsType: string): Promise<void>;
-  /** Makes a filesystem that is not mounted as large as its device; false if this type can only grow mounted. */
+  /** Resizes an unmounted filesystem to its device; false if this type can only be resized while mounted. */
   growUnmounted(device: string, fsType: string): Promise<boolean>;
-  /** Makes the mounted filesystem as large as its device. */
+  /** Resizes the mounted filesystem to its device. */
   grow(mounted: { device: string; path: string; fsType: string }): Promise<void>;
 }
 
@@ -25,16 +25,16 @@ interface FilesystemPrograms {
   readonly package: string;
   readonly format: (device: string) => readonly [program: string, ...args: string[]];
   readonly check?: (device: string) => readonly [program: string, ...args: string[]];
-  /** Commands that grow it while it is not mounted, one after the other. */
+  /** Commands that resize it while unmounted, in order. */
   readonly growUnmounted?: (device: string) => readonly (readonly [program: string, ...args: string[]])[];
   readonly grow: (mounted: { device: string; path: string }) => readonly [program: string, ...args: string[]];
-  /** The smallest device that the format program takes. */
+  /** The smallest device that the format program accepts. */
   readonly minBytes: bigint;
 }
 
 const MiB = 1n << 20n;
 
-// Lazy initialisation: making a filesystem of any size takes the same few milliseconds, the kernel does the rest later.
+// Lazy initialisation: formatting takes a few milliseconds at any size, and the kernel initialises the rest later.
 const ext = (version: string): FilesystemPrograms => ({
   package: 'e2fsprogs',
   format: (device) => [
@@ -46,7 +46,7 @@ const ext = (version: string): FilesystemPrograms => ({
     device,
   ],
   check: (device) => ['e2fsck', '-p', device],
-  // resize2fs insists on a full check first.
+  // resize2fs requires a full check first.
   growUnmounted: (device) => [
     ['e2fsck', '-f', '-p', device],
     ['resize2fs', device],
@@ -62,9 +62,9 @@ export const filesystems: Readonly<Record<string, FilesystemPrograms>> = {
   xfs: {
     package: 'xfsprogs',
     format: (device) => ['mkfs.xfs', '-q', '-f', '-K', device],
-    // Mounting replays the log; the kernel refuses what it cannot trust.
+    // Mounting replays the log; the kernel refuses to mount a damaged filesystem.
     grow: ({ path }) => ['xfs_growfs', path],
-    // mkfs.xfs refuses less since version 5.19.
+    // mkfs.xfs rejects smaller devices since version 5.19.
     minBytes: 300n * MiB,
   },
 };
@@ -94,8 +94,8 @@ export const linuxFilesystemTools: FilesystemTools = {
 };
 
 /**
- * Makes the filesystem if the device is blank and does nothing if it has that one already. Anything else on the device is
- * refused. `resume` says that a format of ours was begun and not finished: what looks like data is its remains.
+ * Formats the device if it is blank; does nothing if it already has that filesystem; rejects any other content.
+ * `resume`: a format by this driver was interrupted, so unknown content is what that left and may be overwritten.
  */
 export async function formatIfBlank(
   tools: FilesystemTools,
@@ -113,7 +113,7 @@ export async function formatIfBlank(
   }
   if (content.fsType !== fsType) {
     throw refuse.failedPrecondition(
-      `${device} has a filesystem of type ${content.fsType}, not ${fsType}; it is not formatted. Ask for ${content.fsType}`,
+      `${device} has a filesystem of type ${content.fsType}, not ${fsType}; it is not formatted. Request ${content.fsType}`,
     );
   }
   return 'present';
@@ -142,7 +142,7 @@ async function runCheck(
   }
 }
 
-/** Its failures say what was attempted, and what to install if the program is missing. */
+/** Errors say what was attempted, and which package to install if the program is missing. */
 export async function runFilesystemProgram(
   fsType: string,
   attempted: string,
@@ -160,7 +160,7 @@ export async function runFilesystemProgram(
     const detail = (stderr ?? '').trim().split('\n').slice(-3).join(' ') || (error as Error).message;
     if (/Permission denied to resize/.test(detail)) {
       throw refuse.failedPrecondition(
-        `cannot ${attempted}: growing it while mounted needs CAP_SYS_RESOURCE; run the driver privileged, or unmount it: it grows when it is mounted next`,
+        `cannot ${attempted}: growing it while mounted needs CAP_SYS_RESOURCE; run the driver privileged, or unmount it: it is resized at the next mount`,
         error,
       );
     }
@@ -170,7 +170,7 @@ export async function runFilesystemProgram(
   }
 }
 
-/** Where system programs are is not on the path of every user. */
+/** The system directories are not on every user's PATH. */
 function searchPath(path: string | undefined): string {
   return [path, '/usr/sbin', '/sbin'].filter(Boolean).join(':');
 }

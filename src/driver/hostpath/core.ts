@@ -1,5 +1,5 @@
-// What the parts of hostpath share: settings with their defaults filled in, ports, records, and where things are on disk.
-// One core serves the controller and any number of nodes of the machine.
+// The shared core of hostpath: settings with defaults, ports, records, and the layout on disk. One core serves the
+// controller and any number of nodes of the machine.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -36,20 +36,20 @@ export function layoutOf({ stateDir }: Pick<HostpathSettings, 'stateDir'>) {
     /** A directory or an image, by the record's backing. */
     volume: (id: string) => join(stateDir, 'volumes', safeName(id)),
     snapshot: (id: string) => join(stateDir, 'snapshots', safeName(id)),
-    /** Copies are made here and renamed when they are whole. */
+    /** Copies are written here and renamed when complete. */
     unfinished,
-    /** Where an image is mounted for a node when the caller stages nothing. */
+    /** The driver's own mount of an image for a node, when the caller does not stage. */
     ownMount: (nodeId: string, volumeId: string) =>
       join(stateDir, 'mounts', safeName(nodeId), safeName(volumeId)),
   };
 }
 
-/** Identifiers come from outside: one that could mean more to a filesystem than a plain name is replaced by its hash. */
+/** IDs come from callers: one that is not safe as a file name is replaced by its hash. */
 function safeName(id: string): string {
   return /^[a-z0-9][a-z0-9-]{0,127}$/.test(id) ? id : `hash-${createHash('sha256').update(id).digest('hex')}`;
 }
 
-/** The volume, if it is there for use. */
+/** The volume, if it exists and is ready. */
 export function existingVolume(core: HostpathCore, volumeId: string): VolumeRecord {
   const volume = core.records.volumes.get(volumeId);
   if (volume === undefined || volume.state !== 'ready')
@@ -57,7 +57,7 @@ export function existingVolume(core: HostpathCore, volumeId: string): VolumeReco
   return volume;
 }
 
-/** Secrets are compared, never repeated. */
+/** Compares secrets; never puts their values in a message. */
 export function checkSecrets(
   core: HostpathCore,
   secrets: { reveal(): Readonly<Record<string, string>> },
@@ -74,8 +74,8 @@ export function checkSecrets(
 }
 
 /**
- * Names of the locks of host-locks.ts. Whoever holds one may wait for that of what it is made of: a group for its
- * snapshots, a snapshot for its volume, a volume for its source. Never the other way round.
+ * Names of the locks of host-locks.ts. Lock order: a group, then its snapshots, then their volume, then its source.
+ * Never the reverse.
  */
 export const groupLock = (groupSnapshotId: string): string => `group snapshot ${groupSnapshotId}`;
 export const volumeLock = (volumeId: string): string => `volume ${volumeId}`;

@@ -1,5 +1,5 @@
-// hostpath put together: one core over one state directory, and from it a driver for the controller, for each node of
-// the machine, or for both in one.
+// Assembles hostpath: one core over one state directory, and drivers on it for the controller, for each node of the
+// machine, or for both in one.
 
 import { mkdirSync } from 'node:fs';
 import { openSystemCalls } from '../../runtime/mount/linux-mounter.ts';
@@ -27,17 +27,17 @@ import { diskFiles } from './state/volume-files.ts';
 
 export interface Hostpath {
   /**
-   * A driver to serve. With `node` it has the node service of that node; with `controller` the controller service. Serve
-   * one with both for a machine that is its own cluster, or one controller and any number of nodes.
+   * A driver to serve, with the node service of `node`, the controller service, or both. Serve one with both for a
+   * single node, or one controller and any number of nodes.
    */
   driver(parts: { controller?: boolean; node?: HostpathNodeOptions }): Driver;
-  /** Forgets a node that will not come back. */
+  /** Removes the record of a node that will not come back. */
   removeNode(nodeId: string): void;
-  /** After the drivers were stopped. */
+  /** Call it after the drivers are stopped. */
   close(): void;
 }
 
-/** Repairs what an earlier process left unfinished, then resolves. */
+/** Resolves after crash recovery. */
 export async function createHostpath(options: HostpathOptions): Promise<Hostpath> {
   const core = await openCore(options);
   await recover(core);

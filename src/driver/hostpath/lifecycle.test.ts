@@ -135,7 +135,7 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
       await put(place.target, 'later');
       for (const targetPath of readers) assert.equal(await get(targetPath, 5), 'later');
       if (type === 'block') {
-        // Whoever finds out which device it is and makes it writable cannot write either.
+        // The loop device is read-only too, even after `blockdev --setrw`.
         const [reader = ''] = readers;
         execFileSync('blockdev', ['--setrw', reader]);
         await assert.rejects(put(reader, 'WRONG'));
@@ -227,7 +227,7 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
         .snapshot;
       assert.equal(again?.snapshotId, snapshot?.snapshotId);
       assert.equal(snapshot?.readyToUse, true);
-      // Writers are let go again.
+      // The filesystem is thawed: writes succeed.
       await put(place.target, 'after!');
 
       const snapshotId = snapshot?.snapshotId ?? '';
@@ -271,7 +271,7 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
       assert.equal(await codeOf(tooSmall), 'OUT_OF_RANGE');
       await release(driver, place);
       await controller.deleteVolume({ volumeId });
-      // Neither the snapshot nor the volumes made from it need their source.
+      // Neither the snapshot nor the volumes restored from it depend on their source.
       assert.equal((await driver.contents()).snapshots.length, 1);
       await controller.deleteSnapshot({ snapshotId });
       await controller.deleteSnapshot({ snapshotId });
@@ -302,7 +302,7 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
   });
 }
 
-/** ext4 grows under a mount only for those who may override its resource limits. */
+/** Resizing a mounted ext4 needs CAP_SYS_RESOURCE. */
 function noResourceCapability(): string | false {
   const effective = /CapEff:\s*(\w+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
   return (BigInt(`0x${effective}`) >> 24n) & 1n ? false : 'this process lacks CAP_SYS_RESOURCE';

@@ -1,5 +1,5 @@
-// Everything about hostpath that can be chosen. Each optional capability can be taken away, so that one driver can play
-// many: with `attach: false` it is one that needs no attaching, and so on.
+// The options of hostpath. Each optional capability can be turned off, so that one driver can stand in for many: with
+// `attach: false` it needs no attaching, and so on.
 
 import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock, Log, Random, SecretValue } from '../../runtime/ports.ts';
@@ -10,10 +10,10 @@ import type { VolumeFiles } from './state/volume-files.ts';
 
 export const DEFAULT_DRIVER_NAME = 'hostpath.csi.berth';
 
-/** How a volume is kept: a directory, or an image file behind a loop device, with a hard size limit. */
+/** The storage of a volume: a directory, or an image file behind a loop device, with a hard size limit. */
 export type Backing = 'directory' | 'image';
 
-/** Optional capabilities. All there unless taken away, topology excepted: it is there when a node has segments. */
+/** Optional capabilities. All are on by default, except topology: it is on when a node has segments. */
 export interface HostpathCapabilities {
   /** ControllerPublishVolume and ControllerUnpublishVolume. */
   attach: boolean;
@@ -39,9 +39,9 @@ export interface HostpathCapabilities {
   volumeStats: boolean;
   /** Raw block volumes. */
   block: boolean;
-  /** Inline volumes that live and die with their pod. */
+  /** Ephemeral inline volumes. */
   ephemeral: boolean;
-  /** Whether a volume in use can grow. */
+  /** Whether a volume in use can be expanded. */
   onlineExpansion: boolean;
 }
 
@@ -70,20 +70,20 @@ export const allCapabilities: HostpathCapabilities = {
 };
 
 export interface HostpathSettings {
-  /** `hostpath.csi.berth` unless told. */
+  /** Default `hostpath.csi.berth`. */
   driverName?: string;
   version?: string;
   /** Where volumes, snapshots and records are kept. Node instances that share it share their volumes. */
   stateDir: string;
   capabilities?: Partial<HostpathCapabilities>;
-  /** What volumes are made of when the parameter `backing` does not say. `directory` unless told. */
+  /** The backing of volumes without the parameter `backing`; default `directory`. */
   backing?: Backing;
   /** Room for all volumes and snapshots together (in each topology segment, when there are any). */
   capacityBytes?: bigint;
   maxVolumeBytes?: bigint;
-  /** Names that ControllerModifyVolume takes. */
+  /** Parameters that ControllerModifyVolume accepts. */
   mutableParameters?: readonly string[];
-  /** Keys and values that must be among the secrets of every operation that takes secrets. */
+  /** Keys and values that the secrets of every operation with secrets must contain. */
   requiredSecrets?: SecretValue<Readonly<Record<string, string>>>;
 }
 
@@ -92,12 +92,12 @@ export interface HostpathPorts {
   random: Random;
   log: Log;
   mounter: Mounter;
-  /** The rest defaults to the real thing below the state directory. */
+  /** Ports; the defaults are the real ones, below the state directory. */
   store?: StateStore;
   files?: VolumeFiles;
   tools?: FilesystemTools;
   locks?: HostLocks;
-  /** Called between any two changes of the world, with the name of the next: crash tests stop the process here. */
+  /** Called before each side effect, with its name: crash tests kill the process here. */
   step?: (name: string) => void | Promise<void>;
 }
 
@@ -105,8 +105,8 @@ export type HostpathOptions = HostpathSettings & HostpathPorts;
 
 export interface HostpathNodeOptions {
   nodeId: string;
-  /** Where the node is, e.g. `{ 'topology.hostpath.csi.berth/node': 'n1' }`. */
+  /** The node's topology segments, e.g. `{ 'topology.hostpath.csi.berth/node': 'n1' }`. */
   topology?: Readonly<Record<string, string>>;
-  /** Volumes that can be published to the node at once; no limit unless told. */
+  /** The limit of volumes published to the node at once; default none. */
   maxVolumesPerNode?: number;
 }

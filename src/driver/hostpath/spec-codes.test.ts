@@ -141,7 +141,7 @@ describe('hostpath answers with the codes of the spec', { skip: needsRoot }, () 
     const nodesOf = (id: string) =>
       entries.find(({ volume }) => volume?.volumeId === id)?.status?.publishedNodeIds;
     assert.deepEqual(nodesOf(shared), ['node-1', 'node-2']);
-    // No node means all of them.
+    // An empty node ID means all nodes.
     await controller.controllerUnpublishVolume({ volumeId: shared });
     await controller.controllerUnpublishVolume({ volumeId: single, nodeId: 'node-1' });
     await controller.controllerUnpublishVolume({ volumeId: third, nodeId: 'node-2' });
@@ -210,7 +210,7 @@ describe('hostpath answers with the codes of the spec', { skip: needsRoot }, () 
       'NOT_FOUND',
     );
     assert.equal(await codeOf(controller.deleteVolume({ volumeId })), 'FAILED_PRECONDITION', 'in use');
-    // What is not ours is not removed.
+    // A file that the driver did not create is not removed.
     assert.equal(
       await codeOf(node.nodeUnpublishVolume({ volumeId, targetPath: path('file') })),
       'FAILED_PRECONDITION',

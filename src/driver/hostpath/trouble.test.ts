@@ -148,7 +148,7 @@ describe('hostpath on a machine in trouble', { skip: needsRoot }, () => {
     const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
     await use(driver, place);
     await writeFile(join(place.target, 'file'), 'kept');
-    // What a reboot does to the mount table.
+    // Simulates a reboot: the mount table is empty.
     await cleanUp(driver.root);
     await use(driver, place);
     assert.equal(await readFile(join(place.target, 'file'), 'utf8'), 'kept');
@@ -170,7 +170,7 @@ describe('hostpath on a machine in trouble', { skip: needsRoot }, () => {
   });
 });
 
-/** Mounts a FUSE filesystem whose daemon is gone at once. */
+/** Mounts a FUSE filesystem whose daemon ends at once. */
 async function mountDeadFilesystem(path: string): Promise<void> {
   const fuse = await open('/dev/fuse', 'r+');
   const mounter = await openLinuxMounter();

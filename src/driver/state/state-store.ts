@@ -1,27 +1,27 @@
-// A crash-safe store for a driver's own records, in one SQLite file. Several processes may have it open: each reads what
-// the others wrote, and a transaction is seen whole or not at all, also after `kill -9` or a power cut. Everything is
-// synchronous and short, so a read and the write that depends on it cannot be torn apart by an `await`.
+// A crash-safe store for a driver's records, in one SQLite file. Several processes may have it open. Transactions are
+// atomic across processes, `kill -9` and power cuts. All operations are synchronous and short, so no `await` can come
+// between a read and the write that depends on it.
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 export interface StateStore {
-  /** A named set of records. Ask for the same name with the same indexes everywhere. */
+  /** A named set of records. Always open the same name with the same indexes. */
   collection<T>(name: string, options?: CollectionOptions<T>): Collection<T>;
   /**
-   * Runs `work` alone among all processes; its writes are kept together, or not at all if it throws. Transactions nest.
+   * Runs `work` in a transaction, exclusive among all processes; rolls back if it throws. Transactions nest.
    */
   transaction<R>(work: () => R): R;
   close(): void;
 }
 
 export interface CollectionOptions<T> {
-  /** Values by which records can be found; undefined leaves a record out of that index. */
+  /** Index values of a record; undefined leaves it out of that index. */
   indexes?: Readonly<Record<string, IndexOptions<T>>>;
 }
 
 export interface IndexOptions<T> {
   of: (record: T) => string | undefined;
-  /** A second record with the same value is refused with a UniqueError. */
+  /** A second record with the same value is rejected with a UniqueError. */
   unique?: boolean;
 }
 
@@ -33,12 +33,12 @@ export interface ListOptions {
 
 export interface Collection<T> {
   get(key: string): T | undefined;
-  /** Writes the record, whether there was one or not. */
+  /** Upsert. */
   put(key: string, record: T): void;
   delete(key: string): void;
-  /** In the order of their keys. */
+  /** In key order. */
   list(options?: ListOptions): { key: string; record: T }[];
-  /** Records with this value in the index, in the order of their keys. */
+  /** Records with this value in the index, in key order. */
   findAll(index: string, value: string, options?: ListOptions): { key: string; record: T }[];
   find(index: string, value: string): { key: string; record: T } | undefined;
   count(): number;
@@ -48,15 +48,15 @@ export class UniqueError extends Error {
   override readonly name = 'UniqueError';
 }
 
-// Other processes hold the write lock for microseconds; whoever waits longer than this has met one that is stopped.
+// Processes hold the write lock for microseconds; after a longer wait the holder must be a stopped process.
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** `:memory:` makes a store for tests and simulations, of this process alone. */
+/** `:memory:` opens a store private to this process, for tests and simulations. */
 export function openStateStore(path: string): StateStore {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-  // WAL with NORMAL: a commit is a write without a sync. A crash of the process loses nothing; a power cut may lose
-  // the last commits, never tear one, just as it may lose the directories and images that the records speak of.
-  // Checkpoints are what waits for the disk, so they are rare.
+  // WAL with NORMAL: a commit is a write without fsync. A process crash loses nothing; a power cut may lose the last
+  // commits whole, as it may lose the directories and images that the records describe. Only checkpoints wait for
+  // the disk, so they are rare.
   database.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;',
   );
@@ -176,7 +176,7 @@ function uniqueNames<T>(indexes: Readonly<Record<string, IndexOptions<T>>>): str
     .join(' or ');
 }
 
-// JSON has no integers beyond 2^53; sizes are bigints. Walked by hand: JSON's own hooks make parsing ten times slower.
+// JSON has no integers beyond 2^53; sizes are bigints. A walk after parsing: a reviver makes parsing ten times slower.
 function encode(value: unknown): unknown {
   if (typeof value === 'bigint') return { $bigint: value.toString() };
   if (Array.isArray(value)) return value.map(encode);
@@ -186,7 +186,7 @@ function encode(value: unknown): unknown {
   return encoded;
 }
 
-/** In place: nobody else has the parsed value. */
+/** In place: the parsed value is not shared. */
 function decode(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('$bigint' in value) return BigInt(String(value.$bigint));

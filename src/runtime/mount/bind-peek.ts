@@ -1,6 +1,6 @@
-// Looks at a path from the directory above it: openat2(2) told to cross no mount stops at one before it asks the filesystem
-// that is mounted there, which may be a dead file server. So it can be called at once, and tells the common cases, that
-// nothing is there or nothing is mounted, without a thread and without an error to be caught.
+// Looks up a path from its parent directory with openat2(2) and RESOLVE_NO_XDEV, which stops at a mount point without
+// touching the mounted filesystem, which may be a dead file server. So the call cannot block, is made synchronously,
+// and detects the common cases (absent, not mounted) without a thread or an exception.
 
 import { closeSync, constants, openSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -16,14 +16,14 @@ const HOW_BYTES = 24;
 const ENOENT = 2;
 const EXDEV = 18;
 
-/** Undefined for paths that have no name of their own, and where the kernel (before 5.6) or a sandbox refuses. */
+/** Undefined for paths without a last component, and where the kernel (before 5.6) or a sandbox rejects the call. */
 export function bindPeek(koffi: typeof import('koffi').default): (path: string) => Peeked | undefined {
   const libc = koffi.load(null);
-  // Variadic in C; whole numbers and pointers are passed alike.
+  // Variadic in C; integers and pointers are passed the same way.
   const openat2 = libc.func(
     'long syscall(long number, long directory, const char *path, void *how, long size)',
   );
-  // Not Node's: in a thread Node warns of every descriptor that it closes and has not opened.
+  // Not Node's close: in a worker thread Node warns about descriptors that it did not open.
   const close = libc.func('int close(int descriptor)');
   const how = Buffer.alloc(HOW_BYTES);
   how.writeBigUInt64LE(BigInt(O_PATH | O_CLOEXEC | constants.O_NOFOLLOW), 0);

@@ -23,7 +23,7 @@ for (const [name, open] of [
     'system calls made right here',
     async () => linuxMounter(await bindSystemCalls({ whileFast: whileFast(realClock) })),
   ],
-  // As where openat2 is not there.
+  // As on kernels without openat2.
   ['system calls alone', async () => linuxMounter({ ...(await bindSystemCalls()), peek: () => undefined })],
   ['mount(8)', async () => linuxMounter(commandSystemCalls())],
 ] as const) {
@@ -202,7 +202,7 @@ async function made(path: string): Promise<string> {
   return path;
 }
 
-/** The kernel removes a self-clearing device in its own time. */
+/** The kernel removes an auto-clear device asynchronously. */
 async function gone(mounter: Mounter, image: string): Promise<void> {
   while ((await mounter.loop.find(image)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -1,5 +1,5 @@
-// The Mounter of a Linux machine. Chooses the calls for each operation and reads the mount table; the calls themselves
-// are in system-calls.ts. Holds no state: the kernel's table is the truth.
+// The Mounter for Linux. Chooses the system calls for each operation (system-calls.ts) and reads the mount table.
+// Stateless: the kernel's mount table is the source of truth.
 
 import { execFile } from 'node:child_process';
 import { lstat, open, readFile, realpath, stat, statfs } from 'node:fs/promises';
@@ -31,7 +31,7 @@ const run = promisify(execFile);
 
 const MOUNTINFO = '/proc/self/mountinfo';
 const SECTOR_BYTES = 512n;
-// More than anyone stacks; guards against an unmount that reports success and does nothing.
+// More mounts than are ever stacked; guards against an unmount that reports success and does nothing.
 const STACK_LIMIT = 128;
 
 /** System calls if the binding loads here, mount(8) otherwise. */
@@ -148,14 +148,14 @@ async function mountsAt(path: string) {
   return findMountinfo(await readFile(MOUNTINFO, 'utf8'), await tablePath(path));
 }
 
-/** The path as the mount table spells it. The last part is taken as it is: a mount point is no symbolic link. */
+/** The path as in the mount table. The last component is not resolved: a mount point is not a symbolic link. */
 async function tablePath(path: string): Promise<string> {
   if (path === '/') return path;
   const parent = await realpath(dirname(path)).catch(() => dirname(path));
   return join(parent, basename(path));
 }
 
-/** mount(2) makes a bind mount and ignores every other flag; read-only and friends take a second call. */
+/** mount(2) ignores other flags when it creates a bind mount; read-only and the like need a remount. */
 async function bind(calls: SystemCalls, source: string, target: string, options: BindOptions): Promise<void> {
   const recursive = options.recursive ? MS.REC : 0;
   const operation = `bind-mount ${source} at`;
@@ -167,7 +167,7 @@ async function bind(calls: SystemCalls, source: string, target: string, options:
     }
     await propagate(calls, target, options.propagation ?? wanted.propagation);
   } catch (error) {
-    // Better no mount than a writable one that was to be read-only.
+    // Never leave a writable mount that should be read-only.
     await calls.unmount(target, UMOUNT_NOFOLLOW | MNT_DETACH);
     throw error;
   }
@@ -178,7 +178,7 @@ async function remountBind(
   target: string,
   change: { set: number; cleared: number },
 ): Promise<void> {
-  // A remount replaces all flags of the mount, so those that stay have to be repeated.
+  // A remount replaces all flags of the mount, so the unchanged ones are repeated.
   const current = parseMountOptions((await mountsAt(target)).at(-1)?.options ?? []).flags & PER_MOUNT_FLAGS;
   const flags = (current & ~change.cleared) | (change.set & PER_MOUNT_FLAGS);
   const operation = 'remount';
@@ -219,7 +219,7 @@ async function unmountAll(calls: SystemCalls, target: string, options: UnmountOp
     } catch (error) {
       const code = errorCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return;
-      // EINVAL is the kernel's "not a mount point", and also its refusal of a mount that belongs to another namespace.
+      // EINVAL: not a mount point, or a mount that belongs to another namespace.
       if (code === 'EINVAL' && (depth > 0 || (await mountsAt(target)).length === 0)) return;
       throw error;
     }

@@ -1,5 +1,5 @@
-// Loop devices through /dev/loop-control and ioctl, with losetup(8) where there is no ioctl. Which image a device is over
-// is read from sysfs, so finding one costs no ioctl and needs no record of ours.
+// Loop devices by /dev/loop-control and ioctl, or losetup(8) where there is no ioctl. The image of a device is read
+// from sysfs, which needs neither an ioctl nor a record.
 
 import { execFile } from 'node:child_process';
 import { type FileHandle, open, readdir, readFile, realpath } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const FLAGS_OFFSET = INFO_OFFSET + 52;
 const FILE_NAME_OFFSET = INFO_OFFSET + 56;
 const FILE_NAME_BYTES = 64;
 
-// Between asking for a free device and taking it another process may take it; each round asks again.
+// Another process may take the free device before this one does; each round asks for another.
 const ATTACH_ROUNDS = 64;
 
 type Ioctl = NonNullable<SystemCalls['ioctl']>;
@@ -52,7 +52,7 @@ function ioctlDevices(ioctl: Ioctl): LoopDevices {
     },
     async detach(device, image) {
       await withDevice(device, async (handle) => {
-        // The open descriptor keeps the device from being reused between the look and the detach.
+        // The open descriptor prevents reuse of the device between check and detach.
         if (image !== undefined && !(await isOver(device, image))) return;
         try {
           await ioctl(handle.fd, LOOP_CLR_FD, 0);
@@ -126,7 +126,7 @@ function losetupDevices(): LoopDevices {
   return {
     find: findLoopDevices,
     async attach(image, options) {
-      // losetup cannot hold a device open for us, so there is no auto-clear here: the caller detaches after unmounting.
+      // losetup cannot keep a device open, so there is no auto-clear: the caller detaches after unmounting.
       const { stdout } = await run('losetup', [
         '--find',
         '--show',
@@ -168,7 +168,7 @@ function deviceName(device: string): string {
   return device.slice('/dev/'.length);
 }
 
-/** The image under a device; undefined if it is not attached. sysfs marks an unlinked image, which is still its image. */
+/** The image of a device; undefined if it is not attached. The mark that sysfs adds to an unlinked image is removed. */
 async function readBackingFile(name: string): Promise<string | undefined> {
   try {
     const text = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8');

@@ -1,6 +1,6 @@
-// A Mounter that keeps its mount table in memory, for simulations and unit tests: any operation can be made to fail,
-// to fail after it took effect, or to wait, by name; a mount can be declared corrupted. It knows no directories: a path
-// that is not mounted is `plain`, unless it was declared absent.
+// A Mounter with its mount table in memory, for simulations and unit tests. Faults are injected by operation: fail,
+// fail after taking effect, or wait; a mount can be declared corrupted. It has no directories: a path that is not
+// mounted is `plain`, unless it was declared absent.
 
 import { MountError } from './mount-error.ts';
 import { parseMountOptions } from './mount-options.ts';
@@ -29,14 +29,14 @@ export interface MemoryMountCall {
   options?: readonly string[];
 }
 
-/** What goes wrong with a call: the code it fails with, before or after it took effect. */
+/** An injected fault: the errno, and whether the call fails before or after it took effect. */
 export interface MountFault {
   code: string;
   after?: boolean;
 }
 
 export interface MemoryMounterOptions {
-  /** Asked at every call; may wait before it answers. */
+  /** Called for every operation; may delay it. */
   fault?: (call: MemoryMountCall) => MountFault | undefined | Promise<MountFault | undefined>;
   usage?: FilesystemUsage;
   /** Sizes of block devices and images by path. */
@@ -44,19 +44,19 @@ export interface MemoryMounterOptions {
 }
 
 export interface MemoryMounter extends Mounter {
-  /** Every call so far that changes something. */
+  /** The mutating calls so far. */
   readonly calls: readonly MemoryMountCall[];
   /** The mount table, oldest first. */
   readonly mounts: readonly MountEntry[];
-  /** Loop device to image. */
+  /** Image by loop device. */
   readonly loops: ReadonlyMap<string, string>;
-  /** Paths of filesystems that are frozen. */
+  /** Mount paths of frozen filesystems. */
   readonly frozen: ReadonlySet<string>;
-  /** The filesystem behind the mount at this path is gone, until it is unmounted. */
+  /** Declares the filesystem mounted at this path dead, until it is unmounted. */
   corrupt(target: string): void;
-  /** The path does not exist, until something is mounted there or it is declared present again. */
+  /** Declares the path absent, until something is mounted there or it is declared present again. */
   setAbsent(path: string, absent: boolean): void;
-  /** The machine was restarted: no mount and no loop device is left. */
+  /** Simulates a reboot: removes all mounts and loop devices. */
   reboot(): void;
 }
 
@@ -112,7 +112,8 @@ export function memoryMounter(options: MemoryMounterOptions = {}): MemoryMounter
       return perform(
         { operation: 'bind', path: target, source, options: optionList(given, readOnly) },
         () => {
-          // Binding a mounted path shows what is mounted there; the table names the original, as the kernel's does.
+          // A bind mount of a mounted path shows its filesystem; the table has the original source, as the kernel's
+          // does.
           const origin = at(source).at(-1);
           add({
             root: origin?.root ?? source,

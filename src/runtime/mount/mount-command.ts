@@ -1,5 +1,5 @@
-// System calls made by the programs of util-linux, for platforms where the native binding does not load. Slower by a
-// process a call, and without ioctl and byte locks; otherwise the same behaviour, errno included.
+// The system calls by way of util-linux programs, for platforms where the native binding does not load. It starts a
+// process per call, and has no ioctl and no byte locks; otherwise behaviour and errno are the same.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -57,7 +57,7 @@ export function mountArguments({ source, target, fsType, flags, data }: MountCal
   if (propagation !== undefined) return [`--make-${recursive ? 'r' : ''}${propagation}`, '--', target];
   const options = flagNames.filter(([bit]) => (flags & bit) !== 0).map(([, name]) => name);
   if (flags & MS.BIND) options.unshift(recursive ? 'rbind' : 'bind');
-  // mount(8) takes absence of `ro` in a remount as "leave it", where the system call takes it as "writable".
+  // Without `ro` a remount by mount(8) leaves the mount as it is; the system call makes it writable.
   if (flags & MS.REMOUNT && !(flags & MS.RDONLY)) options.push('rw');
   if (data) options.push(data);
   return [
@@ -85,7 +85,7 @@ function stderrOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// The programs exit with 32 whatever went wrong; their message is all there is to go by.
+// The programs exit with 32 on every failure; only their message tells which.
 const codesByMessage: [RegExp, string][] = [
   [/not mounted|not a mount point/i, 'EINVAL'],
   [/no mount point specified|does not exist|not found|No such file/i, 'ENOENT'],

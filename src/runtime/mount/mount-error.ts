@@ -1,5 +1,5 @@
-// The error of every mount operation: what was attempted, on which path, and the kernel's errno by name, so that callers
-// decide by code and never by text.
+// The error of every mount operation: operation, path, and errno by name, so that callers match the code and never the
+// text.
 
 import { getSystemErrorMap } from 'node:util';
 
@@ -9,7 +9,7 @@ export interface MountErrorDetails {
   path: string;
   /** errno by name: `EBUSY`, `ENOENT`, … or `EUNKNOWN`. */
   code: string;
-  /** What the kernel or the program said, when there is more than the code. */
+  /** The message of the kernel or program, if there is one. */
   detail?: string;
   cause?: unknown;
 }
@@ -57,9 +57,8 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-// Linux gives these for a path whose filesystem went away: a dead FUSE daemon (ENOTCONN), an NFS handle the server
-// forgot (ESTALE), a device that was pulled (EIO, ENODEV), a server that is gone (EHOSTDOWN), a session that may no
-// longer be used, even by root (EACCES).
+// Errors for a path whose filesystem is dead: a FUSE daemon that ended (ENOTCONN), a stale NFS handle (ESTALE), a
+// removed device (EIO, ENODEV), an unreachable server (EHOSTDOWN), an expired session, even for root (EACCES).
 const corruptedMountCodes = new Set([
   'ENOTCONN',
   'ESTALE',

@@ -1,5 +1,5 @@
-// Turns mount options as people write them (`ro,noatime,data=ordered`) into what mount(2) takes: flag bits, the rest as
-// data for the filesystem, and propagation, which needs a call of its own. Pure.
+// Parses mount options (`ro,noatime,data=ordered`) for mount(2): flag bits, data for the filesystem, and propagation,
+// which needs a separate call. Pure.
 
 import type { MountPropagation } from './mounter.ts';
 
@@ -27,7 +27,7 @@ export const MS = {
   LAZYTIME: 0x2000000,
 } as const;
 
-/** Bits that belong to one mount rather than to its filesystem: what a bind remount can change. */
+/** Per-mount flags, which a bind remount can change; others belong to the filesystem. */
 export const PER_MOUNT_FLAGS =
   MS.RDONLY | MS.NOSUID | MS.NODEV | MS.NOEXEC | MS.NOATIME | MS.NODIRATIME | MS.RELATIME | MS.NOSYMFOLLOW;
 
@@ -77,7 +77,7 @@ const propagations = new Set<string>([
   'unbindable',
 ] satisfies MountPropagation[]);
 
-// For mount(8) and /etc/fstab only; the kernel does not know them.
+// Options of mount(8) and /etc/fstab; the kernel does not know them.
 const ignored = new Set([
   'defaults',
   'auto',
@@ -92,14 +92,14 @@ const ignored = new Set([
 
 export interface ParsedMountOptions {
   flags: number;
-  /** Bits that an option turned off in so many words (`rw`, `exec`). */
+  /** Flags that an option turns off explicitly (`rw`, `exec`). */
   cleared: number;
   propagation: MountPropagation | undefined;
   /** For the filesystem, e.g. `data=ordered,discard`. */
   data: string;
 }
 
-/** The last word wins, as with mount(8). One string may hold several options, separated by commas. */
+/** The last option wins, as with mount(8). One string may hold several options, separated by commas. */
 export function parseMountOptions(options: readonly string[]): ParsedMountOptions {
   let flags = 0;
   let cleared = 0;

@@ -1,6 +1,6 @@
-// The mount port: everything a node or a driver asks of the kernel's mount table and block devices. linux-mounter.ts
-// implements it with system calls, memory-mounter.ts in memory for simulations and unit tests. It makes and removes
-// mounts and loop devices; it never creates, fills or removes the directories and files that they sit on.
+// The mount port: operations of a node or a driver on the kernel's mount table and block devices. Implemented with
+// system calls by linux-mounter.ts, and in memory by memory-mounter.ts for simulations and unit tests. It creates and
+// removes mounts and loop devices; it never creates, fills or removes the directories and files below them.
 
 export type MountPropagation =
   | 'private'
@@ -13,16 +13,16 @@ export type MountPropagation =
 
 export interface BindOptions {
   readOnly?: boolean;
-  /** Carry submounts of the source along. */
+  /** Include submounts of the source. */
   recursive?: boolean;
-  /** Left as the kernel decides (shared below a shared parent) when absent. */
+  /** When absent the kernel decides: shared below a shared parent. */
   propagation?: MountPropagation;
   /** Further per-mount options, e.g. `noexec`, `nosuid`. */
   options?: readonly string[];
 }
 
 export interface FilesystemMount {
-  /** A block device, or what the filesystem type takes as its source. */
+  /** A block device, or another source that the filesystem type accepts. */
   source: string;
   target: string;
   fsType: string;
@@ -31,7 +31,7 @@ export interface FilesystemMount {
 }
 
 export interface UnmountOptions {
-  /** MNT_DETACH: leave the tree at once, let the kernel finish when the last user is gone. */
+  /** MNT_DETACH: lazy unmount, completed when the last user closes it. */
   lazy?: boolean;
   /** MNT_FORCE: abort requests to an unreachable server. */
   force?: boolean;
@@ -43,7 +43,7 @@ export interface MountEntry {
   parentId: number;
   /** `major:minor` of the filesystem. */
   device: string;
-  /** Path within the filesystem that is visible at the mount point: `/` unless it is a bind mount of a part. */
+  /** The path within the filesystem that is mounted: `/`, except for bind mounts of a subdirectory. */
   root: string;
   mountPoint: string;
   /** Per-mount options; `ro` here makes this mount read-only. */
@@ -57,8 +57,8 @@ export interface MountEntry {
 }
 
 /**
- * What is at a path: nothing; something that is no mount point; a healthy mount point; or a mount whose filesystem is
- * gone (ENOTCONN, ESTALE, EIO…), which must be unmounted before the path can be used again.
+ * The state of a path: absent; not a mount point; a healthy mount point; or a mount whose filesystem is dead (ENOTCONN,
+ * ESTALE, EIO…), which must be unmounted before the path can be used again.
  */
 export type PathState = 'absent' | 'plain' | 'mounted' | 'corrupted';
 
@@ -73,19 +73,19 @@ export interface FilesystemUsage {
 
 /** Loop devices: block devices over an image file. */
 export interface LoopDevices {
-  /** Devices over this image (by its real path): writable and read-only ones, or only those of one kind. */
+  /** The devices over this image (by its real path); optionally only writable or only read-only ones. */
   find(image: string, kind?: { readOnly: boolean }): Promise<string[]>;
   /**
-   * A new device over the image. With `autoClear` the kernel removes the device once nothing has it open, which makes
-   * a leak impossible where the device is only ever used through a mount: `hold` keeps it alive until it is mounted.
+   * Attaches a new device over the image. With `autoClear` the kernel detaches it when the last user closes it, so a
+   * device that is only used through a mount cannot leak. `hold` keeps it alive until it is mounted.
    */
   attach(image: string, options: LoopAttachOptions): Promise<AttachedLoop>;
   /**
-   * Detaches; a device that is in use goes when its last user does, one that is not attached is left alone. With `image`
-   * also one that is over another image by now: devices are reused.
+   * Detaches the device; one in use is detached when its last user closes it. No-op if it is not attached or, with
+   * `image`, if it has been reused for another image.
    */
   detach(device: string, image?: string): Promise<void>;
-  /** Makes the device as large as its image has become. */
+  /** Updates the device's size to that of its image. */
   refreshSize(device: string): Promise<void>;
 }
 
@@ -96,26 +96,25 @@ export interface LoopAttachOptions {
 
 export interface AttachedLoop {
   device: string;
-  /** Closes the descriptor that kept an `autoClear` device alive; call it in any case. */
+  /** Closes the descriptor that keeps an `autoClear` device alive. Always call it. */
   release(): Promise<void>;
 }
 
 export interface Mounter {
-  /** Makes `source`, a directory or a file, visible at `target` too. `target` exists and is of the same kind. */
+  /** Bind-mounts `source`, a directory or a file, at `target`, which exists and is of the same kind. */
   bind(source: string, target: string, options?: BindOptions): Promise<void>;
   mount(mount: FilesystemMount): Promise<void>;
-  /** Changes options of the one mount at `target` (`ro`, `rw`, `noexec`…), not of its filesystem. */
+  /** Changes per-mount options at `target` (`ro`, `rw`, `noexec`…), not those of the filesystem. */
   remount(target: string, options: readonly string[]): Promise<void>;
   /**
-   * Afterwards nothing is mounted at `target`, however many mounts were stacked there. Succeeds if it was no mount
-   * point, or does not exist.
+   * Unmounts all mounts stacked at `target`. Idempotent: succeeds if it is not a mount point or does not exist.
    */
   unmount(target: string, options?: UnmountOptions): Promise<void>;
   /** The whole mount table, oldest first. */
   list(): Promise<MountEntry[]>;
   /** The mounts at exactly this path, the visible one last. Much cheaper than filtering `list`. */
   mountsAt(path: string): Promise<MountEntry[]>;
-  /** Cheap, also right for a bind mount within one filesystem. False if the path does not exist. */
+  /** Cheap; also correct for a bind mount within one filesystem. False if the path does not exist. */
   isMountPoint(path: string): Promise<boolean>;
   inspect(path: string): Promise<PathState>;
   /** Usage of the filesystem that holds `path`. */
@@ -123,11 +122,11 @@ export interface Mounter {
   /** Size in bytes of a block device, or of an image file. */
   sizeOf(path: string): Promise<bigint>;
   /**
-   * Holds the filesystem mounted at `path` still and whole on its device, until `thaw`: writers wait. Survives the death
-   * of the process, so whoever may have died in between has to thaw. A filesystem that is frozen already stays so.
+   * Freezes the filesystem mounted at `path` (FIFREEZE) until `thaw`: writers block, and the device is consistent. The
+   * freeze outlives the process, so crash recovery has to thaw. Idempotent.
    */
   freeze(path: string): Promise<void>;
-  /** Harmless on a filesystem that is not frozen. */
+  /** No-op if the filesystem is not frozen. */
   thaw(path: string): Promise<void>;
   readonly loop: LoopDevices;
 }

@@ -44,7 +44,7 @@ describe('mountinfo', () => {
       findMountinfo(table, '/with space/and\\slash').map((entry) => entry.id),
       [37],
     );
-    // The root column of the first line is no mount point.
+    // The root column of the first line is not a mount point.
     assert.deepEqual(findMountinfo(table, '/mnt1'), []);
   });
 

@@ -1,5 +1,5 @@
-// Reads the text of /proc/self/mountinfo. Pure; cheap for thousands of mounts: looking for one path touches only the
-// lines that mention it.
+// Parses the text of /proc/self/mountinfo. Pure. Cheap for thousands of mounts: a lookup parses only the lines that
+// contain the path.
 
 import type { MountEntry } from './mounter.ts';
 
@@ -24,7 +24,7 @@ function* lines(text: string): Generator<string> {
 
 /**
  * `36 35 98:0 /root /mount/point rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue`: six fixed fields, any number
- * of optional ones, a lone dash, three more. Undefined for a line that is cut short.
+ * of optional ones, a lone dash, three more. Undefined for a truncated line.
  */
 export function parseMountinfoLine(line: string): MountEntry | undefined {
   const fields = line.split(' ');
@@ -46,7 +46,7 @@ export function parseMountinfoLine(line: string): MountEntry | undefined {
   };
 }
 
-/** The entries whose mount point is exactly `path`, in the order of the table: the last one is what is visible. */
+/** The entries whose mount point is exactly `path`, in table order: the last one is visible. */
 export function findMountinfo(text: string, path: string): MountEntry[] {
   const needle = ` ${escapeMountPath(path)} `;
   const found: MountEntry[] = [];

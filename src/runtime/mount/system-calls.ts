@@ -1,5 +1,5 @@
-// The system calls that Node has no function for, behind one small interface. bindSystemCalls makes them directly through
-// koffi; mount-command.ts runs mount(8) instead where the binding does not load. Knows nothing of what a mount is for.
+// The system calls that Node does not offer, behind one small interface. bindSystemCalls makes them through koffi;
+// mount-command.ts runs mount(8) where the binding does not load.
 
 import type { WhileFast } from '../time/while-fast.ts';
 import { bindPeek, type Peeked } from './bind-peek.ts';
@@ -19,20 +19,20 @@ export interface SystemCalls {
   mount(call: MountCall): Promise<void>;
   unmount(target: string, flags: number): Promise<void>;
   /**
-   * Whether the kernel says that the path itself is the root of a mount; undefined where it cannot say. With `ask` the
-   * filesystem there is asked as well, as stat does: that is what finds a dead one.
+   * Whether the path is the root of a mount (statx); undefined if the kernel does not report it. `ask` also queries the
+   * filesystem, as stat does, which detects a dead one.
    */
   isMountRoot(path: string, options?: { ask: boolean }): Promise<boolean | undefined>;
   /**
-   * What is at the path, as seen from the directory above it. At once: what is mounted there is not touched, and cannot
-   * make anybody wait. Undefined where the kernel cannot say.
+   * The state of the path, looked up from its parent directory. Never blocks: it does not touch a filesystem mounted at
+   * the path. Undefined if the kernel does not support it.
    */
   peek(path: string): Peeked | undefined;
-  /** Absent where only programs are available. */
+  /** Absent without the native binding. */
   readonly ioctl: ((fd: number, request: number, argument: Buffer | number) => Promise<number>) | undefined;
   /**
-   * Takes or gives up (`unlock`) a lock on one byte of an open file, for the open file description: the kernel gives it
-   * up when the process dies. False if another process holds it. Never waits.
+   * Takes or releases (`unlock`) an open file description lock on one byte of a file. The kernel releases it when the
+   * process dies. False if another process holds it. Never blocks.
    */
   readonly lockByte: ((fd: number, offset: bigint, unlock: boolean) => boolean) | undefined;
 }
@@ -44,7 +44,7 @@ export const UMOUNT_NOFOLLOW = 8;
 const AT_FDCWD = -100;
 const AT_SYMLINK_NOFOLLOW = 0x100;
 const AT_NO_AUTOMOUNT = 0x800;
-// Answer from what the kernel knows: never wait for a file server only to learn whether a path is a mount point.
+// Never wait for a file server just to learn whether a path is a mount point.
 const AT_STATX_DONT_SYNC = 0x4000;
 const STATX_BASIC_STATS = 0x7ff;
 const STATX_ATTR_MOUNT_ROOT = 0x2000n;
@@ -55,9 +55,9 @@ const EACCES = 13;
 const EAGAIN = 11;
 
 export interface SystemCallOptions {
-  /** How many of libuv's pool calls may take; all but one unless the process has two mounters. */
+  /** How many threads of libuv's pool calls may occupy; default all but one. Lower it for two mounters in a process. */
   threads?: number;
-  /** For whose mounts are all its own and local, so that none of them hangs: mounts and unmounts are made right here. */
+  /** Mounts and unmounts synchronously. Only for local mounts, which cannot hang. */
   whileFast?: WhileFast;
 }
 
@@ -137,7 +137,7 @@ export async function bindSystemCalls(options: SystemCallOptions = {}): Promise<
     peek: bindPeek(koffi),
     ioctl(fd, request, argument) {
       const native = typeof argument === 'number' ? ioctlNumber : ioctlPointer;
-      // Never right here: a freeze waits for everybody who writes.
+      // Never synchronous: a freeze waits for all writers.
       return check('ioctl', `0x${request.toString(16)}`, native, [fd, request, argument], callInThread);
     },
     lockByte(fd, offset, unlock) {
@@ -154,7 +154,7 @@ export async function bindSystemCalls(options: SystemCallOptions = {}): Promise<
   };
 }
 
-/** C strings end at the first NUL: a path with one would name another file than it seems to. */
+/** C strings end at the first NUL: a path that contains one would name another file. */
 function refuseNul(operation: string, texts: (string | null)[]): void {
   const text = texts.find((candidate) => candidate?.includes('\0'));
   if (text !== undefined && text !== null) {
@@ -168,15 +168,15 @@ function refuseNul(operation: string, texts: (string | null)[]): void {
 }
 
 /**
- * Calls run on libuv's pool, which all file functions share. A mount that hangs in the kernel keeps its thread, so one
- * thread is always left to the rest of the process.
+ * Calls run on libuv's thread pool, which all file functions share. A mount that hangs in the kernel blocks its thread,
+ * so one thread is always left to the rest of the process.
  */
 function allButOneThread(): number {
   const poolSize = Number(process.env.UV_THREADPOOL_SIZE) || 4;
   return Math.max(1, poolSize - 1);
 }
 
-/** Lets at most `limit` pieces of work run at once, first come first served. */
+/** Limits concurrency to `limit`, first come first served. */
 function createGate(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -1,17 +1,17 @@
-// Whether this process can mount at all: asked before anything is started, and answered with what to do. A trial mount
-// tells more than any list of capabilities.
+// Checks before start-up whether this process can mount, and says what to do if not. A trial mount is more reliable
+// than a check of capabilities.
 
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openLinuxMounter } from './linux-mounter.ts';
 import type { Mounter } from './mounter.ts';
 
-/** Volumes cannot be mounted here: the message says why and what to do. */
+/** Mounting is not possible: the message says why and what to do. */
 export class CannotMountError extends Error {
   override readonly name = 'CannotMountError';
 }
 
-/** Run by a user: before any directory is made. */
+/** For commands that users run: call it before creating any directory. */
 export function checkUser(): void {
   if (process.platform !== 'linux') {
     throw new CannotMountError(
@@ -25,7 +25,7 @@ export function checkUser(): void {
   );
 }
 
-/** Of the four that libuv has: one for hostpath's own mounts, one for files. */
+/** Of libuv's four threads; one is for hostpath's mounts, one for files. */
 const MOUNT_THREADS = 2;
 
 /** The mounter, after a trial mount below `directory`. */

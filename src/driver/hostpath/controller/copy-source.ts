@@ -1,5 +1,5 @@
-// Fills a new volume from a snapshot or another volume. The copy is made under another name and renamed when it is
-// whole, so a volume is never seen half full.
+// Fills a new volume from a snapshot or another volume. The copy is written under a temporary name and renamed when
+// complete, so a volume is never seen partly filled.
 
 import { refuse } from '../../refuse.ts';
 import { type HostpathCore, snapshotLock } from '../core.ts';

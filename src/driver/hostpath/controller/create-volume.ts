@@ -1,6 +1,6 @@
-// Brings a volume into being: its record, its place, its content. A record in state `creating` surrounds every change on
-// disk, but for a plain directory, which comes first: whatever a crash leaves is finished or undone by the next call or at
-// start-up.
+// Creates a volume: record, placement, content. A record in state `creating` is written before any change on disk,
+// except for a plain directory, which is created before its record. What a crash leaves is completed or rolled back by
+// the next call or at start-up.
 
 import type { TopologyRequirement } from '../../../csi/index.ts';
 import { findOrCreate } from '../../find-or-create.ts';
@@ -14,7 +14,7 @@ import { discardVolume } from './remove-volume.ts';
 
 export type CreateRequest = VolumeRequest & { accessibilityRequirements?: TopologyRequirement | undefined };
 
-/** The volume of that name, or the record of a new one, where there is room. */
+/** The volume of that name, or the record of a new one if there is enough capacity. */
 export function recordVolume(
   core: HostpathCore,
   request: CreateRequest,
@@ -39,8 +39,8 @@ export function isPlainDirectory(core: HostpathCore, request: CreateRequest): bo
 }
 
 /**
- * The common case, with one transaction instead of two: the directory first, then its record. A directory whose record
- * was not written is nobody's, and is removed at start-up; the lock tells it from one that is being made.
+ * The common case, with one transaction instead of two: the directory first, then its record. Start-up removes a
+ * directory without a record; the lock protects one that is being created.
  */
 export function createPlainDirectory(core: HostpathCore, request: CreateRequest): Promise<VolumeRecord> {
   const id = core.random.uuid();
@@ -53,14 +53,14 @@ export function createPlainDirectory(core: HostpathCore, request: CreateRequest)
       await core.step('volume: record');
       record = recordVolume(core, request, 'ready', id);
     } finally {
-      // There was a volume of that name, or there is no room for one.
+      // A volume of that name exists, or there is not enough capacity.
       if (record?.id !== id) await core.files.removeTree(path);
     }
     return record;
   });
 }
 
-/** Makes what a record in state `creating` speaks of. Leaves nothing behind if it cannot. */
+/** Creates the content for a record in state `creating`; removes everything again if that fails. */
 export async function finishCreation(
   core: HostpathCore,
   record: VolumeRecord,
@@ -70,11 +70,11 @@ export async function finishCreation(
   return core.locks.exclusive(
     volumeLock(record.id),
     async () => {
-      // Since the record was read it may have been made ready, or cleaned up, by another process.
+      // Another process may have made it ready or cleaned it up since the record was read.
       const current = core.records.volumes.get(record.id);
       if (current?.state === 'ready') return current;
       if (current?.state !== 'creating') {
-        throw refuse.aborted(`volume ${record.name} is being deleted; try again when that has ended`);
+        throw refuse.aborted(`volume ${record.name} is being deleted; retry when that has ended`);
       }
       try {
         await makeContent(core, current);

@@ -1,5 +1,5 @@
-// Growing volumes: the controller makes the directory's limit or the image larger, the node the loop device and the
-// filesystem. Each step can be repeated; none makes anything smaller.
+// ControllerExpandVolume and NodeExpandVolume: the controller enlarges the directory's limit or the image, the node the
+// loop device and the filesystem. Each step is idempotent; none shrinks anything.
 
 import { chooseSize, sizeFits } from '../../capacity.ts';
 import type { ControllerOperations, NodeOperations } from '../../driver.ts';
@@ -23,14 +23,14 @@ export function controllerExpandVolume(
       async () => {
         const volume = existingVolume(core, volumeId);
         if (!core.can.onlineExpansion && core.records.attachments.find('volume', volumeId) !== undefined) {
-          throw refuse.failedPrecondition(`volume ${volumeId} is in use, and can only grow while it is not`);
+          throw refuse.failedPrecondition(
+            `volume ${volumeId} is in use, and this driver only expands volumes that are not`,
+          );
         }
         const grown =
           volume.sizeBytes >= capacityRange.requiredBytes ? volume : await grow(core, volume, capacityRange);
         if (!sizeFits(grown.sizeBytes, capacityRange)) {
-          throw refuse.outOfRange(
-            `volume ${volumeId} has ${grown.sizeBytes} bytes, and cannot become smaller`,
-          );
+          throw refuse.outOfRange(`volume ${volumeId} has ${grown.sizeBytes} bytes and cannot be shrunk`);
         }
         return {
           capacityBytes: grown.sizeBytes,
@@ -51,7 +51,7 @@ async function grow(
   const free = freeBytes(core, volume.topology);
   if (free !== undefined && sizeBytes - volume.sizeBytes > free) {
     throw refuse.resourceExhausted(
-      `${sizeBytes - volume.sizeBytes} more bytes are asked for, ${free} are left; delete volumes or raise the limit`,
+      `the expansion needs ${sizeBytes - volume.sizeBytes} more bytes, ${free} are left; delete volumes or raise the limit`,
     );
   }
   await core.step('expand: grow image');
@@ -75,7 +75,7 @@ export function nodeExpandVolume(node: HostpathNode): NonNullable<NodeOperations
         const path = await publishedPath(node, volumeId, volumePath);
         if (!sizeFits(volume.sizeBytes, request.capacityRange)) {
           throw refuse.outOfRange(
-            `volume ${volumeId} has ${volume.sizeBytes} bytes; ControllerExpandVolume makes it larger`,
+            `volume ${volumeId} has ${volume.sizeBytes} bytes; call ControllerExpandVolume first`,
           );
         }
         if (volume.backing === 'image') await growDevice(node, volume, path);
@@ -92,7 +92,7 @@ async function growDevice({ core, nodeId }: HostpathNode, volume: VolumeRecord, 
     await core.mounter.loop.refreshSize(device);
     if (volume.fsType === undefined) continue;
     await core.step('expand: filesystem');
-    // A read-only bind mount cannot be written through; the staged one can.
+    // The resize needs a writable mount: the staged one, not a read-only bind mount.
     const staged = core.records.stagings.get(recordKey(nodeId, volume.id))?.path ?? path;
     await core.tools.grow({ device, path: staged, fsType: volume.fsType });
   }
@@ -100,7 +100,7 @@ async function growDevice({ core, nodeId }: HostpathNode, volume: VolumeRecord, 
   forgetGrowth(core, volume.id);
 }
 
-/** The filesystem is as large as its device now. */
+/** Records that the filesystem is as large as its device. */
 export function forgetGrowth(core: HostpathCore, volumeId: string): void {
   const volume = core.records.volumes.get(volumeId);
   if (volume?.growBeforeUse) core.records.volumes.put(volumeId, { ...volume, growBeforeUse: false });

@@ -1,12 +1,12 @@
-// Holds volumes still while they are copied. A mounted image is frozen, so that the copy holds a whole filesystem; a raw
-// device is flushed; a directory can only be locked against other operations of the driver, its copy is as good as any
-// copy of files in use. A crash while frozen is repaired at start-up by thawVolume, which harms nothing else.
+// Freezes volumes while they are copied. The filesystem of a mounted image is frozen, so that the copy is consistent; a
+// raw device is flushed; a directory is only locked against other operations of the driver, so its copy is a copy of
+// files in use. After a crash thawVolume thaws at start-up; it is harmless when nothing is frozen.
 
 import { open } from 'node:fs/promises';
 import { existingVolume, type HostpathCore, volumeLock } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
-/** Takes the volumes' locks, in an order that all agree on, and gives `work` the volumes as they are then. */
+/** Locks the volumes, in sorted order against deadlock, and freezes the mounted ones while `work` runs. */
 export async function withFrozenVolumes<T>(
   core: HostpathCore,
   volumeIds: readonly string[],
@@ -39,7 +39,7 @@ async function frozenPaths(core: HostpathCore, volume: VolumeRecord): Promise<st
     for (const device of await core.mounter.loop.find(image, { readOnly: false })) await flush(device);
     return [];
   }
-  // Mounts of one image share one filesystem: any of them freezes it.
+  // Mounts of one image share one filesystem: any of them can freeze it.
   return (await mountedPaths(core, volume.id)).slice(0, 1);
 }
 
@@ -61,7 +61,7 @@ async function flush(device: string): Promise<void> {
   }
 }
 
-/** Undoes the freeze of a process that died. Call it as the holder of the volume's lock. */
+/** Undoes the freeze of a process that died. The caller holds the volume's lock. */
 export async function thawVolume(core: HostpathCore, volumeId: string): Promise<void> {
   if (core.records.volumes.get(volumeId)?.backing !== 'image') return;
   for (const path of (await mountedPaths(core, volumeId)).slice(0, 1)) await core.mounter.thaw(path);

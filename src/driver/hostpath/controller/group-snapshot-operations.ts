@@ -1,4 +1,4 @@
-// The group controller service: snapshots of several volumes at one moment, all or none. Images are frozen together.
+// The group controller service: atomic snapshots of several volumes. Images are frozen together.
 
 import { timestampFromMs } from '../../../wire/protobuf/well-known.ts';
 import type { GroupControllerOperations } from '../../driver.ts';
@@ -19,7 +19,9 @@ export function groupSnapshotOperations(core: HostpathCore): GroupControllerOper
         kind: 'group snapshot',
         name,
         differs: (existing) =>
-          sameMembers(existing.sourceVolumeIds, sourceVolumeIds) ? undefined : 'it is of other volumes',
+          sameMembers(existing.sourceVolumeIds, sourceVolumeIds)
+            ? undefined
+            : 'its source volumes are others',
         make: () => {
           const made = newGroup(core, name, sourceVolumeIds);
           return { key: made.id, record: made };
@@ -52,7 +54,7 @@ export function groupSnapshotOperations(core: HostpathCore): GroupControllerOper
   };
 }
 
-/** The group's record, for the caller to write, and in the same transaction those of its snapshots. */
+/** Returns the group's record, for the caller to write; writes those of its snapshots in the same transaction. */
 function newGroup(core: HostpathCore, name: string, volumeIds: readonly string[]): GroupSnapshotRecord {
   if (new Set(volumeIds).size !== volumeIds.length) {
     throw refuse.invalidArgument('source_volume_ids names a volume twice');
@@ -76,11 +78,11 @@ function newGroup(core: HostpathCore, name: string, volumeIds: readonly string[]
 }
 
 async function finishGroup(core: HostpathCore, groupSnapshotId: string): Promise<void> {
-  // Since the record was read it may have been made ready, or cleaned up, by another process.
+  // Another process may have made it ready or cleaned it up since the record was read.
   const group = core.records.groups.get(groupSnapshotId);
   if (group?.state === 'ready') return;
   if (group?.state !== 'creating') {
-    throw refuse.aborted(`group snapshot ${groupSnapshotId} is being deleted; try again when that has ended`);
+    throw refuse.aborted(`group snapshot ${groupSnapshotId} is being deleted; retry when that has ended`);
   }
   try {
     const members = membersOf(core, group);
@@ -97,9 +99,9 @@ async function finishGroup(core: HostpathCore, groupSnapshotId: string): Promise
   }
 }
 
-/** Call it as the holder of the group's lock. */
+/** The caller holds the group's lock. */
 export async function discardGroup(core: HostpathCore, group: GroupSnapshotRecord): Promise<void> {
-  // As with a single snapshot: one that is not ready needs no mark, and a full disk takes none.
+  // As for a single snapshot: one that is not ready needs no `deleting` state, and a full disk could not store it.
   if (group.state === 'ready') {
     await core.step('group snapshot: mark deleting');
     core.store.transaction(() => {
@@ -123,7 +125,7 @@ function membersOf(core: HostpathCore, group: GroupSnapshotRecord): SnapshotReco
   return core.records.snapshots.findAll('group', group.id).map(({ record }) => record);
 }
 
-/** Callers need not name the members; if they do, they must name them all and no others. */
+/** Callers may omit snapshot_ids; if given, they must be exactly the members. */
 function requireMembers(group: GroupSnapshotRecord, snapshotIds: readonly string[]): void {
   if (snapshotIds.length > 0 && !sameMembers(group.snapshotIds, snapshotIds)) {
     throw refuse.invalidArgument(

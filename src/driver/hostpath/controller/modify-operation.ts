@@ -1,5 +1,4 @@
-// ControllerModifyVolume: parameters that can change while a volume lives. hostpath only remembers them; that is enough
-// to see them arrive.
+// ControllerModifyVolume: mutable parameters. hostpath only stores them, which is enough to verify that they arrive.
 
 import type { ControllerOperations } from '../../driver.ts';
 import { checkSecrets, existingVolume, type HostpathCore } from '../core.ts';

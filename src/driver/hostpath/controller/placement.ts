@@ -1,5 +1,5 @@
-// Where a volume goes, and how much room there is: topology segments are those of the nodes that are known, capacity is
-// what was configured less what is given out, and never more than the disk has. Reads records; changes nothing.
+// Placement and free capacity. The topology segments are those of the known nodes; free capacity is the configured
+// limit less the allocated sizes, and at most the free space of the disk. Read-only.
 
 import type { TopologyRequirement } from '../../../csi/index.ts';
 import { refuse } from '../../refuse.ts';
@@ -7,7 +7,7 @@ import type { HostpathCore } from '../core.ts';
 
 export type Segments = Record<string, string>;
 
-/** The segments of all nodes, each once, in a fixed order. Empty if no node has any: then topology is not in play. */
+/** The distinct segments of all nodes, in a fixed order. Empty if no node has any: then there is no topology. */
 export function knownSegments(core: HostpathCore): Segments[] {
   const bySpelling = new Map<string, Segments>();
   for (const { record } of core.records.nodes.list()) {
@@ -16,7 +16,7 @@ export function knownSegments(core: HostpathCore): Segments[] {
   return [...bySpelling.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, segments]) => segments);
 }
 
-/** RESOURCE_EXHAUSTED, which lets the scheduler try another place, if no allowed segment has room. */
+/** RESOURCE_EXHAUSTED, which lets the scheduler try another node, if no allowed segment has enough capacity. */
 export function placeVolume(
   core: HostpathCore,
   sizeBytes: bigint,
@@ -43,7 +43,7 @@ export function placeVolume(
   return chosen;
 }
 
-/** What configured limits leave; undefined if there are none. */
+/** The capacity that the configured limits leave; undefined if there are none. */
 export function freeBytes(core: HostpathCore, segments: Segments | undefined): bigint | undefined {
   if (core.capacityBytes === undefined) return undefined;
   let free = core.capacityBytes;
@@ -53,7 +53,7 @@ export function freeBytes(core: HostpathCore, segments: Segments | undefined): b
   return free > 0n ? free : 0n;
 }
 
-/** Whether a node (or a volume) in `has` is in `wanted` too. */
+/** Whether the segments `has` of a node or volume match all of `wanted`. */
 export function contains(has: Segments, wanted: Segments): boolean {
   return Object.entries(wanted).every(([key, value]) => has[key] === value);
 }
@@ -65,6 +65,6 @@ export function spelling(segments: Segments): string {
 
 function noRoom(sizeBytes: bigint, free: bigint) {
   return refuse.resourceExhausted(
-    `${sizeBytes} bytes are asked for, ${free} are left; delete volumes or raise the capacity limit`,
+    `the volume needs ${sizeBytes} bytes, ${free} are left; delete volumes or raise the capacity limit`,
   );
 }

@@ -1,4 +1,4 @@
-// Decides what volume a CreateVolume request asks for, and whether one that exists under its name is that. Pure.
+// Decides which volume a CreateVolume request asks for, and whether an existing one of that name matches. Pure.
 
 import {
   VolumeCapability_AccessMode_Mode as Mode,
@@ -20,7 +20,7 @@ import type { SnapshotRecord, VolumeRecord, VolumeSource } from '../state/record
 
 const MiB = 1n << 20n;
 const GiB = 1n << 30n;
-/** Volumes are thin, so this guards against mistakes only. It is also the largest file that ext4 holds. */
+/** Volumes are thin-provisioned, so this only guards against mistakes. Also the largest file on ext4. */
 const DEFAULT_MAX_BYTES = 16n * 1024n * GiB - MiB;
 
 export const DEFAULT_FS_TYPE = 'ext4';
@@ -34,13 +34,13 @@ export interface VolumeRequest {
   volumeContentSource?: VolumeContentSource | undefined;
 }
 
-/** A volume as it will be, less its identity and place. */
+/** The planned volume, without ID and placement. */
 export type VolumeLayout = Pick<
   VolumeRecord,
   'backing' | 'sizeBytes' | 'fsType' | 'accessType' | 'source' | 'mutableParameters' | 'growBeforeUse'
 >;
 
-/** What the content comes from: a snapshot, or a volume to clone. */
+/** The content source: a snapshot, or a volume to clone. */
 export type SourceRecord = Pick<
   SnapshotRecord | VolumeRecord,
   'backing' | 'sizeBytes' | 'fsType' | 'accessType'
@@ -58,7 +58,7 @@ export function planVolume(
   const fsType = backing === 'image' && accessType === 'mount' ? chooseFsType(request, source) : undefined;
   if (source && source.accessType !== accessType && backing === 'image') {
     throw refuse.invalidArgument(
-      `the source is a ${source.accessType} volume and a ${accessType} volume is asked for; ask for the same`,
+      `the source is a ${source.accessType} volume and a ${accessType} volume is requested; request the same`,
     );
   }
   checkMutableParameters(request.mutableParameters, settings.mutableParameters);
@@ -80,7 +80,7 @@ export function planVolume(
   };
 }
 
-/** What sizes a volume of this kind can have. */
+/** The size limits of such a volume. */
 export function volumeSizeLimits(
   { backing, fsType }: Pick<VolumeRecord, 'backing' | 'fsType'>,
   { maxVolumeBytes = DEFAULT_MAX_BYTES }: Pick<HostpathSettings, 'maxVolumeBytes'>,
@@ -93,7 +93,7 @@ export function volumeSizeLimits(
   };
 }
 
-/** Undefined if the existing volume is what the request asks for; else how it differs. */
+/** How the existing volume differs from the request; undefined if it does not. */
 export function difference(
   existing: VolumeRecord,
   request: VolumeRequest,
@@ -103,7 +103,7 @@ export function difference(
   const accessType = accessTypeOf(request.volumeCapabilities);
   if (accessType !== existing.accessType) return `it is a ${existing.accessType} volume`;
   if (JSON.stringify(existing.source) !== JSON.stringify(sourceOf(request.volumeContentSource))) {
-    return 'its content comes from elsewhere';
+    return 'its content source is another';
   }
   if (
     existing.source === undefined &&
@@ -131,7 +131,7 @@ export function checkMutableParameters(
   for (const [name, value] of Object.entries(parameters)) {
     if (!accepted.includes(name)) {
       throw refuse.invalidArgument(
-        `mutable parameter ${JSON.stringify(name)} is not known; there are ${accepted.join(', ') || 'none'}`,
+        `mutable parameter ${JSON.stringify(name)} is not known; known are: ${accepted.join(', ') || 'none'}`,
       );
     }
     if (value === '') throw refuse.invalidArgument(`mutable parameter ${JSON.stringify(name)} is empty`);

@@ -1,5 +1,5 @@
-// ControllerPublishVolume and ControllerUnpublishVolume: the record of which volume is on which node, as an attach to a
-// virtual machine would be. One transaction each, so there is nothing to repair.
+// ControllerPublishVolume and ControllerUnpublishVolume: only record which volume is attached to which node, in place
+// of a real attach. One transaction each, so there is nothing to recover.
 
 import type { VolumeCapability_AccessMode_Mode as Mode } from '../../../csi/index.ts';
 import { accessModeName } from '../../capabilities.ts';
@@ -45,7 +45,7 @@ export function publishOperations(core: HostpathCore) {
     const { volumeId, nodeId } = request;
     store.transaction(() => {
       if (nodeId !== '') return records.attachments.delete(recordKey(volumeId, nodeId));
-      // No node means all of them.
+      // An empty node ID means all nodes.
       for (const { key } of records.attachments.findAll('volume', volumeId)) records.attachments.delete(key);
     });
     return {};
@@ -54,7 +54,7 @@ export function publishOperations(core: HostpathCore) {
   return core.can.attach ? { controllerPublishVolume, controllerUnpublishVolume } : {};
 }
 
-/** Whoever uses a volume on a node must have published it there first, when the driver asks for that. */
+/** With `attach`, a volume must be published to the node before it is used there. */
 export function requireAttached(
   core: HostpathCore,
   volumeId: string,
@@ -64,7 +64,7 @@ export function requireAttached(
   const attachment = core.records.attachments.get(recordKey(volumeId, nodeId));
   if (attachment === undefined) {
     throw refuse.failedPrecondition(
-      `volume ${volumeId} is not published to node ${nodeId}; ControllerPublishVolume comes first`,
+      `volume ${volumeId} is not published to node ${nodeId}; call ControllerPublishVolume first`,
     );
   }
   return attachment;
@@ -113,7 +113,7 @@ function isSingleWriter({ accessMode }: AttachmentRecord): boolean {
 function checkLimit(node: NodeRecord, count: number): void {
   if (node.maxVolumesPerNode > 0 && count >= node.maxVolumesPerNode) {
     throw refuse.resourceExhausted(
-      `node ${node.nodeId} has ${count} volumes, and can have ${node.maxVolumesPerNode}; unpublish one first`,
+      `node ${node.nodeId} has ${count} volumes, its limit is ${node.maxVolumesPerNode}; unpublish one first`,
     );
   }
 }

@@ -1,10 +1,11 @@
-// Takes a volume away: refuses while it is used, notes that it is going, removes its content and then its record.
+// Deletes a volume: rejects the request while it is in use, marks it `deleting`, removes its content and then its
+// record.
 
 import { refuse } from '../../refuse.ts';
 import type { HostpathCore } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
-/** Call it as the holder of the volume's lock. */
+/** The caller holds the volume's lock. */
 export async function removeVolume(core: HostpathCore, volumeId: string): Promise<void> {
   const volume = core.records.volumes.get(volumeId);
   if (volume === undefined) return;
@@ -26,7 +27,7 @@ export async function removeVolume(core: HostpathCore, volumeId: string): Promis
   await discardVolume(core, volume);
 }
 
-/** Removes whatever there is of a volume, then its record. */
+/** Removes the content of a volume, then its record. */
 export async function discardVolume(core: HostpathCore, volume: VolumeRecord): Promise<void> {
   const path = core.layout.volume(volume.id);
   await core.step('volume: remove content');
@@ -39,8 +40,8 @@ export async function discardVolume(core: HostpathCore, volume: VolumeRecord): P
 }
 
 /**
- * Removes the record of an empty directory that nobody uses. An empty directory without a record is removed at start-up,
- * so its record may go first, and there is no need to note that it is being deleted.
+ * Removes the record of an empty directory that is not in use. Start-up removes an empty directory without a record, so
+ * the record may be removed first, and no `deleting` state is needed.
  */
 async function forgetIfUnused(core: HostpathCore, volumeId: string): Promise<boolean> {
   if ((await core.files.list(core.layout.volume(volumeId))).length > 0) return false;
@@ -66,7 +67,7 @@ function usesOf({ records }: HostpathCore, volumeId: string) {
   );
 }
 
-/** Who still uses the volume. Records of mounts that a reboot took away do not count. */
+/** The user of the volume, if any. Records of mounts that a reboot removed do not count. */
 async function userOf(core: HostpathCore, volumeId: string): Promise<string | undefined> {
   for (const { record } of usesOf(core, volumeId)) {
     if (!('path' in record)) return `it is published to node ${record.nodeId}`;

@@ -1,4 +1,4 @@
-// Making and removing the copies that snapshots are. One snapshot or a group: all volumes are held still together, all
+// Creates and removes the copies behind snapshots. For one snapshot or a group: all volumes are frozen together, all
 // copies are made, then all records become ready in one transaction.
 
 import type { HostpathCore } from '../core.ts';
@@ -29,7 +29,7 @@ async function copyToSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Pro
   await core.files.rename(unfinished, path);
 }
 
-/** Removes whatever there is of a snapshot; its record is the caller's to remove, and its lock the caller's to hold. */
+/** Removes the content of a snapshot. The caller holds its lock and removes its record. */
 export async function removeSnapshotContent(core: HostpathCore, snapshotId: string): Promise<void> {
   const path = core.layout.snapshot(snapshotId);
   await core.step('snapshot: remove content');

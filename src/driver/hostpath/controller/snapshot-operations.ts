@@ -1,5 +1,6 @@
-// CreateSnapshot, DeleteSnapshot and what is told about snapshots. As with volumes, a record surrounds every change on
-// disk. Snapshots are copies: they do not need their volume, and volumes made from them do not need the snapshot.
+// CreateSnapshot, DeleteSnapshot, and the calls that read snapshots. As with volumes, a record is written before any
+// change on disk. Snapshots are copies: they do not depend on their volume, nor volumes restored from them on the
+// snapshot.
 
 import type { SnapshotSchema } from '../../../csi/index.ts';
 import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
@@ -23,7 +24,9 @@ export function snapshotOperations(core: HostpathCore) {
       kind: 'snapshot',
       name,
       differs: (existing) =>
-        existing.sourceVolumeId === sourceVolumeId ? undefined : `it is of volume ${existing.sourceVolumeId}`,
+        existing.sourceVolumeId === sourceVolumeId
+          ? undefined
+          : `its source is volume ${existing.sourceVolumeId}`,
       make: () => {
         const made = newSnapshot(core, existingVolume(core, sourceVolumeId), { name });
         return { key: made.id, record: made };
@@ -110,11 +113,11 @@ function finishSnapshot(
   signal: AbortSignal,
 ): Promise<SnapshotRecord> {
   const work = async () => {
-    // Since the record was read it may have been made ready, or cleaned up, by another process.
+    // Another process may have made it ready or cleaned it up since the record was read.
     const current = core.records.snapshots.get(record.id);
     if (current?.state === 'ready') return current;
     if (current?.state !== 'creating') {
-      throw refuse.aborted(`snapshot ${record.name} is being deleted; try again when that has ended`);
+      throw refuse.aborted(`snapshot ${record.name} is being deleted; retry when that has ended`);
     }
     try {
       const createdAt = await cutSnapshots(core, [current]);
@@ -130,9 +133,9 @@ function finishSnapshot(
   return core.locks.exclusive(snapshotLock(record.id), work, signal);
 }
 
-/** Removes whatever there is of a snapshot, then its record. Call it as the holder of the snapshot's lock. */
+/** Removes the content of a snapshot, then its record. The caller holds the snapshot's lock. */
 export async function discardSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Promise<void> {
-  // A snapshot that is not ready is as good as deleted; and on a full disk nothing can be written before it is removed.
+  // A snapshot that is not ready needs no `deleting` state, and a full disk could not store it before the removal.
   if (snapshot.state === 'ready') {
     await core.step('snapshot: mark deleting');
     core.records.snapshots.put(snapshot.id, { ...snapshot, state: 'deleting' });

@@ -1,5 +1,5 @@
-// CreateVolume, DeleteVolume and what is told about volumes: how they are made and removed is in create-volume.ts and
-// remove-volume.ts.
+// CreateVolume, DeleteVolume, and the calls that read volumes. create-volume.ts and remove-volume.ts do the work on
+// disk.
 
 import type { VolumeSchema } from '../../../csi/index.ts';
 import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';

@@ -1,4 +1,4 @@
-// What is told about a volume beside its record: the nodes it is published to, and whether its storage is in order.
+// The status of a volume: the nodes it is published to, and its condition.
 
 import type { HostpathCore } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
@@ -12,7 +12,7 @@ export function publishedNodeIds({ records }: HostpathCore, volumeId: string): s
   return records.attachments.findAll('volume', volumeId).map(({ record }) => record.nodeId);
 }
 
-/** The volume's storage itself, as the controller sees it. */
+/** The condition of the volume's storage, as the controller sees it. */
 export async function conditionOf(core: HostpathCore, volume: VolumeRecord): Promise<Condition> {
   const path = core.layout.volume(volume.id);
   const wanted = volume.backing === 'directory' ? 'directory' : 'file';
@@ -23,5 +23,5 @@ export async function conditionOf(core: HostpathCore, volume: VolumeRecord): Pro
       message: `the volume's ${volume.backing} ${found === 'absent' ? 'is gone' : `is a ${found}`}; restore it from a snapshot`,
     };
   }
-  return { abnormal: false, message: 'the volume is in order' };
+  return { abnormal: false, message: 'the volume is healthy' };
 }

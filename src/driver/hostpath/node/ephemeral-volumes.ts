@@ -1,5 +1,4 @@
-// Inline volumes: made by the node when it publishes them to a pod, and gone when it unpublishes them. The caller
-// chooses their identifier.
+// Inline volumes: created by NodePublishVolume and deleted by NodeUnpublishVolume. The caller chooses the volume ID.
 
 import { isQuantity, quantityToBytes } from '../../../api/quantity.ts';
 import type { VolumeCapability } from '../../../csi/index.ts';
@@ -23,7 +22,7 @@ export interface EphemeralRequest {
   volumeCapability: VolumeCapability;
 }
 
-/** The pod's attributes are the volume's parameters: `backing`, and `size` as Kubernetes writes quantities. */
+/** The volume attributes of the pod are its parameters: `backing`, and `size` as a Kubernetes quantity. */
 export async function ephemeralVolume(
   { core, nodeId }: HostpathNode,
   { volumeId, volumeContext, volumeCapability }: EphemeralRequest,
@@ -65,7 +64,7 @@ export async function ephemeralVolume(
   return finishCreation(core, record, signal);
 }
 
-/** Does nothing to a volume that is not ephemeral. */
+/** No-op for a volume that is not ephemeral. */
 export async function removeEphemeral({ core, nodeId }: HostpathNode, volumeId: string): Promise<void> {
   if (core.records.volumes.get(volumeId)?.ephemeralOn !== nodeId) return;
   await core.locks.exclusive(volumeLock(volumeId), async () => {

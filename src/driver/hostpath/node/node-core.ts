@@ -1,4 +1,4 @@
-// A node of hostpath: the shared core seen from one node of the machine.
+// The shared core of hostpath, with the node that it acts for.
 
 import type { HostpathCore } from '../core.ts';
 import type { HostpathNodeOptions } from '../options.ts';

@@ -1,5 +1,5 @@
-// The node service of hostpath: which volume, in which state, may be staged or published here. How it is done is in
-// stage-volume.ts and publish-volume.ts.
+// The node service of hostpath: checks whether a volume may be staged or published here. stage-volume.ts and
+// publish-volume.ts do the mounting.
 
 import type { VolumeCapability_AccessMode_Mode as Mode } from '../../../csi/index.ts';
 import type { NodeOperations } from '../../driver.ts';
@@ -94,7 +94,7 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
 
 type PublishCall = Parameters<NodeOperations['nodePublishVolume']>[0];
 
-/** When the last path of a volume is gone: what was staged for ourselves goes, and an inline volume with it. */
+/** After a volume's last unpublish: removes the driver's own staging mount, and deletes an inline volume. */
 async function tidyUp(node: HostpathNode, volumeId: string): Promise<void> {
   const { core, nodeId } = node;
   if (core.records.targets.find('volumeOnNode', recordKey(nodeId, volumeId)) !== undefined) return;
@@ -115,11 +115,11 @@ function requireStaged({ core, nodeId }: HostpathNode, volume: VolumeRecord, pat
   const staging = core.records.stagings.get(recordKey(nodeId, volume.id));
   if (staging?.done && staging.path === path) return path;
   throw refuse.failedPrecondition(
-    `volume ${volume.id} is not staged at ${path || '(no staging_target_path was given)'} on this node; NodeStageVolume comes first`,
+    `volume ${volume.id} is not staged at ${path || '(no staging_target_path was given)'} on this node; call NodeStageVolume first`,
   );
 }
 
-/** Where the caller stages nothing, a directory is published as it is; an image is mounted below the state directory. */
+/** Without staging by the caller, a directory is published directly; an image is mounted below the state directory. */
 async function stageForOurselves(
   node: HostpathNode,
   { volume, capability }: { volume: VolumeRecord; capability: Parameters<typeof unusable>[1] },

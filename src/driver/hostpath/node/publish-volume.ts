@@ -1,5 +1,5 @@
-// Makes a volume visible at a path of a pod, and takes it away: a bind mount of the staged directory, or of the loop
-// device for raw block. The target record is there from before the path is made until after it is gone.
+// NodePublishVolume and NodeUnpublishVolume: a bind mount of the staged directory, or of the loop device for raw block,
+// at a pod's path. The target record is written before the path is created and removed after the path is removed.
 
 import { VolumeCapability_AccessMode_Mode as Mode, type VolumeCapability } from '../../../csi/index.ts';
 import { refuse } from '../../refuse.ts';
@@ -38,7 +38,7 @@ export async function publishVolume(node: HostpathNode, request: PublishRequest)
   await checkSingleWriter(node, wanted);
   await core.step('publish: record');
   core.records.targets.put(key, wanted);
-  // A path that was there before belongs to somebody else, and stays if publishing fails.
+  // A path that existed before is not ours, and is kept if publishing fails.
   let madePath = existing !== undefined;
   try {
     if (state === 'mounted' || state === 'corrupted') await core.mounter.unmount(path, { lazy: true });
@@ -65,7 +65,7 @@ export async function unpublishVolume({ core, nodeId }: HostpathNode, path: stri
   core.records.targets.delete(recordKey(nodeId, path));
 }
 
-/** Makes the directory or file to mount on. True if it was not there. */
+/** Creates the directory or file to mount on; true if it did not exist. */
 async function makeTarget({ core }: HostpathNode, { volume, path }: PublishRequest): Promise<boolean> {
   const wanted = volume.accessType === 'block' ? 'file' : 'directory';
   const found = await core.files.kindOf(path);
@@ -91,7 +91,7 @@ async function mountTarget(node: HostpathNode, request: PublishRequest): Promise
   await core.mounter.bind(request.from, path, { readOnly, options: bindFlags(capability) });
 }
 
-// What a bind mount can have of its own; options of the filesystem were given when it was staged.
+// The options that apply to a bind mount; filesystem options were applied when it was staged.
 const perMountOptions = new Set([
   'nosuid',
   'suid',
@@ -127,16 +127,16 @@ function checkSame(existing: TargetRecord, wanted: TargetRecord): void {
   }
 }
 
-/** SINGLE_NODE_SINGLE_WRITER: one path on the node, whoever came first. */
+/** SINGLE_NODE_SINGLE_WRITER: one path on the node; the first one wins. */
 async function checkSingleWriter({ core, nodeId }: HostpathNode, wanted: TargetRecord): Promise<void> {
   const single = Mode.SINGLE_NODE_SINGLE_WRITER;
   for (const { record } of core.records.targets.findAll('volumeOnNode', recordKey(nodeId, wanted.volumeId))) {
     if (record.path === wanted.path) continue;
     if (wanted.accessMode !== single && record.accessMode !== single) continue;
-    // A reboot takes the mount away and leaves the record.
+    // A reboot removes the mount but not the record.
     if (!(await core.mounter.isMountPoint(record.path))) continue;
     throw refuse.failedPrecondition(
-      `volume ${wanted.volumeId} has a single writer, and is published at ${record.path} on this node already`,
+      `volume ${wanted.volumeId} has access mode SINGLE_NODE_SINGLE_WRITER and is already published at ${record.path} on this node`,
     );
   }
 }

@@ -1,6 +1,6 @@
-// Brings a volume to a node, at one path from which it is then published: a directory is bind-mounted there, the
-// filesystem of an image is mounted there, and for raw block only the loop device is set up. And takes it away again.
-// The staging record is there from before the first mount until after the last.
+// NodeStageVolume and NodeUnstageVolume. At the staging path a directory is bind-mounted, or the filesystem of an image
+// is mounted; for raw block only the loop device is attached. The staging record is written before the first mount and
+// removed after the last unmount.
 
 import type { VolumeCapability } from '../../../csi/index.ts';
 import { formatIfBlank } from '../../filesystem/filesystem-tools.ts';
@@ -17,7 +17,7 @@ export interface StageRequest {
   capability: VolumeCapability;
 }
 
-/** Idempotent, and repairs whatever an earlier attempt left. */
+/** Idempotent; repairs what an earlier attempt left. */
 export async function stageVolume(
   node: HostpathNode,
   request: StageRequest,
@@ -35,7 +35,7 @@ export async function stageVolume(
     mountFlags: mountFlags(capability),
     done: false,
   };
-  // All nodes of the machine share the image and its one loop device.
+  // All nodes of the machine share the image and its loop device.
   await core.locks.exclusive(
     volumeLock(volume.id),
     async () => {
@@ -129,11 +129,11 @@ async function mountImage(node: HostpathNode, { volume, path, capability }: Stag
   const { core } = node;
   const fsType = volume.fsType ?? DEFAULT_FS_TYPE;
   const image = core.layout.volume(volume.id);
-  // xfs refuses a filesystem whose identity is mounted already: clones have their source's.
+  // xfs refuses to mount a UUID that is already mounted, and a clone has its source's UUID.
   const options = [...mountFlags(capability), ...(fsType === 'xfs' ? ['nouuid'] : [])];
   const shared = await mountedLoopDevice(node, image);
   if (shared !== undefined) {
-    // Another node of this machine has it mounted: in order, and the kernel shares the one filesystem.
+    // Already mounted by another node of this machine: no check needed, the kernel shares the filesystem.
     await core.mounter.mount({ source: shared, target: path, fsType, options });
     return;
   }
@@ -163,7 +163,7 @@ async function mountImage(node: HostpathNode, { volume, path, capability }: Stag
   }
 }
 
-/** The loop device through which another node of this machine has the image mounted. One that is left over goes. */
+/** The loop device through which another node of this machine has the image mounted. Detaches an unused one. */
 async function mountedLoopDevice({ core }: HostpathNode, image: string): Promise<string | undefined> {
   const devices = await core.mounter.loop.find(image);
   if (devices.length === 0) return undefined;
@@ -171,16 +171,16 @@ async function mountedLoopDevice({ core }: HostpathNode, image: string): Promise
   const mounted = devices.find((device) => mounts.some(({ source }) => source === device));
   if (mounted !== undefined) return mounted;
   for (const device of devices) await core.mounter.loop.detach(device, image);
-  // A program that an earlier process started may still be at work on it; a second device would harm both.
+  // A program started by an earlier process may still use it; a second device over the image would corrupt it.
   if ((await core.mounter.loop.find(image)).length > 0) {
-    throw refuse.aborted(`something still works on the loop device of ${image}; it is tried again`);
+    throw refuse.aborted(`the loop device of ${image} is still in use; the call is retried`);
   }
   return undefined;
 }
 
 /**
- * The image's loop device on this machine: one that is writable, because two would not see each other's writes, and one
- * that the kernel lets nobody write to. A bind mount that is read-only does not keep anybody from writing to a device.
+ * The image's loop device on this machine: one writable device, since two would not see each other's writes, and one
+ * read-only device, since a read-only bind mount does not prevent writes to a device node.
  */
 export async function sharedLoopDevice(
   { core }: HostpathNode,
@@ -204,7 +204,7 @@ async function undoStaging(
   if (volume?.accessType !== 'block') {
     const lazy = (await core.mounter.inspect(path)) === 'corrupted';
     await core.mounter.unmount(path, { lazy });
-    // Without the native binding a device does not clear itself.
+    // Without the native binding there is no auto-clear.
     if (volume?.backing !== 'image') return;
   }
   const othersUse = core.records.stagings

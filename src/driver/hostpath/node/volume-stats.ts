@@ -1,4 +1,4 @@
-// NodeGetVolumeStats: how full a volume is, and whether it is in order where it is published.
+// NodeGetVolumeStats: usage and condition of a volume at a published path.
 
 import { VolumeUsage_Unit as Unit } from '../../../csi/index.ts';
 import { errorCode, isCorruptedMountError } from '../../../runtime/mount/mount-error.ts';
@@ -20,7 +20,7 @@ export function nodeGetVolumeStats(node: HostpathNode): NonNullable<NodeOperatio
   };
 }
 
-/** The path, if the volume is published or staged there. Also below it: callers may name a directory inside. */
+/** Returns the path if the volume is published or staged there; otherwise NOT_FOUND. */
 export async function publishedPath(node: HostpathNode, volumeId: string, path: string): Promise<string> {
   const { core, nodeId } = node;
   const staging = core.records.stagings.get(recordKey(nodeId, volumeId));

@@ -59,7 +59,7 @@ test('a driver whose thread dies is started again, and serves on the same socket
   const identity = csiClient(Identity, connection, { timeoutMs: 20_000 });
   assert.equal((await identity.getPluginInfo({}, {})).vendorVersion, '1.2.3');
   assert.equal(threads.length, 2);
-  assert.match(log.text(), /The thread of the driver ended; starting it again/);
+  assert.match(log.text(), /The driver thread ended; restarting it/);
 });
 
 test('why a thread cannot start is told', async (t) => {

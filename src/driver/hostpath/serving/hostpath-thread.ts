@@ -1,5 +1,5 @@
-// hostpath in a thread of its own, seen from the cluster: starts it, passes on what it logs, stops it. A thread that dies
-// is said so and started again, as a cluster would restart the driver's pod.
+// Runs hostpath in a worker thread: starts it, forwards its log lines, stops it. A thread that dies is logged and
+// restarted, as a cluster would restart the driver's pod.
 
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import type { HostpathPlan } from './serve-hostpath.ts';
 
 export interface HostpathThreadData {
   plan: HostpathPlan;
-  /** How much of what it could say anybody would hear. */
+  /** The log verbosity; lines beyond it are not sent. */
   verbosity: number;
 }
 
@@ -21,10 +21,10 @@ export type FromHostpathThread =
 
 const RESTART_MS = 1_000;
 const MOST_VERBOSE = 10;
-/** Its objects are short-lived messages; what stays is small. Said as a flag, since a flag of the process outranks limits. */
+/** Most objects are short-lived messages. A V8 flag, since a flag of the process overrides resourceLimits. */
 const YOUNG = '--max-semi-space-size=2';
 
-/** Resolves, once it serves, with how to stop it. */
+/** Resolves, once it serves, with a function that stops it. */
 export async function startHostpathThread(
   plan: HostpathPlan,
   { log, clock }: { log: Log; clock: Clock },
@@ -35,7 +35,7 @@ export async function startHostpathThread(
     while (!stopping.signal.aborted) {
       const why = await running.ended;
       if (stopping.signal.aborted) return;
-      log.error('The thread of the driver ended; starting it again', why);
+      log.error('The driver thread ended; restarting it', why);
       await clock.sleep(RESTART_MS, stopping.signal).catch(() => {});
       if (stopping.signal.aborted) return;
       running = run(plan, log);
@@ -59,7 +59,7 @@ function run(plan: HostpathPlan, log: Log) {
   const serving = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();
   serving.promise.catch(() => {});
-  let why: unknown = new Error('it ended by itself');
+  let why: unknown = new Error('the thread ended without an error');
   worker.on('message', (message: FromHostpathThread) => {
     if (message.kind === 'serving') serving.resolve();
     else if (message.kind === 'log') say(log, message.line);

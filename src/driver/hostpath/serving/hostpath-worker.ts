@@ -1,4 +1,4 @@
-// The other side of hostpath-thread.ts: what runs in the thread.
+// The worker side of hostpath-thread.ts.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { logTo } from '../../../runtime/log/log.ts';
@@ -9,7 +9,7 @@ import { whileFast } from '../../../runtime/time/while-fast.ts';
 import type { FromHostpathThread, HostpathThreadData } from './hostpath-thread.ts';
 import { serveHostpath } from './serve-hostpath.ts';
 
-/** Its mounts are local and brief, and the process has only so many threads for them. */
+/** Its mounts are local and brief, and libuv's thread pool is small. */
 const MOUNT_THREADS = 1;
 
 const { plan, verbosity } = workerData as HostpathThreadData;

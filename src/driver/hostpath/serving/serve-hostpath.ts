@@ -1,5 +1,5 @@
-// hostpath for a cluster on this machine: one core over one directory of volumes, its controller service on one socket,
-// and a node service for each node on a socket in that node's own plugins directory.
+// Serves hostpath for a cluster on this machine: one core over one directory of volumes, the controller service on one
+// socket, and a node service for each node on a socket in that node's plugins directory.
 
 import { join } from 'node:path';
 import type { Interceptor } from '../../../csi/server/serve-call.ts';
@@ -9,9 +9,9 @@ import type { Clock, Log, Random } from '../../../runtime/ports.ts';
 import { serveDriver } from '../../serve-driver.ts';
 import { createHostpath } from '../create-hostpath.ts';
 
-/** All that decides what is served; plain data, so that it can be told to another thread. */
+/** Plain data, so that it can be sent to a worker thread. */
 export interface HostpathPlan {
-  /** Directory of its state and its volumes. */
+  /** Directory of state and volumes. */
   readonly home: string;
   readonly version: string;
   readonly controllerSocket: string;
@@ -29,13 +29,13 @@ export interface HostpathPorts {
   clock: Clock;
   random: Random;
   log: Log;
-  /** See each call on its way in. */
+  /** Observes incoming calls. */
   interceptors?: readonly Interceptor[];
 }
 
 const GRACE_MS = 5_000;
 
-/** Resolves, once it serves, with how to stop it; calls under way may end first. */
+/** Resolves, once it serves, with a function that stops it after the calls in flight. */
 export async function serveHostpath(plan: HostpathPlan, ports: HostpathPorts): Promise<() => Promise<void>> {
   const { mounter, clock, random, log, interceptors = [] } = ports;
   const hostpath = await createHostpath({
@@ -50,7 +50,7 @@ export async function serveHostpath(plan: HostpathPlan, ports: HostpathPorts): P
     endpoint: socket,
     driver: hostpath.driver({ node: { nodeId, topology } }),
   }));
-  // After the nodes are known: whether there is topology depends on them.
+  // After the nodes are known: topology depends on their segments.
   const controller = { endpoint: plan.controllerSocket, driver: hostpath.driver({ controller: true }) };
   const servers: CsiServer[] = [];
   const stop = async (): Promise<void> => {

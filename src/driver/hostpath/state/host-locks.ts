@@ -1,5 +1,5 @@
-// One holder at a time for a name on this machine, across the processes that share a state directory. Within a process
-// it is a queue; between processes a lock on one byte of a file, which the kernel gives up when its holder dies.
+// Locks by key, exclusive on this machine across the processes that share a state directory. Within a process a queue;
+// between processes a lock on one byte of a file, which the kernel releases when its holder dies.
 
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,17 +8,17 @@ import type { Clock } from '../../../runtime/ports.ts';
 import { keyLocks } from '../../key-locks.ts';
 
 export interface HostLocks {
-  /** Runs `work` as the only holder of the key; waits for it, until the signal aborts. */
+  /** Runs `work` while holding the key; waits for the key until the signal aborts. */
   exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Runs `work` if nobody holds the key, else leaves it and says so. */
+  /** Runs `work` if the key is free; otherwise returns false. */
   ifFree(key: string, work: () => Promise<void>): Promise<boolean>;
   close(): void;
 }
 
-// Another process holds a key for the time of a few system calls, or for that of an mkfs.
+// A process holds a key for a few system calls, or for an mkfs.
 const POLL_MS = 10;
 
-/** For one process alone: simulations, tests. */
+/** For a single process: simulations, tests. */
 export function processLocks(): HostLocks {
   return lockingBytes(
     () => true,
@@ -27,7 +27,7 @@ export function processLocks(): HostLocks {
   );
 }
 
-/** For all processes that open the same file; for one alone, and no second, where the native binding is missing. */
+/** For all processes that open the same file. Without the native binding a second process is rejected. */
 export function fileLocks(path: string, { calls, clock }: { calls: SystemCalls; clock: Clock }): HostLocks {
   const { lockByte } = calls;
   if (lockByte === undefined) return { ...processLocks(), close: takeAlone(path) };
@@ -39,7 +39,7 @@ export function fileLocks(path: string, { calls, clock }: { calls: SystemCalls; 
   );
 }
 
-/** A transaction that stays open: SQLite's lock on the file is the kernel's too, and goes with the process. */
+/** A transaction that stays open: the kernel releases SQLite's file lock when the process ends. */
 function takeAlone(path: string): () => void {
   const database = new DatabaseSync(`${path}.alone`);
   try {
@@ -47,7 +47,7 @@ function takeAlone(path: string): () => void {
   } catch (error) {
     database.close();
     throw new Error(
-      `another process uses the state directory of ${path}, and without the native binding (koffi) only one can; stop it or choose another directory`,
+      `another process uses the state directory of ${path}, and sharing it needs the native binding (koffi); stop that process or choose another directory`,
       { cause: error },
     );
   }
@@ -93,7 +93,7 @@ function lockingBytes(
   };
 }
 
-/** A hash of 53 bits: that two keys share a byte is possible, and costs no more than a wait. */
+/** A hash of 53 bits: a collision only makes one key wait for the other. */
 function offsetOf(key: string): bigint {
   let low = 0x811c9dc5;
   let high = 0x9747b28c;

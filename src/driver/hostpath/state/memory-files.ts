@@ -1,5 +1,5 @@
-// The files of hostpath in memory: with memoryMounter, an in-memory store and processLocks the whole driver runs without
-// touching the machine, for simulations and unit tests. Everything resolves at once, so virtual time stands still.
+// hostpath's files in memory. With memoryMounter, an in-memory store and processLocks the driver runs without touching
+// the machine, for simulations and unit tests. Everything resolves at once, so virtual time does not advance.
 
 import { basename, dirname } from 'node:path';
 import { MountError } from '../../../runtime/mount/mount-error.ts';
@@ -8,7 +8,7 @@ import type { FilesystemTools } from '../../filesystem/filesystem-tools.ts';
 import type { PathKind, VolumeFiles } from './volume-files.ts';
 
 export interface MemoryFiles extends VolumeFiles {
-  /** What there is, by path. */
+  /** Entries by path. */
   readonly paths: ReadonlyMap<string, { kind: PathKind; sizeBytes: bigint }>;
 }
 
@@ -61,7 +61,7 @@ export function memoryFiles(): MemoryFiles {
   };
 }
 
-/** Filesystems in memory: a device is blank until it is formatted. Devices are known by name alone. */
+/** Filesystems in memory: a device is blank until it is formatted. Devices are identified by name only. */
 export function memoryFilesystemTools(): FilesystemTools {
   const formatted = new Map<string, string>();
   return {

@@ -1,10 +1,10 @@
-// What hostpath remembers, and nothing more: each record is written before the first thing it speaks of is made, and
-// removed after the last one is gone, so whatever a crash leaves behind has a record that tells what to do about it.
+// The records of hostpath. Each is written before the first side effect it describes and removed after the last is
+// undone, so everything that a crash leaves behind has a record for recovery.
 
 import type { StateStore } from '../../state/state-store.ts';
 import type { Backing } from '../options.ts';
 
-/** `creating` and `deleting` are finished or undone by the next call, or at start-up. */
+/** `creating` and `deleting` are completed or rolled back by the next call, or at start-up. */
 export type RecordState = 'creating' | 'ready' | 'deleting';
 
 export interface VolumeRecord {
@@ -21,7 +21,7 @@ export interface VolumeRecord {
   mutableParameters: Record<string, string>;
   /** The node whose pod an inline volume belongs to. */
   ephemeralOn?: string;
-  /** A format was begun: what is on the device is ours, and no user's data. */
+  /** A format was begun: the content of the device is not user data. */
   formatting?: boolean;
   /** The filesystem is smaller than its device: restored or cloned into a larger volume, or expanded. */
   growBeforeUse?: boolean;
@@ -75,7 +75,7 @@ export interface StagingRecord {
   accessType: 'mount' | 'block';
   accessMode: number;
   mountFlags: string[];
-  /** False from before the first mount until after the last. */
+  /** False until staging is complete. */
   done: boolean;
 }
 
@@ -125,12 +125,12 @@ export function openRecords(store: StateStore) {
 
 export type Records = ReturnType<typeof openRecords>;
 
-/** One key from two parts, none of which can hold the separator: control characters are refused in every field. */
+/** A composite key; no part can contain the separator, since fields with control characters are rejected. */
 export function recordKey(first: string, second: string): string {
   return `${first}\n${second}`;
 }
 
-/** Up to `limit` records that pass, in the order of their keys, from a source that gives some that do not. */
+/** Up to `limit` records that pass the filter, in key order, reading on as long as some do not pass. */
 export function readPassing<T>(
   source: (page: { after: string; limit: number }) => { key: string; record: T }[],
   passes: (record: T) => boolean,

@@ -1,5 +1,5 @@
-// Start-up: undoes what a process that died left in the middle. What another live process works on is locked by it, and
-// left alone. Mounts are not touched here: the calls that made them are repeated, and repair them.
+// Crash recovery at start-up: rolls back operations that an earlier process did not finish. Volumes that a live process
+// works on are locked by it, and skipped. Mounts are not touched: their calls are retried, and repair them.
 
 import { thawVolume } from '../controller/frozen-volumes.ts';
 import { discardGroup } from '../controller/group-snapshot-operations.ts';
@@ -10,7 +10,7 @@ import { groupLock, type HostpathCore, snapshotLock, volumeLock } from '../core.
 export async function recover(core: HostpathCore): Promise<void> {
   const { records, log } = core;
   const say = (what: string, id: string, state: string) =>
-    log.info(`undoing a ${what} that an earlier process left unfinished`, { id, state });
+    log.info(`rolling back a ${what} that an earlier process left unfinished`, { id, state });
 
   for (const { record } of records.groups.list()) {
     if (record.state === 'ready') continue;
@@ -43,7 +43,7 @@ export async function recover(core: HostpathCore): Promise<void> {
     });
   }
   for (const name of await core.files.list(core.layout.volumes)) {
-    // A directory is made before its record: see createPlainDirectory. It is empty then; anything in it is data.
+    // A directory is created empty before its record: see createPlainDirectory. One with content is kept.
     if (records.volumes.get(name) !== undefined || !isVolumeName(name)) continue;
     await core.locks.ifFree(volumeLock(name), async () => {
       if (records.volumes.get(name) !== undefined) return;
@@ -52,12 +52,12 @@ export async function recover(core: HostpathCore): Promise<void> {
   }
 }
 
-/** Names that hold a hash or a suffix belong to volumes whose record is written first. */
+/** Names with a hash or a suffix belong to volumes whose record is written first. */
 function isVolumeName(name: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }
 
-/** Whoever holds the volume's lock is alive, and thaws by itself. */
+/** If the volume's lock is held, its holder is alive and will thaw it. */
 async function thawIfFree(core: HostpathCore, volumeId: string): Promise<void> {
   await core.locks.ifFree(volumeLock(volumeId), () => thawVolume(core, volumeId));
 }

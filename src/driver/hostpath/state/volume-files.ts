@@ -1,6 +1,6 @@
-// What hostpath keeps on disk, behind a small port: directories and images of volumes and snapshots, and the paths that
-// volumes are published at. Everything here may be repeated after a crash: making what is there already, or removing what
-// is gone, succeeds. Nothing here is asked of a path while something is mounted on it.
+// The port for hostpath's files: directories and images of volumes and snapshots, and the paths that volumes are
+// published at. All operations are idempotent: creating what exists or removing what does not exist succeeds. Never
+// used on a path while something is mounted on it.
 
 import { execFile } from 'node:child_process';
 import {
@@ -24,27 +24,27 @@ const run = promisify(execFile);
 export type PathKind = 'absent' | 'directory' | 'file' | 'block' | 'symlink' | 'other';
 
 export interface VolumeFiles {
-  /** Names in a directory; none if it is not there. */
+  /** Names in a directory; empty if it does not exist. */
   list(path: string): Promise<string[]>;
   kindOf(path: string): Promise<PathKind>;
-  /** A directory of a volume, that everybody may write to. */
+  /** Creates a volume's directory, writable by everybody. */
   makeVolumeDirectory(path: string): Promise<void>;
-  /** A directory to mount on; its parents too. */
+  /** Creates a directory to mount on, with its parents. */
   makeDirectory(path: string): Promise<void>;
-  /** An empty file, to mount on. */
+  /** Creates an empty file to mount on. */
   makeFile(path: string): Promise<void>;
-  /** A sparse file of this size. */
+  /** Creates a sparse file of this size. */
   makeImage(path: string, sizeBytes: bigint): Promise<void>;
-  /** Never makes it smaller. */
+  /** Never shrinks it. */
   growImage(path: string, sizeBytes: bigint): Promise<void>;
-  /** Copies a directory or an image to a path where nothing is; owners, modes, links and holes are kept. */
+  /** Copies a directory or an image to a path that does not exist; keeps owners, modes, links and holes. */
   copy(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Removes whatever is there, with all that is in it. Never follows a link, never leaves the filesystem. */
+  /** Removes recursively. Never follows a link, never crosses into another filesystem. */
   removeTree(path: string): Promise<void>;
-  /** Removes a directory that is empty, or not there; false if it is neither. */
+  /** Removes an empty directory; true also if it does not exist, false if it is not empty. */
   removeEmpty(path: string): Promise<boolean>;
-  /** Removes an empty directory or an empty file that a volume was mounted on; refuses to remove anything else. */
+  /** Removes the empty directory or file that a volume was mounted on; refuses to remove anything else. */
   removeMountPoint(path: string): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export function diskFiles(clock: Clock): VolumeFiles {
       } catch (error) {
         if (errorCode(error) !== 'EEXIST') throw error;
       }
-      // mkdir's own mode is cut by the umask.
+      // The umask limits the mode of mkdir.
       chmodSync(path, 0o777);
     },
 
@@ -109,7 +109,7 @@ export function diskFiles(clock: Clock): VolumeFiles {
     },
 
     async copy(from, to) {
-      // cp, since Node's own copy keeps neither owners nor holes nor extended attributes.
+      // cp, since Node's copy keeps neither owners nor holes nor extended attributes.
       const args = [
         '--archive',
         '--reflink=auto',
@@ -137,7 +137,7 @@ export function diskFiles(clock: Clock): VolumeFiles {
     rename,
 
     async removeTree(path) {
-      // Most are empty by now: one call instead of a walk.
+      // Most are empty: one call instead of a walk.
       if (await files.removeEmpty(path)) return;
       await rm(path, { recursive: true, force: true });
     },
@@ -153,14 +153,14 @@ export function diskFiles(clock: Clock): VolumeFiles {
 
     async removeMountPoint(path) {
       try {
-        // Directories first: nearly all are.
+        // Directories first: the common case.
         await removeEmptyDirectory(path);
       } catch (error) {
         if (errorCode(error) === 'ENOTDIR' && (await isEmptyFile(path))) return unlink(path);
         if (errorCode(error) === 'ENOENT') return;
         if (['ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) {
           throw refuse.failedPrecondition(
-            `${path} is not empty although nothing is mounted there; it is not removed, in case it is somebody's data`,
+            `${path} is not empty although nothing is mounted there; it is not removed, since it may be user data`,
           );
         }
         throw error;

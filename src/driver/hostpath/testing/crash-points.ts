@@ -1,5 +1,5 @@
-// For tests: kills a process of hostpath before each step of a scenario in turn, and shows each time that start-up and the
-// same call again leave nothing behind.
+// For tests: kills a hostpath process before each step of a scenario in turn, and verifies that recovery and a retry of
+// the same call leave nothing behind.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,17 +17,17 @@ import { openRecords } from '../state/records.ts';
 import { readProgress, runScenario } from './crash-scenarios.ts';
 import { cleanUp, leftovers, listContents } from './hostpath-fixture.ts';
 
-// The kernel is the slow part, and this machine may have two processors.
+// The kernel is the bottleneck, and the machine may have two processors.
 const PARALLEL = 3;
 
 export async function crashAtEveryStep(name: string): Promise<void> {
-  // Starting is most of what a run costs, and compiling most of that.
+  // Start-up dominates the cost of a run, and compilation dominates start-up.
   const compileCache = await mkdtemp(join(tmpdir(), 'berth-compiled-'));
   try {
     const steps = await inTemporaryRoot((root) => run({ name, root, compileCache, stopAt: 0 }));
     assert.equal(steps.signal, null, 'the scenario ends when nothing kills it');
     assert.ok(steps.names.length > 3, 'there are steps to stop at');
-    // A step of a call that comes again is the same step, whatever came before it.
+    // The same step of a repeated call is tested once.
     const points = steps.names
       .map((step, at) => ({ step, at: at + 1 }))
       .filter(({ step, at }) => steps.names.indexOf(step) === at - 1);
@@ -64,7 +64,7 @@ async function crashAndRepair(point: {
   });
 }
 
-/** Even if nobody repeats the call: nothing on disk without a record, no record without its content, none unfinished. */
+/** Without a retry too: nothing on disk without a record, no record without content, none unfinished. */
 async function checkAfterStart(root: string, where: string): Promise<void> {
   const hostpath = await createHostpath({
     clock: realClock,

@@ -1,5 +1,5 @@
-// For tests: sequences of calls that go through every step of hostpath, and a process that can be told to kill itself
-// before any one of them. It notes each call before it makes it, so that another process can repeat it and go on.
+// For tests: sequences of calls that cover every step of hostpath, and a process that kills itself before a given step.
+// It records each call before making it, so that another process can retry it and continue.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { createHostpath } from '../create-hostpath.ts';
 import type { HostpathCapabilities } from '../options.ts';
 import { capability, clientsOf, type HostpathClients, MiB, volumeRequest } from './hostpath-fixture.ts';
 
-/** Identifiers that earlier calls gave. */
+/** IDs returned by earlier calls. */
 export type Known = Record<string, string>;
 
 export interface ScenarioCall {
@@ -195,7 +195,7 @@ export interface Progress {
   known: Known;
 }
 
-/** Runs the calls from `progress` on, noting each before it is made. */
+/** Runs the calls from `progress` on, recording each before it is made. */
 export async function runScenario(
   name: string,
   root: string,
@@ -229,7 +229,7 @@ export function readProgress(root: string): Progress {
   return JSON.parse(readFileSync(join(root, 'progress.json'), 'utf8')) as Progress;
 }
 
-/** As a process: `crash-scenarios.ts SCENARIO ROOT STEP`. Prints the steps it came by. */
+/** As a process: `crash-scenarios.ts SCENARIO ROOT STEP`. Prints the steps it reaches. */
 async function main([name = '', root = '', stopAt = '']: string[]): Promise<void> {
   let count = 0;
   await runScenario(name, root, {

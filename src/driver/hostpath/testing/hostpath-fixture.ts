@@ -1,5 +1,5 @@
-// For tests: a real hostpath in a temporary directory, with real mounts, called without a socket. When the test ends it
-// verifies that no mount, loop device, file or record is left behind, and fails the test if there is.
+// For tests: a real hostpath in a temporary directory, with real mounts, called without a socket. At the end of
+// the test it fails the test if a mount, loop device, file or record is left behind.
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
@@ -167,7 +167,7 @@ async function loopImages(root: string): Promise<{ device: string; image: string
   return found.filter(({ image }) => image.startsWith(`${root}/`));
 }
 
-/** So that one failed test does not leave the machine with its mounts. */
+/** Cleans up the mounts of a failed test. */
 export async function cleanUp(root: string): Promise<void> {
   const mounter = await openLinuxMounter();
   const mounts = (await mounter.list()).filter(({ mountPoint }) => mountPoint.startsWith(`${root}/`));
@@ -175,7 +175,7 @@ export async function cleanUp(root: string): Promise<void> {
   for (const { device } of await loopImages(root)) await mounter.loop.detach(device);
 }
 
-/** The code of the error that the call ends with. */
+/** The code of the error that the call rejects with. */
 export async function codeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -185,7 +185,7 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** Through attach, stage and publish; and back. */
+/** Attach, stage and publish; then the reverse. */
 export async function use(
   clients: HostpathClients,
   request: {
