@@ -438,7 +438,7 @@ describe('what goes wrong is told', () => {
   const cases: [string, string, RegExp][] = [
     ['ENOSPC', 'RESOURCE_EXHAUSTED', /disk is full/],
     ['EPERM', 'FAILED_PRECONDITION', /root/],
-    ['EBUSY', 'FAILED_PRECONDITION', /uses it/],
+    ['EBUSY', 'FAILED_PRECONDITION', /still in use/],
     ['EIO', 'INTERNAL', /nodePublishVolume: kaputt/],
   ];
   for (const [code, expected, message] of cases) {
