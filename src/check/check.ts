@@ -1,5 +1,5 @@
-// A check: one sentence that a driver holds to or not, what the driver must be able to do for it to apply, and the calls
-// that find out. And the runner: one check at a time, each cleaned up after.
+// A check: the rule it verifies, the capabilities that it needs of the driver, and the calls that verify it. The runner
+// runs one check at a time and cleans up after each.
 
 import { CsiError } from '../csi/csi-error.ts';
 import type { ControllerCapability, NodeCapability } from '../csi/messages/capabilities.ts';
@@ -7,13 +7,13 @@ import { CheckFailure, type DriverUnderTest } from './driver-under-test.ts';
 
 export interface Check {
   readonly group: string;
-  /** What holds, in the present tense. */
+  /** The rule, in the present tense. */
   readonly title: string;
   readonly needs?: readonly ControllerCapability[];
   readonly needsOfNode?: readonly NodeCapability[];
-  /** Mounts for real. */
+  /** Makes real mounts. */
   readonly mounts?: boolean;
-  /** Another reason for which it does not apply. */
+  /** Another reason why it does not apply. */
   notFor?(driver: DriverUnderTest): string | undefined;
   run(driver: DriverUnderTest): Promise<void>;
 }

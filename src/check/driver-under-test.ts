@@ -1,5 +1,5 @@
-// The driver that is checked: its services, what it says it can do, volumes made for a check, and the promise that
-// nothing made here outlives the checks. A failed expectation is a CheckFailure, whose message is the report.
+// The driver that is checked: its services, its capabilities, the volumes created for a check, and their cleanup. A
+// failed expectation is a CheckFailure, whose message is the report.
 
 import { type CsiClient, csiClient } from '../csi/client/csi-client.ts';
 import type { CsiTransport } from '../csi/client/transport.ts';
@@ -24,14 +24,14 @@ import type { GrpcCode } from '../wire/grpc/grpc-code.ts';
 
 export interface CheckOptions {
   parameters: Readonly<Record<string, string>>;
-  /** By the operation's word in csi-sanity's file, `CreateVolumeSecret`; empty where there are none. */
+  /** By the operation's key in csi-sanity's secrets file, `CreateVolumeSecret`; empty if there are none. */
   secrets: (operation: string) => Record<string, string>;
   sizeBytes: bigint;
   capability: VolumeCapability;
-  /** Where volumes are staged and published; must be the same directory for the driver. */
+  /** The directory for staging and publishing; the driver must see it at the same path. */
   mountDir: string;
   timeoutMs: number;
-  /** Calls at once in checks of concurrency. */
+  /** The number of concurrent calls. */
   parallel: number;
 }
 
@@ -45,7 +45,7 @@ export interface Abilities {
   node: ReadonlySet<NodeCapability>;
 }
 
-/** Asked of the driver before anything is checked. */
+/** Reads the driver's capabilities before the checks. */
 export async function askAbilities(
   transports: Transports,
   timeoutMs: number,
@@ -92,7 +92,7 @@ export class DriverUnderTest {
     this.#random = ports.random;
   }
 
-  /** A name that no driver has seen. */
+  /** A unique name. */
   name(kind: string): string {
     return `berth-check-${kind}-${this.#random.uuid().slice(0, 13)}`;
   }
@@ -111,7 +111,7 @@ export class DriverUnderTest {
   async createVolume(name = this.name('volume'), more: object = {}): Promise<Volume> {
     const { volume } = await this.controller.createVolume({ ...this.createRequest(name), ...more });
     if (volume === undefined || volume.volumeId === '') {
-      throw new CheckFailure('CreateVolume succeeded and named no volume: volume.volume_id is empty');
+      throw new CheckFailure('CreateVolume succeeded without a volume ID: volume.volume_id is empty');
     }
     this.undo(() => this.deleteVolume(volume.volumeId));
     return volume;
@@ -121,17 +121,17 @@ export class DriverUnderTest {
     return this.controller.deleteVolume({ volumeId, secrets: this.options.secrets('DeleteVolumeSecret') });
   }
 
-  /** What to do in the end, the last first, whether the check succeeded or not. */
+  /** Registers a cleanup step. Steps run in reverse order after the check, whether it succeeded or not. */
   undo(step: () => Promise<unknown>): void {
     this.#undo.push(step);
   }
 
-  /** What could not be undone, for the report. */
+  /** Runs the cleanup steps and returns the errors, for the report. */
   async cleanUp(): Promise<string[]> {
     const left: string[] = [];
     for (const step of this.#undo.splice(0).reverse()) {
       await step().catch((error: Error) => {
-        // A check that went well has undone some of it itself.
+        // A successful check has deleted some of it already.
         if (codeOf(error) !== 'NOT_FOUND') left.push(error.message);
       });
     }

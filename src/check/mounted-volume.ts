@@ -1,5 +1,5 @@
-// A volume on its way to a directory, and back: the four steps in the order that the specification asks for, those of
-// them that the driver has. Each step may be taken again, as after an answer that was lost.
+// Attach, stage, publish and the reverse for one volume, in the order of the specification; steps that the driver does
+// not have are skipped. Each step may be repeated, as after a lost response.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export class MountedVolume {
   static async create(driver: DriverUnderTest): Promise<MountedVolume> {
     const volume = await driver.createVolume();
     const mounted = new MountedVolume(driver, volume, join(driver.options.mountDir, driver.name('mount')));
-    // The one who asks makes the directory in which the driver makes the target.
+    // By the specification the caller creates the parent directory of the target, and the driver the target.
     await mkdir(mounted.stagingPath, { recursive: true });
     driver.undo(() => rm(mounted.#directory, { recursive: true, force: true }));
     return mounted;

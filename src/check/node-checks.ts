@@ -1,4 +1,4 @@
-// Attaching to a node, staging, publishing, and back.
+// Checks of attach, stage, publish and the reverse.
 
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const LONGEST_NODE_ID_BYTES = 256;
 const attaching: readonly Check[] = [
   {
     group: 'ControllerPublishVolume',
-    title: 'refuses requests that lack something, an unknown volume and an unknown node',
+    title: 'rejects requests with missing fields, an unknown volume and an unknown node',
     needs: ATTACHES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -33,7 +33,7 @@ const attaching: readonly Check[] = [
   },
   {
     group: 'ControllerPublishVolume',
-    title: 'attaches, again when asked again, and detaches in the same way',
+    title: 'attaches and detaches, each idempotent',
     needs: ATTACHES,
     mounts: true,
     async run(driver) {
@@ -43,7 +43,7 @@ const attaching: readonly Check[] = [
   },
   {
     group: 'ControllerUnpublishVolume',
-    title: 'refuses a request without a volume',
+    title: 'rejects a request without a volume',
     needs: ATTACHES,
     run: ({ controller }) =>
       refuses('without a volume', controller.controllerUnpublishVolume({ volumeId: '' }), 'INVALID_ARGUMENT'),
@@ -53,7 +53,7 @@ const attaching: readonly Check[] = [
 const onNode: readonly Check[] = [
   {
     group: 'NodeGetInfo',
-    title: 'gives a node ID that fits',
+    title: 'returns a valid node ID',
     async run({ node }) {
       const { nodeId } = await node.nodeGetInfo({});
       const bytes = Buffer.byteLength(nodeId);
@@ -62,7 +62,7 @@ const onNode: readonly Check[] = [
   },
   {
     group: 'NodeStageVolume',
-    title: 'refuses requests that lack something',
+    title: 'rejects requests with missing fields',
     needsOfNode: STAGES,
     async run({ node, options }) {
       const whole = { volumeId: 'v', stagingTargetPath: '/nowhere', volumeCapability: options.capability };
@@ -76,7 +76,7 @@ const onNode: readonly Check[] = [
   },
   {
     group: 'NodeUnstageVolume',
-    title: 'refuses requests without a volume or a path',
+    title: 'rejects requests without a volume or a path',
     needsOfNode: STAGES,
     async run({ node }) {
       const ask = (volumeId: string, stagingTargetPath: string) =>
@@ -87,7 +87,7 @@ const onNode: readonly Check[] = [
   },
   {
     group: 'NodePublishVolume',
-    title: 'refuses requests that lack something',
+    title: 'rejects requests with missing fields',
     async run({ node, options }) {
       const whole = { volumeId: 'v', targetPath: '/nowhere/v', volumeCapability: options.capability };
       const secrets = options.secrets('NodePublishVolumeSecret');
@@ -100,7 +100,7 @@ const onNode: readonly Check[] = [
   },
   {
     group: 'NodeUnpublishVolume',
-    title: 'refuses requests without a volume or a path',
+    title: 'rejects requests without a volume or a path',
     async run({ node }) {
       const ask = (volumeId: string, targetPath: string) =>
         node.nodeUnpublishVolume({ volumeId, targetPath });
@@ -109,8 +109,8 @@ const onNode: readonly Check[] = [
     },
   },
   {
-    group: 'Whole life',
-    title: 'a volume comes to its path and goes again, each step taken twice',
+    group: 'Lifecycle',
+    title: 'attach, stage, publish and back, each step called twice',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -121,8 +121,8 @@ const onNode: readonly Check[] = [
     },
   },
   {
-    group: 'Whole life',
-    title: 'what is written stays, over a second publication',
+    group: 'Lifecycle',
+    title: 'data persists across unpublish and publish',
     needs: MAKES,
     mounts: true,
     notFor: ({ options }) =>
@@ -134,15 +134,15 @@ const onNode: readonly Check[] = [
       await writeFile(file, mounted.volumeId);
       await mounted.unpublish();
       const still = await stat(file).catch(() => undefined);
-      expect(still === undefined, 'what was written is there without the volume: nothing was mounted');
+      expect(still === undefined, 'the file is visible after unpublish: nothing was mounted');
       await mounted.publish();
       const text = await readFile(file, 'utf8').catch((error: Error) => error.message);
-      expect(text === mounted.volumeId, `${mounted.volumeId} was written, and read: ${text}`);
+      expect(text === mounted.volumeId, `wrote ${mounted.volumeId}, read: ${text}`);
     },
   },
   {
     group: 'NodeGetVolumeStats',
-    title: 'tells the use of a volume, and refuses one that is not there',
+    title: 'reports the usage of a volume, and rejects one that does not exist',
     needs: MAKES,
     needsOfNode: ['GET_VOLUME_STATS'],
     mounts: true,
@@ -153,7 +153,7 @@ const onNode: readonly Check[] = [
         volumeId: mounted.volumeId,
         volumePath: mounted.targetPath,
       });
-      expect(usage.length > 0, 'no usage is told');
+      expect(usage.length > 0, 'the response has no usage');
       const volumePath = mounted.targetPath;
       await refuses(
         'without a volume',
@@ -174,7 +174,7 @@ const onNode: readonly Check[] = [
   },
   {
     group: 'NodeExpandVolume',
-    title: 'lets the node follow a volume that grew',
+    title: 'expands the filesystem after the volume',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     needsOfNode: ['EXPAND_VOLUME'],
     mounts: true,

@@ -1,4 +1,4 @@
-// Making, finding, restoring and deleting snapshots.
+// Checks that create, list, restore and delete snapshots.
 
 import type { Snapshot } from '../csi/generated/csi/v1/csi_pb.ts';
 import type { Check } from './check.ts';
@@ -9,7 +9,7 @@ const SNAPS = ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] as const;
 export const snapshotChecks: readonly Check[] = [
   {
     group: 'CreateSnapshot',
-    title: 'refuses requests without a name or a source',
+    title: 'rejects requests without a name or a source',
     needs: SNAPS,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -24,7 +24,7 @@ export const snapshotChecks: readonly Check[] = [
   },
   {
     group: 'CreateSnapshot',
-    title: 'answers with the same snapshot when it is asked again, of the volume that was asked for',
+    title: 'is idempotent, and snapshots the requested volume',
     needs: SNAPS,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -37,14 +37,14 @@ export const snapshotChecks: readonly Check[] = [
       );
       expect(
         first.sourceVolumeId === volumeId,
-        `asked for one of ${volumeId}, got one of ${first.sourceVolumeId}`,
+        `requested a snapshot of ${volumeId}, got one of ${first.sourceVolumeId}`,
       );
       expect(first.creationTime !== undefined, 'creation_time is missing');
     },
   },
   {
     group: 'CreateSnapshot',
-    title: 'refuses a name that is taken by a snapshot of another volume',
+    title: 'rejects a name that is taken by a snapshot of another volume',
     needs: SNAPS,
     async run(driver) {
       const [one, other] = [await driver.createVolume(), await driver.createVolume()];
@@ -59,7 +59,7 @@ export const snapshotChecks: readonly Check[] = [
   },
   {
     group: 'DeleteSnapshot',
-    title: 'refuses a request without an ID, and succeeds for a snapshot that does not exist or is gone',
+    title: 'rejects a request without an ID, and is idempotent for a snapshot that does not exist',
     needs: SNAPS,
     async run(driver) {
       await refuses('without an ID', deleteSnapshot(driver, ''), 'INVALID_ARGUMENT');
@@ -71,7 +71,7 @@ export const snapshotChecks: readonly Check[] = [
   },
   {
     group: 'ListSnapshots',
-    title: 'finds a snapshot by its ID and by its source, and nothing by those of none',
+    title: 'filters by snapshot ID and by source volume, and returns an empty list when none matches',
     needs: [...SNAPS, 'LIST_SNAPSHOTS'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -99,7 +99,7 @@ export const snapshotChecks: readonly Check[] = [
   },
   {
     group: 'CreateVolume',
-    title: 'restores a snapshot, and refuses one that does not exist',
+    title: 'restores a snapshot, and rejects one that does not exist',
     needs: SNAPS,
     async run(driver) {
       const { snapshotId } = await createSnapshot(driver, (await driver.createVolume()).volumeId);
@@ -128,7 +128,7 @@ async function createSnapshot(
 ): Promise<Snapshot> {
   const { snapshot } = await snap(driver, { name, sourceVolumeId });
   if (snapshot === undefined || snapshot.snapshotId === '') {
-    throw new CheckFailure('CreateSnapshot succeeded and named no snapshot: snapshot.snapshot_id is empty');
+    throw new CheckFailure('CreateSnapshot succeeded without a snapshot ID: snapshot.snapshot_id is empty');
   }
   driver.undo(() => deleteSnapshot(driver, snapshot.snapshotId));
   return snapshot;

@@ -1,5 +1,5 @@
-// What happens in every cluster and in few tests: many calls at once, and callers that give up. A caller that gave up
-// asks again, as the sidecars and the kubelet do; then the driver has to come to one end, whichever call did the work.
+// Checks of concurrent calls and of calls that time out. After a time-out the caller retries, as the sidecars and the
+// kubelet do; the result must then be the same, whichever of the calls did the work.
 
 import { CsiError, codeOf } from '../csi/csi-error.ts';
 import type { Check } from './check.ts';
@@ -8,16 +8,16 @@ import { MountedVolume } from './mounted-volume.ts';
 import { listed } from './volume-checks.ts';
 
 const MAKES = ['CREATE_DELETE_VOLUME'] as const;
-/** Codes by which a driver says "ask again": it is at it, it is busy, or the answer did not come in time. */
+/** Codes after which a call is retried: another one is in flight, the driver is busy, or the call timed out. */
 const AGAIN = new Set(['ABORTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'RESOURCE_EXHAUSTED']);
 const PAUSE_MS = 50;
-/** When callers give up: at once, and while the driver may be in the middle of it. */
+/** Time-outs of calls: at once, and while the driver may be in the middle of the work. */
 const PATIENCE_MS = [1, 2, 5, 10, 20];
 
 export const troubleChecks: readonly Check[] = [
   {
-    group: 'Many at once',
-    title: 'the same CreateVolume makes one volume',
+    group: 'Concurrency',
+    title: 'concurrent identical CreateVolume calls create one volume',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -31,8 +31,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Many at once',
-    title: 'different volumes are made and deleted without minding each other',
+    group: 'Concurrency',
+    title: 'different volumes are created and deleted concurrently',
     needs: MAKES,
     async run(driver) {
       const made = await atOnce(driver, () => untilDone(driver, () => driver.createVolume()));
@@ -41,8 +41,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Many at once',
-    title: 'the same DeleteVolume succeeds for all',
+    group: 'Concurrency',
+    title: 'concurrent identical DeleteVolume calls all succeed',
     needs: MAKES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -50,8 +50,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Many at once',
-    title: 'a volume that is made while it is deleted is there or not, and can be made again',
+    group: 'Concurrency',
+    title: 'CreateVolume succeeds during and after a concurrent DeleteVolume',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -64,8 +64,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Many at once',
-    title: 'the same stage and publish mount once, and are undone by one unpublish and unstage',
+    group: 'Concurrency',
+    title: 'concurrent stage and publish mount once; one unpublish and unstage undo them',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -79,8 +79,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Lost answers',
-    title: 'CreateVolume that was given up and asked for again makes one volume',
+    group: 'Lost responses',
+    title: 'CreateVolume retried after a time-out creates one volume',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -96,8 +96,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Lost answers',
-    title: 'a volume whose CreateVolume was given up can be deleted by whoever asks again',
+    group: 'Lost responses',
+    title: 'a volume whose CreateVolume timed out can be found by a retry and deleted',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const before = new Set(await listed(driver, 0));
@@ -112,8 +112,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Lost answers',
-    title: 'DeleteVolume that was given up and asked for again deletes the volume',
+    group: 'Lost responses',
+    title: 'DeleteVolume retried after a time-out deletes the volume',
     needs: MAKES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -130,8 +130,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Lost answers',
-    title: 'stage and publish that were given up are finished by the next, and undone',
+    group: 'Lost responses',
+    title: 'stage and publish are completed by a retry after a time-out, and can be undone',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -147,8 +147,8 @@ export const troubleChecks: readonly Check[] = [
     },
   },
   {
-    group: 'Lost answers',
-    title: 'what was staged or published by a call that was given up can be undone at once',
+    group: 'Lost responses',
+    title: 'unstage and unpublish undo a stage or publish that timed out',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -171,7 +171,7 @@ export const troubleChecks: readonly Check[] = [
 const atOnce = <T>({ options }: DriverUnderTest, call: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: options.parallel }, call));
 
-/** As the sidecars do: again, until there is an answer. */
+/** Retries until there is an answer, as the sidecars do. */
 async function untilDone<T>({ clock, options }: DriverUnderTest, call: () => Promise<T>): Promise<T> {
   const limitMs = clock.monotonicMs() + options.timeoutMs;
   for (;;) {
@@ -184,7 +184,7 @@ async function untilDone<T>({ clock, options }: DriverUnderTest, call: () => Pro
   }
 }
 
-/** Whatever becomes of it. */
+/** Awaits the call and ignores its CSI error. */
 async function givenUp(call: Promise<unknown>): Promise<void> {
   try {
     await call;

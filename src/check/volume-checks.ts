@@ -1,4 +1,4 @@
-// Making, finding, growing and deleting volumes.
+// Checks that create, list, expand and delete volumes.
 
 import type { Check } from './check.ts';
 import { type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
@@ -11,7 +11,7 @@ const MOST_PAGES = 10_000;
 const making: readonly Check[] = [
   {
     group: 'CreateVolume',
-    title: 'refuses a request without a name, or without a capability',
+    title: 'rejects a request without a name, or without a capability',
     needs: MAKES,
     async run(driver) {
       const { controller } = driver;
@@ -22,21 +22,21 @@ const making: readonly Check[] = [
   },
   {
     group: 'CreateVolume',
-    title: 'makes a volume that is as large as was asked for',
+    title: 'creates a volume of at least the requested size',
     needs: MAKES,
     async run(driver) {
       const { capacityBytes } = await driver.createVolume();
       const { sizeBytes } = driver.options;
-      // 0 is how a driver says that it does not know.
+      // 0: the driver does not know the size.
       expect(
         capacityBytes === 0n || capacityBytes >= sizeBytes,
-        `${sizeBytes} bytes were asked for and ${capacityBytes} made`,
+        `requested ${sizeBytes} bytes, got ${capacityBytes}`,
       );
     },
   },
   {
     group: 'CreateVolume',
-    title: 'answers with the same volume when it is asked again',
+    title: 'is idempotent: the same name returns the same volume',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -50,7 +50,7 @@ const making: readonly Check[] = [
   },
   {
     group: 'CreateVolume',
-    title: 'refuses a name that is taken by a volume of another size',
+    title: 'rejects a name that is taken by a volume of another size',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -65,7 +65,7 @@ const making: readonly Check[] = [
   },
   {
     group: 'CreateVolume',
-    title: 'takes a name of 128 bytes',
+    title: 'accepts a name of 128 bytes',
     needs: MAKES,
     async run(driver) {
       await driver.createVolume(driver.name('volume').padEnd(128, 'x'));
@@ -73,7 +73,7 @@ const making: readonly Check[] = [
   },
   {
     group: 'CreateVolume',
-    title: 'refuses a source that does not exist',
+    title: 'rejects a source that does not exist',
     needs: [...MAKES, 'CLONE_VOLUME'],
     async run(driver) {
       const volumeContentSource = { type: { case: 'volume' as const, value: { volumeId: NOWHERE } } };
@@ -94,13 +94,13 @@ const making: readonly Check[] = [
   },
   {
     group: 'DeleteVolume',
-    title: 'refuses a request without an ID',
+    title: 'rejects a request without an ID',
     needs: MAKES,
     run: (driver) => refuses('without an ID', driver.deleteVolume(''), 'INVALID_ARGUMENT'),
   },
   {
     group: 'DeleteVolume',
-    title: 'succeeds for a volume that does not exist, and when it is asked again',
+    title: 'is idempotent, and succeeds for a volume that does not exist',
     needs: MAKES,
     async run(driver) {
       await driver.deleteVolume(NOWHERE);
@@ -114,7 +114,7 @@ const making: readonly Check[] = [
 const looking: readonly Check[] = [
   {
     group: 'ValidateVolumeCapabilities',
-    title: 'refuses requests without an ID or a capability, and a volume that does not exist',
+    title: 'rejects requests without an ID or a capability, and a volume that does not exist',
     needs: MAKES,
     async run(driver) {
       const { controller, options } = driver;
@@ -129,7 +129,7 @@ const looking: readonly Check[] = [
   },
   {
     group: 'ValidateVolumeCapabilities',
-    title: 'confirms what the volume was made with',
+    title: 'confirms the capability that the volume was created with',
     needs: MAKES,
     async run(driver) {
       const { volumeId, volumeContext } = await driver.createVolume();
@@ -140,23 +140,23 @@ const looking: readonly Check[] = [
         parameters: { ...driver.options.parameters },
         secrets: driver.options.secrets('ControllerValidateVolumeCapabilitiesSecret'),
       });
-      expect(confirmed !== undefined, `it is not confirmed: ${message || 'no reason given'}`);
+      expect(confirmed !== undefined, `the capability is not confirmed: ${message || 'no reason given'}`);
     },
   },
   {
     group: 'ListVolumes',
-    title: 'has a volume once it is made and no more once it is deleted',
+    title: 'lists a volume after it is created, and not after it is deleted',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
-      expect((await listed(driver, 0)).includes(volumeId), `${volumeId} was made and is not listed`);
+      expect((await listed(driver, 0)).includes(volumeId), `${volumeId} was created and is not listed`);
       await driver.deleteVolume(volumeId);
       expect(!(await listed(driver, 0)).includes(volumeId), `${volumeId} was deleted and is still listed`);
     },
   },
   {
     group: 'ListVolumes',
-    title: 'lists each volume once, one to a page',
+    title: 'lists each volume once with pages of one entry',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const made = [];
@@ -170,14 +170,14 @@ const looking: readonly Check[] = [
   },
   {
     group: 'ListVolumes',
-    title: 'refuses a token that it did not give',
+    title: 'rejects a starting token that it did not issue',
     needs: ['LIST_VOLUMES'],
     run: ({ controller }) =>
       refuses('unknown token', controller.listVolumes({ startingToken: 'berth-check' }), 'ABORTED'),
   },
   {
     group: 'GetCapacity',
-    title: 'answers with no negative number',
+    title: 'does not answer with a negative number',
     needs: ['GET_CAPACITY'],
     async run({ controller, options }) {
       const { availableCapacity } = await controller.getCapacity({ parameters: { ...options.parameters } });
@@ -186,7 +186,7 @@ const looking: readonly Check[] = [
   },
   {
     group: 'ControllerGetVolume',
-    title: 'finds a volume, and refuses one that does not exist',
+    title: 'returns a volume, and rejects one that does not exist',
     needs: [...MAKES, 'GET_VOLUME'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -201,7 +201,7 @@ const looking: readonly Check[] = [
 const growing: readonly Check[] = [
   {
     group: 'ControllerExpandVolume',
-    title: 'refuses requests without an ID or a size, and a volume that does not exist',
+    title: 'rejects requests without an ID or a size, and a volume that does not exist',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     async run(driver) {
       const capacityRange = { requiredBytes: driver.options.sizeBytes, limitBytes: 0n };
@@ -213,7 +213,7 @@ const growing: readonly Check[] = [
   },
   {
     group: 'ControllerExpandVolume',
-    title: 'grows a volume, and says the same when it is asked again',
+    title: 'expands a volume, and is idempotent',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -222,7 +222,7 @@ const growing: readonly Check[] = [
       const first = await grow(driver, request);
       expect(
         first.capacityBytes >= requiredBytes,
-        `${requiredBytes} bytes were asked for and ${first.capacityBytes} given`,
+        `requested ${requiredBytes} bytes, got ${first.capacityBytes}`,
       );
       const again = await grow(driver, request);
       expect(
@@ -250,7 +250,10 @@ export async function listed({ controller }: DriverUnderTest, maxEntries: number
   let startingToken = '';
   for (let page = 0; page < MOST_PAGES; page++) {
     const { entries, nextToken } = await controller.listVolumes({ maxEntries, startingToken });
-    expect(maxEntries === 0 || entries.length <= maxEntries, `a page of ${maxEntries} has ${entries.length}`);
+    expect(
+      maxEntries === 0 || entries.length <= maxEntries,
+      `a page of max_entries ${maxEntries} has ${entries.length} entries`,
+    );
     ids.push(...entries.map(({ volume }) => volume?.volumeId ?? ''));
     if (nextToken === '') return ids;
     startingToken = nextToken;

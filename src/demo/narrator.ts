@@ -1,5 +1,5 @@
-// Tells a story step by step: what was done, what that caused (objects and CSI calls, from the trace), and how long it
-// took. A step that does not hold is told as such, and the story ends there.
+// Prints the demo step by step: what was done, its effects (objects and CSI calls, from the trace), and how long it
+// took. The demo ends at the first step that fails.
 
 import type { Clock } from '../runtime/ports.ts';
 import { duration, textOf } from '../trace/timeline.ts';
@@ -7,7 +7,7 @@ import type { TraceBook } from '../trace/trace-book.ts';
 import type { TraceEntry } from '../trace/trace-entry.ts';
 
 export interface Narrator {
-  /** `act` throws when the step does not hold; what it returns is told at the end of the step. */
+  /** `act` throws when the step fails; its result is printed at the end of the step. */
   step(title: string, act: () => Promise<string | string[] | undefined>): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createNarrator(options: {
   };
 }
 
-/** What matters to the story: calls, and objects that came, went or changed their phase. */
+/** The effects to print: calls, and objects that were created, deleted or changed their phase. */
 function causes(entries: readonly TraceEntry[]): string[] {
   return entries
     .toSorted((a, b) => a.atMs - b.atMs)

@@ -1,5 +1,5 @@
-// What the driver saw of calls that the story makes claims about: which secrets came with them, and what pod. Holds
-// secret values only to compare them, and never hands one out.
+// Records the secrets and volume contexts of the calls to the driver, for verification by the demo. Secret values are
+// only compared, never returned.
 
 import type { Interceptor } from '../csi/server/serve-call.ts';
 
@@ -18,7 +18,7 @@ export class SeenCalls {
     return next();
   };
 
-  /** Whether a call of this method brought exactly these secrets. */
+  /** Whether a call of this method had exactly these secrets. */
   broughtSecrets(method: string, expected: Readonly<Record<string, string>>): boolean {
     const wanted = JSON.stringify(Object.entries(expected).toSorted());
     return this.#of(method).some(
@@ -26,7 +26,7 @@ export class SeenCalls {
     );
   }
 
-  /** Whether any call of another method brought any of these values. */
+  /** The other methods whose calls had any of these values. */
   leakedSecrets(methods: readonly string[], values: readonly string[]): string[] {
     return this.#calls
       .filter(

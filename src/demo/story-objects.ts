@@ -1,4 +1,4 @@
-// The objects of the story.
+// The objects that `berth demo` creates.
 
 import type { PersistentVolumeClaim, Pod, PodSpec, Secret, StorageClass } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
@@ -52,7 +52,7 @@ export function secret(name: string, data: Readonly<Record<string, string>>): Dr
   } as Draft<Secret>;
 }
 
-/** A class whose volumes are made with one secret and published with another. */
+/** A class with one secret for CreateVolume and another for NodePublishVolume. */
 export function classWithSecrets(name: string, provisioner: string): Draft<StorageClass> {
   return {
     metadata: { name },

@@ -1,5 +1,4 @@
-// The story of volumes, told on a cluster that runs: each step does something, waits for what follows from it, and
-// checks that it holds.
+// The steps of `berth demo` on a running cluster: each step acts, waits for the effects and verifies them.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,18 +33,18 @@ export interface StoryOptions {
   narrator: Narrator;
   seen: SeenCalls;
   directory: DataDirectory;
-  /** Three: the first two share a zone, the third is in another. */
+  /** The first two share a zone, the third is in another. */
   nodeNames: readonly [string, string, string];
   mounter: Mounter;
   clock: Clock;
   signal: AbortSignal;
 }
 
-/** Long enough for a busy machine; a story that works takes a fraction of it. */
+/** Long enough for a busy machine; steps that succeed take a fraction of it. */
 const STEP_MS = 20_000;
 const TEXT = 'a ship in its berth\n';
 
-/** Rejects at the first step that does not hold. */
+/** Rejects at the first step that fails. */
 export async function tellStory(options: StoryOptions): Promise<void> {
   const { cluster, narrator, seen, nodeNames, clock, signal } = options;
   const { server } = cluster;
@@ -75,18 +74,21 @@ export async function tellStory(options: StoryOptions): Promise<void> {
   };
 
   await narrator.step(
-    'A class says which driver makes volumes, and the driver is on every node',
+    'A StorageClass names the driver, and the driver is registered on every node',
     async () => {
       const hostpath = await kube.get(storageClasses, { name: 'hostpath' });
       const on = [...reader.list(csiNodes)].filter(({ spec }) =>
         spec.drivers.some(({ name }) => name === HOSTPATH),
       );
-      hold(on.length === nodeNames.length, `the driver is on ${on.length} of ${nodeNames.length} nodes`);
+      hold(
+        on.length === nodeNames.length,
+        `the driver is registered on ${on.length} of ${nodeNames.length} nodes`,
+      );
       return `class ${hostpath.metadata.name}: ${hostpath.provisioner}, on ${nodeNames.join(', ')}`;
     },
   );
 
-  await narrator.step('A claim asks for 64 MiB: a volume is made and bound to it', async () => {
+  await narrator.step('A claim requests 64 MiB: a volume is provisioned and bound', async () => {
     await kube.create(persistentVolumeClaims, claim('data', { class: 'hostpath' }));
     const volume = await volumeOf('data');
     return `claim data is bound to ${volume.metadata.name}`;
@@ -97,7 +99,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     await kube.create(pods, pod('web', fromClaim('data'), onNode(first)));
     const { path } = await published('web');
     data = path;
-    hold(await options.mounter.isMountPoint(path), `${path} is no mount point`);
+    hold(await options.mounter.isMountPoint(path), `${path} is not a mount point`);
     return `mounted at ${path}`;
   });
 
@@ -108,7 +110,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
   });
 
   await narrator.step(
-    `The pod goes and another comes on ${second}: the volume moves with its bytes`,
+    `The pod is deleted and another starts on ${second}: the volume moves with its data`,
     async () => {
       await kube.delete(pods, { namespace: NAMESPACE, name: 'web' });
       await until(pods, 'web', (object) => object === undefined);
@@ -119,7 +121,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     },
   );
 
-  await narrator.step('A shared claim (ReadWriteMany) is on two nodes at once', async () => {
+  await narrator.step('A ReadWriteMany claim is mounted on two nodes at once', async () => {
     await kube.create(persistentVolumeClaims, claim('shared', { class: 'hostpath', mode: 'ReadWriteMany' }));
     await kube.create(pods, pod('left', fromClaim('shared'), onNode(first)));
     await kube.create(pods, pod('right', fromClaim('shared'), onNode(second)));
@@ -129,7 +131,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     return `written on ${left.node}, read on ${right.node}`;
   });
 
-  await narrator.step(`Delayed binding: the volume is made where the pod can run, ${third}`, async () => {
+  await narrator.step(`Delayed binding: the volume is provisioned where the pod runs, ${third}`, async () => {
     await kube.create(persistentVolumeClaims, claim('late', { class: 'hostpath-delayed' }));
     await kube.create(pods, pod('far', fromClaim('late'), onNode(third)));
     const { node } = await published('far');
@@ -140,21 +142,24 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     return `in ${zone}, where ${third} is`;
   });
 
-  await narrator.step('An inline volume lives with its pod, and the driver hears which pod', async () => {
-    await kube.create(pods, pod('scratch', { name: 'data', csi: { driver: HOSTPATH } }));
-    const { path } = await published('scratch');
-    await writeFile(join(path, 'x'), TEXT);
-    const context = seen.contextWith('NodePublishVolume', 'csi.storage.k8s.io/pod.name', 'scratch');
-    hold(
-      context?.['csi.storage.k8s.io/ephemeral'] === 'true',
-      'the driver did not hear that it is ephemeral',
-    );
-    return ['pod.name', 'pod.namespace', 'serviceAccount.name', 'ephemeral'].map(
-      (key) => `NodePublishVolume got ${key}=${context?.[`csi.storage.k8s.io/${key}`]}`,
-    );
-  });
+  await narrator.step(
+    'An inline volume exists as long as its pod, and the driver gets pod information',
+    async () => {
+      await kube.create(pods, pod('scratch', { name: 'data', csi: { driver: HOSTPATH } }));
+      const { path } = await published('scratch');
+      await writeFile(join(path, 'x'), TEXT);
+      const context = seen.contextWith('NodePublishVolume', 'csi.storage.k8s.io/pod.name', 'scratch');
+      hold(
+        context?.['csi.storage.k8s.io/ephemeral'] === 'true',
+        'the driver was not told that the volume is ephemeral',
+      );
+      return ['pod.name', 'pod.namespace', 'serviceAccount.name', 'ephemeral'].map(
+        (key) => `NodePublishVolume got ${key}=${context?.[`csi.storage.k8s.io/${key}`]}`,
+      );
+    },
+  );
 
-  await narrator.step('Secrets reach the calls they are for, and no others', async () => {
+  await narrator.step('Secrets reach the calls that they are for, and no others', async () => {
     const making = { user: 'maker', password: 'only CreateVolume and DeleteVolume see this' };
     const publishing = { token: 'only NodePublishVolume sees this' };
     await kube.create(secrets, secret('making', making));
@@ -175,7 +180,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     ];
   });
 
-  await narrator.step('Everything is deleted: unpublished, unstaged, detached, deleted', async () => {
+  await narrator.step('All pods and claims are deleted: unpublish, unstage, detach, delete', async () => {
     const podNames = [...reader.list(pods, NAMESPACE)].map(({ metadata }) => metadata.name);
     const claimNames = [...reader.list(persistentVolumeClaims, NAMESPACE)].map(
       ({ metadata }) => metadata.name,

@@ -1,4 +1,4 @@
-// What is left of a story after everything in it was deleted: objects, mounts, volumes on disk. Nothing, if all is well.
+// Finds leftovers after the demo deleted everything: objects, mounts, volumes on disk.
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Who the pods are and what they may do: one account for the controller's pod, bound to the published role of each of
-// its sidecars and to no other; one for the nodes' pods, which may do nothing. And the CSIDriver object, by which
-// Kubernetes knows what the driver wants.
+// Service accounts and bindings: one account for the controller pod, bound to the published roles of its sidecars only,
+// and one without rights for the node pods. Also the CSIDriver object, by which the driver declares its needs to
+// Kubernetes.
 
 import type { CSIDriverSpec } from 'kubernetes-types/storage/v1.js';
 import { baseName, controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
@@ -33,7 +33,7 @@ export async function accessObjects(plan: Plan): Promise<Manifest[]> {
   ];
 }
 
-/** The nodes' pods are privileged: a cluster that enforces pod security has to be told that they may. */
+/** The node pods are privileged: pod security admission must allow that in this namespace. */
 const namespaceObject = (name: string): Manifest => ({
   apiVersion: 'v1',
   kind: 'Namespace',
@@ -41,7 +41,7 @@ const namespaceObject = (name: string): Manifest => ({
 });
 
 export function csiDriverObjects(plan: Plan): Manifest[] {
-  // The cluster-registrar keeps it by itself.
+  // The cluster-registrar creates it.
   if (plan.sidecars.includes('cluster-registrar')) return [];
   const { csiDriver } = plan;
   const spec: CSIDriverSpec = {

@@ -1,5 +1,5 @@
-// Parses the command line of each of Berth's containers as that container will, so that a flag it would reject is
-// rejected before anything is deployed. Which flags a command has comes in through a port: the command line knows.
+// Parses the command line of each of Berth's containers as the container will, so that a flag that it would reject is
+// rejected before anything is deployed. The flags of a command come in through a port.
 
 import type { Container } from 'kubernetes-types/core/v1.js';
 import type { FlagTable } from '../runtime/flags/flag.ts';
@@ -9,7 +9,7 @@ import type { Manifest } from './plan.ts';
 /** The flags of a command of `berth`; undefined when there is no such command. */
 export type FlagsOf = (command: string) => Promise<FlagTable | undefined>;
 
-/** What is wrong, in one sentence; undefined when every command line is accepted. */
+/** The problem, as a sentence; undefined when every command line is accepted. */
 export async function commandLineProblem(
   manifests: readonly Manifest[],
   flagsOf: FlagsOf,
@@ -24,7 +24,7 @@ export async function commandLineProblem(
         parseFlags({ table, argv: args });
       } catch (error) {
         if (!(error instanceof FlagError)) throw error;
-        return `container ${name} of the ${kind} would refuse its command line: ${error.message}`;
+        return `container ${name} of the ${kind} would reject its command line: ${error.message}`;
       }
     }
   }

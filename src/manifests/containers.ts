@@ -1,5 +1,5 @@
-// The containers that Berth brings: each runs one of its commands, finds the driver's socket at one place, serves its
-// health, and may do nothing on the machine but talk. Pure.
+// The containers of Berth's components: each runs one command, uses the shared driver socket, serves its health, and
+// has no privileges on the host. Pure.
 
 import type { Container, EnvVar, VolumeMount } from 'kubernetes-types/core/v1.js';
 import { type Plan, SOCKET, SOCKET_DIR } from './plan.ts';
@@ -12,13 +12,13 @@ const fromField = (name: string, fieldPath: string): EnvVar => ({
   valueFrom: { fieldRef: { fieldPath } },
 });
 
-/** By what drivers know where to listen and where they are, unless they are told by arguments. */
+/** The environment variables for a driver's endpoint and node name, for drivers without arguments. */
 export const driverEnvironment: EnvVar[] = [
   { name: 'CSI_ENDPOINT', value: `unix://${SOCKET}` },
   fromField('NODE_ID', 'spec.nodeName'),
 ];
 
-/** By what the provisioner knows whom the capacity that it publishes belongs to. */
+/** The environment variables by which the provisioner finds the owner of its CSIStorageCapacity objects. */
 export const podEnvironment: EnvVar[] = [
   fromField('POD_NAME', 'metadata.name'),
   fromField('NAMESPACE', 'metadata.namespace'),
@@ -52,7 +52,7 @@ export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthC
     },
     volumeMounts: [socketMount, ...mounts],
     resources: { requests: { cpu: '10m', memory: container.memory } },
-    // Root it stays, without root's powers: the driver's socket belongs to root.
+    // Root without capabilities: the driver's socket belongs to root.
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -62,7 +62,7 @@ export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthC
   };
 }
 
-/** Serves what the kubelet asks about the driver's own container. */
+/** Answers the liveness probe of the driver's container. */
 export function probeContainer(plan: Plan): Container {
   const { livenessProbe, ...container } = berthContainer(plan, {
     name: 'liveness-probe',
@@ -81,7 +81,7 @@ export function driverContainer(plan: Plan, pod: 'controller' | 'node'): Contain
     image: plan.image,
     args: [...plan.arguments('driver'), ...plan.arguments(`${pod}-driver`)],
     env: driverEnvironment,
-    // A driver that no longer answers is started again; /healthz is the liveness-probe container's.
+    // The kubelet restarts a driver that no longer answers; the liveness-probe container serves /healthz.
     ...(plan.hasProbe && {
       livenessProbe: {
         httpGet: { path: '/healthz', port: portName(plan.healthPort) },

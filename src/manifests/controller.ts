@@ -1,4 +1,4 @@
-// The pod that runs once a cluster: the driver's controller service and the sidecars that speak to the API, sharing a
+// The controller pod, one per cluster: the driver's controller service and the sidecars that use the API, with a shared
 // socket in an emptyDir. A StatefulSet, or a Deployment whose sidecars elect a leader. Pure.
 
 import type { StatefulSetSpec } from 'kubernetes-types/apps/v1.js';
@@ -13,7 +13,7 @@ import {
 } from './containers.ts';
 import { controllerName, electsLeader, labelsOf, type Manifest, type Plan } from './plan.ts';
 
-/** The sidecars serve metrics and health from here on, one port each. */
+/** The first port for metrics and health; each sidecar takes the next one. */
 const FIRST_PORT = 8080;
 
 export function controllerObjects(plan: Plan): Manifest[] {
@@ -23,7 +23,7 @@ export function controllerObjects(plan: Plan): Manifest[] {
   const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template: podTemplate(plan) };
   if (plan.controller === 'deployment')
     return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
-  // Nobody has to find its pod by name, so that the Service that it names need not exist.
+  // No pod is looked up by DNS name, so the Service need not exist.
   const setSpec: StatefulSetSpec = { ...spec, serviceName: metadata.name };
   return [{ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
 }
@@ -108,10 +108,10 @@ const election = (plan: Plan): string[] => (electsLeader(plan) ? ['--leader-elec
 
 function capacity(plan: Plan): string[] {
   if (!plan.csiDriver.storageCapacity) return [];
-  // From the pod to what keeps it: a StatefulSet, or a ReplicaSet and then the Deployment.
+  // Owner levels above the pod: StatefulSet, or ReplicaSet and Deployment.
   return ['--enable-capacity', `--capacity-ownerref-level=${plan.controller === 'deployment' ? 2 : 1}`];
 }
 
-/** `--strict-topology` for the provisioner alone is `--provisioner-strict-topology` where several share a command line. */
+/** `--strict-topology` of the provisioner is `--provisioner-strict-topology` where sidecars share a command line. */
 const addressed = (sidecar: string, argument: string): string =>
   argument.replace(/^--?(?=[^-])/, `--${sidecar}-`);

@@ -1,6 +1,6 @@
-// The pod that runs on each node: the driver's node service and the registrar that makes the kubelet know it. Three
-// directories of the host, as the kubelet's side of CSI has it: where the kubelet looks for drivers, where this driver's
-// socket is, and the kubelet's own directory, from which mounts must reach the host. Pure.
+// The node pod: the driver's node service and the registrar that registers it with the kubelet. It mounts three
+// directories of the host: the plugin registry, the directory of the driver's socket, and the kubelet's directory, with
+// bidirectional mount propagation. Pure.
 
 import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
@@ -20,11 +20,11 @@ export function nodeObjects(plan: Plan): Manifest[] {
       metadata: { labels },
       spec: {
         serviceAccountName: nodeName(plan),
-        // Nothing here speaks to the API.
+        // Nothing in this pod uses the API.
         automountServiceAccountToken: false,
         priorityClassName: 'system-node-critical',
         nodeSelector: { 'kubernetes.io/os': 'linux' },
-        // Wherever pods may run, their volumes must be mounted.
+        // Volumes must be mounted on every node where pods can run.
         tolerations: [{ operator: 'Exists' }],
         ...(plan.hostNetwork && { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }),
         containers: [
@@ -56,7 +56,7 @@ function nodeDriver(plan: Plan): Container {
   return {
     ...driver,
     volumeMounts: [...(driver.volumeMounts ?? []), ...mounts],
-    // It mounts, and only a privileged container may pass mounts on to the host.
+    // Bidirectional mount propagation needs a privileged container.
     securityContext: { privileged: true },
   };
 }

@@ -1,5 +1,5 @@
-// What is to be deployed, as decided by the command line: the one input of everything in this folder. Also the names
-// that the parts of a deployment know each other by. Pure.
+// The deployment plan, from the command line: the only input of the files in this folder. Also the names that the parts
+// of a deployment share. Pure.
 
 import { createHash } from 'node:crypto';
 import type { Draft, KubeObject } from '../api/object.ts';
@@ -7,17 +7,17 @@ import { driverNameProblem } from '../csi/names/driver-name.ts';
 
 export type ControllerShape = 'deployment' | 'statefulset' | 'none';
 
-/** Whose command line an argument is for: a container, or the driver in both pods. */
+/** The target of an argument: a container, or the driver in both pods. */
 export type ArgumentsOf = (container: string) => readonly string[];
 
-/** An object as it is printed. */
+/** A manifest to print. */
 export type Manifest = Draft<KubeObject> & { spec?: unknown };
 
 export interface Plan {
   driverName: string;
-  /** The driver's own image. */
+  /** The driver's image. */
   image: string;
-  /** An image that has `berth` on its PATH. */
+  /** An image with `berth` on its PATH. */
   berthImage: string;
   namespace: string;
   makesNamespace: boolean;
@@ -25,16 +25,16 @@ export interface Plan {
   secrets: 'none' | 'everywhere' | { namespace: string };
   controller: ControllerShape;
   replicas: number;
-  /** Those of the controller's pod that speak to the API. */
+  /** The sidecars of the controller pod. */
   sidecars: readonly string[];
   hasRegistrar: boolean;
   hasProbe: boolean;
-  /** A container for each sidecar instead of one for all. */
+  /** One container per sidecar instead of one for all. */
   isSeparate: boolean;
   arguments: ArgumentsOf;
   controllerNodeSelector: Readonly<Record<string, string>>;
   kubeletDir: string;
-  /** Directories of the host that the driver on each node also sees, at the same path. */
+  /** Host directories that are mounted into the driver on each node, at the same path. */
   hostPaths: readonly string[];
   hostNetwork: boolean;
   healthPort: number;
@@ -49,11 +49,11 @@ export interface Plan {
   };
 }
 
-/** What cannot be deployed, in one sentence; undefined when all is well. */
+/** The problem with the plan, as a sentence; undefined when there is none. */
 export function problemOf(plan: Plan): string | undefined {
   const { driverName, controller, replicas, csiDriver, sidecars } = plan;
   const misnamed = driverNameProblem(driverName);
-  if (misnamed !== undefined) return `${JSON.stringify(driverName)} cannot be a driver's name: ${misnamed}`;
+  if (misnamed !== undefined) return `${JSON.stringify(driverName)} is not a valid driver name: ${misnamed}`;
   if (controller === 'statefulset' && replicas > 1) {
     return `--controller=statefulset has one replica, not ${replicas}: only a Deployment elects a leader; use --controller=deployment`;
   }
@@ -65,14 +65,14 @@ export function problemOf(plan: Plan): string | undefined {
   return undefined;
 }
 
-/** A Deployment may have two pods for a moment, even with one replica; a StatefulSet never. */
+/** A Deployment may briefly run two pods, even with one replica; a StatefulSet never does. */
 export const electsLeader = ({ controller }: Plan): boolean => controller === 'deployment';
 
-/** Labels hold 63 characters, and Kubernetes makes some by adding to the names of StatefulSets and DaemonSets. */
+/** Labels have at most 63 characters, and Kubernetes appends to the names of StatefulSets and DaemonSets in some. */
 const LONGEST_BASE = 40;
 const DIGEST = 8;
 
-/** What the objects of this driver are called, and kept apart from another driver's by. */
+/** The base name and labels of this driver's objects, unique per driver. */
 export function baseName({ driverName }: Pick<Plan, 'driverName'>): string {
   const plain = driverName.toLowerCase().replaceAll('.', '-');
   if (plain.length <= LONGEST_BASE) return plain;
@@ -82,7 +82,7 @@ export function baseName({ driverName }: Pick<Plan, 'driverName'>): string {
 export const controllerName = (plan: Plan): string => `${baseName(plan)}-controller`;
 export const nodeName = (plan: Plan): string => `${baseName(plan)}-node`;
 
-/** Where every container of a pod finds the driver. */
+/** The driver's socket, in every container of a pod. */
 export const SOCKET_DIR = '/csi';
 export const SOCKET = `${SOCKET_DIR}/csi.sock`;
 

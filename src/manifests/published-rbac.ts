@@ -1,5 +1,5 @@
-// The roles that Berth publishes for its sidecars and its page: deploy/rbac/*.yaml, the one source. Clusters apply them; the
-// embedded server runs the same components under the same accounts with the same roles, read from here.
+// The published RBAC roles of the sidecars and the dashboard: deploy/rbac/*.yaml is the only source. Clusters apply
+// them; the embedded server runs the same components with the same accounts and roles, read from here.
 
 import { readFile } from 'node:fs/promises';
 import type { Draft, KubeObject } from '../api/object.ts';
@@ -15,7 +15,7 @@ export const RBAC_COMPONENTS = [
 ] as const;
 export type RbacComponent = (typeof RBAC_COMPONENTS)[number];
 
-/** The service account of each component; node-registrar and livenessprobe never speak to the API. */
+/** The service account of each component; node-registrar and livenessprobe do not use the API. */
 export const COMPONENT_ACCOUNTS: Readonly<Record<RbacComponent, string>> = {
   provisioner: 'csi-provisioner',
   attacher: 'csi-attacher',
@@ -32,13 +32,13 @@ const FILE_SECRETS_NAMESPACE = 'csi-secrets';
 
 export interface PublishedRbacOptions {
   components?: readonly RbacComponent[];
-  /** Where the sidecars run. */
+  /** The namespace of the sidecars. */
   namespace?: string;
-  /** Which Secrets they may read: none, all, or those of one namespace. */
+  /** The Secrets they may read: none, all, or those of one namespace. */
   secrets?: 'none' | 'everywhere' | { namespace: string };
-  /** One account for all of them, as when they run in one process. */
+  /** One account for all sidecars, for those that run in one process. */
   serviceAccount?: string;
-  /** Added to the names of roles and bindings, so that several drivers can come and go side by side. */
+  /** Suffix of role and binding names, so that several drivers can be installed and removed independently. */
   suffix?: string;
 }
 
@@ -52,7 +52,7 @@ const directory = new URL('../../deploy/rbac/', import.meta.url);
 
 async function readObjects(file: string): Promise<RbacObject[]> {
   const [{ parseAllDocuments }, text] = await Promise.all([
-    // Only those who deploy need it: starting the server does not.
+    // Loaded only for deployments: starting the server does not need it.
     import('yaml'),
     readFile(new URL(`${file}.yaml`, directory), 'utf8'),
   ]);

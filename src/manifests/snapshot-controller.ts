@@ -1,5 +1,5 @@
-// What a cluster needs once for the snapshots of all its drivers: the definitions, and the snapshot controller with its
-// account and role. Its names are the official ones, since only one of them may run.
+// The manifests that a cluster needs once for snapshots: the CRDs, and the snapshot controller with its account and
+// role. It uses the official names, since only one of the two may run.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { berthContainer } from './containers.ts';
@@ -60,7 +60,7 @@ function deployment(plan: SnapshotControllerPlan): Manifest {
           serviceAccountName: NAME,
           priorityClassName: 'system-cluster-critical',
           nodeSelector: { 'kubernetes.io/os': 'linux' },
-          // It speaks to no driver.
+          // It does not connect to a driver.
           containers: [{ ...container, args: args.filter((arg) => !arg.startsWith('--csi-address=')) }],
         },
       },

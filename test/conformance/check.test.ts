@@ -135,40 +135,32 @@ test('a driver that is right passes, and what it cannot do is skipped with the r
   const { endpoint } = await serve(t);
   const { code, stdout } = await check(endpoint);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /✔ makes a volume that is as large as was asked for/);
+  assert.match(stdout, /✔ creates a volume of at least the requested size/);
   assert.match(stdout, /– clones a volume \(the driver does not have CLONE_VOLUME\)/);
-  assert.match(stdout, /– a volume comes to its path .* \(mounts need --mount-dir\)/);
+  assert.match(stdout, /– attach, stage, publish .* \(mounts need --mount-dir\)/);
   assert.match(stdout, /\n\d+ passed, 0 failed, \d+ skipped\n$/);
 });
 
 test('a check that does not apply to the volumes asked for is skipped, not passed', async (t) => {
   const { endpoint, directory } = await serve(t);
-  const { code, stdout } = await check(
-    endpoint,
-    '--block',
-    '--mount-dir',
-    directory,
-    '--only=what is written',
-  );
+  const { code, stdout } = await check(endpoint, '--block', '--mount-dir', directory, '--only=data persists');
   assert.equal(code, 0);
-  assert.match(stdout, /– what is written stays.* \(a block device has no files\)/);
+  assert.match(stdout, /– data persists .* \(a block device has no files\)/);
   assert.match(stdout, /\n0 passed, 0 failed, 1 skipped\n$/);
 });
 
 const flaws: Record<Flaw, string[]> = {
   'forgets names': [
-    'CreateVolume: answers with the same volume when it is asked again',
-    'Many at once: the same CreateVolume makes one volume',
+    'CreateVolume: is idempotent: the same name returns the same volume',
+    'Concurrency: concurrent identical CreateVolume calls create one volume',
   ],
-  'ignores sizes': ['CreateVolume: refuses a name that is taken by a volume of another size'],
-  'makes them small': ['CreateVolume: makes a volume that is as large as was asked for'],
-  'misses the deleted': [
-    'DeleteVolume: succeeds for a volume that does not exist, and when it is asked again',
-  ],
-  'lists the deleted': ['ListVolumes: has a volume once it is made and no more once it is deleted'],
-  'loses pages': ['ListVolumes: lists each volume once, one to a page'],
-  'mounts nothing': ['Whole life: what is written stays, over a second publication'],
-  'stays busy': ['Lost answers: CreateVolume that was given up and asked for again makes one volume'],
+  'ignores sizes': ['CreateVolume: rejects a name that is taken by a volume of another size'],
+  'makes them small': ['CreateVolume: creates a volume of at least the requested size'],
+  'misses the deleted': ['DeleteVolume: is idempotent, and succeeds for a volume that does not exist'],
+  'lists the deleted': ['ListVolumes: lists a volume after it is created, and not after it is deleted'],
+  'loses pages': ['ListVolumes: lists each volume once with pages of one entry'],
+  'mounts nothing': ['Lifecycle: data persists across unpublish and publish'],
+  'stays busy': ['Lost responses: CreateVolume retried after a time-out creates one volume'],
 };
 for (const [flaw, expected] of Object.entries(flaws)) {
   test(`a driver that ${flaw} is told so`, async (t) => {

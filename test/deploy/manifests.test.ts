@@ -251,7 +251,7 @@ test('what cannot be deployed is refused in one sentence', async () => {
   const table: [string[], RegExp][] = [
     [['--image=i'], /give --driver-name, or --from/],
     [['--driver-name=a'], /--image must be given/],
-    [['--driver-name=-a', '--image=i'], /"-a" cannot be a driver's name: /],
+    [['--driver-name=-a', '--image=i'], /"-a" is not a valid driver name: /],
     [[...usual, '--controller=statefulset', '--replicas=2'], /has one replica, not 2/],
     [[...usual, '--sidecars=attacher', '--storage-capacity'], /--storage-capacity needs the provisioner/],
     [[...usual, '--sidecars=nobody'], /there is no sidecar "nobody", only /],
