@@ -260,7 +260,7 @@ test('what cannot be deployed is refused in one sentence', async () => {
     [[...usual, '--arg=nobody=--x'], /is not of the form CONTAINER=ARGUMENT/],
     [
       [...usual, '--arg=provisioner=--no-such-flag'],
-      /container sidecars of the Deployment would refuse .*no-such-flag/,
+      /container sidecars of the Deployment would reject .*no-such-flag/,
     ],
     [[...usual, '--separate', '--arg=attacher=--timeout=soon'], /container attacher .*duration/],
     [['--from=/nowhere/csi.sock', '--image=i'], /there is nothing at \/nowhere\/csi.sock/],
