@@ -13,7 +13,7 @@ export const command = defineCommand({
     'Prints one line "ready https://HOST:PORT" on standard output once it serves, and runs until SIGINT or SIGTERM.',
   flags: {
     'data-dir': stringFlag({
-      help: 'Directory that keeps all state; made when missing',
+      help: 'Directory of all state; created when missing',
       default: '.berth/apiserver',
     }),
     ephemeral: boolFlag({ help: 'Keep everything in memory only' }),

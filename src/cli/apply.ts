@@ -1,4 +1,4 @@
-// `berth apply`: makes the server's objects what the manifests say, by server-side apply.
+// `berth apply`: applies manifests by server-side apply.
 
 import type { KubeObject } from '../api/object.ts';
 import { boolFlag } from '../runtime/flags/flag.ts';
@@ -12,16 +12,16 @@ import { readManifests } from './objects/read-manifests.ts';
 const FIELD_MANAGER = 'berth-apply';
 
 export const command = defineCommand({
-  summary: 'Creates and changes objects as manifests say: berth apply -f FILE',
+  summary: 'Creates and updates objects from manifests: berth apply -f FILE',
   description:
-    'Applies on the server: fields that the manifests no longer have are removed, fields that others own are left to ' +
-    'them, and one that both want is a conflict, which --force-conflicts wins.',
+    'Server-side apply: fields that were removed from the manifests are removed from the objects, fields of other managers ' +
+    'stay, and a field that another manager owns is a conflict, unless --force-conflicts takes it.',
   flags: {
     ...connectionFlags,
     ...namespaceFlags,
     ...fileFlags,
     'force-conflicts': boolFlag({ help: 'Take fields that another manager owns' }),
-    'dry-run': boolFlag({ help: 'Ask the server what would happen, change nothing' }),
+    'dry-run': boolFlag({ help: 'Validate on the server without changing anything' }),
   },
   async run({ flags, env, log, signal, stdout, stderr }) {
     const path = flags.filename ?? flags.f;
@@ -35,7 +35,7 @@ export const command = defineCommand({
     for (const { origin, object } of manifests) {
       let resource = resourceOfManifest(served, object);
       if (!resource) {
-        // A definition earlier among the manifests may have brought it.
+        // An earlier manifest may be the CRD of this kind.
         served = (await kube.servedResources({ signal })).resources;
         resource = resourceOfManifest(served, object);
       }

@@ -6,6 +6,6 @@ import { sidecarCommand } from './sidecar-command.ts';
 export const command = sidecarCommand(attacherSidecar, {
   summary: 'Attaches and detaches the volumes of one CSI driver',
   description:
-    'Follows VolumeAttachments and calls ControllerPublishVolume and ControllerUnpublishVolume. Takes the flags of the ' +
+    'Watches VolumeAttachments and calls ControllerPublishVolume and ControllerUnpublishVolume. Accepts the flags of the ' +
     'official external-attacher.',
 });

@@ -1,4 +1,5 @@
-// `berth check`: whether a CSI driver, in any language, does what the specification and life in a cluster ask of it.
+// `berth check`: verifies a CSI driver, in any language, against the specification and the conditions of a real
+// cluster.
 
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
@@ -50,7 +51,7 @@ const sizeFlag = flagOf<bigint>(
     },
     format: String,
   },
-  { help: 'Size of the volumes that are made, in bytes or as in 1Gi', default: 1_073_741_824n },
+  { help: 'Size of the volumes, in bytes or as in 1Gi', default: 1_073_741_824n },
 );
 
 const flags = {
@@ -62,27 +63,32 @@ const flags = {
     default: 'ReadWriteOnce',
   }),
   block: boolFlag({ help: 'Volumes are block devices, not filesystems' }),
-  fstype: stringFlag({ help: 'Filesystem type; the driver chooses unless given' }),
+  fstype: stringFlag({ help: 'Filesystem type; default: the driver chooses' }),
   secrets: stringFlag({
-    help: 'File with the secrets, by operation: CreateVolumeSecret, NodeStageVolumeSecret, …, as csi-sanity takes it',
+    help: 'File with secrets by operation (CreateVolumeSecret, NodeStageVolumeSecret, …), in the format of csi-sanity',
   }),
   'mount-dir': stringFlag({
-    help: 'Directory in which volumes are staged and published, the same for the driver; without it nothing is mounted',
+    help: 'Directory for staging and publishing, at the same path for the driver; without it nothing is mounted',
   }),
-  parallel: intFlag({ help: 'Calls at once, where many are made at once', default: 16, min: 2, max: 1000 }),
+  parallel: intFlag({
+    help: 'Number of concurrent calls in the concurrency checks',
+    default: 16,
+    min: 2,
+    max: 1000,
+  }),
   timeout: durationFlag({ help: 'Time-out of each call', default: 60_000 }),
   only: stringFlag({ help: 'Only checks whose name matches this regular expression' }),
   list: boolFlag({ help: 'List the checks and do nothing' }),
-  output: choiceFlag({ help: 'Form of the output (also -o)', choices: ['text', 'json'], default: 'text' }),
+  output: choiceFlag({ help: 'Output format (also -o)', choices: ['text', 'json'], default: 'text' }),
   o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
 };
 
 export const command = defineCommand({
-  summary: 'Checks that a CSI driver does what the specification and life in a cluster ask of it',
+  summary: 'Checks a CSI driver against the specification and the conditions of a real cluster',
   description:
-    'Makes volumes and deletes them again: the specification’s errors and idempotency, whole lives with real mounts, many calls ' +
-    'at once, and callers that give up in the middle. Exit code 0 when nothing failed. ' +
-    'Example: `berth check unix:///run/csi.sock --mount-dir /var/tmp/check`. The second socket is the node’s, where it is another.',
+    'Creates volumes and deletes them again. Checks error codes, idempotency, lifecycles with real mounts, concurrent calls ' +
+    'and calls that time out. Exit code 0 when no check failed. ' +
+    'Example: `berth check unix:///run/csi.sock --mount-dir /var/tmp/check`. The second socket is that of the node service, if it has its own.',
   arguments: { usage: 'SOCKET [NODE-SOCKET]', min: 0, max: 2 },
   flags,
   async run({ flags: values, args, signal, stdout }) {
@@ -124,7 +130,7 @@ function chooseChecks(only: string | undefined): readonly Check[] {
   try {
     pattern = new RegExp(only, 'i');
   } catch (error) {
-    throw new UsageError(`--only is no regular expression: ${(error as Error).message}`);
+    throw new UsageError(`--only is not a regular expression: ${(error as Error).message}`);
   }
   const chosen = CHECKS.filter((check) => pattern.test(nameOf(check)));
   if (chosen.length === 0) throw new UsageError(`no check matches --only=${only}; --list shows them all`);
@@ -149,7 +155,7 @@ async function optionsOf(values: FlagValues<typeof flags>): Promise<CheckOptions
   };
 }
 
-/** What is wrong with it is said without what is in it. */
+/** Errors do not contain the content of the file. */
 async function readSecrets(path: string): Promise<Record<string, Record<string, string>>> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
     throw new UsageError(`--secrets cannot be read: ${error.message}`);
@@ -158,7 +164,7 @@ async function readSecrets(path: string): Promise<Record<string, Record<string, 
   try {
     content = parse(text) ?? {};
   } catch {
-    throw new UsageError(`${path} is no YAML`);
+    throw new UsageError(`${path} is not YAML`);
   }
   const isMap = (value: unknown): value is Record<string, unknown> =>
     typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -169,7 +175,7 @@ async function readSecrets(path: string): Promise<Record<string, Record<string, 
     );
   if (!isWhole) {
     throw new UsageError(
-      `${path} must have a map of texts for each operation, as in CreateVolumeSecret: {key: value}`,
+      `${path} must have a map of strings for each operation, as in CreateVolumeSecret: {key: value}`,
     );
   }
   return content as Record<string, Record<string, string>>;
@@ -206,7 +212,7 @@ function textReport(stdout: Output): Report {
   };
 }
 
-/** A line for each check, as soon as it is known. */
+/** Prints a line for each check as it ends. */
 function jsonReport(stdout: Output): Report {
   let isWell = true;
   return {

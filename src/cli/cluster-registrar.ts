@@ -4,8 +4,8 @@ import { clusterRegistrarSidecar } from '../sidecars/cluster-registrar/cluster-r
 import { sidecarCommand } from './sidecar-command.ts';
 
 export const command = sidecarCommand(clusterRegistrarSidecar, {
-  summary: "Keeps a driver's CSIDriver object",
+  summary: "Creates a driver's CSIDriver object",
   description:
-    'Creates the object when it is missing, from what the driver can do. An object that is there but different is ' +
-    'reported and left as it is.',
+    "Creates the object when it is missing, from the driver's capabilities. An existing object that differs is " +
+    'reported and not changed.',
 });

@@ -1,6 +1,6 @@
-// What a command of `berth` is. To add one: write `src/cli/<name>.ts` that exports `command = defineCommand({…})`,
-// and give it one row in commands.ts. Everything else (flags, `--help`, signals, logs, errors, exit codes) is done
-// by run-command.ts. A command builds its ports from `context`, runs until done or until `signal` aborts, and returns
+// The definition of a `berth` command. To add one: write `src/cli/<name>.ts` that exports `command =
+// defineCommand({…})`, and add a row to commands.ts. run-command.ts does the rest (flags, `--help`, signals, logs,
+// errors, exit codes). A command builds its ports from `context`, runs until done or until `signal` aborts, and returns
 // or throws; it never calls `process.exit`, never installs signal handlers and never reads `process.env`.
 //
 //   export const command = defineCommand({
@@ -16,10 +16,10 @@ import { logFlags } from '../runtime/flags/log-flags.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
 import type { Log } from '../runtime/ports.ts';
 
-/** What a command ends with. A command that returns nothing ended well. */
+/** Exit codes. A command that returns nothing exits with `ok`. */
 export const ExitCode = {
   ok: 0,
-  /** It was understood and could not be done. */
+  /** The command failed. */
   failed: 1,
   /** The command line was wrong; nothing was done. */
   usage: 2,
@@ -28,35 +28,35 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Flags that every command has. */
+/** The flags of every command. */
 export const standardFlags = {
   ...logFlags,
   help: boolFlag({ help: 'Print this help', group: 'Help' }),
   h: boolFlag({ help: 'Print this help', hidden: true }),
-  // Every official sidecar takes it.
+  // As every official sidecar has it.
   version: boolFlag({ help: 'Print the version and exit', group: 'Help' }),
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where text for the user goes: `process.stdout` is one. */
+/** An output stream, such as `process.stdout`. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
 }
 
-/** What a command is given: control characters in its text are shown escaped. */
+/** The output of a command: control characters are escaped. */
 export interface CommandOutput extends Output {
   readonly isTTY: boolean;
-  /** Replaces the line that the cursor is in. For terminals. */
+  /** Replaces the current line of a terminal. */
   redraw(line: string): unknown;
 }
 
 export interface CommandContext<T extends FlagTable> {
   readonly flags: FlagValues<T & typeof standardFlags>;
-  /** Names of the flags that were given, for commands that treat a default and a choice differently. */
+  /** Names of the flags that were given, to tell them from defaults. */
   readonly given: ReadonlySet<string>;
-  /** Arguments that are no flags. */
+  /** Positional arguments. */
   readonly args: readonly string[];
   /** Aborts on SIGINT and SIGTERM. The command then cleans up and returns. */
   readonly signal: AbortSignal;
@@ -71,13 +71,13 @@ export interface CommandDefinition<T extends FlagTable> {
   readonly summary: string;
   /** Further paragraphs for `--help`. */
   readonly description?: string;
-  /** Arguments that are no flags: how the help calls them, and how many there may be. None unless told. */
+  /** Positional arguments: their name in the help, and how many are allowed; default none. */
   readonly arguments?: { readonly usage: string; readonly min: number; readonly max: number };
   readonly flags: T;
   run(context: CommandContext<T>): Promise<ExitCode | undefined> | Promise<void>;
 }
 
-/** A command whose flags are its own business: what the dispatcher sees. */
+/** A command with its flag types erased, for the dispatcher. */
 // biome-ignore lint/suspicious/noExplicitAny: the flags' types are known only to the command itself
 export type Command = CommandDefinition<any>;
 
@@ -86,7 +86,7 @@ export function defineCommand<const T extends FlagTable>(definition: CommandDefi
   return definition;
 }
 
-/** A mistake in the arguments that the flag table cannot see: printed in one line, exit code 2. */
+/** An error in the arguments that flag parsing cannot detect: printed on one line, exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

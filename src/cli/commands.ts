@@ -1,5 +1,5 @@
-// The commands of `berth`, in the order in which help lists them. A row names the file's loader, so that starting one
-// command never costs the import of another.
+// The commands of `berth`, in the order in which help lists them. Commands are
+// imported lazily, so that starting one does not load the others.
 import type { Command } from './command.ts';
 
 export interface CommandRow {
@@ -16,15 +16,15 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   'snapshot-controller': { group: 'Run', load: () => import('./snapshot-controller.ts') },
   node: { group: 'Run', load: () => import('./node.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
-  provisioner: { group: 'Beside a driver', load: () => import('./provisioner.ts') },
-  attacher: { group: 'Beside a driver', load: () => import('./attacher.ts') },
-  resizer: { group: 'Beside a driver', load: () => import('./resizer.ts') },
-  snapshotter: { group: 'Beside a driver', load: () => import('./snapshotter.ts') },
-  'node-registrar': { group: 'Beside a driver', load: () => import('./node-registrar.ts') },
-  'cluster-registrar': { group: 'Beside a driver', load: () => import('./cluster-registrar.ts') },
-  sidecars: { group: 'Beside a driver', load: () => import('./sidecars.ts') },
-  livenessprobe: { group: 'Beside a driver', load: () => import('./livenessprobe.ts') },
-  manifests: { group: 'Beside a driver', load: () => import('./manifests.ts') },
+  provisioner: { group: 'Sidecars of a driver', load: () => import('./provisioner.ts') },
+  attacher: { group: 'Sidecars of a driver', load: () => import('./attacher.ts') },
+  resizer: { group: 'Sidecars of a driver', load: () => import('./resizer.ts') },
+  snapshotter: { group: 'Sidecars of a driver', load: () => import('./snapshotter.ts') },
+  'node-registrar': { group: 'Sidecars of a driver', load: () => import('./node-registrar.ts') },
+  'cluster-registrar': { group: 'Sidecars of a driver', load: () => import('./cluster-registrar.ts') },
+  sidecars: { group: 'Sidecars of a driver', load: () => import('./sidecars.ts') },
+  livenessprobe: { group: 'Sidecars of a driver', load: () => import('./livenessprobe.ts') },
+  manifests: { group: 'Sidecars of a driver', load: () => import('./manifests.ts') },
   apply: { group: 'Objects', load: () => import('./apply.ts') },
   get: { group: 'Objects', load: () => import('./get.ts') },
   describe: { group: 'Objects', load: () => import('./describe.ts') },

@@ -1,5 +1,5 @@
-// A process of the control plane: the controllers it is given, run by the process runner (runtime/process) with the flags
-// that kube-controller-manager and kube-scheduler share.
+// Runs controllers of the control plane as a process (runtime/process), with the flags that kube-controller-manager and
+// kube-scheduler share.
 
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
 import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
@@ -30,7 +30,7 @@ export const controlPlaneFlags = {
     group: election,
   }),
   'leader-elect-lease-duration': durationFlag({
-    help: 'How long a Lease counts after its last renewal',
+    help: 'How long a Lease is valid after its last renewal',
     default: 15_000,
     group: election,
   }),
@@ -51,25 +51,25 @@ export const controlPlaneFlags = {
   }),
 };
 
-/** The Lease's name is each program's own, so that it stands beside the real one or takes its place. */
+/** The default name depends on the program: it can run beside the official one or replace it. */
 export const leaseNameFlag = (name: string) =>
   stringFlag({ help: 'Name of the Lease', default: name, group: election });
 
 export interface ControlPlaneProgram {
   readonly name: string;
   readonly leaseName: string;
-  /** Undefined: works without a Lease. */
+  /** Undefined: no leader election. */
   readonly election: ElectionTimes | undefined;
-  /** Of the Lease. */
+  /** The namespace of the Lease. */
   readonly namespace: string;
   create(ports: DiscoveringPorts): Controller;
-  /** Runs before the Lease is waited for; throws when the process cannot go on. */
+  /** Runs before leader election; throws when the process cannot continue. */
   prepare?(kube: KubeClient, signal: AbortSignal): Promise<void>;
 }
 
 const connectionFlags = { kubeconfig: kubeconfigFlag, ...paceFlags, ...endpointFlags };
 
-/** Resolves when told to stop; rejects when it cannot go on, with a message that says why. */
+/** Resolves when the signal aborts; rejects when it cannot continue, with the reason. */
 export async function runControlPlaneProcess(
   program: ControlPlaneProgram,
   flags: FlagValues<typeof connectionFlags>,
@@ -96,7 +96,7 @@ export async function runControlPlaneProcess(
   });
 }
 
-/** What `--leader-elect…` says: undefined without an election. */
+/** The settings of `--leader-elect…`; undefined without leader election. */
 export const electionOf = (flags: FlagValues<typeof controlPlaneFlags>) => ({
   namespace: flags.leaderElectResourceNamespace,
   election: flags.leaderElect

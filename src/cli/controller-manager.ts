@@ -1,4 +1,4 @@
-// `berth controller-manager`: the controllers that volumes need, against any API server.
+// `berth controller-manager`: the volume controllers, against any API server.
 
 import { controllers } from '../control-plane/index.ts';
 import { selectControllers } from '../control-plane/select-controllers.ts';
@@ -13,13 +13,13 @@ import {
 } from './control-plane-process.ts';
 
 export const command = defineCommand({
-  summary: 'Runs the controllers that volumes need: binder, attach/detach, garbage collection and others',
+  summary: 'Runs the volume controllers: binder, attach/detach, garbage collection and others',
   description:
-    "What kube-controller-manager does for volumes, in its place or, with --controllers, beside it. Kubernetes' " +
-    `controllers of the same names must then be off there. There are: ${controllers.map(({ name }) => name).join(', ')}.`,
+    'The volume controllers of kube-controller-manager, in its place or, with --controllers, beside it. The controllers ' +
+    `of the same names must then be disabled there. The controllers: ${controllers.map(({ name }) => name).join(', ')}.`,
   flags: {
     controllers: stringsFlag({
-      help: "Which controllers to run: '*' for all, 'name' for one, '-name' for all but one",
+      help: "Controllers to run: '*' for all, 'name' for one, '-name' for all but one",
       default: ['*'],
     }),
     ...controlPlaneFlags,
@@ -51,6 +51,6 @@ function choose(words: readonly string[]) {
   } catch (error) {
     throw new UsageError(`--controllers: ${(error as Error).message}`);
   }
-  if (chosen.length === 0) throw new UsageError('--controllers leaves none to run');
+  if (chosen.length === 0) throw new UsageError('--controllers selects no controller');
   return chosen;
 }

@@ -1,4 +1,4 @@
-// `berth dashboard`: the page for any cluster, from this machine, with the rights of the kubeconfig that is used.
+// `berth dashboard`: the dashboard for any cluster, served from this machine with the rights of the kubeconfig.
 
 import { DASHBOARD_PORT, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import { intFlag } from '../runtime/flags/flag.ts';
@@ -10,15 +10,15 @@ import { processContext } from './process-context.ts';
 import { packageVersion } from './version.ts';
 
 export const command = defineCommand({
-  summary: 'Shows volumes, pods and nodes of a cluster as a page, and what is stuck and why',
+  summary: 'Serves a web page with the volumes, pods and nodes of a cluster, what is stuck and why',
   description:
-    'Serves the page on this machine alone and prints its link, which holds the key to it. Only reads, and never ' +
-    'Secrets; an account that may do no more is in deploy/rbac/dashboard.yaml. Steps and calls are recorded only by ' +
-    '`berth up`, which has a page of its own.',
+    'Serves on this machine only and prints the link, which contains an access token. Read-only, and never reads Secrets; ' +
+    'deploy/rbac/dashboard.yaml has an account with just these rights. Only `berth up`, which serves its own page, ' +
+    'records steps and calls.',
   flags: {
     ...connectionFlags,
     port: intFlag({
-      help: `Port of the page; 0 for any free one. Without it ${DASHBOARD_PORT}, or another when that is taken`,
+      help: `Port of the page; 0 for any free one. Default ${DASHBOARD_PORT}, or another when that is in use`,
       default: DASHBOARD_PORT,
       min: 0,
       max: 65_535,

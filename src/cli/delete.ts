@@ -1,4 +1,4 @@
-// `berth delete`: deletes objects and, unless told otherwise, waits until they are gone.
+// `berth delete`: deletes objects and, by default, waits until they are gone.
 
 import type { ObjectName } from '../api/object.ts';
 import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
@@ -20,11 +20,11 @@ export const command = defineCommand({
     ...connectionFlags,
     ...selectionFlags,
     ...fileFlags,
-    all: boolFlag({ help: 'Every object of the kind in the namespace' }),
+    all: boolFlag({ help: 'Delete all objects of the kind in the namespace' }),
     wait: boolFlag({ help: 'Wait until the objects are gone', default: true }),
-    timeout: durationFlag({ help: 'How long to wait; 0 means as long as it takes', default: 0 }),
-    'grace-period': intFlag({ help: 'Seconds that a pod gets to end; -1 means its own', default: -1 }),
-    'ignore-not-found': boolFlag({ help: 'What is not there counts as deleted' }),
+    timeout: durationFlag({ help: 'How long to wait; 0: no limit', default: 0 }),
+    'grace-period': intFlag({ help: 'Grace period of pods in seconds; -1: that of the pod', default: -1 }),
+    'ignore-not-found': boolFlag({ help: 'Treat objects that do not exist as deleted' }),
   },
   async run({ flags, args, env, log, signal, stdout, stderr }) {
     await using client = await openClient({ flags, env, log });
@@ -73,7 +73,7 @@ export const command = defineCommand({
         if (!isNotFound(error)) throw error;
         if (flags.ignoreNotFound) continue;
         failed++;
-        stderr.write(`${label}: there is no such object\n`);
+        stderr.write(`${label}: not found\n`);
       }
     }
     if (flags.wait) {

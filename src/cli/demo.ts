@@ -1,4 +1,4 @@
-// `berth demo`: the story of volumes in a terminal, on a cluster of its own that is gone afterwards.
+// `berth demo`: shows the lifecycle of volumes in a terminal, on a temporary cluster.
 
 import { openDataDirectory } from '../cluster/data-directory.ts';
 import { planNodes } from '../cluster/plan-nodes.ts';
@@ -17,10 +17,10 @@ import { packageVersion } from './version.ts';
 const NODES = 3;
 
 export const command = defineCommand({
-  summary: 'Tell the story of volumes, for real, in a few seconds',
+  summary: 'Shows the lifecycle of volumes on a real temporary cluster, in a few seconds',
   description:
-    'Starts a cluster of its own, uses it, shows the object or CSI call that caused each step and how long it took, and ' +
-    'checks that nothing is left. Exit code 0 only if all of it held. Needs root, for mounts.',
+    'Starts a temporary cluster and uses its volumes. Prints the objects and CSI calls of each step and how long it took, ' +
+    'and checks that nothing is left. Exit code 0 only if every step succeeded. Needs root, for mounts.',
   flags: {},
   async run({ signal, log, stdout }) {
     checkUser();
@@ -47,7 +47,9 @@ export const command = defineCommand({
         interceptors: [seen.interceptor],
         signal,
       });
-      stdout.write(`A cluster of ${NODES} nodes, up in ${duration(realClock.monotonicMs() - startedMs)}\n\n`);
+      stdout.write(
+        `A cluster of ${NODES} nodes, started in ${duration(realClock.monotonicMs() - startedMs)}\n\n`,
+      );
       const [first = '', second = '', third = ''] = nodes.map(({ name }) => name);
       const narrator = createNarrator({
         book: cluster.book,
@@ -68,7 +70,7 @@ export const command = defineCommand({
       } finally {
         await cluster.stop();
       }
-      stdout.write(`\nAll of it held, in ${duration(realClock.monotonicMs() - startedMs)}.\n`);
+      stdout.write(`\nAll steps succeeded, in ${duration(realClock.monotonicMs() - startedMs)}.\n`);
       return ExitCode.ok;
     } finally {
       await directory.remove();

@@ -1,4 +1,4 @@
-// `berth describe`: one object as prose for people, with the events about it.
+// `berth describe`: shows an object in detail, with its events.
 
 import { type Event, events } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -12,7 +12,7 @@ import { openClient } from './objects/open-client.ts';
 import { aligned } from './objects/print-table.ts';
 
 export const command = defineCommand({
-  summary: 'Shows objects in detail, with the events about them',
+  summary: 'Shows objects in detail, with their events',
   arguments: { usage: 'KIND [NAME…] | KIND/NAME…', min: 1, max: 100 },
   flags: { ...connectionFlags, ...selectionFlags },
   async run({ flags, args, env, log, signal, stdout }) {
@@ -47,7 +47,7 @@ async function eventsOf(
   { metadata }: KubeObject,
   signal: AbortSignal,
 ): Promise<Event[]> {
-  // Events about cluster-scoped objects stand in the default namespace.
+  // Events of cluster-scoped objects are in the default namespace.
   const namespace = metadata.namespace ?? 'default';
   const fieldSelector = `involvedObject.uid=${metadata.uid}`;
   return (await kube.list(events, { namespace, fieldSelector, signal })).items;
@@ -72,7 +72,7 @@ export function describeObject(object: KubeObject): string[] {
   return [...fields(head, ''), ...fields(kind === 'Secret' ? withoutContents(rest) : rest, '')];
 }
 
-/** A secret is described by the sizes of its entries. */
+/** For a Secret only the sizes of its entries are shown. */
 function withoutContents(secret: object): object {
   const { data = {}, ...rest } = secret as { data?: Record<string, string> };
   const sizes = Object.entries(data).map(([key, text]) => [
@@ -89,7 +89,7 @@ function fields(value: object, indent: string): string[] {
 function field(key: string, value: unknown, indent: string): string[] {
   if (value === undefined || value === null) return [];
   if (typeof value === 'string' && value.includes('\n')) {
-    // Indented, so that no line of a value looks like another field.
+    // Indented, so that no line of a value can pass for another field.
     return [`${indent}${key}:`, ...value.split('\n').map((line) => `${indent}  ${line}`)];
   }
   if (typeof value !== 'object') return [`${indent}${key}: ${value}`];
@@ -106,7 +106,7 @@ function item(value: unknown, indent: string): string[] {
   return [`${indent}- ${first.trimStart()}`, ...rest];
 }
 
-/** Top-level fields read as headings; below, names stay as they are written in manifests. */
+/** Top-level fields become headings; nested names stay as in manifests. */
 function titled(key: string, indent: string): string {
   return indent === '' ? key.charAt(0).toUpperCase() + key.slice(1) : key;
 }

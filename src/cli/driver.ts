@@ -1,5 +1,5 @@
-// `berth driver hostpath`: the reference driver as a process of its own, with its controller and node service on one
-// socket. Prints `ready unix://SOCKET` once it serves.
+// `berth driver hostpath`: the reference driver as a separate process, with controller and node service on one socket.
+// Prints `ready unix://SOCKET` once it serves.
 
 import { isQuantity, quantityToBytes } from '../api/quantity.ts';
 import { DEFAULT_MUTABLE_PARAMETERS } from '../driver/hostpath/controller/plan-volume.ts';
@@ -34,66 +34,66 @@ import { packageVersion } from './version.ts';
 const capabilityNames = Object.keys(allCapabilities).map(kebabCase);
 
 export const command = defineCommand({
-  summary: 'Run the reference CSI driver: directories and loop-backed images on this machine',
+  summary: 'Runs the reference CSI driver: directories and loop-backed images on this machine',
   description:
     'The parameter `backing` of a storage class chooses directory (a bind mount) or image (ext4 or xfs in a file, ' +
     'with a hard size limit; also raw block). Needs root, for mounts. Several processes may share one --state-dir: ' +
-    'each is a node of its own, and all see the same volumes.',
+    'each is a separate node, and all see the same volumes.',
   arguments: { usage: 'hostpath', min: 1, max: 1 },
   flags: {
     endpoint: stringFlag({ help: 'Socket to serve on, unix:///path', required: true }),
-    'node-id': stringFlag({ help: 'Identity of this node', required: true, env: 'NODE_ID' }),
-    'state-dir': stringFlag({ help: 'Where volumes, snapshots and records are kept', required: true }),
-    'driver-name': stringFlag({ help: 'Name that the driver answers with', default: DEFAULT_DRIVER_NAME }),
+    'node-id': stringFlag({ help: 'ID of this node', required: true, env: 'NODE_ID' }),
+    'state-dir': stringFlag({ help: 'Directory of volumes, snapshots and records', required: true }),
+    'driver-name': stringFlag({ help: 'Name of the driver', default: DEFAULT_DRIVER_NAME }),
     services: stringsFlag({
       help: 'Services to offer: controller, node or both',
       default: ['controller', 'node'],
     }),
     backing: choiceFlag({
-      help: 'What volumes are made of when the storage class does not say',
+      help: 'Backing of volumes whose storage class sets none',
       choices: ['directory', 'image'],
       default: 'directory',
     }),
     topology: mapFlag({
-      help: 'Topology segments of this node; none: no topology',
+      help: 'Topology segments of this node; no topology if empty',
       group: 'Topology and limits',
     }),
     'max-volumes-per-node': intFlag({
-      help: 'Volumes that can be published to this node at once; 0: any number',
+      help: 'Limit of volumes published to this node at once; 0: no limit',
       default: 0,
       min: 0,
       group: 'Topology and limits',
     }),
     capacity: sizeFlag({
-      help: 'Room for all volumes, in each topology segment, such as 10Gi; the disk is the limit otherwise',
+      help: 'Capacity for all volumes in each topology segment, such as 10Gi; default: the free disk space',
       group: 'Topology and limits',
     }),
     'max-volume-size': sizeFlag({ help: 'Largest volume, such as 1Ti', group: 'Topology and limits' }),
     without: stringsFlag({
-      help: `Capabilities to do without: ${capabilityNames.join(', ')}`,
-      group: 'Playing another driver',
+      help: `Capabilities to turn off: ${capabilityNames.join(', ')}`,
+      group: 'Imitating other drivers',
     }),
     'mutable-parameters': stringsFlag({
       help: 'Names that ControllerModifyVolume takes',
       default: DEFAULT_MUTABLE_PARAMETERS,
-      group: 'Playing another driver',
+      group: 'Imitating other drivers',
     }),
     'require-secrets': mapFlag({
-      help: 'Refuse calls whose secrets lack these, to test credentials; shows in the process list',
-      group: 'Playing another driver',
+      help: 'Reject calls whose secrets lack these, to test credentials; visible in the process list',
+      group: 'Imitating other drivers',
     }),
     'when-busy': choiceFlag({
-      help: 'What a second call on a volume meets while the first one runs',
+      help: 'Concurrent calls on one volume: the second is aborted, or waits',
       choices: ['abort', 'wait'],
       default: 'abort',
-      group: 'Playing another driver',
+      group: 'Imitating other drivers',
     }),
     'http-endpoint': stringFlag({
-      help: 'Serve metrics and health on this host:port; not at all if empty',
+      help: 'Serve metrics and health on this host:port; not served if empty',
       default: '',
     }),
     'stop-timeout': durationFlag({
-      help: 'How long calls under way may take to end when stopping',
+      help: 'Grace time for calls in flight when stopping',
       default: 10_000,
     }),
   },
@@ -167,7 +167,7 @@ function without(names: readonly string[]): Partial<HostpathCapabilities> {
   for (const name of names) {
     const key = Object.keys(allCapabilities).find((candidate) => kebabCase(candidate) === name);
     if (key === undefined) {
-      throw new UsageError(`--without: ${name} is not a capability; there are ${capabilityNames.join(', ')}`);
+      throw new UsageError(`--without: ${name} is not a capability; known are ${capabilityNames.join(', ')}`);
     }
     chosen[key as keyof HostpathCapabilities] = false;
   }

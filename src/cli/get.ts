@@ -1,4 +1,4 @@
-// `berth get`: shows objects as kubectl does, for machines without it.
+// `berth get`: shows objects as kubectl does, for machines without kubectl.
 
 import { apiVersionOf, type KubeObject, keyOf } from '../api/object.ts';
 import { boolFlag, choiceFlag } from '../runtime/flags/flag.ts';
@@ -26,18 +26,18 @@ interface Asked {
 }
 
 export const command = defineCommand({
-  summary: 'Shows objects: a table, or -o yaml|json|wide|name; -w goes on',
+  summary: 'Shows objects: a table, or -o yaml|json|wide|name; -w watches',
   description:
     'Examples: `berth get pods`, `berth get pvc data -o yaml`, `berth get pv,pvc -A`, `berth get events -w`.',
   arguments: { usage: 'KIND [NAME…] | KIND/NAME…', min: 1, max: 100 },
   flags: {
     ...connectionFlags,
     ...selectionFlags,
-    output: choiceFlag({ help: 'Form of the output (also -o)', choices: FORMATS, default: '' }),
+    output: choiceFlag({ help: 'Output format (also -o)', choices: FORMATS, default: '' }),
     o: choiceFlag({ help: 'Same as --output', choices: FORMATS, default: '', hidden: true }),
-    watch: boolFlag({ help: 'After the objects, show what changes (also -w)' }),
+    watch: boolFlag({ help: 'Watch for changes after listing (also -w)' }),
     w: boolFlag({ help: 'Same as --watch', hidden: true }),
-    'no-headers': boolFlag({ help: 'Leave the heading out' }),
+    'no-headers': boolFlag({ help: 'Omit the header row' }),
   },
   async run({ flags, args, env, log, signal, stdout, stderr }) {
     await using client = await openClient({ flags, env, log });
@@ -153,7 +153,7 @@ async function serialized(objects: readonly KubeObject[], format: Format, single
   if (format === 'json') return `${JSON.stringify(value, null, 4)}\n`;
   const { Document, visit } = await import('yaml');
   const document = new Document(value);
-  // Only in double quotes is an escape the character it stands for, as in JSON.
+  // Escapes are only interpreted in double quotes, as in JSON.
   visit(document, {
     Scalar(_, node) {
       if (typeof node.value === 'string' && !isPrintable(node.value.replaceAll('\n', ''))) {
@@ -169,7 +169,7 @@ function nameWithKind({ apiVersion, kind, metadata }: KubeObject): string {
   return `${kind.toLowerCase()}${group}/${metadata.name}`;
 }
 
-/** Each change as one more row, until interrupted. What was shown already is not shown again. */
+/** Prints each change as another row, until interrupted. Unchanged rows are not repeated. */
 async function follow(asked: Asked, objects: readonly ObjectArgument[], shown: number): Promise<void> {
   const { kube, namespace, selector, signal, stdout, format } = asked;
   let heading = asked.headers && shown === 0;

@@ -1,4 +1,4 @@
-// The help texts: the list of commands, and one command's usage. Pure but for loading the commands it lists.
+// The help texts: the list of commands, and the usage of one command. Pure, except that it loads the commands.
 import { flagHelp } from '../runtime/flags/flag-help.ts';
 import { type Command, standardFlags } from './command.ts';
 import type { CommandRow } from './commands.ts';

@@ -15,7 +15,7 @@ import { defineCommand, UsageError } from './command.ts';
 export const command = defineCommand({
   summary: "Answers /healthz from a CSI driver's Probe",
   description:
-    'Serves from the start, so that a driver that never comes up is seen as unhealthy. Takes the flags of the ' +
+    'Serves from the start, so that a driver that never starts is reported as unhealthy. Accepts the flags of the ' +
     'official livenessprobe.',
   flags: {
     'csi-address': csiAddressFlag,

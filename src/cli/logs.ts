@@ -1,4 +1,4 @@
-// `berth logs`: what the parts of `berth up` say, also what its own output leaves out. Pods have no logs here, for
+// `berth logs`: the logs of the parts of `berth up`, also lines that its own output omits. Pods have no logs, since
 // Berth runs no containers.
 
 import { boolFlag, stringFlag } from '../runtime/flags/flag.ts';
@@ -9,14 +9,14 @@ import { defineCommand, ExitCode } from './command.ts';
 import { findKubeConfig, readLines } from './objects/read-lines.ts';
 
 export const command = defineCommand({
-  summary: 'Show what a part of berth up said: berth logs provisioner -f',
+  summary: 'Shows the log of a part of berth up: berth logs provisioner -f',
   description:
-    'Without a part, all of them. The parts are those that `berth up` lists; each node is one too. Berth runs no ' +
-    'containers, so pods have no logs: what happened to one is in `berth trace pod NAME`.',
+    'Without a part, the logs of all. `berth up` lists the parts; each node is one too. Berth runs no containers, so pods ' +
+    'have no logs: use `berth trace pod NAME`.',
   arguments: { usage: '[PART]', min: 0, max: 1 },
   flags: {
     kubeconfig: stringFlag({ help: 'Kubeconfig file; without it KUBECONFIG, then that of `berth up`' }),
-    follow: boolFlag({ help: 'Go on with what is said next (also -f)' }),
+    follow: boolFlag({ help: 'Follow the log (also -f)' }),
     f: boolFlag({ help: 'Same as --follow', hidden: true }),
   },
   async run({ flags, args, env, signal, stdout, stderr }) {
@@ -30,9 +30,7 @@ export const command = defineCommand({
       stdout.write(`${lineText(JSON.parse(text) as KeptLine)}\n`);
     }
     if (told > 0 || signal.aborted) return ExitCode.ok;
-    stderr.write(
-      `berth logs: ${part ?? 'no part'} has said nothing; \`berth up\` lists the parts there are\n`,
-    );
+    stderr.write(`berth logs: no log lines of ${part ?? 'any part'}; \`berth up\` lists the parts\n`);
     return part === undefined ? ExitCode.ok : ExitCode.failed;
   },
 });

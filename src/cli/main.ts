@@ -1,5 +1,5 @@
-// The process: signals in, one exit code out. The first SIGINT or SIGTERM aborts the command's signal, so that it
-// cleans up; a second one ends the process at once. So does a reader of its output that goes away, quietly.
+// The process: signals in, one exit code out. The first SIGINT or SIGTERM, or an EPIPE on its output, aborts the
+// command's signal, so that it cleans up; a second signal ends the process at once.
 import { ExitCode } from './command.ts';
 import { type CommandRow, commands } from './commands.ts';
 import { runCommand } from './run-command.ts';
@@ -15,11 +15,11 @@ export async function main(
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // A reader that went away (`berth up | head -1`) is no failure of ours, and no reason to leave mounts behind. What is
-  // said while cleaning up fails in the same way, and goes nowhere.
+  // A closed pipe (`berth up | head -1`) is not an error, and the command must still clean up. Further output is
+  // dropped.
   const onOutputError = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error;
-    stop.abort(new DOMException('nobody reads the output any longer', 'AbortError'));
+    stop.abort(new DOMException('the output was closed', 'AbortError'));
   };
   process.stdout.on('error', onOutputError);
   process.stderr.on('error', onOutputError);
@@ -38,6 +38,6 @@ export async function main(
       return createLog({ verbosity, format, clock: realClock });
     },
   });
-  // Not `exitCode`: a handle that a command forgot must not keep the process. Pipes are flushed first.
+  // Not `exitCode`: a handle that was left open must not keep the process alive. Pipes are flushed first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 }

@@ -1,4 +1,4 @@
-// `berth manifests`: prints what a cluster needs to run a CSI driver, for `kubectl apply -f -`.
+// `berth manifests`: prints the manifests that run a CSI driver in a cluster, for `kubectl apply -f -`.
 
 import { stringify } from 'yaml';
 import { askBroughtDriver } from '../cluster/brought-driver.ts';
@@ -27,10 +27,10 @@ import { commands } from './commands.ts';
 import { sidecarKinds } from './sidecars.ts';
 import { packageVersion } from './version.ts';
 
-/** In the order in which they are installed: nodes before the controller, which asks where volumes can be. */
+/** In the order of installation: nodes before the controller, since the provisioner reads their topology. */
 const PARTS = ['access', 'csidriver', 'node', 'controller'] as const;
 type Part = (typeof PARTS)[number];
-/** Installed once, whatever the number of drivers: never among all parts of one. */
+/** Installed once per cluster, and so not among the parts of a driver. */
 const ONCE = 'snapshot-controller';
 
 const BESIDE = ['node-registrar', 'livenessprobe'];
@@ -39,10 +39,10 @@ const SIDECARS = [...clusterLevel, ...BESIDE];
 const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS, ONCE];
 
 const sidecarNames = stringsFlag({
-  help: `Which sidecars, of ${SIDECARS.join(', ')}; without it what the driver can do (--from), or all but the cluster-registrar`,
+  help: `Sidecars to run, of ${SIDECARS.join(', ')}. Default: by the driver's capabilities (--from), or all but the cluster-registrar`,
 });
 
-/** `--arg CONTAINER=ARGUMENT`, once for each argument: arguments may have commas. */
+/** `--arg CONTAINER=ARGUMENT`, once per argument, since arguments may contain commas. */
 const argumentFlag = flagOf<readonly (readonly [string, string])[]>(
   {
     type: 'container=argument',
@@ -59,7 +59,7 @@ const argumentFlag = flagOf<readonly (readonly [string, string])[]>(
     format: (value) => value.map((pair) => pair.join('=')).join(' '),
   },
   {
-    help: `One more argument for a container, as in --arg driver=--verbose or --arg provisioner=--strict-topology. The containers: ${CONTAINERS.join(', ')}`,
+    help: `An additional argument for a container, as in --arg driver=--verbose or --arg provisioner=--strict-topology. The containers: ${CONTAINERS.join(', ')}`,
     default: [],
   },
 );
@@ -69,50 +69,55 @@ const onNodes = 'Nodes';
 const inObject = 'CSIDriver object';
 
 const flags = {
-  'driver-name': stringFlag({ help: 'Name of the driver; without it the driver is asked (--from)' }),
+  'driver-name': stringFlag({ help: 'Name of the driver; read from the driver with --from' }),
   from: stringFlag({
-    help: 'Socket of the running driver, as in unix:///path: its name, and by what it can do which sidecars it needs',
+    help: 'Socket of the running driver, as in unix:///path. Its name and the sidecars it needs are read from it',
   }),
   image: stringFlag({ help: "The driver's image" }),
-  'berth-image': stringFlag({ help: 'An image that has `berth` on its PATH (berth:VERSION unless given)' }),
+  'berth-image': stringFlag({ help: 'Image with `berth` on its PATH (default berth:VERSION)' }),
   arg: argumentFlag,
   sidecars: sidecarNames,
   part: choiceFlag({
-    help: `Print only what belongs to this part. ${ONCE} is no part of a driver: a cluster needs it once, for snapshots, with its definitions`,
+    help: `Print only the manifests of this part. ${ONCE}, with the CRDs of snapshots, is needed once per cluster and is not part of a driver`,
     choices: ['all', ...PARTS, ONCE],
     default: 'all',
   }),
-  namespace: stringFlag({ help: 'Where the pods run', default: 'kube-system' }),
-  'create-namespace': boolFlag({ help: 'Make the namespace too, such that privileged pods may run in it' }),
+  namespace: stringFlag({ help: 'Namespace of the pods', default: 'kube-system' }),
+  'create-namespace': boolFlag({
+    help: 'Also create the namespace, with a pod security level that allows privileged pods',
+  }),
   secrets: stringFlag({
-    help: 'Which Secrets the sidecars may read: none, everywhere, or those of one namespace',
+    help: 'Secrets that the sidecars may read: none, all, or those of one namespace',
     default: 'none',
   }),
   controller: choiceFlag({
-    help: 'What keeps the controller running: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or no controller at all',
+    help: 'Workload of the controller: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or none',
     choices: ['deployment', 'statefulset', 'none'],
     default: 'deployment',
     group: inController,
   }),
   replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1, group: inController }),
-  separate: boolFlag({ help: 'A container for each sidecar instead of one for all', group: inController }),
-  'controller-node-selector': mapFlag({ help: 'Labels of the nodes it may run on', group: inController }),
+  separate: boolFlag({ help: 'One container per sidecar instead of one for all', group: inController }),
+  'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod', group: inController }),
   'kubelet-dir': stringFlag({ help: "The kubelet's directory", default: '/var/lib/kubelet', group: onNodes }),
   'host-path': stringsFlag({
-    help: 'Directories of the host that the driver also needs, at the same path: /dev, /etc/iscsi, …',
+    help: 'Further host directories for the driver, mounted at the same path: /dev, /etc/iscsi, …',
     group: onNodes,
   }),
-  'host-network': boolFlag({ help: "In the host's network, as some storage wants it", group: onNodes }),
+  'host-network': boolFlag({ help: "Use the host's network, which some storage needs", group: onNodes }),
   'health-port': intFlag({
-    help: "Port of the driver's health; the registrar has the next one. Change it when two drivers are in the host's network",
+    help: "Port of the driver's health; the registrar uses the next one. Change it when two drivers use the host's network",
     default: 9808,
     min: 1,
     max: 65_534,
     group: onNodes,
   }),
-  'pod-info': boolFlag({ help: 'Tell the driver about the pod it mounts for', group: inObject }),
+  'pod-info': boolFlag({
+    help: 'Pass pod information to NodePublishVolume (podInfoOnMount)',
+    group: inObject,
+  }),
   'fs-group-policy': choiceFlag({
-    help: 'Whether ownership of files is changed for a pod',
+    help: 'When fsGroup is applied to volumes (fsGroupPolicy)',
     choices: ['ReadWriteOnceWithFSType', 'File', 'None'],
     default: 'ReadWriteOnceWithFSType',
     group: inObject,
@@ -122,24 +127,30 @@ const flags = {
     default: ['Persistent'],
     group: inObject,
   }),
-  'requires-republish': boolFlag({ help: 'Call NodePublishVolume again and again', group: inObject }),
+  'requires-republish': boolFlag({
+    help: 'Call NodePublishVolume periodically (requiresRepublish)',
+    group: inObject,
+  }),
   'token-audiences': stringsFlag({
-    help: "Give the driver tokens of the pod's account for these",
+    help: 'Audiences of the service account tokens that the driver gets (tokenRequests)',
     group: inObject,
   }),
   'storage-capacity': boolFlag({
-    help: 'Let the provisioner publish how much room is where, and the scheduler look at it',
+    help: 'Publish CSIStorageCapacity objects, and let the scheduler use them',
     group: inObject,
   }),
-  'selinux-mount': boolFlag({ help: 'The driver mounts with SELinux contexts', group: inObject }),
+  'selinux-mount': boolFlag({
+    help: 'The driver supports SELinux mount options (seLinuxMount)',
+    group: inObject,
+  }),
 };
 
 export const command = defineCommand({
   summary: 'Prints manifests that run a CSI driver in a cluster',
   description:
     'Accounts and roles, the CSIDriver object, a DaemonSet for the nodes and a Deployment or StatefulSet for the ' +
-    'controller, in the order in which they are to be applied. The driver finds where to listen in CSI_ENDPOINT and its ' +
-    "node's name in NODE_ID; $(CSI_ENDPOINT) stands for it in an argument. " +
+    'controller, in the order in which to apply them. The driver gets its socket in CSI_ENDPOINT and its node name in ' +
+    'NODE_ID; arguments may use them as $(CSI_ENDPOINT) and $(NODE_ID). ' +
     'Example: `berth manifests --from unix:///tmp/csi.sock --image registry/driver:1.0 | kubectl apply -f -`.',
   flags,
   async run({ flags: values, signal, stdout }) {
@@ -177,7 +188,7 @@ export const command = defineCommand({
   },
 });
 
-/** Nothing where a container of any of them would refuse its command line. */
+/** Throws if a container would reject its command line. */
 async function print(all: readonly Manifest[], chosen: readonly Manifest[], stdout: Output): Promise<void> {
   const wrong = await commandLineProblem(all, async (name) => {
     const row = commands[name];
@@ -199,7 +210,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
     throw new UsageError('give --driver-name, or --from with the socket of the running driver');
   if (driver !== undefined && driver.name !== driverName) {
     throw new UsageError(
-      `--driver-name is ${driverName}, but the driver at --from says that it is ${driver.name}`,
+      `--driver-name is ${driverName}, but the driver at --from reports the name ${driver.name}`,
     );
   }
   if (values.image === undefined) throw new UsageError("--image must be given: the driver's image");
@@ -242,7 +253,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
   };
 }
 
-/** Sidecars that run with any driver, and for what ability it is worth it. */
+/** The sidecars to run by default, each with the capability that it needs. */
 const WORTH_IT: Readonly<Record<string, (driver: Driver) => boolean>> = {
   provisioner: ({ controller }) => controller.has('CREATE_DELETE_VOLUME'),
   attacher: ({ controller }) => controller.has('PUBLISH_UNPUBLISH_VOLUME'),
@@ -250,7 +261,7 @@ const WORTH_IT: Readonly<Record<string, (driver: Driver) => boolean>> = {
 
 function usualSidecars(driver: Driver | undefined): string[] {
   const kinds = sidecarKinds
-    // The CSIDriver object is printed instead.
+    // The CSIDriver object is printed, so the cluster-registrar is not needed.
     .filter(({ name }) => name !== 'cluster-registrar')
     .filter((kind) => driver === undefined || (WORTH_IT[kind.name] ?? kind.suits)?.(driver) !== false);
   return [...kinds.map(({ name }) => name), ...BESIDE];

@@ -13,10 +13,10 @@ import { defineCommand, UsageError } from './command.ts';
 const PROBE_MODE = 'kubelet-registration-probe';
 
 export const command = defineCommand({
-  summary: 'Makes the kubelet know a CSI driver',
+  summary: 'Registers a CSI driver with the kubelet',
   description:
-    'Keeps a registration socket in the directory that the kubelet watches. Ends with exit code 1 when the kubelet ' +
-    'refuses the driver, so that it is restarted. Takes the flags of the official node-driver-registrar.',
+    'Serves a registration socket in the directory that the kubelet watches. Exits with code 1 when the kubelet ' +
+    'rejects the driver, so that it is restarted. Accepts the flags of the official node-driver-registrar.',
   flags: {
     'csi-address': csiAddressFlag,
     'kubelet-registration-path': stringFlag({
@@ -31,7 +31,7 @@ export const command = defineCommand({
     'requires-publish-pod': boolFlag({
       help: 'Tell the node that NodePublishVolume needs pod information (CSIRegistration/GetCSIDriverInfo)',
     }),
-    'http-endpoint': stringFlag({ help: 'Where to serve /healthz; nowhere unless given', default: '' }),
+    'http-endpoint': stringFlag({ help: 'Address of /healthz; not served by default', default: '' }),
     'health-port': intFlag({
       help: 'Port of /healthz; 0: none',
       default: 0,
@@ -48,7 +48,7 @@ export const command = defineCommand({
     'connection-timeout': durationFlag({
       help: 'Time-out of connecting',
       hidden: true,
-      ignored: 'it waits for the driver for as long as it takes',
+      ignored: 'it waits for the driver without a limit',
     }),
     automaxprocs: boolFlag({ help: 'Threads', hidden: true, ignored: 'the work runs in one thread' }),
   },

@@ -1,5 +1,5 @@
-// `berth node`: the kubelet's volume half as a process of its own. Without root it starts itself again as root of a user
-// and mount namespace, whose mounts are then its own.
+// `berth node`: the volume half of a kubelet as a separate process. Without root it re-executes itself as root of a new
+// user and mount namespace.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,26 +22,26 @@ export const command = defineCommand({
   summary: 'Mounts volumes for the pods of one node',
   description:
     'The volume half of a kubelet: registers the node, finds drivers by their registration sockets in ' +
-    'ROOT/plugins_registry, and stages, publishes, unpublishes and unstages what the pods of the node need. Its identity ' +
-    'is system:node:NAME. Prints one line "ready NAME" once it works, and leaves every mount as it is when stopped.',
+    'ROOT/plugins_registry, and stages, publishes, unpublishes and unstages the volumes of its pods. Its identity ' +
+    'is system:node:NAME. Prints one line "ready NAME" once it works. Mounts stay when it is stopped.',
   flags: {
-    'hostname-override': stringFlag({ help: 'Name of the node; the host name unless given', default: '' }),
+    'hostname-override': stringFlag({ help: 'Name of the node; default: the host name', default: '' }),
     'root-dir': stringFlag({
-      help: "The kubelet's directory: pods, plugins and plugins_registry lie below it",
+      help: "The kubelet's root directory, with pods, plugins and plugins_registry",
       default: '/var/lib/kubelet',
     }),
     'node-labels': mapFlag({ help: 'Labels for the Node when it is registered' }),
     'replace-topology-labels': boolFlag({
-      help: 'Replace a topology label that only one driver uses when that driver says something else; otherwise the driver is not registered',
+      help: 'When a driver reports another topology than the label of the node, replace the label if only that driver uses it; otherwise the driver is not registered',
     }),
     'user-namespace': boolFlag({
-      help: 'Without root: start again as root of a user and mount namespace; drivers have to run in it too',
+      help: 'Without root: run as root of a new user and mount namespace; drivers must run in it too',
       default: true,
     }),
     kubeconfig: kubeconfigFlag,
     ...paceFlags,
     'http-endpoint': stringFlag({
-      help: 'Where to serve metrics and /healthz, as in :10248; nowhere unless given',
+      help: 'Address of metrics and /healthz, as in :10248; not served by default',
       default: '',
     }),
     'metrics-path': stringFlag({ help: 'Path of the metrics', default: '/metrics' }),
@@ -49,8 +49,8 @@ export const command = defineCommand({
   async run({ flags, signal, log, stdout, stderr, env }) {
     if (process.getuid?.() !== 0 && flags.userNamespace) {
       stderr.write(
-        'berth node: not root, so this runs in a user and mount namespace of its own: mounts are seen only there, and ' +
-          'drivers have to be started in it too\n',
+        'berth node: not root, so it runs in a new user and mount namespace: mounts are visible only there, and ' +
+          'drivers must be started in it too\n',
       );
       return await inOwnNamespace(signal, env);
     }
@@ -107,7 +107,7 @@ export const command = defineCommand({
   },
 });
 
-/** The same command again, as root of namespaces of its own. */
+/** Re-executes the command as root of new namespaces. */
 async function inOwnNamespace(signal: AbortSignal, env: Environment): Promise<ExitCode> {
   const [program = process.execPath, ...args] = process.argv;
   const options = ['--user', '--map-root-user', '--mount', '--propagation', 'private', '--', program];
@@ -122,7 +122,7 @@ async function inOwnNamespace(signal: AbortSignal, env: Environment): Promise<Ex
     return code === 0 ? ExitCode.ok : ExitCode.failed;
   } catch (error) {
     throw new Error(
-      'mounting needs root, and no namespace could be made instead: run it with sudo, or install unshare (util-linux) and ' +
+      'mounting needs root, and a user namespace could not be created: run it with sudo, or install unshare (util-linux) and ' +
         'allow unprivileged user namespaces',
       { cause: error },
     );

@@ -1,9 +1,10 @@
-// What commands write to. Whatever they print, no text of an object, an event or a driver can control the terminal.
+// The output of commands. Escapes control characters, so that no text of an object, event or driver controls the
+// terminal.
 
 import { printableLine, printableText } from '../runtime/log/printable.ts';
 import type { CommandOutput, Output } from './command.ts';
 
-/** Carriage return, and erase to the end of the line. */
+/** Carriage return, then erase to the end of the line. */
 const ERASE_LINE = '\r\u001b[K';
 
 export function printableOutput(stream: Output): CommandOutput {

@@ -1,4 +1,4 @@
-// What a command that runs as a long-lived process gives the process runner: real time and chance, and who it is.
+// The context that commands pass to the process runner: real clock and randomness, and the program's name and version.
 
 import { hostname } from 'node:os';
 import type { FlagTable } from '../runtime/flags/flag.ts';

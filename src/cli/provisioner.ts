@@ -4,8 +4,8 @@ import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.
 import { sidecarCommand } from './sidecar-command.ts';
 
 export const command = sidecarCommand(provisionerSidecar, {
-  summary: 'Makes and deletes the volumes of one CSI driver',
+  summary: 'Creates and deletes the volumes of one CSI driver',
   description:
-    'Follows PersistentVolumeClaims and PersistentVolumes and calls CreateVolume and DeleteVolume. Takes the flags of ' +
+    'Watches PersistentVolumeClaims and PersistentVolumes and calls CreateVolume and DeleteVolume. Accepts the flags of ' +
     'the official external-provisioner.',
 });

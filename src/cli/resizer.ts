@@ -4,9 +4,9 @@ import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
 import { sidecarCommand } from './sidecar-command.ts';
 
 export const command = sidecarCommand(resizerSidecar, {
-  summary: 'Makes the volumes of one CSI driver larger when their claims grow',
+  summary: 'Expands the volumes of one CSI driver when their claims request more',
   description:
-    'Follows PersistentVolumeClaims: calls ControllerExpandVolume for those that ask for more than they have, and ' +
-    'ControllerModifyVolume for those that name another VolumeAttributesClass. Takes the flags of the official ' +
+    'Watches PersistentVolumeClaims: calls ControllerExpandVolume for those that request more than their capacity, and ' +
+    'ControllerModifyVolume for those that name another VolumeAttributesClass. Accepts the flags of the official ' +
     'external-resizer.',
 });

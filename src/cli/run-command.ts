@@ -1,5 +1,5 @@
-// Runs one command line: finds the command, reads its flags, builds its context, and turns however it ended into an
-// exit code and, at most, one clear sentence on stderr. Touches no process state: main.ts owns the process.
+// Runs one command line: finds the command, parses its flags, builds its context, and turns the result into an exit
+// code and at most one error line on stderr. Touches no process state: main.ts owns the process.
 import { FlagError, type FlagValues, nearestOf, parseFlags } from '../runtime/flags/parse-flags.ts';
 import type { Log } from '../runtime/ports.ts';
 import {
@@ -26,7 +26,7 @@ export interface RunCommandOptions {
   readonly createLog: (options: { verbosity: number; format: 'text' | 'json' }) => Promise<Log>;
 }
 
-/** From here up, an unexpected error is printed with its stack. */
+/** From this verbosity on, an unexpected error is printed with its stack. */
 const STACK_VERBOSITY = 4;
 
 export async function runCommand(given: RunCommandOptions): Promise<ExitCode> {
@@ -71,7 +71,7 @@ async function runLoaded(options: Loaded): Promise<ExitCode> {
   const { name, command, argv, env, signal, stdout, stderr } = options;
   let verbosity = 0;
   try {
-    // Help first: it must work whatever else is wrong with the line.
+    // Help first: it must work even if the command line has other errors.
     if (asksForHelp(argv)) {
       stdout.write(commandHelp(name, command));
       return ExitCode.ok;
@@ -90,7 +90,7 @@ async function runLoaded(options: Loaded): Promise<ExitCode> {
     return (await command.run({ flags, given, args, signal, stdout, stderr, env, log })) ?? ExitCode.ok;
   } catch (error) {
     const isUsage = error instanceof FlagError || error instanceof UsageError;
-    // A command that was told to stop and says so has done what it was asked to.
+    // A command that ends with the abort of its own signal was stopped as requested.
     if (signal.aborted && isAbort(error, signal)) return ExitCode.ok;
     stderr.write(`berth ${name}: ${describe(error)}${isUsage ? `; see berth ${name} --help` : ''}\n`);
     if (verbosity >= STACK_VERBOSITY && error instanceof Error) stderr.write(`${stackOf(error)}\n`);

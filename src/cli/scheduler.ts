@@ -1,4 +1,4 @@
-// `berth scheduler`: gives pods their nodes, by volume topology first of all, against any API server.
+// `berth scheduler`: schedules pods, above all by volume topology, against any API server.
 
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { stringFlag } from '../runtime/flags/flag.ts';
@@ -11,15 +11,14 @@ import {
 } from './control-plane-process.ts';
 
 export const command = defineCommand({
-  summary:
-    'Gives pods their nodes: by the topology of their volumes, capacity, attach limits, requests and taints',
+  summary: 'Schedules pods by the topology of their volumes, capacity, attach limits, requests and taints',
   description:
-    'What kube-scheduler does for pods with volumes, in its place; or beside it, for pods that name it in ' +
-    'spec.schedulerName, with a --scheduler-name and a --leader-elect-resource-name of its own. Required pod ' +
-    'affinity, topology spread that forbids, and resource claims are not supported: such pods are told so and wait.',
+    'Replaces kube-scheduler for pods with volumes; or runs beside it, for pods that name it in spec.schedulerName, with ' +
+    'its own --scheduler-name and --leader-elect-resource-name. Required pod affinity, topology spread with ' +
+    'DoNotSchedule, and resource claims are not supported: such pods get an event and stay pending.',
   flags: {
     'scheduler-name': stringFlag({
-      help: 'Pods that name this scheduler are its own',
+      help: 'Schedules the pods with this spec.schedulerName',
       default: 'default-scheduler',
     }),
     ...controlPlaneFlags,

@@ -1,4 +1,4 @@
-// A cluster-level sidecar as a command: its own flags and the common ones.
+// Turns a cluster-level sidecar into a command with its own and the common flags.
 
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { commonFlags } from '../sidecars/common/common-flags.ts';

@@ -23,16 +23,16 @@ export const sidecarKinds: readonly AnySidecarKind[] = [
 const names = sidecarKinds.map((kind) => kind.name);
 
 const strings = stringsFlag({
-  help: `Which sidecars to run, of ${names.join(', ')}; without it, those that the driver has something for`,
-  // The CSIDriver object is more often part of a driver's manifests.
+  help: `Sidecars to run, of ${names.join(', ')}; default: those whose capabilities the driver has`,
+  // Not the cluster-registrar: the CSIDriver object is usually part of a driver's manifests.
   default: names.filter((name) => name !== clusterRegistrarSidecar.name),
 });
 
 export const command = defineCommand({
   summary: 'Runs the sidecars of one CSI driver in one process',
   description:
-    'One connection to the driver, one set of informers, one lease. Each flag holds for every sidecar that has it; ' +
-    'with the name of a sidecar before it (--attacher-timeout) for that one alone.',
+    'One connection to the driver, one set of informers, one lease. A flag applies to every sidecar that has it; ' +
+    'prefixed with the name of a sidecar (--attacher-timeout) it applies to that one only.',
   flags: {
     controllers: {
       ...strings,
@@ -51,7 +51,7 @@ export const command = defineCommand({
     const values = context.flags as unknown as CommonFlagValues & { controllers: readonly string[] };
     const chosen = sidecarKinds.filter((kind) => values.controllers.includes(kind.name));
     const program = allSidecars({ kinds: chosen, values: values as never, given });
-    // Of the gates of a shared command line only those that were given have a value.
+    // On a shared command line only the feature gates that were given have a value.
     const featureGates = Object.assign({ ReleaseLeaderElectionOnExit: true }, values.featureGates);
     await runProgram(program, { ...values, featureGates }, await processContext('sidecars', context));
   },

@@ -1,4 +1,4 @@
-// `berth sim`: runs simulated clusters from seeds, checks them, and shows the smallest way to what it finds.
+// `berth sim`: runs simulated clusters from seeds, checks their invariants, and shrinks a failing run.
 
 import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
@@ -14,29 +14,29 @@ import { makeStartImage } from '../simulation/start-image.ts';
 import { tuneThread } from '../simulation/tune-thread.ts';
 import { type CommandOutput, defineCommand, ExitCode, UsageError } from './command.ts';
 
-/** How long to look for a smaller run: long enough for some hundred attempts. */
+/** The time limit for shrinking: enough for a few hundred attempts. */
 const SHRINK_MS = 60_000;
 const PROGRESS_MS = 1_000;
 /** Where each is a line of its own. */
 const LOGGED_PROGRESS_MS = 30_000;
 
 export const command = defineCommand({
-  summary: 'Simulates whole clusters under faults, from seeds, and checks that nothing goes wrong',
+  summary: 'Simulates clusters under faults, from seeds, and checks their invariants',
   description:
-    'Every seed is a cluster of its own under virtual time: drivers, nodes, users and faults follow from the number. ' +
-    'The same seed always gives the same history. What must never happen is checked all along; on a violation the ' +
-    'smallest run that still shows it is printed, and the exit code is 1.',
+    'Each seed determines a cluster under virtual time: drivers, nodes, users and faults. Runs are deterministic: the same ' +
+    'seed always gives the same history. Invariants are checked throughout; on a violation the smallest run that ' +
+    'reproduces it is printed, and the exit code is 1.',
   flags: {
     seeds: stringFlag({ help: 'Seeds to run, as A..B', default: '1..100' }),
     seed: intFlag({ help: 'One seed' }),
-    random: intFlag({ help: 'So many seeds, from a random one on, which is printed', default: 0 }),
+    random: intFlag({ help: 'Run this many seeds, starting at a random one, which is printed', default: 0 }),
     trace: boolFlag({ help: 'Print what happens; needs --seed' }),
-    verbose: boolFlag({ help: 'With --trace: leases, events and every request, too' }),
+    verbose: boolFlag({ help: 'With --trace: also leases, events and every request' }),
     json: boolFlag({ help: 'With --trace: everything, as JSON lines' }),
-    faults: stringsFlag({ help: `Kinds of faults: all, none, names or their beginnings`, default: ['all'] }),
+    faults: stringsFlag({ help: `Kinds of faults: all, none, names or prefixes of names`, default: ['all'] }),
     driver: stringFlag({ help: `Only drivers of one shape: ${DRIVER_SHAPES.join(', ')}`, default: '' }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
-    'keep-going': boolFlag({ help: 'Go on after a violation; only names it' }),
+    'keep-going': boolFlag({ help: 'Continue after a violation, without shrinking' }),
   },
   async run({ flags, given, signal, stdout, stderr }) {
     if (flags.trace && !given.has('seed')) throw new UsageError('--trace needs --seed');
@@ -120,10 +120,10 @@ async function runRange(
   if (stderr.isTTY) stderr.redraw('');
   const summary =
     `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
-    `${rate()} seeds a second, ${ratePerCore()} on one core, ${failed.length === 0 ? 'nothing violated' : `violated by ${failed.join(', ')}`}\n`;
+    `${rate()} seeds a second, ${ratePerCore()} on one core, ${failed.length === 0 ? 'no violation' : `violations in ${failed.join(', ')}`}\n`;
   const [first] = failed;
   if (first !== undefined && !keepGoing) {
-    stderr.write(`seed ${first} violates a rule; looking for the smallest run that does\n`);
+    stderr.write(`seed ${first} violates an invariant; shrinking the run\n`);
     const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
     const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
     stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn)));
@@ -151,7 +151,7 @@ function parseFaults(names: readonly string[]): ReadonlySet<Fault> {
     if (name === 'none') continue;
     const found = ALL_FAULTS.filter((fault) => name === 'all' || fault.startsWith(name));
     if (found.length === 0) {
-      throw new UsageError(`--faults=${name} names no fault; there are ${ALL_FAULTS.join(', ')}`);
+      throw new UsageError(`--faults=${name} is not a fault; known are ${ALL_FAULTS.join(', ')}`);
     }
     for (const fault of found) chosen.add(fault);
   }
@@ -160,6 +160,6 @@ function parseFaults(names: readonly string[]): ReadonlySet<Fault> {
 
 function parseShape(text: string): DriverShape {
   const shape = DRIVER_SHAPES.find((each) => each === text);
-  if (shape === undefined) throw new UsageError(`--driver=${text} is none of ${DRIVER_SHAPES.join(', ')}`);
+  if (shape === undefined) throw new UsageError(`--driver=${text} is not one of ${DRIVER_SHAPES.join(', ')}`);
   return shape;
 }

@@ -20,39 +20,39 @@ import { runControlPlaneProcess } from './control-plane-process.ts';
 
 const { 'leader-election-labels': _ofSidecars, ...electionFlags } = leaseFlags;
 const LOOK_MS = 250;
-const NO_GROUPS = 'group snapshots are not made by this controller';
+const NO_GROUPS = 'this controller does not support group snapshots';
 
 export const command = defineCommand({
   summary: 'Binds VolumeSnapshots to their contents, for all CSI drivers of a cluster',
   description:
-    'One for the whole cluster, whatever the number of drivers; each driver has a snapshotter beside it that does the ' +
-    'work on the storage. Takes the flags of the official snapshot-controller.',
+    'Runs once per cluster, for all drivers; each driver has a snapshotter sidecar that calls the ' +
+    'driver. Accepts the flags of the official snapshot-controller.',
   flags: {
     kubeconfig: kubeconfigFlag,
     ...paceFlags,
     ...endpointFlags,
     ...electionFlags,
     'worker-threads': intFlag({
-      help: 'Snapshots, contents and claims worked on at once',
+      help: 'Number of workers for snapshots, contents and claims',
       default: 10,
       min: 1,
     }),
-    'resync-period': durationFlag({ help: 'Look at everything again at this interval', default: 900_000 }),
+    'resync-period': durationFlag({ help: 'Interval of the full resync', default: 900_000 }),
     'retry-interval-start': durationFlag({
-      help: 'Pause after the first failure; it doubles with each',
+      help: 'Initial retry interval; doubles with each failure',
       default: 1_000,
       min: 1,
     }),
-    'retry-interval-max': durationFlag({ help: 'Longest pause after a failure', default: 300_000, min: 1 }),
+    'retry-interval-max': durationFlag({ help: 'Maximum retry interval', default: 300_000, min: 1 }),
     'retry-crd-interval-max': durationFlag({
       help: 'How long to wait for the CustomResourceDefinitions of snapshots to be installed',
       default: 30_000,
     }),
     'enable-distributed-snapshotting': boolFlag({
-      help: 'Say on each content which node is to make the snapshot, for snapshotters with --node-deployment',
+      help: 'Set the managing node on each content, for snapshotters with --node-deployment',
     }),
     'prevent-volume-mode-conversion': boolFlag({
-      help: 'Record the mode of the volume on each content, so that it is not restored in another',
+      help: 'Record the volume mode on each content, to prevent a restore with another mode',
       default: true,
     }),
     automaxprocs: boolFlag({
@@ -64,7 +64,7 @@ export const command = defineCommand({
       CSIVolumeGroupSnapshot: {
         default: false,
         stage: 'stable',
-        help: 'Make snapshots of several volumes at one moment; taken, and without effect',
+        help: 'Group snapshots; accepted, without effect',
       },
     }),
   },
@@ -101,7 +101,7 @@ export const command = defineCommand({
   },
 });
 
-/** Rejects with a sentence that says what to install when they do not come in time. */
+/** Rejects with what to install when the CRDs are not there in time. */
 async function awaitDefinitions(
   kube: KubeClient,
   { withinMs, signal }: { withinMs: number; signal: AbortSignal },
@@ -115,7 +115,7 @@ async function awaitDefinitions(
         break;
       } catch (error) {
         signal.throwIfAborted();
-        // Not there, not allowed, not now: that is the informers' to tell, and to wait for.
+        // Other errors (forbidden, unavailable) are reported and retried by the informers.
         if (!isNotFound(error)) return;
         if (realClock.monotonicMs() >= untilMs) {
           throw new Error(

@@ -4,8 +4,8 @@ import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.
 import { sidecarCommand } from './sidecar-command.ts';
 
 export const command = sidecarCommand(snapshotterSidecar, {
-  summary: 'Makes and deletes the snapshots of one CSI driver',
+  summary: 'Creates and deletes the snapshots of one CSI driver',
   description:
-    'Follows VolumeSnapshotContents and calls CreateSnapshot and DeleteSnapshot. Once in the cluster the snapshot ' +
-    'controller must run too. Takes the flags of the official csi-snapshotter.',
+    'Watches VolumeSnapshotContents and calls CreateSnapshot and DeleteSnapshot. The snapshot controller must run once ' +
+    'per cluster as well. Accepts the flags of the official csi-snapshotter.',
 });

@@ -1,4 +1,4 @@
-// `berth trace`: what happened to one claim or pod, step by step, as the components of `berth up` recorded it.
+// `berth trace`: the recorded history of a claim or pod, from `berth up`.
 
 import { boolFlag, choiceFlag, stringFlag } from '../runtime/flags/flag.ts';
 import { printableLine } from '../runtime/log/printable.ts';
@@ -11,17 +11,17 @@ import { findKubeConfig, readLines } from './objects/read-lines.ts';
 import { subjectOf } from './objects/subject-argument.ts';
 
 export const command = defineCommand({
-  summary: 'Show what happened to a claim or a pod: every change, every CSI call, every retry, in order',
+  summary: 'Shows the history of a claim or pod: every change, CSI call and retry, in order',
   description:
-    'Works with the API server of `berth up`, which records it. Examples: `berth trace pod web`, `berth trace pvc data -f`.',
+    'Needs the API server of `berth up`, which records it. Examples: `berth trace pod web`, `berth trace pvc data -f`.',
   arguments: { usage: 'pod|pvc NAME', min: 1, max: 2 },
   flags: {
     kubeconfig: stringFlag({ help: 'Kubeconfig file; without it KUBECONFIG, then that of `berth up`' }),
     namespace: stringFlag({ help: 'Namespace of the object (also -n)' }),
     n: stringFlag({ help: 'Same as --namespace', hidden: true }),
-    follow: boolFlag({ help: 'Go on with what happens next (also -f)' }),
+    follow: boolFlag({ help: 'Follow new entries (also -f)' }),
     f: boolFlag({ help: 'Same as --follow', hidden: true }),
-    output: choiceFlag({ help: 'Form of the output', choices: ['text', 'json'], default: 'text' }),
+    output: choiceFlag({ help: 'Output format', choices: ['text', 'json'], default: 'text' }),
   },
   async run({ flags, args, env, signal, stdout, stderr }) {
     const subject = subjectOf(args, ['pod', 'claim']);
@@ -39,8 +39,8 @@ export const command = defineCommand({
     }
     if (told > 0 || signal.aborted) return ExitCode.ok;
     stderr.write(
-      `berth trace: nothing is recorded of ${subject.kind} ${namespace}/${subject.name}; only what happened since ` +
-        'berth up was started is kept\n',
+      `berth trace: nothing is recorded of ${subject.kind} ${namespace}/${subject.name}; entries are kept ` +
+        'only since the start of berth up\n',
     );
     return ExitCode.failed;
   },

@@ -1,4 +1,4 @@
-// What `berth up` prints: what runs and how to use it, then one status line while it runs.
+// The output of `berth up`: the running parts and how to use them, then a status line.
 
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -47,7 +47,7 @@ export function welcome(up: {
       : []),
     ['classes', classes.toSorted().join(', ') || 'none'],
     ...(page ? [['page', page.url] satisfies [string, string]] : []),
-    ['keeps', directory.isEphemeral ? 'nothing after it ends' : `everything in ${directory.path}`],
+    ['data', directory.isEphemeral ? 'removed when it stops' : directory.path],
     ...without
       .map((part): [string, string] => [
         'left out',
@@ -69,7 +69,7 @@ export function welcome(up: {
   ].join('\n');
 }
 
-/** One line that is drawn anew on a terminal; a line now and then elsewhere. */
+/** A status line that is redrawn on a terminal; elsewhere a line at intervals. */
 export function showStatus(cluster: Cluster, stdout: CommandOutput): () => void {
   const { reader } = cluster.server;
   const onTerminal = stdout.isTTY;

@@ -1,4 +1,4 @@
-// `berth up`: the whole of Kubernetes' volume subsystem on this machine, in one process. What a newcomer meets first.
+// `berth up`: Kubernetes' whole volume subsystem on this machine, in one process.
 
 import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
@@ -22,7 +22,7 @@ import { packageVersion } from './version.ts';
 const MOST_NODES = 100;
 const VERBOSE = 3;
 
-/** What `--without` can leave out, beside single nodes. */
+/** The parts that `--without` accepts, beside single nodes. */
 const parts = [
   'hostpath',
   'nodes',
@@ -36,11 +36,11 @@ const parts = [
 
 export const upFlags = {
   'data-dir': stringFlag({
-    help: 'Directory that keeps everything across restarts; /var/lib/berth for root unless given',
+    help: 'Directory of all state, kept across restarts; default /var/lib/berth for root',
   }),
-  ephemeral: boolFlag({ help: 'Keep nothing: a directory of its own that is removed at the end' }),
+  ephemeral: boolFlag({ help: 'Keep nothing: use a temporary directory that is removed at the end' }),
   nodes: intFlag({
-    help: 'Nodes to pretend; two share a zone, each is a rack',
+    help: 'Number of simulated nodes; two share a zone, each is its own rack',
     default: 2,
     min: 1,
     max: MOST_NODES,
@@ -53,12 +53,12 @@ export const upFlags = {
     max: 65_535,
   }),
   'dashboard-port': intFlag({
-    help: `Port of the web page, on this machine alone; 0 for any free one. Without it ${DASHBOARD_PORT}, or another when that is taken`,
+    help: `Port of the dashboard, on this machine only; 0 for any free one. Default ${DASHBOARD_PORT}, or another when that is in use`,
     default: DASHBOARD_PORT,
     min: 0,
     max: 65_535,
   }),
-  kubeconfig: stringFlag({ help: "File for the admin's kubeconfig; in the data directory unless given" }),
+  kubeconfig: stringFlag({ help: "File for the admin's kubeconfig; default: in the data directory" }),
   driver: flagOf<readonly DriverSockets[]>(
     {
       type: 'sockets',
@@ -73,43 +73,43 @@ export const upFlags = {
     },
     {
       help:
-        'A CSI driver of your own that already runs, as unix:///csi.sock; or, where controller and nodes have sockets of ' +
-        'their own, as CONTROLLER,NODE-1,NODE-2. May be given several times',
+        'Your own running CSI driver, as unix:///csi.sock; or, with separate sockets for controller and nodes, ' +
+        'as CONTROLLER,NODE-1,NODE-2. May be repeated',
       default: [],
     },
   ),
   'driver-pod-info-mount': boolFlag({
-    help: 'Pass information about the pod to NodePublishVolume of the drivers of --driver that have no CSIDriver object yet',
+    help: 'Pass pod information to NodePublishVolume, for drivers of --driver without a CSIDriver object',
   }),
   'driver-volume-lifecycle-modes': stringsFlag({
-    help: 'Modes in which pods may name volumes of those drivers inline: Persistent, Ephemeral or both',
+    help: 'Volume lifecycle modes of those drivers: Persistent, Ephemeral or both',
     default: ['Persistent'],
   }),
   'allow-inline-handles': boolFlag({
     help: 'Let pods name existing volumes of the drivers that run here by their handle (spec.volumes[].csi.volumeHandle). Anyone who may create pods can then mount any volume of these drivers',
   }),
   'replace-topology-labels': boolFlag({
-    help: 'Replace a topology label of a node that only one driver uses when that driver says something else; otherwise the driver is not registered there',
+    help: 'When a driver reports another topology than the label of the node, replace the label if only that driver uses it; otherwise the driver is not registered there',
   }),
   without: stringsFlag({
-    help: `Parts to leave out, to run your own build of them instead: ${parts.join(', ')}, or a node`,
+    help: `Parts to omit, to run your own build of them instead: ${parts.join(', ')}, or a node`,
     default: [],
   }),
   metrics: boolFlag({
-    help: 'Let the parts count what they do, as each would in a process of its own; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
+    help: 'Collect the metrics of each part, as in a separate process; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
   }),
-  verbose: boolFlag({ help: 'As -v=3: say what the parts do' }),
+  verbose: boolFlag({ help: 'As -v=3: log what the parts do' }),
 };
 
 export const command = defineCommand({
   summary:
-    'Run everything on this machine: API server, control plane, nodes, sidecars and the hostpath driver',
+    'Runs everything on this machine: API server, control plane, nodes, sidecars and the hostpath driver',
   description:
     'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts. ' +
-    'The StorageClasses hostpath and hostpath-delayed are there from the start; where the volumes of a pod are mounted ' +
-    'stands in its annotation csi.berth/published-volumes. Flags of the sidecars are given with the name of the sidecar ' +
-    'before them, as in --provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
-  // Their values are for the sidecars, which know their types.
+    'It creates the StorageClasses hostpath and hostpath-delayed. The pod annotation csi.berth/published-volumes lists ' +
+    'the mount paths of its volumes. Flags of a sidecar are prefixed with its name, as in ' +
+    '--provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
+  // Passed on unparsed: the sidecars know the types of their flags.
   flags: { ...upFlags, ...sidecarFlags } as typeof upFlags,
   async run({ flags, given, signal, stdout, stderr, env, ...context }) {
     if (flags.ephemeral && flags.dataDir !== undefined) {
@@ -175,7 +175,7 @@ export const command = defineCommand({
     const unfollow = showStatus(cluster, stdout);
     await aborted(signal);
     unfollow();
-    looking.abort(new Error('the cluster stops'));
+    looking.abort(new Error('the cluster is stopping'));
     await page?.stopped;
     const left = await cluster.stop();
     for (const what of left) stderr.write(`berth up: ${what}\n`);
@@ -183,7 +183,7 @@ export const command = defineCommand({
   },
 });
 
-/** Undefined when it is left out. A cluster whose page cannot be served as asked for is stopped again. */
+/** Undefined with `--without dashboard`. If the dashboard cannot be served, the cluster is stopped. */
 async function dashboardOf(
   cluster: Cluster,
   options: {
@@ -223,7 +223,7 @@ function checkModes(modes: readonly string[]): void {
   const stranger = modes.find((mode) => mode !== 'Persistent' && mode !== 'Ephemeral');
   if (stranger === undefined && modes.length > 0) return;
   throw new UsageError(
-    `--driver-volume-lifecycle-modes: ${stranger === undefined ? 'at least one of' : `${JSON.stringify(stranger)} is none of`} Persistent, Ephemeral`,
+    `--driver-volume-lifecycle-modes: ${stranger === undefined ? 'at least one of' : `${JSON.stringify(stranger)} is not one of`} Persistent, Ephemeral`,
   );
 }
 
@@ -231,10 +231,10 @@ function startError(error: unknown, { port, host }: { port: number; host: string
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     return new Error(
-      `port ${port} is taken on ${host}; stop what listens there, choose another with --port, or let --port 0 find one`,
+      `port ${port} is in use on ${host}; stop the process that listens there, choose another --port, or use --port 0 for a free one`,
     );
   }
   if (code === 'EADDRNOTAVAIL')
-    return new Error(`${host} is no address of this machine; give another --host`);
+    return new Error(`${host} is not an address of this machine; give another --host`);
   return error;
 }

@@ -1,16 +1,16 @@
-// `berth version`: which Berth this is, on which Node.
+// `berth version`: the versions of Berth and Node.
 import { readFile } from 'node:fs/promises';
 import { boolFlag } from '../runtime/flags/flag.ts';
 import { defineCommand } from './command.ts';
 
-/** The version in package.json, which lies two levels up both from src/cli and from dist/cli. */
+/** The version in package.json, two levels above src/cli and dist/cli. */
 export async function packageVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 
 export const command = defineCommand({
-  summary: 'Print the version',
+  summary: 'Prints the version',
   flags: { json: boolFlag({ help: 'Print JSON' }) },
   async run({ flags, stdout }) {
     const about = {

@@ -21,7 +21,7 @@ export const command = defineCommand({
       help: 'delete, create, condition=TYPE[=STATUS] or jsonpath={.path}[=VALUE]',
       required: true,
     }),
-    timeout: durationFlag({ help: 'How long to wait; 0 means as long as it takes', default: 30_000 }),
+    timeout: durationFlag({ help: 'How long to wait; 0: no limit', default: 30_000 }),
   },
   async run({ flags, args, env, log, signal, stdout }) {
     const until = parseCondition(flags.for);
@@ -91,7 +91,7 @@ function conditionsOf(object: KubeObject | undefined): { type: string; status: s
 
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Fields and list positions: `.status.phase`, `.spec.accessModes[0]`, `.metadata.annotations.a\.b/c`. */
+/** Parses fields and list indexes: `.status.phase`, `.spec.accessModes[0]`, `.metadata.annotations.a\.b/c`. */
 function at(object: unknown, path: string): unknown {
   const keys = path.match(/(?:\\.|[^.[\]])+/g) ?? [];
   return keys.reduce<unknown>((value, key) => {

@@ -1,5 +1,5 @@
-// `berth why`: which step of a volume's life is stuck, who has to act, and what to do. Reads objects, of any cluster, and
-// changes nothing.
+// `berth why`: which step in the lifecycle of a volume is stuck, which component has to act, and what to do. Read-only,
+// for any cluster.
 
 import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
@@ -22,15 +22,15 @@ const SUBJECTS: Readonly<Record<Subject, Resource>> = {
 };
 
 export const command = defineCommand({
-  summary: 'Says why a pod, claim or volume is stuck, who has to act, and what to do',
+  summary: 'Shows why a pod, claim or volume is stuck, which component has to act, and what to do',
   description:
-    'Follows the chain from the pod to its storage by what the objects say, up to the first link that is not well. Works ' +
-    'with any cluster and needs only to read. Examples: `berth why pod web`, `berth why pvc/data`, `berth why pv pvc-1`.',
+    'Follows the objects from the pod to its storage, up to the first step that is not done. Works ' +
+    'with any cluster and only reads. Examples: `berth why pod web`, `berth why pvc/data`, `berth why pv pvc-1`.',
   arguments: { usage: 'pod|pvc|pv NAME', min: 1, max: 2 },
   flags: {
     ...connectionFlags,
     ...namespaceFlags,
-    output: choiceFlag({ help: 'Form of the output (also -o)', choices: ['text', 'json'], default: 'text' }),
+    output: choiceFlag({ help: 'Output format (also -o)', choices: ['text', 'json'], default: 'text' }),
     o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
   },
   async run({ flags, args, env, log, signal, stdout }) {
@@ -68,7 +68,7 @@ export function linesOf(asked: string, links: readonly Link[], unread: readonly 
       ? []
       : [
           '',
-          `This account may not list ${unread.join(', ')}, or they are not served: the answer may lack what they say.`,
+          `This account may not list ${unread.join(', ')}, or the server does not serve them: the answer may be incomplete.`,
         ]),
   ];
 }

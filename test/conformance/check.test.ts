@@ -222,10 +222,10 @@ test('what cannot be checked is refused in one sentence', async (t) => {
     [[], /which driver\? Give its socket/],
     [['/nowhere.sock', '--timeout=1s'], /connect ENOENT \/nowhere\.sock/],
     [['/s', '--only=no such check'], /no check matches --only=no such check/],
-    [['/s', '--only=('], /--only is no regular expression/],
+    [['/s', '--only=('], /--only is not a regular expression/],
     [['/s', '--size=large'], /--size.*must be a size, such as 1Gi/],
     [['/s', '--secrets=/nowhere'], /--secrets cannot be read/],
-    [['/s', `--secrets=${file}`], /must have a map of texts for each operation/],
+    [['/s', `--secrets=${file}`], /must have a map of strings for each operation/],
   ];
   for (const [argv, expected] of table) {
     const { code, stdout, stderr } = await check(...argv);

@@ -26,7 +26,7 @@ test('a port that is taken', root, async (t) => {
   const { port } = server.address() as { port: number };
   refused(
     await berth(['up', '--data-dir', dataDir, '--port', String(port)]),
-    new RegExp(`port ${port} is taken on 127\\.0\\.0\\.1; .*--port`),
+    new RegExp(`port ${port} is in use on 127\\.0\\.0\\.1; .*--port`),
   );
   assert.deepEqual(mountsBelow(dataDir), []);
 });

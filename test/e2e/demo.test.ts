@@ -1,4 +1,4 @@
-// The story that a newcomer is told, and what it must leave behind: nothing.
+// `berth demo` succeeds and leaves nothing behind.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { lacking } from '../capabilities.ts';
 import { berth, mountsBelow } from './up-process.ts';
 
-test('[MNT-1] [MNT-2] [POD-3] [INL-1] [SEC-1] [TOP-8] berth demo: all of it holds, and nothing is left', {
+test('[MNT-1] [MNT-2] [POD-3] [INL-1] [SEC-1] [TOP-8] berth demo: all steps succeed, and nothing is left', {
   skip: lacking('root'),
 }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'demo-'));
@@ -29,8 +29,8 @@ test('[MNT-1] [MNT-2] [POD-3] [INL-1] [SEC-1] [TOP-8] berth demo: all of it hold
     assert.match(stdout, new RegExp(`${call} .*→ OK in \\d`), call);
   }
   assert.doesNotMatch(stdout, /✗|see this/);
-  assert.match(stdout, /Nothing is left: .*\n\nAll of it held, in \d/);
-  // Node itself keeps compiled code there.
+  assert.match(stdout, /Nothing is left: .*\n\nAll steps succeeded, in \d/);
+  // Node's compile cache is there too.
   const left = (await readdir(directory)).filter((name) => name !== 'node-compile-cache');
   assert.deepEqual(left, []);
   assert.deepEqual(mountsBelow(directory), []);

@@ -22,6 +22,6 @@ test('each part can be heard alone, and one that does not exist is named', {
   assert.doesNotMatch(alone.stdout, /provisioner/);
   const nobody = await berth(['logs', 'nobody'], { env });
   assert.equal(nobody.code, 1);
-  assert.match(nobody.stderr, /nobody has said nothing/);
+  assert.match(nobody.stderr, /no log lines of nobody/);
   await up.stop();
 });

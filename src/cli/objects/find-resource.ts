@@ -1,5 +1,5 @@
-// From what people type to a kind the server serves: plural, singular, short name or kind, with or without its group
-// (`pvc`, `claims.example.com`, `PersistentVolume`).
+// Resolves resource arguments to kinds that the server serves: plural, singular, short name or kind, with or without
+// group (`pvc`, `claims.example.com`, `PersistentVolume`).
 
 import { apiVersionOf } from '../../api/object.ts';
 import type { ServedResource } from '../../runtime/kube/kube.ts';
@@ -14,12 +14,10 @@ export function findResource(served: readonly ServedResource[], typed: string): 
     candidate.kind.toLowerCase() === word ||
     (candidate.shortNames ?? []).includes(word);
   const found = served.filter((candidate) => known(candidate) && (group === '' || candidate.group === group));
-  // Events stand in two groups, and the core one is what people mean.
+  // Events are in two groups; the core one is meant.
   const chosen = found.find((candidate) => candidate.group === '') ?? found[0];
   if (chosen) return chosen;
-  throw new UsageError(
-    `the server has no resource type "${typed}"; \`berth get api-resources\` lists what it has`,
-  );
+  throw new UsageError(`the server has no resource type "${typed}"; \`berth get api-resources\` lists them`);
 }
 
 /** The kind of a manifest. */
@@ -34,7 +32,7 @@ export function resourceOfManifest(
 
 export interface ObjectArgument {
   resource: ServedResource;
-  /** All of the kind when absent. */
+  /** Absent: all objects of the kind. */
   name: string | undefined;
 }
 
@@ -53,7 +51,7 @@ export function objectArguments(
     });
   }
   if (first.includes('/')) {
-    throw new UsageError(`names after ${first} must have their kind in front of them too, as in pvc/data`);
+    throw new UsageError(`arguments after ${first} must be KIND/NAME too, as in pvc/data`);
   }
   const resources = first.split(',').map((typed) => findResource(served, typed));
   if (names.length === 0) return resources.map((resource) => ({ resource, name: undefined }));

@@ -1,5 +1,5 @@
-// The flags that the commands on objects share, under the names that kubectl taught everybody. A short name is a flag
-// of its own for the parser; `either` reads the two as one.
+// The flags that the commands on objects share, named as in kubectl. The parser treats a short name as a separate flag;
+// `either` reads the two as one.
 
 import { boolFlag, stringFlag } from '../../runtime/flags/flag.ts';
 

@@ -1,5 +1,5 @@
-// Opens the API server that a command on objects talks to: the given kubeconfig, KUBECONFIG, or that of `berth up` on
-// this machine.
+// Opens the API client of a command on objects: from the given kubeconfig, KUBECONFIG, or that of `berth up` on this
+// machine.
 
 import { createHttpKubeClient, type HttpKubeClient } from '../../runtime/kube/http-kube-client.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -12,7 +12,7 @@ export interface ObjectClient extends AsyncDisposable {
   readonly kube: HttpKubeClient;
   /** Its URL. */
   readonly server: string;
-  /** Of the kubeconfig's context. */
+  /** The namespace of the kubeconfig's context. */
   readonly defaultNamespace: string;
 }
 

@@ -5,9 +5,9 @@ import { printableLine } from '../../runtime/log/printable.ts';
 
 export interface TableLook {
   wide: boolean;
-  /** A first column with each object's namespace. */
+  /** Adds a first column with the namespace. */
   namespaces: boolean;
-  /** Names with their kind, `pod/web`, when kinds are mixed. */
+  /** Prints names as `pod/web`, for mixed kinds. */
   prefix: string;
   headers: boolean;
 }

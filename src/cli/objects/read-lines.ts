@@ -1,4 +1,4 @@
-// Reads what `berth up` keeps beside its objects (the trace, the logs): JSON lines from a path of its API server.
+// Reads the trace and the logs of `berth up`: JSON lines from a path of its API server.
 
 import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -25,7 +25,7 @@ export async function findKubeConfig(
   });
 }
 
-/** Each line as it comes. Ends without error when the signal aborts: leaving is how one stops following. */
+/** Yields lines as they arrive. An abort of the signal ends it without an error. */
 export async function* readLines(
   config: KubeConfig,
   asked: { path: string; what: string; signal: AbortSignal },
@@ -55,5 +55,5 @@ async function open(
   if (answer.statusCode === 200) return answer;
   answer.resume();
   if (answer.statusCode === 404) throw new Error(`${server} keeps no ${what}; it is \`berth up\` that does`);
-  throw new Error(`${server} answered ${answer.statusCode} to a question for its ${what}`);
+  throw new Error(`${server} answered ${answer.statusCode} to the request for its ${what}`);
 }

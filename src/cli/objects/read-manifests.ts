@@ -1,5 +1,5 @@
-// Reads manifests: YAML or JSON, several documents in a file, a directory of files, standard input, Lists. A document
-// that cannot be read is named by file, line and what is wrong; nothing is sent before all are read.
+// Reads manifests: YAML or JSON, several documents in a file, a directory of files, standard input, Lists. Errors
+// name file, line and problem. Nothing is sent before all documents are parsed.
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export async function readManifests(
   const files = await filesOf(path);
   const read = await Promise.all(files.map(async (file) => parseManifests(await readText(file), file)));
   const manifests = read.flat();
-  if (manifests.length === 0) throw new UsageError(`there is no manifest in ${path}`);
+  if (manifests.length === 0) throw new UsageError(`${path} contains no manifest`);
   return manifests;
 }
 

@@ -1,4 +1,4 @@
-// What a question is about, as people type it: `pod web`, or `pvc/data`. Pure.
+// Parses the subject of a command: `pod web`, or `pvc/data`. Pure.
 
 import type { Subject } from '../../why/explain.ts';
 import { UsageError } from '../command.ts';
@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<string, Subject>> = {
 };
 const SHORT: Readonly<Record<Subject, string>> = { pod: 'pod', claim: 'pvc', volume: 'pv' };
 
-/** Only `allowed` kinds. */
+/** Rejects kinds that are not in `allowed`. */
 export function subjectOf<S extends Subject>(
   args: readonly string[],
   allowed: readonly S[],
