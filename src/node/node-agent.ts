@@ -1,5 +1,5 @@
-// The node agent: the volume half of a kubelet. Registers the node, finds drivers, mounts and unmounts the volumes of its
-// pods. One factory over explicit ports, used by `berth node`, `berth up` and the simulation.
+// The node agent: the volume half of a kubelet. Registers the node, discovers drivers, mounts and unmounts the volumes
+// of its pods. One factory over explicit ports, used by `berth node`, `berth up` and the simulation.
 
 import { csiDrivers, nodes, pods } from '../api/kinds.ts';
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
@@ -34,7 +34,7 @@ export interface NodeAgentOptions {
   host: HostFacts;
   /** Additional labels for a new Node; the API server decides which ones a node may set. */
   labels?: Readonly<Record<string, string>>;
-  /** A topology label that only one driver uses is replaced when that driver says something else. */
+  /** Replace a topology label that only one driver uses when that driver reports another value. */
   replaceTopologyLabels?: boolean;
 }
 
@@ -123,8 +123,8 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
   return {
     ready: ready.promise,
     async run(signal) {
-      // When one part fails the others are stopped, so that the process ends instead of half working. AbortSignal.any is
-      // not used: Node.js keeps its result and all listeners in memory until it aborts.
+      // When one part fails the others are stopped, so that the process ends instead of half working. AbortSignal.any
+      // is not used: Node.js keeps its result and all listeners in memory until it aborts.
       const stop = new AbortController();
       const both = stop.signal;
       if (signal.aborted) stop.abort(signal.reason);

@@ -24,7 +24,7 @@ const DRIVER = 'hostpath.csi.berth';
 const needsRoot = { skip: lacking('root') };
 const needsLoop = { skip: lacking('root', 'loop', 'mkfs.ext4') };
 
-/** hostpath for these nodes, and its controller to make and attach volumes with. */
+/** hostpath for these nodes, with its controller to create and attach volumes. */
 async function hostpath(world: NodeWorld, nodes: readonly string[]) {
   const mounter = await openLinuxMounter();
   const log = memoryLog();

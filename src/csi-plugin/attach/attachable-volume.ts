@@ -1,6 +1,6 @@
-// A volume that can be attached: a PersistentVolume, or a persistent inline volume of a pod, which has no object of
-// its own and is therefore copied whole into its VolumeAttachment, with the pod's name for those who report errors.
-// And the names under which its attachment is found.
+// A volume that can be attached: a PersistentVolume, or a persistent inline volume of a pod. An inline volume has no
+// object, so its spec is copied into the VolumeAttachment, with the pod's name for error reports. Also the names of
+// attachments.
 
 import type { CSIVolumeSource, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
@@ -18,7 +18,7 @@ interface VolumeIdentity {
   volumeHandle: VolumeHandle;
 }
 
-/** A volume as far as its attachment is concerned. */
+/** The fields of a volume that its attachment needs. */
 export type AttachmentSubject =
   | (VolumeIdentity & { kind: 'persistent-volume'; pvName: string })
   | (VolumeIdentity & { kind: 'inline'; namespace: string });
@@ -35,7 +35,7 @@ export function attachablePersistentVolume(volume: PersistentVolume): Attachable
   return { kind: 'persistent-volume', ...volumeNamesOf(csi), pvName: volume.metadata.name };
 }
 
-/** Without a handle there is nothing to attach: the volume is made on the node, for the pod. */
+/** Without a handle there is nothing to attach: the volume is ephemeral and created on the node. */
 export function attachableInlineVolume(
   csi: CSIVolumeSource,
   { namespace = '', name, uid }: Pod['metadata'],
@@ -45,7 +45,7 @@ export function attachableInlineVolume(
   return { kind: 'inline', ...volumeNamesOf({ driver, volumeHandle }), namespace, csi, pod: { name, uid } };
 }
 
-/** The name to look for and to write first, then the one that an older attachment may still have. */
+/** The current name, then the name that an older attachment may have. */
 export function attachmentNames(volume: AttachmentSubject, nodeName: string): [string, string] {
   return [
     attachmentName({ ...volume, nodeName }),
@@ -56,9 +56,9 @@ export function attachmentNames(volume: AttachmentSubject, nodeName: string): [s
 }
 
 /**
- * Whether an object found under one of those names is this volume's attachment to this node. Today's name stands for
- * handle, driver and node, so whichever PersistentVolume or pod it was made for does not matter. The seed's is made of
- * two names without a mark between them, and says nothing of the handle.
+ * Whether an object found under one of those names is this volume's attachment to this node. The current name is a hash
+ * of handle, driver and node, so the PersistentVolume or pod in it does not matter. The name of the original design
+ * joins two names without a separator, and does not contain the handle.
  */
 export function isAttachmentOf(
   attachment: VolumeAttachment,
@@ -73,7 +73,7 @@ export function isAttachmentOf(
   return inline?.kind === 'source' && inline.csi.volumeHandle === volume.volumeHandle;
 }
 
-/** The volume's attachment to the node, under whichever name it has. */
+/** The volume's attachment to the node, under either name. */
 export function findAttachment(
   attachments: { get(name: string): VolumeAttachment | undefined },
   volume: AttachmentSubject,

@@ -1,5 +1,5 @@
-// What a VolumeAttachment says, as one value. The rules of the attach design in one place: a deletion timestamp
-// makes `attached` worthless, and an error counts only while the operation it belongs to has not succeeded.
+// The state of a VolumeAttachment as one value. With a deletion timestamp `attached` cannot be trusted, and an error
+// counts only while its operation has not succeeded.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
@@ -10,9 +10,9 @@ export type AttachmentState =
   /** The attacher has not answered yet. */
   | { kind: 'pending' }
   | { kind: 'attached'; publishContext: Readonly<Record<string, string>> }
-  /** `isNodeFull`: the driver says that the node takes no more volumes. */
+  /** `isNodeFull`: the driver reports that the node has reached its volume limit. */
   | { kind: 'attach-failed'; message: string; isNodeFull: boolean }
-  /** Being detached. `attached` must not be trusted, and no new object can take its place until it is gone. */
+  /** Being detached. `attached` must not be trusted, and no new object can be created until it is gone. */
   | { kind: 'detaching'; attached: boolean; error: string | undefined };
 
 const NO_MESSAGE = 'the attacher gave no message';
@@ -37,9 +37,9 @@ export function attachmentState(attachment: VolumeAttachment | undefined): Attac
 }
 
 /**
- * Whether the volume may be on the node as far as this object tells. `attached: false` alone proves nothing: the call
- * may be under way, or may have timed out and succeeded. The attacher's finalizer does: it is there before the first
- * ControllerPublishVolume, and goes after a ControllerUnpublishVolume that succeeded.
+ * Whether the volume may be attached to the node. `attached: false` alone proves nothing: the call may be in flight, or
+ * may have succeeded after a time-out. The attacher's finalizer is the proof: it is set before the first
+ * ControllerPublishVolume, and removed after a successful ControllerUnpublishVolume.
  */
 export function mayBeAttached(attachment: VolumeAttachment): boolean {
   const { deletionTimestamp, finalizers } = attachment.metadata;

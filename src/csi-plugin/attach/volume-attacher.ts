@@ -1,5 +1,5 @@
-// The plugin's attach and detach: it makes and deletes VolumeAttachments and waits for the attacher to answer in
-// their status, through an informer, never by polling. It never writes a status: that is the attacher's.
+// Attach and detach of the plugin: creates and deletes VolumeAttachments and waits, with an informer, for the
+// attacher's status. Never writes the status.
 
 import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
@@ -17,14 +17,14 @@ import {
 } from './attachable-volume.ts';
 import { type AttachmentState, attachmentState } from './attachment-state.ts';
 
-/** As long as the official plugin waits for an attacher before it reports and tries again. */
+/** The time-out of the official plugin for an attacher's answer; then it reports an error and retries. */
 const ANSWER_TIMEOUT_MS = 2 * 60_000;
 
 export type AttachFailure =
-  /** The attacher reported this error; it goes on by itself. */
+  /** The attacher reported this error and retries. */
   | 'attach-error'
   | 'detach-error'
-  /** The old attachment is still being detached: a new one can be made once it is gone. */
+  /** The old attachment is still being detached; a new one can be created once it is gone. */
   | 'detach-in-progress'
   | 'timeout';
 
@@ -47,8 +47,8 @@ export interface VolumeAttacherPorts {
 
 export interface VolumeAttacher {
   /**
-   * Makes the attachment unless there is one, under today's name or an older one. Resolves with the publish context once
-   * the volume is attached; rejects with an AttachError or a KubeError.
+   * Creates the attachment unless one exists, under the current name or an older one. Resolves with the publish context
+   * once the volume is attached; rejects with an AttachError or a KubeError.
    */
   attach(
     volume: AttachableVolume,
@@ -75,7 +75,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
     return withDeadline({ clock, delayMs: timeoutMs, reason, parent }, work);
   }
 
-  /** The object as the server has it now; undefined when it exists there but cannot be seen yet. */
+  /** The server's current object; undefined when it exists but the cache does not have it yet. */
   async function ensure(
     draft: Draft<VolumeAttachment>,
     signal: AbortSignal,
@@ -88,14 +88,14 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
     }
   }
 
-  /** Waits for an answer on what exists now. `absent`: it was there, and somebody took it away. */
+  /** Waits for the attacher's answer on the current object. `absent`: it was deleted meanwhile. */
   async function answered(
     name: string,
     { existing, made }: { existing: VolumeAttachment | undefined; made: VolumeAttachment | undefined },
     signal: AbortSignal,
   ): Promise<AttachmentState> {
-    // Until the cache shows the object that was made, its content is stale. One that was found in it was seen, though it
-    // may go before the wait begins.
+    // Until the cache has the created object, it is stale. An existing one was in the cache, though it may be deleted
+    // before the wait starts.
     let seen =
       existing !== undefined ||
       (made !== undefined && !isNewer(made.metadata.resourceVersion, attachments.resourceVersion));
@@ -126,7 +126,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
             if (state.kind === 'detaching') {
               throw new AttachError(
                 'detach-in-progress',
-                `VolumeAttachment ${name} is being detached; it is made again once it is gone`,
+                `VolumeAttachment ${name} is being detached; it is created again once it is gone`,
               );
             }
           }
@@ -145,7 +145,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
             if (!isNotFound(error)) throw error;
           }
           const isOver = (attachment: VolumeAttachment | undefined): boolean => {
-            // Another object of the same name: the one that was to go is gone.
+            // Another object of the same name: the one to delete is gone.
             if (attachment?.metadata.uid !== uid) return true;
             const state = attachmentState(attachment);
             return state.kind === 'detaching' && (!state.attached || state.error !== undefined);

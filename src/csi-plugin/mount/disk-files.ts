@@ -16,7 +16,7 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
   const change = fileChanges(clock);
   let realRoot: string | undefined;
 
-  /** One question to the kernel says of all directories above whether a link is among them. */
+  /** One realpath call detects a link among all parent directories. */
   async function makeBelow(realRoot: string, below: string): Promise<void> {
     const above = dirname(below);
     if (above !== '.' && !isRealDirectory(`${realRoot}/${above}`)) await makeBelow(realRoot, above);
@@ -58,10 +58,10 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
     },
     kindOf,
     async removeDirectory(path) {
-      // Asked of many that are gone already: an error thrown for each would cost ten times the question.
+      // Many are gone already, and an exception for each would cost ten times the check.
       if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
       try {
-        // Follows no link and removes nothing but an empty directory.
+        // rmdir follows no link and removes only an empty directory.
         await change.rmdir(path);
       } catch (error) {
         const code = errorCode(error);
@@ -101,7 +101,7 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
       }
     },
     async writeRecord(path, text) {
-      // Not synced: what a power failure could lose describes mounts that it takes away too.
+      // No fsync: a power failure that loses the record also removes the mounts that it describes.
       const temporary = `${path}.new`;
       await change.writeFile(temporary, text, { mode: 0o600 });
       await change.rename(temporary, path);
@@ -130,21 +130,21 @@ export function diskFiles(root: string, clock: Clock): VolumeFiles {
     async changeGroup(path, { gid, onlyIfRootDiffers }, signal) {
       if (onlyIfRootDiffers && (await hasGroup(path, gid))) return;
       await changeBelow(path, gid, signal);
-      // The root last: an interrupted change is then seen as not done.
+      // The root last, so that an interrupted change counts as not done.
       await changeOne(path, gid);
     },
     watch(path, changed) {
       const watcher = watchDirectory(path, { persistent: false }, () => changed());
-      // The directory itself went away: whoever looks again makes it and watches anew.
+      // The directory was removed; the next look creates and watches it again.
       watcher.on('error', () => changed());
       return () => watcher.close();
     },
   };
 }
 
-/** Only of directories of the node's own, above every mount point: handing that to a thread costs more than the call. */
+/** Synchronous, since a thread costs more than the call. Only for directories above every mount point. */
 function isRealDirectory(path: string): boolean {
-  // Asked of many that are yet to be made: an error thrown for each would cost several times the question.
+  // Many do not exist yet, and an exception for each would cost several times the check.
   if (!existsSync(path)) return false;
   try {
     return realpathSync.native(path) === path;
@@ -179,7 +179,7 @@ async function changeBelow(path: string, gid: number, signal: AbortSignal): Prom
     const child = join(path, entry.name);
     if (entry.isDirectory()) await changeBelow(child, gid, signal);
     await changeOne(child, gid).catch((error: unknown) => {
-      // The pod's own processes may remove files while we walk.
+      // Processes of the pod may remove files during the walk.
       if (errorCode(error) !== 'ENOENT') throw error;
     });
   }

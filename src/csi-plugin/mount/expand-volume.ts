@@ -1,4 +1,4 @@
-// NodeExpandVolume: after the controller made a volume larger, its filesystem follows where it is mounted.
+// NodeExpandVolume: resizes the mounted filesystem after the controller expanded the volume.
 
 import { quantityToBytes } from '../../api/quantity.ts';
 import { needsStaging } from './mount-device.ts';

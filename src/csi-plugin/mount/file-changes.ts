@@ -1,5 +1,5 @@
-// Changes of the node's own directories and small files: synchronous while the disk is fast, and always in memory;
-// asynchronous while the file system is slow.
+// Writes of the node's directories and small files: synchronous while the disk is fast, and always in memory;
+// asynchronous while the filesystem is slow.
 
 import {
   type MakeDirectoryOptions,

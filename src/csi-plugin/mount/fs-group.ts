@@ -1,11 +1,11 @@
-// Who gives a volume to the pod's fsGroup: the driver, the node, or nobody. Pure.
+// Decides who applies the pod's fsGroup to a volume: the driver, the node, or nobody. Pure.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 
 export type FsGroupPlan =
   | { by: 'nobody' }
-  /** It is told as volume_mount_group when the volume is staged and published. */
+  /** The driver gets it as volume_mount_group at stage and publish. */
   | { by: 'driver' }
   | { by: 'node'; gid: number; onlyIfRootDiffers: boolean };
 

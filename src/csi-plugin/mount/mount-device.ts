@@ -1,5 +1,5 @@
-// NodeStageVolume: makes a volume usable on this node, once for all pods. The record is on disk before the driver is
-// called, so that whatever happens afterwards can be undone.
+// NodeStageVolume: makes a volume usable on this node, once for all pods. The record is written before the
+// call to the driver, so that everything after it can be undone.
 
 import type { Pod } from '../../api/kinds.ts';
 import { type MountPorts, type NodeDriver, nodeClient, secretsFor } from './mount-plugin.ts';
@@ -11,11 +11,11 @@ import { recordOf, recordText } from './volume-record.ts';
 
 export interface MountDeviceRequest {
   volume: MountableVolume;
-  /** For which it is staged first: its group is the one that the driver is told. */
+  /** The first pod: the driver gets its fsGroup. */
   pod: Pod;
   driver: NodeDriver;
   publishContext: Readonly<Record<string, string>>;
-  /** Called right before the driver is: from here on the volume may be staged, whatever the answer. */
+  /** Called right before the driver: from here on the volume may be staged, even if the call fails. */
   begins: () => void;
 }
 

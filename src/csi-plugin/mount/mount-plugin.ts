@@ -1,4 +1,4 @@
-// The ports of the mount half of the plugin, and the driver as it sees it.
+// The ports of the plugin's mount operations, and its view of a driver.
 
 import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
@@ -13,7 +13,7 @@ import type { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { VolumeFiles } from './volume-files.ts';
 import type { VolumePaths } from './volume-paths.ts';
 
-/** As long as the kubelet waits for any CSI call. */
+/** The kubelet's time-out of CSI calls. */
 export const CSI_TIMEOUT_MS = 2 * 60_000;
 
 /** A driver that is registered on this node. */
@@ -21,7 +21,7 @@ export interface NodeDriver {
   readonly name: DriverName;
   readonly transport: CsiTransport;
   readonly capabilities: ReadonlySet<NodeCapability>;
-  /** Its registrar asked for pod information. */
+  /** Its registrar requested pod information. */
   readonly wantsPodInfo: boolean;
 }
 

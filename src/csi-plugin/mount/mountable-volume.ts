@@ -1,5 +1,5 @@
-// A volume as the node mounts it: from a PersistentVolume, or from a pod's inline `csi` volume, persistent or ephemeral.
-// Pure.
+// A volume as the node mounts it: from a PersistentVolume, or from a pod's inline `csi` volume, persistent or
+// ephemeral. Pure.
 
 import { inlineMode } from '../../api/inline-volumes.ts';
 import type {
@@ -26,7 +26,7 @@ export interface SecretKey {
 export interface MountableVolume {
   driver: DriverName;
   handle: VolumeHandle;
-  /** Names its directory in the pod's: the PersistentVolume's name, or the inline volume's in its pod. */
+  /** The name of its directory in the pod's: that of the PersistentVolume, or of the inline volume. */
   specName: string;
   lifecycle: 'Persistent' | 'Ephemeral';
   block: boolean;
@@ -34,10 +34,10 @@ export interface MountableVolume {
   fsType: string;
   accessModes: readonly string[];
   mountOptions: readonly string[];
-  /** For every pod, whatever it requests. */
+  /** Read-only for every pod. */
   readOnly: boolean;
   secrets: { stage?: SecretKey; publish?: SecretKey; expand?: SecretKey };
-  /** What its VolumeAttachment names; absent for what is never attached. */
+  /** The source in its VolumeAttachment; absent for volumes that are never attached. */
   attachedAs?: { pvName: string } | { inlineIn: string };
   /** The PersistentVolume's required node affinity: the node must match one of these. Absent: any node. */
   requiredNodes?: readonly NodeSelectorTerm[];
@@ -45,12 +45,12 @@ export interface MountableVolume {
   capacity?: string;
 }
 
-/** The volume cannot be mounted as it is declared; the message says why and is fit for events. */
+/** The volume cannot be mounted as declared; the message says why and is suitable for events. */
 export class VolumeSpecError extends Error {
   override readonly name = 'VolumeSpecError';
 }
 
-/** Of a volume on this node: one operation at a time happens under this name. */
+/** The key of a volume on this node: operations are serialized by it. */
 export function volumeKeyOf({ driver, handle }: Pick<MountableVolume, 'driver' | 'handle'>): string {
   return uniqueVolumeName(driver, handle);
 }
@@ -86,7 +86,9 @@ export function fromPersistentVolume({ metadata, spec }: PersistentVolume): Moun
   };
 }
 
-/** `object` is the CSIDriver object, where there is one: it says in which modes its volumes may be named inline. */
+/**
+ * `object` is the CSIDriver object, if there is one; its volumeLifecycleModes decide which inline volumes are allowed.
+ */
 export function fromInlineVolume(
   pod: Pod,
   volume: PodVolume & { csi: CSIVolumeSource },

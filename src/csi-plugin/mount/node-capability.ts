@@ -1,5 +1,4 @@
-// The VolumeCapability of the node's calls: the same volume is described in the same way when it is staged, published
-// and expanded. Pure.
+// The VolumeCapability of the node's calls, the same for stage, publish and expand. Pure.
 
 import type { Pod } from '../../api/kinds.ts';
 import type { VolumeCapability } from '../../csi/generated/csi/v1/csi_pb.ts';
@@ -7,7 +6,7 @@ import { volumeCapability } from '../../csi/messages/volume-capability.ts';
 import type { NodeDriver } from './mount-plugin.ts';
 import type { MountableVolume } from './mountable-volume.ts';
 
-/** `pod`: whose group the volume is given to, by drivers that do that themselves (`VOLUME_MOUNT_GROUP`). */
+/** `pod`: its fsGroup is passed to drivers that apply it themselves (`VOLUME_MOUNT_GROUP`). */
 export function nodeCapability(volume: MountableVolume, driver: NodeDriver, pod?: Pod): VolumeCapability {
   const gid = pod?.spec.securityContext?.fsGroup;
   const isGivenToGroup = gid !== undefined && driver.capabilities.has('VOLUME_MOUNT_GROUP');

@@ -1,5 +1,5 @@
-// Tokens of a pod's service account for drivers that ask for them (`CSIDriver.spec.tokenRequests`): bound to the pod,
-// kept until a fifth of their life is left, never shown.
+// Service account tokens for drivers that request them (`CSIDriver.spec.tokenRequests`): bound to the pod, cached until
+// a fifth of their lifetime is left, never logged.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { serviceAccounts } from '../../api/kinds.ts';
@@ -19,7 +19,7 @@ interface Kept {
 }
 
 export interface ServiceAccountTokens {
-  /** As the value of `csi.storage.k8s.io/serviceAccount.tokens`; undefined when the driver asks for none. */
+  /** As the value of `csi.storage.k8s.io/serviceAccount.tokens`; undefined when the driver requests none. */
   forPod(
     pod: Pod,
     driver: CSIDriver | undefined,

@@ -1,5 +1,5 @@
-// NodePublishVolume at a path of one pod and one volume. The record is on disk before the driver is called. Afterwards the
-// mount is verified: some drivers report success without one.
+// NodePublishVolume at a path of one pod and one volume. The record is on disk before the driver is called. Afterwards
+// the mount is verified: some drivers report success without one.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { KEY_SERVICE_ACCOUNT_TOKENS } from '../../api/well-known.ts';
@@ -22,15 +22,15 @@ import { recordOf, recordText } from './volume-record.ts';
 export interface SetUpRequest {
   pod: Pod;
   volume: MountableVolume;
-  /** Requested by the pod; the volume may be read-only anyway. */
+  /** Requested by the pod; the volume may also be read-only itself. */
   readOnly: boolean;
   driver: NodeDriver;
-  /** The CSIDriver object, where there is one. */
+  /** The CSIDriver object, if there is one. */
   driverObject: CSIDriver | undefined;
   publishContext: Readonly<Record<string, string>>;
-  /** requiresRepublish: it is mounted already. */
+  /** For requiresRepublish: it is already mounted. */
   again: boolean;
-  /** Called right before the driver is: from here on the volume may be published, whatever the answer. */
+  /** Called right before the driver: from here on the volume may be published, even if the call fails. */
   begins: () => void;
 }
 
@@ -75,7 +75,7 @@ export async function setUp(ports: MountPorts, request: SetUpRequest, signal: Ab
   return target;
 }
 
-/** Makes the directories above the target; the target itself is made by the driver. */
+/** Creates the parents of the target; the driver creates the target itself. */
 async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, target: string): Promise<void> {
   const { files, paths, mounter } = ports;
   const { parent, recordDir } = paths.mount(pod.metadata.uid, volume);
@@ -83,7 +83,7 @@ async function preparePath(ports: MountPorts, { pod, volume }: SetUpRequest, tar
   if (parent !== recordDir) await files.makeDirectory(parent);
   const state = await mounter.inspect(target);
   if (state === 'plain' || state === 'corrupted') {
-    // stat fails on a mount point whose filesystem is gone.
+    // stat fails on a mount point whose filesystem is dead.
     const kind = await files.kindOf(target).catch(() => 'directory' as const);
     const wanted = volume.block ? 'file' : 'directory';
     const isFine = kind === 'absent' || kind === wanted || (volume.block && kind === 'device');

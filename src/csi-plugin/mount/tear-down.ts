@@ -1,5 +1,5 @@
-// NodeUnpublishVolume, and after it the directories and the record, once it is certain that nothing is mounted. Data is
-// never deleted: directories are removed empty or not at all.
+// NodeUnpublishVolume. Removes the directories and the record once it is certain that nothing is mounted. Only empty
+// directories are removed, never data.
 
 import { MountMissingError, type MountPorts, type NodeDriver, nodeClient } from './mount-plugin.ts';
 import { RECORD_FILE } from './volume-paths.ts';
@@ -23,18 +23,18 @@ export async function tearDown(
   await removeMount(ports, podUid, volume);
 }
 
-/** What is left on disk of a volume that is not published. */
+/** Removes the files of a volume that is not published. */
 export async function removeMount(ports: MountPorts, podUid: string, volume: KnownVolume): Promise<void> {
   const { files, paths } = ports;
   const { target, parent, recordDir } = paths.mount(podUid, volume);
   await removeMountPoint(ports, target, volume.block);
   await files.removeRecord(`${recordDir}/${RECORD_FILE}`);
   await files.removeDirectory(recordDir);
-  // Other pods on this node may have the same block device.
+  // Other pods on this node may use the same block device.
   if (parent !== recordDir && (await files.list(parent)).length === 0) await files.removeDirectory(parent);
 }
 
-/** Only the kernel's word counts: while anything is mounted there, removing could reach into a volume. */
+/** Asks the kernel: while something is mounted there, removing could delete data of the volume. */
 export async function removeMountPoint(ports: MountPorts, path: string, isFile = false): Promise<void> {
   const state = await ports.mounter.inspect(path);
   if (state === 'absent') return;

@@ -1,4 +1,4 @@
-// NodeUnstageVolume, and after it the staging directory and the record, once it is certain that nothing is mounted.
+// NodeUnstageVolume. Removes the staging directory and the record once it is certain that nothing is mounted.
 
 import { dirname } from 'node:path';
 import { type MountPorts, type NodeDriver, nodeClient } from './mount-plugin.ts';
@@ -22,7 +22,7 @@ export async function unmountDevice(
   await removeDevice(ports, volume);
 }
 
-/** What is left on disk of a volume that is not staged. */
+/** Removes the files of a volume that is not staged. */
 export async function removeDevice(ports: MountPorts, volume: KnownVolume): Promise<void> {
   const { files, paths } = ports;
   const { staging, recordDir } = paths.device(volume);

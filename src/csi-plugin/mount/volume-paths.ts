@@ -1,5 +1,5 @@
-// Paths below the kubelet's root directory, in the kubelet's layout, because drivers mount fixed host paths. Pure. Every
-// name from outside becomes exactly one path segment.
+// Paths below the kubelet's root directory, in the kubelet's layout, because drivers mount fixed host paths. Pure.
+// Every name from outside becomes exactly one path segment.
 
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,19 +10,19 @@ const PLUGIN = 'kubernetes.io/csi';
 const PLUGIN_SEGMENT = escapeQualifiedName(PLUGIN);
 export const RECORD_FILE = 'vol_data.json';
 
-/** Of one volume for one pod. */
+/** Paths of one volume for one pod. */
 export interface MountPaths {
-  /** What NodePublishVolume is given. */
+  /** The target path of NodePublishVolume. */
   target: string;
-  /** Made by us before the driver makes the target in it. */
+  /** Created by the node; the driver creates the target in it. */
   parent: string;
   /** Holds the durable record. */
   recordDir: string;
 }
 
-/** Of one volume on the node. */
+/** Paths of one volume on the node. */
 export interface DevicePaths {
-  /** What NodeStageVolume is given; a directory that we make. */
+  /** The staging path of NodeStageVolume; a directory created by the node. */
   staging: string;
   recordDir: string;
 }
@@ -32,17 +32,17 @@ export interface VolumePaths {
   readonly pods: string;
   readonly pluginsRegistry: string;
   readonly plugins: string;
-  /** `plugins/kubernetes.io/csi`: staged volumes, a directory a driver; and `volumeDevices`. */
+  /** `plugins/kubernetes.io/csi`: staged volumes, one directory per driver; and `volumeDevices`. */
   readonly pluginDir: string;
   readonly blockDir: string;
   podDir(podUid: string): string;
-  /** Directories of a pod that hold one directory a volume, for filesystems and for block devices. */
+  /** Directories of a pod with one directory per volume, for filesystems and for block devices. */
   podVolumes(podUid: string): { filesystem: string; block: string };
   mount(podUid: string, volume: Pick<MountableVolume, 'specName' | 'block'>): MountPaths;
   device(volume: Pick<MountableVolume, 'driver' | 'handle' | 'specName' | 'block'>): DevicePaths;
 }
 
-/** Joined by hand below what is joined once: segments are clean by themselves, and a volume's life asks for many paths. */
+/** Plain concatenation instead of `path.join`: the segments are validated, and this runs often. */
 export function volumePaths(root: string): VolumePaths {
   const pods = join(root, 'pods');
   const plugins = join(root, 'plugins');
@@ -85,7 +85,7 @@ export function volumePaths(root: string): VolumePaths {
   };
 }
 
-/** A name as one segment: nothing that comes from outside may climb out of its directory. */
+/** Validates a name as one path segment, against path traversal. */
 function segment(name: string): string {
   const escaped = escapeQualifiedName(name);
   if (escaped === '' || escaped === '.' || escaped === '..' || escaped.includes('\0')) {

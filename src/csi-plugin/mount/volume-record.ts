@@ -1,5 +1,5 @@
-// vol_data.json: what a restarted node needs to finish or undo an operation when nobody can be asked any more. Written
-// before the driver is first called, removed after everything is undone. The first fields are the kubelet's.
+// vol_data.json: the data that a restarted node needs to complete or undo an operation without the API. Written before
+// the first call to the driver, removed after everything is undone. The first fields are the kubelet's.
 
 import type { DriverName, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { MountableVolume } from './mountable-volume.ts';
@@ -33,7 +33,7 @@ export function recordText(record: VolumeRecord): string {
   return `${JSON.stringify(record)}\n`;
 }
 
-/** Undefined for what is no such record: torn, foreign, or written by something else. The kubelet's own are read too. */
+/** Undefined for a truncated or foreign record. Records of the kubelet are read too. */
 export function parseRecord(text: string | undefined): VolumeRecord | undefined {
   if (text === undefined) return undefined;
   let parsed: unknown;
@@ -58,7 +58,7 @@ export function parseRecord(text: string | undefined): VolumeRecord | undefined 
   };
 }
 
-/** As much of the volume as tearing it down takes. */
+/** The fields of the volume that tear-down needs. */
 export type KnownVolume = Pick<
   MountableVolume,
   'driver' | 'handle' | 'specName' | 'block' | 'lifecycle' | 'attachedAs'

@@ -27,9 +27,9 @@ export function createNodeRegistration(ports: {
   kube: KubeClient;
   nodeName: string;
   host: HostFacts;
-  /** Labels of its own for a new Node. */
+  /** Additional labels for a new Node. */
   labels: Readonly<Record<string, string>>;
-  /** Unique names of volumes that an earlier run of the agent may have left mounted. */
+  /** Unique names of volumes that may still be mounted from an earlier run. */
   volumesOnDisk(): Promise<string[]>;
   clock: Clock;
   random: Random;
@@ -51,7 +51,7 @@ export function createNodeRegistration(ports: {
         await kube.patch(nodes, { name: nodeName }, { metadata: { labels } }, { type: 'merge', signal });
       }
     }
-    // A new Node gets volumesInUse with its first status: without it others would take its volumes for unmounted.
+    // A new Node gets volumesInUse with its first status: without it its volumes would count as unmounted.
     const isNew = node.status?.conditions === undefined;
     await writeStatus(node, signal, isNew ? { volumesInUse: await ports.volumesOnDisk() } : {});
     await renewLease(signal);
@@ -89,10 +89,12 @@ export function createNodeRegistration(ports: {
       return requeueAfter(STATUS_MS, 'the status is written again');
     } catch (error) {
       if (isNotFound(error)) {
-        log.warn('the Node object of this node is gone; it is made anew only when the agent starts again');
-        return requeueAfter(STATUS_MS, 'somebody may have made the Node again');
+        log.warn(
+          'the Node object of this node was deleted; it is created again only when the agent restarts',
+        );
+        return requeueAfter(STATUS_MS, 'the Node may have been created again');
       }
-      if (isConflict(error)) return requeueAfter(1, 'somebody else wrote first');
+      if (isConflict(error)) return requeueAfter(1, 'conflict');
       throw error;
     }
   }
@@ -104,7 +106,7 @@ export function createNodeRegistration(ports: {
           return await registerOnce(signal);
         } catch (error) {
           signal.throwIfAborted();
-          log.error('could not register this node, will try again', error, {
+          log.error('could not register this node; will retry', error, {
             node: nodeName,
             retryInMs: delayMs,
           });

@@ -3,7 +3,7 @@
 import type { Node } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 
-/** Facts about the machine, gathered by whoever starts the agent. */
+/** Facts about the machine, from the caller that starts the agent. */
 export interface HostFacts {
   hostname: string;
   /** As in Go: `linux`. */
@@ -35,7 +35,7 @@ function ownLabels({ hostname, os, arch }: HostFacts): Record<string, string> {
   return { 'kubernetes.io/hostname': hostname, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch };
 }
 
-/** Labels that the node lacks; what somebody else has set stays. */
+/** Missing labels of the node; existing values stay. */
 export function missingLabels(
   node: Node,
   wanted: Readonly<Record<string, string>> | undefined,

@@ -59,7 +59,7 @@ export function createPodLifecycle(ports: {
       const need = podNeed(pod, clock.now());
       if (need.kind === 'nothing') return await finish(pod, signal);
       const patienceMs = reportPatienceMs(pod);
-      if (patienceMs > 0) return requeueAfter(patienceMs, 'its volumes may be there in a moment');
+      if (patienceMs > 0) return requeueAfter(patienceMs, 'its volumes may be mounted in a moment');
       await report(pod, signal);
       return need.untilMs === undefined
         ? done
@@ -101,7 +101,7 @@ export function createPodLifecycle(ports: {
           { gracePeriodSeconds: 0, preconditions: { uid }, signal },
         );
       } catch (error) {
-        // Gone, or another pod has taken its name.
+        // Deleted, or replaced by another pod of the same name.
         if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     } else if (pod.metadata.annotations?.[ANN_PUBLISHED_VOLUMES] !== undefined) {
@@ -154,6 +154,6 @@ export async function removePodDirectory(
     for (const directory of directories) await files.removeDirectory(directory);
   } catch (error) {
     if (!(error instanceof UnsafePathError)) throw error;
-    log.warn('the directory of a pod that is gone is not empty and stays', { podUid, why: error.message });
+    log.warn('the directory of a deleted pod is not empty and is kept', { podUid, why: error.message });
   }
 }

@@ -1,16 +1,16 @@
-// A pod's status, derived from its volumes. Berth runs no containers: a pod whose volumes are all mounted is Running, and
-// an annotation lists the mount paths. A Pending pod says what it waits for. Pure.
+// A pod's status, derived from its volumes. Berth runs no containers: a pod whose volumes are all mounted is Running,
+// and an annotation lists the mount paths. A Pending pod says what it waits for. Pure.
 
 import type { Pod, PodCondition } from '../../api/kinds.ts';
 import { ANN_PUBLISHED_VOLUMES } from '../../api/well-known.ts';
 
 export interface PodVolumesState {
   ready: boolean;
-  /** Volume name to why it is waited for. */
+  /** Volume name to the reason for waiting. */
   waits: ReadonlyMap<string, string>;
   /** Volume name to path. */
   published: ReadonlyMap<string, string>;
-  /** It cannot run on this node. */
+  /** Set when the pod is rejected by this node. */
   rejected?: PodRejection;
 }
 
@@ -21,11 +21,11 @@ export interface PodRejection {
 
 const CONDITIONS = ['Initialized', 'ContainersReady', 'Ready', 'PodReadyToStartContainers'] as const;
 
-/** A strategic merge patch of the pod's status, or undefined when it says so already. */
+/** A strategic merge patch of the pod's status, or undefined without changes. */
 export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number): object | undefined {
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   if (volumes.rejected) return rejectionPatch(pod, volumes.rejected);
-  // A pod that was Running stays so while a volume is mounted anew or reconstructed after a restart.
+  // A pod that was Running stays so while a volume is mounted again or reconstructed after a restart.
   const runs = volumes.ready || pod.status?.phase === 'Running';
   const message = runs ? undefined : waitText(volumes.waits);
   const conditions: PodCondition[] = CONDITIONS.map((type) =>
@@ -60,7 +60,7 @@ export function podStatusPatch(pod: Pod, volumes: PodVolumesState, nowMs: number
   return { metadata: { uid: pod.metadata.uid, annotations }, status: { ...status, conditions: merged } };
 }
 
-/** As the kubelet has it: nothing is said of containers, which were never made. */
+/** As the kubelet does: no container statuses, since containers were never created. */
 function rejectionPatch({ metadata: { uid } }: Pod, { reason, message }: PodRejection): object {
   return {
     metadata: { uid, annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
@@ -68,7 +68,7 @@ function rejectionPatch({ metadata: { uid } }: Pod, { reason, message }: PodReje
   };
 }
 
-/** One clause a volume, sorted by name so that equal states give equal texts. */
+/** One clause per volume, sorted by name so that equal states give equal texts. */
 export function waitText(waits: ReadonlyMap<string, string>): string {
   if (waits.size === 0) return 'waiting for volumes to be mounted';
   const parts = [...waits]

@@ -16,7 +16,7 @@ import type { NodeInfoWriter } from './node-info-writer.ts';
 const TIMEOUT_MS = 30_000;
 
 export interface AllocatableUpdater {
-  /** Asks the driver now. Resolves also where it does not answer. */
+  /** Calls the driver now. Resolves even if the call fails. */
   ask(driver: DriverName, signal: AbortSignal): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -46,14 +46,14 @@ export function createAllocatableUpdater(ports: {
       askedAtMs.delete(name);
       return done;
     }
-    // Its registration has just asked.
+    // The registration has just called it.
     const lastMs = askedAtMs.get(name) ?? clock.monotonicMs();
     askedAtMs.set(name, lastMs);
     const waitMs = lastMs + periodMs - clock.monotonicMs();
-    if (waitMs > 0) return requeueAfter(waitMs, 'the driver is asked again how many volumes fit');
+    if (waitMs > 0) return requeueAfter(waitMs, 'the next update of the volume limit');
     askedAtMs.set(name, clock.monotonicMs());
     await ask(name, signal);
-    return requeueAfter(periodMs, 'the driver is asked again how many volumes fit');
+    return requeueAfter(periodMs, 'the next update of the volume limit');
   }
 
   async function ask(name: DriverName, signal: AbortSignal): Promise<void> {
@@ -63,12 +63,12 @@ export function createAllocatableUpdater(ports: {
       const node = csiClient(Node, driver.transport, { timeoutMs: TIMEOUT_MS });
       const info = await node.nodeGetInfo({}, { signal });
       signal.throwIfAborted();
-      // Who it is and where it is were settled when it registered.
+      // Node ID and topology only change by registration.
       if (info.nodeId === driver.facts.nodeId && registry.get(name) === driver)
         await writer.setMaxVolumes(name, maxVolumesOf(info), signal);
     } catch (error) {
       signal.throwIfAborted();
-      log.warn('could not learn how many volumes fit; the driver is asked again next time', {
+      log.warn('could not update the volume limit; retrying at the next interval', {
         driver: name,
         err: error,
       });

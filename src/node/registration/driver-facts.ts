@@ -1,5 +1,5 @@
-// What the shared objects have to say of this node's drivers, as pure functions from an object to its next version: an
-// entry of a registered driver is what the driver answered, one of a driver that is gone is removed, others stay.
+// The entries of this node's drivers in shared objects, as pure functions from an object to its next version: the entry
+// of a registered driver has its reported values, that of a driver that is gone is removed, others stay.
 
 import type { CSINode, CSINodeDriver, CSINodeInfo, Node } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';
@@ -18,11 +18,11 @@ export interface DriverFacts {
 
 export interface NodeDrivers {
   registered: ReadonlyMap<string, DriverFacts>;
-  /** Asked of drivers that are not registered: whether what is written of them goes. */
+  /** For drivers that are not registered: whether their entries are removed. */
   isGone(driver: DriverName): boolean;
 }
 
-/** The Node patch, or undefined when all is as it should be. Labels of a driver that goes stay: others may use them. */
+/** The Node patch, or undefined without changes. Labels of a removed driver stay: others may use them. */
 export function nodePatch(node: Node, drivers: NodeDrivers): object | undefined {
   const before = nodeIdsOf(node);
   const ids = Object.fromEntries(
@@ -36,7 +36,7 @@ export function nodePatch(node: Node, drivers: NodeDrivers): object | undefined 
   const labels: Record<string, string> = {};
   for (const { segments } of drivers.registered.values()) {
     for (const [key, value] of Object.entries(segments)) {
-      // One that has another value by now is an administrator's, who was told at the registration what that means.
+      // A label with another value was set by an administrator, after the warning at registration.
       if (node.metadata.labels?.[key] === undefined) labels[key] = value;
     }
   }
@@ -61,8 +61,8 @@ export function csiNodeEntry(facts: DriverFacts): CSINodeDriver {
 }
 
 /**
- * Undefined when it is so already. Of an entry only the count can change in place, so one that differs otherwise goes
- * first (`last` is false).
+ * Undefined without changes. Only the count of an entry is mutable, so an entry that differs otherwise is removed first
+ * (`last` is false).
  */
 export function nextCSINode(
   current: CSINode,
@@ -111,7 +111,7 @@ function sameEntry(a: CSINodeDriver | undefined, b: CSINodeDriver | undefined): 
   return text(a) === text(b);
 }
 
-/** The entries that CSINodeInfo has to have; undefined when it has them. */
+/** The wanted entries of CSINodeInfo; undefined without changes. */
 export function nextNodeInfoDrivers(
   current: CSINodeInfo['csiDrivers'],
   drivers: NodeDrivers,
@@ -128,7 +128,7 @@ export function nextNodeInfoDrivers(
   return text(entries) === text(next) ? undefined : next;
 }
 
-/** Entries of other drivers that stay as they are. */
+/** The unchanged entries of other drivers. */
 function keep<T>(entries: readonly T[], nameOf: (entry: T) => string, drivers: NodeDrivers): T[] {
   return entries.filter((entry) => {
     const name = nameOf(entry);

@@ -1,4 +1,4 @@
-// The drivers that are registered on this node now. In memory only: after a restart they register again.
+// The currently registered drivers of this node. In memory only: after a restart they register again.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
@@ -8,9 +8,9 @@ import type { DriverFacts } from './driver-facts.ts';
 export interface RegisteredDriver extends NodeDriver {
   readonly transport: CsiConnection;
   readonly endpoint: string;
-  /** As it answered when it registered. */
+  /** Its answers at registration. */
   readonly facts: DriverFacts;
-  /** The registration socket that brought it. */
+  /** Its registration socket. */
   readonly socket: string;
   close(): void;
 }

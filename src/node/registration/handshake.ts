@@ -1,5 +1,5 @@
-// The registration handshake with a registrar's socket and the driver behind it. Trusts nothing: names, versions and
-// answers are validated, and every call has a deadline.
+// The registration handshake with a registrar's socket and its driver. Names, versions and answers are validated, and
+// every call has a deadline.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
@@ -15,7 +15,7 @@ import type { Clock } from '../../runtime/ports.ts';
 import type { DriverFacts } from './driver-facts.ts';
 import type { RegisteredDriver } from './driver-registry.ts';
 
-/** The kubelet's. */
+/** The kubelet's time-out. */
 const REGISTRAR_TIMEOUT_MS = 10_000;
 const DRIVER_TIMEOUT_MS = 30_000;
 /** A driver may start a moment after its registrar. */
@@ -26,7 +26,7 @@ export class OtherPluginError extends Error {
   override readonly name = 'OtherPluginError';
 }
 
-/** The registrar answers, and what it says cannot be accepted. */
+/** The registrar's answer is not acceptable. */
 export class RefusedPluginError extends Error {
   override readonly name = 'RefusedPluginError';
 }
@@ -42,7 +42,7 @@ export interface Announcement {
   wantsPodInfo: boolean;
 }
 
-/** What the registrar says of its driver. */
+/** The registrar's information about its driver. */
 export async function askRegistrar(
   registrar: CsiConnection,
   socket: string,
@@ -62,7 +62,7 @@ export async function askRegistrar(
   return { name, endpoint, wantsPodInfo: options.wantsPodInfo };
 }
 
-/** A registrar without this service asks for no pod information. */
+/** A registrar without this service does not request pod information. */
 async function driverOptions(
   registrar: CsiConnection,
   call: { timeoutMs: number; signal: AbortSignal },
@@ -79,11 +79,11 @@ async function driverOptions(
 function checkVersions({ name, supportedVersions }: PluginInfo): void {
   if (supportedVersions.some((version) => /^v?1(\.\d+)*$/.test(version))) return;
   throw new RefusedPluginError(
-    `driver ${name} announces the CSI versions ${JSON.stringify(supportedVersions)}; this node speaks 1.x`,
+    `driver ${name} announces the CSI versions ${JSON.stringify(supportedVersions)}; this node supports 1.x`,
   );
 }
 
-/** Who the driver is, where it sees this node, and what it can do. */
+/** The driver's identity, its answer to NodeGetInfo, and its capabilities. */
 export async function askDriver(
   ports: Pick<HandshakePorts, 'clock'>,
   announced: Pick<Announcement, 'name' | 'endpoint'>,
@@ -95,7 +95,7 @@ export async function askDriver(
   const ownName = await getDriverName(transport, call);
   if (ownName !== announced.name) {
     throw new RefusedPluginError(
-      `the registrar announces driver ${announced.name} at ${announced.endpoint}, but that driver calls itself ${ownName}`,
+      `the registrar announces driver ${announced.name} at ${announced.endpoint}, but that driver reports the name ${ownName}`,
     );
   }
   const capabilities = await nodeCapabilities(transport, call);

@@ -24,7 +24,7 @@ import {
 const options = { labelPrefixes: [PREFIX], clock: fastClock };
 const ZONE = `${PREFIX}zone`;
 
-/** For kinds that come and go: an informer does not follow those. */
+/** Polls, for kinds that are installed and removed: an informer does not support that. */
 async function poll<T extends KubeObject>(
   world: NodeWorld,
   resource: Resource<T>,
@@ -155,7 +155,7 @@ test('[REG-6] a label that says something else than the driver: the error and an
     assert(
       items.some(({ involvedObject }) => involvedObject.kind === 'Node' && involvedObject.name === 'n1'),
     );
-    // As soon as they agree, it is registered.
+    // It is registered as soon as they agree.
     await world.admin.patch(
       nodes,
       { name: 'n1' },

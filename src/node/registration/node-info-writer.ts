@@ -1,6 +1,6 @@
-// Tells the cluster which drivers this node has, and keeps that true: the Node's annotation and labels, CSINode, and
-// CSINodeInfo where its CRD is installed. Everything is made from the drivers that are registered now, so whatever
-// somebody removes comes back, and an entry of a driver that is gone goes. One write at a time, and again on conflict.
+// Publishes this node's drivers: the Node's annotation and labels, CSINode, and CSINodeInfo if its CRD is installed.
+// Level- triggered: everything is derived from the registered drivers, so removed entries are restored and entries of
+// drivers that are gone are removed. Writes are serialized, and retried on conflict.
 
 import { type CSINode, type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
 import type { KubeObject, OwnerReference, Resource } from '../../api/object.ts';
@@ -21,23 +21,23 @@ import {
 } from './driver-facts.ts';
 import { conflictError, labelConflicts } from './topology-conflict.ts';
 
-/** Conflicts in a row are other drivers' writes: there are a handful of those. */
+/** Retries on conflict: other drivers write the same objects, and there are a handful of those. */
 const MOST_ATTEMPTS = 20;
-/** A node may get its CSINode and not watch it. A look costs two requests. */
+/** A node may get its CSINode but not watch it, so it polls. A poll costs two requests. */
 const LOOK_MS = 30_000;
-/** A CRD may be installed at any time; a look costs one request. */
+/** A CRD may be installed at any time; a poll costs one request. */
 const MISSING_START_MS = 1000;
-/** A driver that has not registered so long after the node's start is gone, and its entries with it. */
+/** A driver that has not registered within this time after the node's start is gone; its entries are removed. */
 const GONE_AFTER_MS = 2 * 60_000;
 
 export interface NodeInfoWriter {
-  /** Resolves when Node and CSINode say so; CSINodeInfo follows in its own time. */
+  /** Resolves when Node and CSINode are written; CSINodeInfo follows asynchronously. */
   install(facts: DriverFacts, signal: AbortSignal): Promise<void>;
-  /** The driver takes another number of volumes than when it registered. */
+  /** The driver's volume limit has changed. */
   setMaxVolumes(driver: DriverName, maxVolumes: number, signal: AbortSignal): Promise<void>;
-  /** Its labels stay: other things may rely on them. */
+  /** Its labels stay: others may rely on them. */
   uninstall(driver: DriverName, signal: AbortSignal): Promise<void>;
-  /** Keeps it true until `signal` aborts. */
+  /** Reconciles until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createNodeInfoWriter(ports: {
   kube: KubeClient;
   nodeName: string;
   node: Informer<Node>;
-  /** A label that only this driver uses is replaced when the driver says something else. */
+  /** Replace a label that only this driver uses when the driver reports another value. */
   replaceTopologyLabels: boolean;
   clock: Clock;
   random: Random;
@@ -53,7 +53,7 @@ export function createNodeInfoWriter(ports: {
 }): NodeInfoWriter {
   const { kube, nodeName, clock, log } = ports;
   const registered = new Map<string, DriverFacts>();
-  /** Were registered, and are not any more. */
+  /** Drivers that were registered and are not any more. */
   const left = new Set<string>();
   const startedMs = clock.monotonicMs();
   const drivers: NodeDrivers = {
@@ -71,7 +71,7 @@ export function createNodeInfoWriter(ports: {
     reconcile: (key, { signal }) => (key === 'CSINodeInfo' ? keepNodeInfo(signal) : keepNode(signal)),
   });
 
-  /** One after the other: two drivers that register at once would only make conflicts for each other. */
+  /** Serialized: concurrent registrations would only conflict. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = turn.then(work, work);
     turn = result.catch(() => {});
@@ -101,7 +101,7 @@ export function createNodeInfoWriter(ports: {
     }
   }
 
-  /** Node first: whoever reads topology keys in CSINode finds the labels. */
+  /** Node first: readers of the topology keys in CSINode need the labels. */
   async function write(signal: AbortSignal): Promise<void> {
     let node: Node | undefined;
     await retrying(signal, async () => {
@@ -146,7 +146,7 @@ export function createNodeInfoWriter(ports: {
           await kube.create(csiNodeInfos, { metadata, ...draft }, { signal });
         }
       } catch (error) {
-        // Nothing of that name, and nothing can be made under it: the kind is not there.
+        // Neither get nor create succeeds: the kind is not installed.
         if (!isNotFound(error)) throw error;
         if (!current) outcome = 'no such kind';
         return !current;
@@ -160,7 +160,7 @@ export function createNodeInfoWriter(ports: {
     try {
       await inTurn(() => write(signal));
     } catch (error) {
-      // A Node that somebody deletes stays deleted; node-registration.ts tells of it.
+      // A deleted Node stays deleted; node-registration.ts logs it.
       if (!isNotFound(error)) throw error;
     }
     return requeueAfter(LOOK_MS, 'somebody may have changed it');
@@ -179,7 +179,7 @@ export function createNodeInfoWriter(ports: {
     return requeueAfter(delayMs, 'the kind CSINodeInfo is not installed');
   }
 
-  /** Throws where the Node has a label that says something else than the driver, and which may not be replaced. */
+  /** Throws if a label of the Node conflicts with the driver's topology and may not be replaced. */
   async function settleLabels(facts: DriverFacts, signal: AbortSignal): Promise<void> {
     const node = await kube.get(nodes, { name: nodeName }, { signal });
     const csiNode: CSINode | undefined = await read(csiNodes, signal);
@@ -187,7 +187,7 @@ export function createNodeInfoWriter(ports: {
     for (const conflict of labelConflicts(facts, node, csiNode)) {
       const { key, value, current, isOwn } = conflict;
       if (!isOwn || !ports.replaceTopologyLabels) throw conflictError(facts.name, nodeName, conflict);
-      log.warn('replacing a topology label, because the driver says something else', {
+      log.warn('replacing a topology label, because the driver reports another value', {
         driver: facts.name,
         label: key,
         from: current,

@@ -1,6 +1,6 @@
-// Follows the registration sockets in `plugins_registry`: those there at the start, and each that comes, goes or is made
-// anew; and the connections to the drivers behind them. One loop key a socket, so a socket that hangs holds up no other.
-// Owns the registry and, through the writer, what the cluster knows of this node's drivers.
+// Watches the registration sockets in `plugins_registry` (existing, created, removed, recreated) and the connections to
+// their drivers. One loop key per socket, so that a socket that hangs does not block others. Owns the registry and,
+// through the writer, this node's drivers in the API.
 
 import { join } from 'node:path';
 import { sameJson } from '../../api/same-json.ts';
@@ -21,11 +21,11 @@ import {
 } from './handshake.ts';
 import type { NodeInfoWriter } from './node-info-writer.ts';
 
-/** The kubelet's, for every operation on plugins and volumes. */
+/** The kubelet's backoff for operations on plugins and volumes. */
 const BACKOFF = { startMs: 500, maxMs: 122_000, jitter: 0.1 };
-/** A watch may miss what happens while its directory is replaced. */
+/** A watch may miss changes while its directory is replaced. */
 const RESCAN_MS = 60_000;
-/** A socket file appears a moment before anybody listens on it. */
+/** A socket file appears a moment before its process listens. */
 const DEBOUNCE_MS = 10;
 
 export interface PluginWatcherPorts extends HandshakePorts {
@@ -37,14 +37,14 @@ export interface PluginWatcherPorts extends HandshakePorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** Told of each attempt. */
+  /** Called after each attempt. */
   registrationFailed(driver: DriverName, error: unknown): void;
 }
 
 interface Session {
-  /** The socket that it was; undefined when it is to be asked again. */
+  /** The identity of the socket; undefined when it must be queried again. */
   identity: string | undefined;
-  /** The driver it brought; undefined while it has not, or for another kind of plugin. */
+  /** Its driver; undefined before registration, or for another kind of plugin. */
   driver: DriverName | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface PluginWatcher {
 export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   const { directory, files, registry, writer, clock, log } = ports;
   const sessions = new Map<string, Session>();
-  /** Sockets whose driver could not be reached any more, until it is back. */
+  /** Sockets whose driver is unreachable, until it is back. */
   const lost = new Set<string>();
 
   const loop: Loop = createLoop({
@@ -105,22 +105,22 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       tellBack(name, driver);
       followConnection(name, driver, signal);
       if (previous !== undefined && previous !== driver.name) await forget(previous, socket, signal);
-      // The registrar is told last; if it does not listen any more it asks again by itself.
+      // The registrar is notified last; if it does not listen any more, it registers again.
       await notify(registrar, undefined, signal).catch((error: unknown) => {
-        log.warn('a registrar did not take the news that its driver is registered', { socket, err: error });
+        log.warn('could not notify a registrar that its driver is registered', { socket, err: error });
       });
     } catch (error) {
       if (signal.aborted) throw error;
       if (error instanceof OtherPluginError) {
         sessions.set(name, { identity, driver: undefined });
-        log.info('a registration socket is not for CSI and is left alone', { socket, why: error.message });
+        log.info('a registration socket is not for CSI and is ignored', { socket, why: error.message });
         return;
       }
       sessions.delete(name);
       if (announced !== undefined) ports.registrationFailed(announced, error);
       await undo({ driver: announced ?? previous, socket }, signal);
       await notify(registrar, error, signal).catch(() => {
-        // It may be gone or hang; the loop tries the whole registration again.
+        // It may be gone or hang; the loop retries the whole registration.
       });
       throw error;
     } finally {
@@ -147,7 +147,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     }
   }
 
-  /** A driver that was gone may come back with another node ID, topology or limit: then it is registered anew. */
+  /** A driver may come back with another node ID, topology or limit: then it is registered again. */
   function followConnection(name: string, driver: RegisteredDriver, signal: AbortSignal): void {
     const { transport } = driver;
     let wasReady = true;
@@ -174,12 +174,12 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     loop.add(name);
   }
 
-  /** As loud as the loss, so that whoever read of the one reads of the other. */
+  /** Logged at the level of the loss, so that both lines are seen. */
   function tellBack(name: string, { name: driver }: RegisteredDriver): void {
     if (lost.delete(name)) log.warn('the CSI driver is back', { driver });
   }
 
-  /** Nothing of an earlier registration may be believed any more, unless another socket has brought the driver since. */
+  /** Invalidates an earlier registration, unless another socket has registered the driver since. */
   async function undo(
     { driver, socket }: { driver: DriverName | undefined; socket: string },
     signal: AbortSignal,
@@ -190,7 +190,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     registry.remove(driver, socket);
     await writer.uninstall(driver, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      log.error('could not take back what the cluster knows of a driver; the next attempt does', error, {
+      log.error('could not remove the entries of a driver; the next attempt retries', error, {
         driver,
       });
     });
@@ -206,7 +206,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     const { driver } = session;
     if (driver !== undefined) {
       const registered = registry.get(driver);
-      // Failing to tell the cluster throws, and the session stays: it is tried again.
+      // A failed write throws and keeps the session, so that it is retried.
       if (registered === undefined || registered.socket === join(directory, name)) {
         await writer.uninstall(driver, signal);
         registry.remove(driver, join(directory, name));
@@ -234,9 +234,9 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
       };
       const report = (error: unknown) => {
         if (signal.aborted) return;
-        log.error('could not read the registration sockets, will look again', error, { directory });
+        log.error('could not read the registration sockets; will retry', error, { directory });
       };
-      /** Watches the directory that is there now: it may have been removed and made since. */
+      /** Watches the current directory: it may have been removed and recreated. */
       const watchAnew = async () => {
         rescan = clock.setTimeout(() => void watchAnew().catch(report), RESCAN_MS);
         await files.makeDirectory(directory);

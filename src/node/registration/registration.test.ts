@@ -108,7 +108,7 @@ test('[REG-4] [REG-10] a driver that comes back under the same socket replaces i
     await told(first);
     const endpoint = join(world.root('n1'), 'plugins', 'd.test', 'csi.sock');
     driver.nodeId = 'new';
-    // Its registrar restarts: the socket is there again at once, as another one.
+    // Its registrar restarts: the socket is recreated at once.
     await first.stop();
     const second = await world.announce('n1', { name: 'd.test', endpoint });
     await told(second);
@@ -192,7 +192,7 @@ test('a registrar that lies about its driver, speaks another version or is anoth
     await world.startNode();
     const driver = world.scripted({ name: 'honest.test' });
     const liar = await world.register('n1', driver, { announcedName: 'liar.test', socket: 'a.sock' });
-    assert.match((await told(liar)).error, /announces driver liar\.test .* calls itself honest\.test/);
+    assert.match((await told(liar)).error, /announces driver liar\.test .* reports the name honest\.test/);
     const endpoint = liar.driver.address;
     const old = await world.announce('n1', {
       name: 'old.test',
@@ -221,7 +221,7 @@ test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const directory = join(world.root('n1'), 'plugins_registry');
-    // The node makes it too, a moment after it started.
+    // The node creates it too, a moment after its start.
     await mkdir(directory, { recursive: true });
     const accepted = new Set<Socket>();
     const hanging = createServer((socket) => accepted.add(socket));
@@ -269,7 +269,7 @@ test('[REG-4] the allocatable count follows the driver where its CSIDriver objec
     driver.always('NodeGetInfo', { answer: { maxVolumesPerNode: 2n } });
     await world.driverObject('d.test', { nodeAllocatableUpdatePeriodSeconds: 10 });
     await world.until(csiNodes, 'n1', (now) => entry(now, 'd.test')?.allocatable?.count === 2);
-    // An ID that changes between calls is not believed: only a registration settles it.
+    // A node ID that changes between calls is ignored: only a registration changes it.
     driver.always('NodeGetInfo', { answer: { nodeId: 'other', maxVolumesPerNode: 1n } });
     const asked = driver.callsOf('NodeGetInfo').length;
     await driver.until(() => driver.callsOf('NodeGetInfo').length >= asked + 2);

@@ -1,23 +1,25 @@
-// A driver says that the node is somewhere else than a label of the Node says. Which of the two is right only a human
-// knows: volumes may have been made for either. Pure.
+// A conflict between the topology that a driver reports and a label of the Node. Only an administrator knows which is
+// right: volumes may have been created for either. Pure.
 
 import type { CSINode, Node } from '../../api/kinds.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { DriverFacts } from './driver-facts.ts';
 
-/** The registration is refused; the message says what to do about it. */
+/** The registration is rejected; the message says what to do. */
 export class TopologyConflictError extends Error {
   override readonly name = 'TopologyConflictError';
 }
 
-/** What Kubernetes itself and others read (`topology.kubernetes.io/zone`, `kubernetes.io/hostname`) is no driver's own. */
+/**
+ * Labels that Kubernetes and others read (`topology.kubernetes.io/zone`, `kubernetes.io/hostname`) belong to no driver.
+ */
 const COMMON_LABEL = /(^|\.)(kubernetes|k8s)\.io\//;
 
 export interface LabelConflict {
   key: string;
   value: string;
   current: string;
-  /** Nobody but this driver uses the label, as far as the cluster knows. */
+  /** No other driver in the cluster uses the label. */
   isOwn: boolean;
 }
 

@@ -1,6 +1,6 @@
 // For tests: the embedded API server, one or more node agents under their own identity, drivers behind real sockets,
-// and somebody who plays the binder, the attach/detach controller and the attacher. Everything stops with the test, and
-// what is still mounted below the temporary directory fails it.
+// and stand-ins for the binder, the attach/detach controller and the attacher. Everything stops with the test, and
+// mounts that are left below the temporary directory fail it.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -60,7 +60,7 @@ export interface RunningNode {
   name: string;
   root: string;
   agent: NodeAgent;
-  /** As a crash: nothing is cleaned up. Resolves when nothing of it runs any more. */
+  /** Simulates a crash: nothing is cleaned up. Resolves when all of it has stopped. */
   stop(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export interface ServedDriver {
 }
 
 export interface Registrar {
-  /** What the node said, in order. */
+  /** The node's notifications, in order. */
   readonly statuses: { registered: boolean; error: string }[];
   readonly socket: string;
   stop(): Promise<void>;
@@ -193,7 +193,7 @@ export class NodeWorld {
     return { ...registrar, driver: server };
   }
 
-  /** The driver alone, at the socket that it has on this node. */
+  /** Serves only the driver, at its socket on this node. */
   async serve(node: string, driver: ServedDriver): Promise<CsiServer> {
     const paths = volumePaths(this.root(node));
     const server = await serveCsi({
@@ -280,7 +280,7 @@ export class NodeWorld {
     return await this.admin.create(resource, draft<T>(object));
   }
 
-  /** The object once the predicate holds for it; undefined where that holds for none. */
+  /** Resolves with the object once the predicate holds; undefined if it holds for an absent object. */
   async until<T extends KubeObject>(
     resource: Resource<T>,
     key: string,
@@ -291,7 +291,7 @@ export class NodeWorld {
     } catch (error) {
       const now = await this.admin.get(resource, nameFromKey(key)).catch((problem: unknown) => problem);
       throw new Error(
-        `${resource.kind} ${key} never became what was waited for; it is ${JSON.stringify(now, null, 1)}`,
+        `${resource.kind} ${key} did not reach the expected state; it is ${JSON.stringify(now, null, 1)}`,
         {
           cause: error,
         },
@@ -326,7 +326,7 @@ export class NodeWorld {
     }
   }
 
-  /** Pods may name its volumes by their handle. */
+  /** Allows pods to name its volumes by their handle. */
   async driverObject(name: string, spec: Partial<CSIDriver['spec']> = {}): Promise<void> {
     const annotations = { [ANN_INLINE_HANDLES]: 'allowed' };
     await this.create(csiDrivers, { metadata: { name, annotations }, spec });
@@ -394,12 +394,12 @@ export class NodeWorld {
     });
   }
 
-  /** As kubectl does: asks for deletion with a grace period, so that the node has something to do. */
+  /** As kubectl does: deletes with a grace period, so that the node has to finish it. */
   async deletePod(pod: Pod, gracePeriodSeconds = 1): Promise<void> {
     await this.admin.delete(pods, nameFromKey(keyOf(pod)), { gracePeriodSeconds });
   }
 
-  /** What the attach/detach controller and the attacher do. */
+  /** Acts as attach/detach controller and attacher. */
   async attach(
     pvName: string,
     options: { driver: string; handle: string; node?: string; context?: Record<string, string> },
@@ -447,7 +447,7 @@ export class NodeWorld {
     return attached;
   }
 
-  /** What the attacher says when the driver refuses. */
+  /** Writes the attacher's status for a call that the driver rejected. */
   async failAttach(
     pvName: string,
     options: { driver: string; handle: string; errorCode: number },
@@ -529,7 +529,7 @@ export async function nodeWorld(t: TestContext, options: NodeWorldOptions = {}):
   return world;
 }
 
-/** Runs a test body in a world, and afterwards checks that nothing is left behind. */
+/** Runs a test body in a world, then checks that nothing is left behind. */
 export async function inWorld(
   t: TestContext,
   options: NodeWorldOptions,

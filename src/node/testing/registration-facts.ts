@@ -1,14 +1,15 @@
-// For tests of registration: what the cluster and the registrar are told of a driver, and the CRD of CSINodeInfo.
+// For tests of registration: the entries of a driver in the API, the notifications to its registrar, and the CRD of
+// CSINodeInfo.
 
 import { type CSINode, csiNodes } from '../../api/kinds.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import type { NodeWorld, Registrar } from './node-world.ts';
 
-/** Of the labels that drivers may set in these tests. */
+/** The prefix of labels that drivers may set in these tests. */
 export const PREFIX = 'topology.test/';
 
-/** What the node said to the registrar, the `count`th time. */
+/** The `count`th notification of the node to the registrar. */
 export async function told(registrar: Registrar, count = 1): Promise<Registrar['statuses'][number]> {
   while (registrar.statuses.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
   return registrar.statuses[count - 1] as Registrar['statuses'][number];
@@ -20,7 +21,7 @@ export const entry = (csiNode: CSINode | undefined, driver: string) =>
 export const untilEntry = (world: NodeWorld, driver: string, nodeId: string | undefined, node = 'n1') =>
   world.until(csiNodes, node, (now) => entry(now, driver)?.nodeID === nodeId);
 
-/** Minutes pass in a second. */
+/** A clock in which minutes pass in a second. */
 export const fastClock: Clock = {
   ...realClock,
   monotonicMs: () => realClock.monotonicMs() * 100,

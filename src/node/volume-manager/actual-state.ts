@@ -11,7 +11,7 @@ export interface ActualMount {
   readonly podUid: string;
   readonly volume: KnownVolume;
   state: MountState;
-  /** Where it is published, once it is. */
+  /** The target path, once published. */
   path: string;
   readOnly: boolean;
   /** Monotonic time of the last successful NodePublishVolume. */
@@ -24,7 +24,7 @@ export interface ActualVolume {
   readonly mounts: Map<string, ActualMount>;
   /** The size of the last expansion, spelled as in the claim. */
   expandedTo: string | undefined;
-  /** The size that its filesystem is known to have. */
+  /** The known size of its filesystem. */
   size: string | undefined;
 }
 

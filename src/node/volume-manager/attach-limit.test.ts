@@ -57,7 +57,7 @@ test('[NOD-4] a node that has room again before that, and other errors, fail no 
     );
     await world.reportAttached(DRIVER, 'handle-busy');
     await world.untilRunning(busy);
-    // This one began to wait after the others: they were waited for at least as long.
+    // This one started to wait after the others, so they have waited at least as long.
     await world.until(pods, keyOf(full), (now) => now?.status?.phase === 'Failed');
     const { status: now } = await world.admin.get(pods, { name: 'broken', namespace: 'default' });
     assert.equal(now?.phase, 'Pending');

@@ -1,6 +1,6 @@
-// Pods that wait for a volume which their node has no room for. Such a pod can only run elsewhere, so after a while it is
-// rejected, as by a kubelet, and whoever made it makes another. Not at once: a volume that is being detached from the
-// node takes its place for a moment.
+// Rejects pods whose node has reached its volume limit. Such a pod can only run elsewhere, so it is rejected, as by a
+// kubelet, and its controller creates another. Only after a while: a volume that is being detached counts for a moment
+// longer.
 
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
@@ -10,11 +10,11 @@ import type { PodRejection } from '../pod/pod-status.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
 import type { Performed } from './operations.ts';
 
-/** The kubelet's: as long as it waits for the volumes of a pod before it looks whether the node is full. */
+/** The kubelet's time-out for the volumes of a pod, after which it checks the volume limit. */
 const PATIENCE_MS = 2 * 60_000 + 3_000;
 
 export interface AttachLimit {
-  /** What came of an operation on the volume. */
+  /** The result of an operation on the volume. */
   observe(volumeKey: string, result: Performed, signal: AbortSignal): Promise<void>;
   rejection(podUid: string): PodRejection | undefined;
   forget(podUid: string): void;
@@ -24,7 +24,7 @@ export function createAttachLimit(ports: {
   desired: DesiredState;
   recorder: EventRecorder;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** Asks the driver again how many volumes fit, and tells the cluster. */
+  /** Updates the driver's volume limit in CSINode. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   podChanged(podUid: string): void;
 }): AttachLimit {
@@ -64,7 +64,7 @@ export function createAttachLimit(ports: {
       );
       const driver = over[0]?.volume.driver;
       if (driver === undefined) return;
-      // First: the pod that takes the place of this one must not be sent here again.
+      // First: the replacement of this pod must not be scheduled here again.
       await ports.readAllocatable(driver, signal);
       for (const mount of over) reject(mount, result.why);
     },

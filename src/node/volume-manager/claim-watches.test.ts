@@ -10,7 +10,7 @@ import { createClaimWatches } from './claim-watches.ts';
 
 const claim = { metadata: { name: 'data', namespace: 'ns' } } as PersistentVolumeClaim;
 
-/** With an API server that refuses, so that one request is all that following begins with. */
+/** With an API server that rejects watches, so that a watch starts with a single request. */
 function world(lost = 0) {
   const clock = new VirtualClock();
   const asked: string[] = [];

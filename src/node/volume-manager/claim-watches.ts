@@ -1,6 +1,6 @@
-// Watches the claims of this node's pods, each by name, which is all that a node is authorized to do: a claim may be bound,
-// or wait for node expansion. kube-apiserver lets kubelets get claims but not watch them; there the claims are read every
-// minute instead.
+// Watches the claims of this node's pods, each by name, which is all that a node is authorized to do: a claim may be
+// bound, or wait for node expansion. kube-apiserver lets kubelets get claims but not watch them; there the claims are
+// read every minute instead.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
@@ -10,7 +10,9 @@ import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
 
-/** A watch costs more than five reads, and many pods are gone before their claim changes. */
+/**
+ * The delay before a watch starts: a watch costs more than five reads, and many pods end before their claim changes.
+ */
 const FOLLOW_AFTER_MS = 2_000;
 const RELEASED = new Error('no pod of this node has the claim any more');
 
@@ -26,8 +28,8 @@ interface Followed {
 
 export interface ClaimWatches {
   /**
-   * `user` is a pod UID. Idempotent. The watch of a claim that was just read (`read`) starts after a delay, of any other at
-   * once.
+   * `user` is a pod UID. Idempotent. The watch of a claim that was just read (`read`) starts after a delay, of any
+   * other at once.
    */
   follow(claimKey: string, user: string, read: PersistentVolumeClaim | undefined): void;
   release(user: string): void;
@@ -58,7 +60,7 @@ export function createClaimWatches(ports: {
         isAllowed = true;
       } catch (error) {
         if (isForbidden(error)) forbidden();
-        // An answer that was lost says nothing: asked again.
+        // A lost response proves nothing: retry.
         else if (!entry.stop.signal.aborted) later(claimKey, entry);
         return;
       }
@@ -77,7 +79,7 @@ export function createClaimWatches(ports: {
   function forbidden(): void {
     if (isAllowed === false) return;
     isAllowed = false;
-    log.info('this API server lets nodes only get claims, not watch them; they are read every minute');
+    log.info('nodes may get claims on this API server, but not watch them; reading them every minute');
   }
 
   function later(claimKey: string, entry: Followed): void {
@@ -90,7 +92,7 @@ export function createClaimWatches(ports: {
     entry.timer = undefined;
     if (isAllowed === false) return;
     start(claimKey, entry).catch((error: unknown) => {
-      if (!entry.stop.signal.aborted) log.warn('could not follow a claim', { claim: claimKey, err: error });
+      if (!entry.stop.signal.aborted) log.warn('could not watch a claim', { claim: claimKey, err: error });
     });
   }
 

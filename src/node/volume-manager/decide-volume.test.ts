@@ -46,7 +46,7 @@ interface Case {
   name: string;
   desired?: [string, DesiredMount][];
   actual?: ActualVolume;
-  /** Pods that live; those with `false` are not known in whole. */
+  /** Pods that need their volumes; `false`: not fully resolved. */
   living?: Record<string, boolean>;
   isPopulated?: boolean;
   republish?: boolean;

@@ -1,5 +1,5 @@
-// The next steps for one volume, from its desired and its actual state. Pure. Unmount comes before mount, and an uncertain
-// mount counts as mounted.
+// The next steps for one volume, from its desired and its actual state. Pure. Unmount comes before mount, and an
+// uncertain mount counts as mounted.
 
 import type { ActualMount, ActualVolume } from './actual-state.ts';
 import type { DesiredMount, DesiredPod } from './desired-state.ts';
@@ -10,13 +10,13 @@ export type Step =
   | { kind: 'mount-device'; id: string; mount: DesiredMount }
   | { kind: 'set-up'; id: string; mount: DesiredMount; again: boolean }
   | { kind: 'expand'; id: string; mount: DesiredMount; capacity: string }
-  /** ReadWriteOncePod: another pod has it. */
+  /** ReadWriteOncePod: another pod uses it. */
   | { kind: 'wait-for-pod'; id: string; mount: DesiredMount; otherPodUid: string };
 
 export interface MountFacts {
   desired: ReadonlyMap<string, DesiredMount>;
   actual: ActualVolume | undefined;
-  /** Undefined for pods that are gone or done. */
+  /** Undefined for pods that are deleted or terminated. */
   podOf: (uid: string) => Pick<DesiredPod, 'resolved' | 'mounts'> | undefined;
   isPopulated: boolean;
   /** Whether requiresRepublish asks for another NodePublishVolume now. */
@@ -25,7 +25,7 @@ export interface MountFacts {
   growsTo: (mount: DesiredMount) => string | undefined;
 }
 
-/** In order. Each step's `id` is the same as long as it is the same step. */
+/** In order. A step keeps its `id` as long as it stays the same step. */
 export function decideVolume(facts: MountFacts): Step[] {
   const { desired, actual } = facts;
   const mounts = [...(actual?.mounts ?? new Map<string, ActualMount>())];
@@ -61,7 +61,7 @@ export function decideVolume(facts: MountFacts): Step[] {
   return steps;
 }
 
-/** Its pod is gone, or is resolved and does not have the volume. */
+/** Its pod is deleted, or is resolved and does not use the volume. */
 function isSurplus(mount: ActualMount, { podOf, isPopulated }: MountFacts): boolean {
   if (!isPopulated) return false;
   const pod = podOf(mount.podUid);

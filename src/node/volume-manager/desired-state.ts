@@ -1,16 +1,16 @@
-// The desired state: for each pod on this node, the volumes to mount as far as they are resolved. Written by the populator
-// alone, read by the reconciler.
+// The desired state: for each pod on this node, the resolved volumes to mount. Written only by the populator, read by
+// the reconciler.
 
 import type { Pod } from '../../api/kinds.ts';
 import { type MountableVolume, volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 
-/** One volume for one pod; several names in the pod may stand for the same volume. */
+/** One volume for one pod; the pod may use it under several names. */
 export interface DesiredMount {
   readonly pod: Pod;
   readonly volume: MountableVolume;
   readonly volumeNames: readonly string[];
   readonly readOnly: boolean;
-  /** The claim behind it, `namespace/name`. */
+  /** Its claim, `namespace/name`. */
   readonly claimKey?: string;
 }
 

@@ -1,5 +1,5 @@
-// Node expansion: NodeExpandVolume, then the claim's status with the new capacity. When the driver's error is infeasible
-// the claim is marked NodeResizeInfeasible, and the resizer takes over.
+// Node expansion: NodeExpandVolume, then the claim's status with the new capacity. When the driver's error is
+// infeasible the claim is marked NodeResizeInfeasible, and the resizer takes over.
 
 import {
   allocatedSize,
@@ -27,7 +27,7 @@ export function awaitsNodeExpansion(claim: PersistentVolumeClaim | undefined): s
   const isPending =
     state === 'NodeResizePending' ||
     state === 'NodeResizeInProgress' ||
-    // From a resizer that keeps no states.
+    // From a resizer without allocatedResourceStatuses.
     (state === undefined && hasCondition(claim, 'FileSystemResizePending'));
   return isPending ? (allocatedSize(claim) ?? requestedSize(claim)) : undefined;
 }
@@ -39,7 +39,7 @@ export function sizeOnEveryNode(claim: PersistentVolumeClaim | undefined): strin
   return settledSize(claim);
 }
 
-/** The capacity of a claim without an expansion under way: a volume that is mounted now has that size. */
+/** The capacity of a claim without an expansion in progress: a volume that is mounted now has that size. */
 export function settledSize(claim: PersistentVolumeClaim | undefined): string | undefined {
   return awaitsNodeExpansion(claim) === undefined ? claim?.status?.capacity?.storage : undefined;
 }
@@ -53,11 +53,11 @@ export interface ExpansionPorts {
 
 export interface Expanded {
   capacity: string;
-  /** As it was before; undefined when it is gone. */
+  /** The claim before the write; undefined when it is deleted. */
   claim: PersistentVolumeClaim;
 }
 
-/** What the volume has then; undefined when there is nothing to follow. */
+/** The resulting size; undefined when there is nothing to expand. */
 export async function finishExpansion(
   { kube, nowMs, signal }: ExpansionPorts,
   { volume, claimKey }: DesiredMount,
@@ -68,7 +68,7 @@ export async function finishExpansion(
   const capacity = pv.spec.capacity?.storage;
   if (capacity === undefined) return undefined;
 
-  /** Where the claim still waits for a node; made again when somebody else wrote it meanwhile. */
+  /** Only while the claim still waits for a node; retried on conflict. */
   const report = async (statusFor: (claim: PersistentVolumeClaim) => object | undefined) => {
     for (;;) {
       signal.throwIfAborted();
@@ -122,7 +122,7 @@ function failedStatus(
   } as const;
   return {
     conditions: changedConditions(claim, { set }),
-    // Without states there is nobody to give it back to: it is tried again here.
+    // Without allocatedResourceStatuses the resizer cannot take over, so the node retries.
     ...(isInfeasible && expansionState(claim) && inState('NodeResizeInfeasible')),
   };
 }

@@ -1,5 +1,5 @@
 // Finds published mounts that died or vanished (a restarted FUSE daemon, a manual unmount) and marks them uncertain, so
-// that they are set up anew. Checks when a driver registers again, and every minute.
+// that they are set up again. Checks when a driver registers again, and every minute.
 
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
@@ -7,7 +7,7 @@ import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { ActualState, ActualVolume } from './actual-state.ts';
 
-/** Between two checks of all mounts. A check costs one stat a mount. */
+/** Between two checks of all mounts. A check costs one stat per mount. */
 export const HEALTH_PERIOD_MS = 60_000;
 
 export interface MountHealth {
@@ -19,7 +19,7 @@ export function createMountHealth(ports: {
   plugin: MountPorts;
   actual: ActualState;
   log: Log;
-  /** This volume has to be set up anew. */
+  /** This volume must be set up again. */
   found(volumeKey: string): void;
 }): MountHealth {
   const { plugin, actual, log } = ports;
@@ -43,7 +43,7 @@ export function createMountHealth(ports: {
       const state = await plugin.mounter.inspect(mount.path);
       if (state === 'mounted') continue;
       if (volume.block && state === 'plain' && (await plugin.files.kindOf(mount.path)) === 'device') continue;
-      // An operation that began meanwhile sets the state itself.
+      // An operation that started meanwhile sets the state itself.
       if (mount.state !== 'mounted') continue;
       log.warn('a published volume is gone or dead and will be published again', {
         volume: volumeKeyOf(volume),

@@ -1,5 +1,5 @@
-// Whether a volume may be mounted on this node at all. The scheduler has looked already, but not for a pod that names
-// its node, and labels may have changed since.
+// Checks a volume's node affinity against this node. The scheduler has done so already, but not for a pod with
+// spec.nodeName, and labels may have changed since.
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';

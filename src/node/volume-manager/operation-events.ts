@@ -1,4 +1,4 @@
-// What a pod is told of a volume operation that did not succeed: reasons and messages are the kubelet's. Pure.
+// The pod events of volume operations that did not succeed, with the kubelet's reasons and messages. Pure.
 
 import type { Step } from './decide-volume.ts';
 import type { Performed } from './operations.ts';
@@ -17,14 +17,14 @@ const OPERATIONS = {
   expand: { reason: 'VolumeResizeFailed', what: 'NodeExpandVolume' },
 } as const;
 
-/** Undefined where no pod is concerned. */
+/** Undefined for operations without a pod. */
 export function failureEvent(step: VolumeStep, why: string): PodEvent | undefined {
   if (step.kind === 'unmount-device') return undefined;
   const { reason, what } = OPERATIONS[step.kind];
   return { reason, message: `${what} failed for volume "${step.mount.volume.specName}" : ${why}` };
 }
 
-/** What the step needs is not there. `isLong`: for longer than that usually takes; until then it is not worth an event. */
+/** A precondition of the step is missing. `isLong`: for longer than usual; before that there is no event. */
 export function waitEvent(
   step: VolumeStep,
   result: Exclude<Performed, { kind: 'done' }>,

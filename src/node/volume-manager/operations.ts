@@ -24,7 +24,7 @@ import type { VolumeStep } from './operation-events.ts';
 import { type AttachmentAnswer, isAttachable, readAttachment } from './read-attachment.ts';
 import type { VolumesInUse } from './volumes-in-use.ts';
 
-/** The pod, or the report that its volume is in use, went while it was being prepared; no driver was asked. */
+/** The pod or its volumesInUse entry was removed during preparation; the driver was not called. */
 export class NoLongerWantedError extends Error {
   override readonly name = 'NoLongerWantedError';
 }
@@ -39,28 +39,28 @@ export interface OperationPorts {
   actual: ActualState;
   inUse: VolumesInUse;
   recorder: EventRecorder;
-  /** The capacity of the mount's claim, when no expansion is under way. */
+  /** The capacity of the mount's claim, when no expansion is in progress. */
   settledSize(mount: DesiredMount): string | undefined;
   driver(name: string): NodeDriver | undefined;
   driverNames(): readonly string[];
   driverObject(name: string): CSIDriver | undefined;
 }
 
-/** What came of a step that did not fail. */
+/** The result of a step that did not fail. */
 export type Performed =
   | { kind: 'done' }
-  /** Nothing was begun: the driver is not on this node (now). */
+  /** Not started: the driver is not registered on this node. */
   | { kind: 'no-driver'; why: string }
-  /** Nothing was begun: the PersistentVolume's node affinity does not let it be here. */
+  /** Not started: the node does not match the PersistentVolume's node affinity. */
   | { kind: 'wrong-node'; why: string }
-  /** Nothing was begun. */
+  /** Not started: the volume is not attached yet. */
   | Exclude<AttachmentAnswer, { kind: 'attached' }>;
 
 export type Perform = (step: VolumeStep, volumeKey: string, signal: AbortSignal) => Promise<Performed>;
 
 const DONE: Performed = { kind: 'done' };
 
-/** What staging and publishing need besides the mount itself. */
+/** The inputs of stage and publish, besides the mount itself. */
 interface Attached {
   driver: NodeDriver;
   publishContext: Readonly<Record<string, string>>;
@@ -97,8 +97,8 @@ export function createOperations(ports: OperationPorts): Perform {
   }
 
   /**
-   * Reports the use first: nobody detaches or deletes a volume that is in use, so an attachment that is read after that
-   * stays, and a volume of a driver that attaches nothing is not deleted while it is staged.
+   * Reports volumesInUse first: a volume in use is neither detached nor deleted. So an attachment that is read after that
+   * stays, and a volume of a driver without attach is not deleted while it is staged.
    */
   async function attachment({ volume }: DesiredMount, signal: AbortSignal): Promise<AttachmentAnswer> {
     if (volume.attachedAs) await inUse.ensure(volumeKeyOf(volume), signal);
@@ -226,7 +226,7 @@ export function createOperations(ports: OperationPorts): Perform {
     const { volume, pod } = mount;
     const context = { kube: ports.kube, nowMs: ports.clock.now(), signal };
     const expanded = await finishExpansion(context, mount, async (capacity) => {
-      // A driver without the capability has nothing to do on the node, and the claim is as large as its volume.
+      // Without the capability there is no node expansion, and the claim has the size of its volume.
       if (!driver.capabilities.has('EXPAND_VOLUME')) return;
       await expandVolume(plugin, { volume, driver, podUid: pod.metadata.uid, capacity }, signal);
     });

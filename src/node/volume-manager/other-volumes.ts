@@ -1,13 +1,13 @@
-// Volumes of a pod that are not CSI. This node runs no containers and makes none of them, but a pod that a kubelet would
-// not start must not seem to run: a ConfigMap or Secret that is missing is waited for, and a kind that would bring data
-// from elsewhere (nfs, iscsi, …) is an error, because nothing is mounted.
+// Volumes of a pod that are not CSI. This node runs no containers and mounts none of them, but a pod that a kubelet
+// would not start must not become Running: it waits for a missing ConfigMap or Secret, and a kind with external data
+// (nfs, iscsi, …) is an error, because nothing is mounted.
 
 import { configMaps, type Pod, type PodVolume, secrets } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 
-/** What a kubelet makes on the node itself, from nothing or from API objects. */
+/** Kinds that a kubelet creates on the node, empty or from API objects. */
 const MADE_ON_THE_NODE = new Set([
   'configMap',
   'secret',
@@ -24,7 +24,7 @@ interface Reference {
   items?: readonly { key: string }[] | undefined;
 }
 
-/** Why the pod has to wait, in the kubelet's words where it has some; undefined when it need not. */
+/** Why the pod has to wait, with the kubelet's message if it has one; undefined if it need not. */
 export async function otherVolumeProblem(
   kube: Pick<KubeClient, 'get'>,
   pod: Pod,
@@ -40,7 +40,7 @@ export async function otherVolumeProblem(
     ...(configMap ? [[CONFIG_MAP, configMap] as [Content, Reference]] : []),
     ...(secret ? [[SECRET, { ...secret, name: secret.secretName }] as [Content, Reference]] : []),
     ...(projected?.sources ?? []).flatMap((source): [Content, Reference][] => [
-      // The cluster's certificate authority, for containers: the API server puts it into every pod.
+      // The cluster's CA certificate: the API server adds it to every pod.
       ...(source.configMap && source.configMap.name !== 'kube-root-ca.crt'
         ? [[CONFIG_MAP, source.configMap] as [Content, Reference]]
         : []),
@@ -85,7 +85,7 @@ async function missing(
     const absent = items.find(({ key }) => !Object.hasOwn({ ...data, ...binaryData }, key));
     return absent && `${noKey}: ${absent.key}`;
   } catch (error) {
-    // A node is told "forbidden" of what does not exist as well.
+    // For a node, "forbidden" can also mean that the object does not exist.
     if (isNotFound(error) || isForbidden(error)) return `${kind} "${name}" not found`;
     throw error;
   }

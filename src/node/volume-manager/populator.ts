@@ -1,5 +1,5 @@
-// Fills the desired state from the pods of this node. A resolved pod is not resolved again; an unresolved one is retried
-// when its claims change, and with backoff.
+// Fills the desired state from the pods of this node. A resolved pod is not resolved again; an unresolved one is
+// retried when its claims change, and with backoff.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -23,7 +23,7 @@ import { resolveVolumes } from './resolve-volumes.ts';
 const QUIET_FAILURES = 2;
 
 export interface Populator {
-  /** Looks at the pod again, at once. */
+  /** Processes the pod again, at once. */
   retry(podUid: string): void;
   run(signal: AbortSignal): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Whether a volume is attached to this node, and with which publish context. Reads the VolumeAttachment by name, because
-// that is what a node may do; the time to look again is when the Node's `volumesAttached` changes.
+// Whether a volume is attached to this node, and with which publish context. Reads the VolumeAttachment by name,
+// since a node may not watch it; reads it again when the Node's `volumesAttached` changes.
 
 import type { CSIDriver } from '../../api/kinds.ts';
 import { nodes, type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
@@ -16,9 +16,9 @@ import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 
 export type AttachmentAnswer =
   | { kind: 'attached'; publishContext: Readonly<Record<string, string>> }
-  /** Not attached (yet): what nearly every volume is when it is first looked at. */
+  /** Not attached yet: the usual state at the first look. */
   | { kind: 'not-attached'; why: string }
-  /** The attacher tried and failed; it goes on by itself. */
+  /** The attacher failed and retries. */
   | { kind: 'attach-failed'; why: string; isNodeFull: boolean };
 
 interface Ports {
@@ -26,7 +26,7 @@ interface Ports {
   nodeName: string;
 }
 
-/** A driver without an object is one that has to be attached. */
+/** A driver without a CSIDriver object needs attach. */
 export function isAttachable(
   volume: Pick<MountableVolume, 'attachedAs'>,
   driver: CSIDriver | undefined,
@@ -57,13 +57,13 @@ export async function readAttachment(
     case 'pending':
       return waits(`waiting for the attacher to answer in VolumeAttachment ${name}`);
     case 'absent':
-      return waits('waiting for the attach/detach controller to make its VolumeAttachment');
+      return waits('waiting for the attach/detach controller to create its VolumeAttachment');
   }
 }
 
 /**
- * Whether the Node still lists the volume as attached. It is taken off that list before it is detached, so a node that
- * has reported its use and then finds it listed cannot have it taken away any more; the attachment alone does not say.
+ * Whether the Node still lists the volume in `volumesAttached`. It is removed from that list before it is detached, so
+ * a volume that is reported in use and then still listed stays attached. The attachment alone does not prove that.
  */
 async function isListed(
   { kube, nodeName }: Ports,
@@ -85,7 +85,7 @@ async function findOnServer(
       const attachment = await kube.get(volumeAttachments, { name }, { signal });
       if (subject && isAttachmentOf(attachment, subject, nodeName)) return attachment;
     } catch (error) {
-      // A node is told "forbidden" of what does not exist as well.
+      // For a node, "forbidden" can also mean that the object does not exist.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-// Moves volumes from actual to desired state. One loop key a volume, so one operation at a time on a volume. Each
+// Moves volumes from actual to desired state. One loop key per volume, so one operation at a time on a volume. Each
 // operation has its own backoff: an unpublish that keeps failing does not delay the publish for another pod.
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
@@ -17,18 +17,18 @@ import { failureEvent, type PodEvent, type VolumeStep, waitEvent } from './opera
 import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
 
-/** Volumes worked on at once. Calls to a driver that hangs take two minutes each; other drivers must not wait for them. */
+/** The number of workers. Calls to a driver that hangs take two minutes each; other drivers must not wait for them. */
 const WORKERS = 1000;
 /** For requiresRepublish: the kubelet's pod sync period. */
 const REPUBLISH_MS = 60_000;
-/** As the kubelet has it for each operation. */
+/** The kubelet's backoff per operation. */
 export const OPERATION_BACKOFF: BackoffPolicy = { startMs: 500, maxMs: 122_000 };
-/** Attaching takes a moment, and a driver registers a moment after its node starts: no warning, no event yet. */
+/** Attach takes a moment, and drivers register after the node starts: no warning and no event before this time. */
 const QUIET_WAITS = 4;
 
 export interface Reconciler {
   add(volumeKey: string): void;
-  /** Forgets the backoff and runs at once. */
+  /** Resets the backoff and runs at once. */
   retry(volumeKey: string): void;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -45,11 +45,11 @@ export function createReconciler(ports: {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** Also a pod that is being deleted. */
+  /** Includes pods that are being deleted. */
   podByUid(uid: string): Pod | undefined;
   /** Something was mounted or unmounted for this pod. */
   podChanged(podUid: string): void;
-  /** What is in use may have changed. */
+  /** The volumes in use may have changed. */
   useChanged(): void;
 }): Reconciler {
   const { desired, actual, waits, clock, log } = ports;
@@ -147,7 +147,7 @@ export function createReconciler(ports: {
     tellPod(step, failureEvent(step, why));
   }
 
-  /** What the step needs is not there (yet). */
+  /** A precondition of the step is missing. */
   function notBegun(
     key: string,
     step: VolumeStep,
@@ -183,7 +183,7 @@ export function createReconciler(ports: {
     const other = ports.podByUid(otherPodUid);
     const why =
       `volume ${mount.volume.specName} is ReadWriteOncePod and pod ` +
-      `${other ? keyOf(other) : `with UID ${otherPodUid}`} has it; waiting for that pod to go`;
+      `${other ? keyOf(other) : `with UID ${otherPodUid}`} has it; waiting for that pod to end`;
     waits.set(mount.pod.metadata.uid, mount.volumeNames, why);
     ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
   }

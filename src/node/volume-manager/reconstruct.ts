@@ -1,5 +1,5 @@
-// Rebuilds the actual state after a restart from the records on disk. All of it is uncertain: what a pod still needs is set
-// up again (CSI calls are idempotent), the rest is torn down. Removes empty leftover directories; calls no driver.
+// Rebuilds the actual state after a restart from the records on disk. All of it is uncertain: what a pod still needs is
+// set up again (CSI calls are idempotent), the rest is torn down. Removes empty leftover directories; calls no driver.
 
 import { join } from 'node:path';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
@@ -71,7 +71,7 @@ async function readVolume(
   block: boolean,
 ): Promise<KnownVolume | undefined> {
   const record = parseRecord(await plugin.files.readRecord(join(directory, RECORD_FILE)));
-  // Block or filesystem follows from the directory: the kubelet's own records do not say.
+  // The directory tells block from filesystem: the kubelet's records do not.
   return record && { ...volumeOf(record), block };
 }
 

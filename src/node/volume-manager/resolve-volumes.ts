@@ -1,5 +1,5 @@
-// From a pod's spec to the volumes behind it: reads claims and PersistentVolumes, decides nothing about mounting.
-// What is neither CSI nor behind a claim is not mounted here; other-volumes.ts says whether the pod has to wait for it.
+// Resolves a pod's spec to its volumes: reads claims and PersistentVolumes, decides nothing about mounting. Volumes
+// that are neither CSI nor a claim are not mounted; other-volumes.ts says whether the pod has to wait for them.
 
 import {
   type CSIDriver,
@@ -27,12 +27,12 @@ export interface VolumeProblem {
   event: string;
 }
 
-/** Of a volume that is not CSI. */
+/** Result for a volume that is not CSI. */
 class OtherVolumeError extends VolumeSpecError {}
 
 export interface Resolution {
   mounts: Map<string, DesiredMount>;
-  /** Those behind the mounts, by key, as they were read. */
+  /** The claims of the mounts, by key, as read. */
   claims: Map<string, PersistentVolumeClaim>;
   /** By volume name. */
   problems: Map<string, VolumeProblem>;
@@ -139,7 +139,7 @@ async function readVolume(
       `claim ${claimKey} names PersistentVolume ${name}, which belongs to another claim; waiting for the binder to settle it`,
     );
   } catch (error) {
-    // A node may read a volume only once it points at a claim of one of its pods.
+    // A node may read a PersistentVolume only once its claimRef is a claim of one of its pods.
     if (isNotFound(error) || isForbidden(error)) {
       throw new VolumeSpecError(
         `PersistentVolume ${name} of claim ${claimKey} does not exist or does not name that claim; waiting for it`,
@@ -149,7 +149,7 @@ async function readVolume(
   }
 }
 
-/** The same volume under two names is mounted once; writable if either name wants to write. */
+/** A volume with two names in the pod is mounted once; writable if either is writable. */
 function addMount(mounts: Map<string, DesiredMount>, found: DesiredMount): void {
   const { specName, driver, handle } = found.volume;
   const known = mounts.get(specName);

@@ -77,7 +77,7 @@ test('[MNT-1] waits for attach, stages once for two pods, publishes at a path of
     assert.equal(driver.callsOf('NodeUnstageVolume').length, 1);
   }));
 
-/** A node with the scripted driver, whose volumes need no attaching unless told. */
+/** A node with the scripted driver; by default its volumes need no attach. */
 async function ready(
   world: NodeWorld,
   options: { spec?: object; driver?: Parameters<NodeWorld['scripted']>[0]; podInfo?: boolean } = {},
@@ -176,7 +176,7 @@ test('[MNT-2] failures of unpublish and unstage are retried, and nothing is remo
     const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
     const path = lastPublish(driver).targetPath;
     await mkdir(path);
-    // It says that it is done, and is not.
+    // It reports success without having mounted.
     driver.script('NodeUnpublishVolume', { fail: 'UNAVAILABLE' }, { fail: 'INTERNAL' });
     driver.script('NodeUnstageVolume', { fail: 'DEADLINE_EXCEEDED' });
     await world.deletePod(pod);
@@ -667,7 +667,7 @@ test('a published mount that died is unpublished and published anew when its dri
     const again = await world.announce('n1', { name: DRIVER, endpoint: registrar.driver.address });
     await driver.until(() => driver.callsOf('NodePublishVolume').length === 2 && driver.published.size === 1);
     assert.deepEqual(methodsOf(driver, 3), ['NodePublishVolume', 'NodeUnpublishVolume', 'NodePublishVolume']);
-    // Now the staged one: everything from it is made anew.
+    // Now the staged one: everything published from it is set up again.
     await world.mounter.bind('/source', stagingTargetPath);
     world.memory.corrupt(stagingTargetPath);
     await again.stop();
@@ -703,7 +703,7 @@ test('a driver that wants to hear of its volumes again does, a failure harms nob
     await world.untilGone(pod);
   }));
 
-/** Timers that are due many times sooner. */
+/** Timers that fire many times sooner. */
 function fastClock(times: number): Clock {
   return {
     ...realClock,
@@ -796,7 +796,7 @@ test('[SIDE-1] a volume of several nodes grows on each of them, whoever was firs
     });
     for (const name of ['n1', 'n2'])
       await world.untilRunning(await world.pod(`on-${name}`, [claimVolume('data')], { node: name }));
-    // As a third node leaves it that has finished.
+    // As another node leaves it when it has finished.
     await grow(world, pv.metadata.name, { capacity: { storage: '2Gi' }, conditions: [] });
     for (const driver of drivers) await driver.until(() => driver.callsOf('NodeExpandVolume').length > 0);
   }));
@@ -845,7 +845,7 @@ test('a driver that hangs holds up no other', (t) =>
     await world.untilRunning(stuck);
   }));
 
-/** What the resizer leaves to the node. */
+/** A claim's status after the resizer, waiting for node expansion. */
 async function grow(world: NodeWorld, pvName: string, status: object = {}): Promise<void> {
   await world.admin.patch(
     persistentVolumes,

@@ -1,5 +1,5 @@
-// The kubelet's volume manager: composes desired state, actual state, populator, reconciler and operations, and wakes them
-// on changes of pods, claims, the Node's `volumesAttached` and labels, CSIDriver objects and registrations.
+// The kubelet's volume manager: composes desired state, actual state, populator, reconciler and operations, and wakes
+// them on changes of pods, claims, the Node's `volumesAttached` and labels, CSIDriver objects and registrations.
 
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -42,7 +42,7 @@ export interface VolumeManagerPorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
-  /** Asks the driver again how many volumes fit, and tells the cluster. */
+  /** Updates the driver's volume limit in CSINode. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** The state of this pod's volumes has changed. */
   podChanged(podKey: string): void;
@@ -82,7 +82,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         const [first] = desired.mountsOf(key).values();
         if (first?.volume.attachedAs) keys.push(key);
       }
-      // Also of drivers that attach nothing: the provisioner must not delete what is staged here.
+      // Also for drivers without attach: the provisioner must not delete a volume that is staged here.
       for (const { volume } of actual.values()) if (volume.attachedAs) keys.push(volumeKeyOf(volume));
       return keys;
     },
@@ -226,7 +226,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 
   async function checkHealth(signal: AbortSignal, driver?: DriverName): Promise<void> {
     await health.check(signal, driver).catch((error: unknown) => {
-      if (!signal.aborted) log.warn('could not check the mounts, will look again', { err: error });
+      if (!signal.aborted) log.warn('could not check the mounts; will retry', { err: error });
     });
   }
 
@@ -259,7 +259,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
           periodically();
           void checkHealth(signal);
           claims.refresh(signal).catch(() => {
-            // Stopped, or an API server that does not answer: the next look is a minute away.
+            // Stopped, or the API server does not answer: the next attempt is in a minute.
           });
         }, HEALTH_PERIOD_MS);
       };

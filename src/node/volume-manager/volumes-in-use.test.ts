@@ -1,4 +1,4 @@
-// What the server holds when a mount may begin, whatever became of the writes before.
+// The server's list when a mount may start, for every outcome of the earlier writes.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -18,7 +18,7 @@ const soon = () => AbortSignal.timeout(20_000);
 const lists = (node: Node | undefined, ...keys: string[]) =>
   node !== undefined && (node.status?.volumesInUse ?? []).join() === keys.join();
 
-/** A node that uses `VOLUME` and has said so. Whatever it writes goes through `patches`. */
+/** A node that uses `VOLUME` and has reported it. Its writes go through `patches`. */
 async function reportingNode(t: TestContext) {
   const kube = (await testServer(t)).client({ name: 'admin', groups: ['system:masters'] });
   await kube.create(nodes, { metadata: { name: 'n1' } });

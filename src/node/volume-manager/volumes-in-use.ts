@@ -1,6 +1,6 @@
-// `volumesInUse` of the Node's status: what must not be detached or deleted. A volume is reported before it is first touched,
-// and taken out after it is unmounted; whoever mounts waits until the server has acknowledged the report. Watches the
-// Node; writes nothing else of it.
+// `volumesInUse` of the Node's status: volumes that must not be detached or deleted. A volume is reported before it is
+// first used, and its mount waits until the server has acknowledged the report; it is removed from the list after
+// unmount. Watches the Node; writes no other field of it.
 
 import { type Node, nodes } from '../../api/kinds.ts';
 import { isNewer } from '../../api/resource-version.ts';
@@ -13,15 +13,15 @@ import { done, type Loop } from '../../runtime/queue/loop.ts';
 import { onAbort } from '../../runtime/time/on-abort.ts';
 
 const KEY = 'status';
-/** Nobody waits for a volume to be taken out: what ends at about the same time is written at once. */
+/** Removals are coalesced: nobody waits for them. */
 const DEBOUNCE_MS = 20;
 
 export interface VolumesInUse {
-  /** Resolves once the server knows that this volume is in use here. Rejects when there is no Node to say so. */
+  /** Resolves once the server has acknowledged that this volume is in use. Rejects when the Node does not exist. */
   ensure(volumeKey: string, signal: AbortSignal): Promise<void>;
-  /** Whether the server knows, and no write under way says otherwise. */
+  /** Whether the server has acknowledged it, and no write in flight removes it. */
   isReported(volumeKey: string): boolean;
-  /** What is in use may have changed. */
+  /** The volumes in use may have changed. */
   changed(): void;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function createVolumesInUse(ports: {
   node: Informer<Node>;
   /** Volumes that are mounted, uncertain or about to be. */
   inUse: () => Iterable<string>;
-  /** False while what the node has mounted is not known yet: until then nothing is taken out. */
+  /** False until the mounts of the node are reconstructed: until then nothing is removed. */
   mayShrink: () => boolean;
   clock: Clock;
   random: Random;
@@ -41,9 +41,9 @@ export function createVolumesInUse(ports: {
   const { kube, nodeName } = ports;
   /** As last read, written or watched. Undefined before that, and after it was deleted. */
   let node: Node | undefined;
-  /** Asked for by operations under way, whatever the state says. */
+  /** Needed by operations in flight, regardless of the state. */
   const claimed = new Map<string, number>();
-  /** What every write since the last acknowledged one holds. Each of them may have taken effect. */
+  /** The lists of all writes since the last acknowledged one. Each of them may have taken effect. */
   let unanswered: ReadonlySet<string> | undefined;
   const waiting = new Set<() => void>();
 
@@ -113,7 +113,7 @@ export function createVolumesInUse(ports: {
     isReported,
     changed: () => loop.addAfter(KEY, DEBOUNCE_MS),
     async run(signal) {
-      // Somebody else may have written the list, or deleted the Node and made it again.
+      // Another writer may have changed the list, or recreated the Node.
       const look = (seen: Node) => {
         saw(seen);
         loop.add(KEY);

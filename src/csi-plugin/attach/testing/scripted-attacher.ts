@@ -1,5 +1,5 @@
-// An attacher for tests: answers VolumeAttachments in their status as the real one does, without a driver behind it,
-// and as the script says. Its finalizer is on the object before it "calls" the driver and goes when that is undone.
+// An attacher for tests: writes the status of VolumeAttachments as scripted, without a driver. As in the real one, the
+// finalizer is set before the "call" to the driver and removed after it is undone.
 
 import { type VolumeAttachment, type VolumeAttachmentStatus, volumeAttachments } from '../../../api/kinds.ts';
 import { attacherFinalizer } from '../../../api/well-known.ts';
@@ -10,14 +10,14 @@ import { isConflict, isNotFound } from '../../../runtime/kube/kube-error.ts';
 export type Answer = 'ok' | 'silent' | { error: string };
 
 export interface ScriptedAttacher {
-  /** How attachments and detachments from now on are answered; what went unanswered is looked at again. */
+  /** Sets how attach and detach are answered from now on; unanswered objects are processed again. */
   attach(answer: Answer): void;
   detach(answer: Answer): void;
-  /** Nodes that have the volume, by the attachment's source; never more than the script allowed. */
+  /** The nodes that have the volume, by the attachment's source. */
   readonly published: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Most nodes that had one volume at the same time. */
+  /** The maximum number of nodes that had one volume at the same time. */
   readonly mostNodes: number;
-  /** Every object that it was shown, in order. */
+  /** The objects it received, in order. */
   readonly seen: readonly VolumeAttachment[];
 }
 
@@ -49,7 +49,7 @@ export function scriptedAttacher(
       metadata: { ...attachment.metadata, finalizers },
     });
     if (typeof script.attach === 'object') {
-      // Time stands still here: the same error again would be a change that wakes this attacher for ever.
+      // Virtual time does not advance: writing the same error again would wake this attacher in an endless loop.
       const attachError = { message: script.attach.error, time: '2026-01-01T00:00:00Z' };
       if (attachment.status?.attachError?.message !== script.attach.error) {
         await writeStatus(marked, { attached: false, attachError });
