@@ -26,7 +26,7 @@ test('the answer comes first, then the chain, then what to do', () => {
     '        kubelet said 1m0s ago: FailedMount: no',
     '        → see that the driver runs on n1',
     '',
-    'This account may not list leases, or they are not served: the answer may lack what they say.',
+    'This account may not list leases, or the server does not serve them: the answer may be incomplete.',
   ]);
   assert.equal(linesOf('Pod ns/web', [], [])[0], 'nothing is wrong with Pod ns/web');
 });

@@ -239,7 +239,7 @@ test('[DEP-1] a running driver says its name and what it needs', async (t) => {
       const { stderr } = await runManifests([`--from=${endpoint}`, '--driver-name=other', '--image=i']);
       assert.match(
         stderr,
-        new RegExp(`--driver-name is other, but the driver at --from says that it is ${name}`),
+        new RegExp(`--driver-name is other, but the driver at --from reports the name ${name}`),
       );
     } finally {
       await server.stop(0);

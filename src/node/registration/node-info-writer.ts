@@ -1,5 +1,5 @@
 // Publishes this node's drivers: the Node's annotation and labels, CSINode, and CSINodeInfo if its CRD is installed.
-// Level- triggered: everything is derived from the registered drivers, so removed entries are restored and entries of
+// Level-triggered: everything is derived from the registered drivers, so removed entries are restored and entries of
 // drivers that are gone are removed. Writes are serialized, and retried on conflict.
 
 import { type CSINode, type CSINodeInfo, csiNodeInfos, csiNodes, type Node, nodes } from '../../api/kinds.ts';
