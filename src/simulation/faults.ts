@@ -36,6 +36,7 @@ export const EVENT_FAULTS = [
   'node-reboot',
   'node-lost',
   'node-silent',
+  'node-full',
   'lease-stall',
   'clock-jump',
   'user-deletes',

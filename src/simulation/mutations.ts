@@ -12,11 +12,14 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   pods,
+  type VolumeAttachment,
   volumeAttachments,
 } from '../api/kinds.ts';
 import { type KubeObject, keyOf, type Metadata, nameFromKey, type Resource } from '../api/object.ts';
+import { selectedNodeOf } from '../api/volumes.ts';
 import {
   ANN_PROVISIONING_INTENTS,
+  ANN_SELECTED_NODE,
   FINALIZER_PROVISIONING,
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
@@ -206,6 +209,26 @@ export const MUTATIONS = {
       },
     }),
   },
+  'selected-node-kept': {
+    what: 'the provisioner does not give a claim back to the scheduler whose selected node has no CSINode',
+    rule: 'convergence',
+    process: 'provisioner',
+    kube: (inner, world) => ({
+      ...inner,
+      update(resource, object, options) {
+        const { name = '', namespace = '', annotations } = object.metadata;
+        const isClaim = resource.plural === persistentVolumeClaims.plural;
+        const claim = isClaim && world.server.reader.get(persistentVolumeClaims, { name, namespace });
+        const selected = claim && selectedNodeOf(claim);
+        if (!selected) return inner.update(resource, object, options);
+        const metadata = {
+          ...object.metadata,
+          annotations: { ...annotations, [ANN_SELECTED_NODE]: selected },
+        };
+        return inner.update(resource, { ...object, metadata }, options);
+      },
+    }),
+  },
   'delete-not-sent': {
     what: 'the provisioner takes DeleteVolume for done without asking',
     rule: 'finalizer-early',
@@ -383,6 +406,17 @@ export const MUTATIONS = {
         },
       };
     },
+  },
+  'full-node-unnoticed': {
+    what: 'the node does not see that an attach failed for want of room on it',
+    rule: 'convergence',
+    process: 'node',
+    kube: (inner) =>
+      seenAs<VolumeAttachment>(inner, volumeAttachments, ({ status, ...rest }) => {
+        if (!status?.attachError) return { ...rest, ...(status && { status }) };
+        const { errorCode: _, ...attachError } = status.attachError;
+        return { ...rest, status: { ...status, attachError } };
+      }),
   },
   'two-calls-at-once': {
     what: 'a component calls twice for one volume without waiting for the first answer',

@@ -4,6 +4,7 @@
 import type { SeededRandom } from '../runtime/random.ts';
 import {
   type AccessMode,
+  BARE_NODE,
   type Deed,
   type EventPlan,
   oneOf,
@@ -70,8 +71,10 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   const mode: AccessMode =
     random.next() < 0.75 ? 'ReadWriteOnce' : pick(['ReadWriteMany', 'ReadWriteOncePod'] as const);
   const claim = `${base}-claim`;
-  add(startMs, { do: 'create-claim', name: claim, className, mode });
   const isBoundAtOnce = classes.some(({ name, binding }) => name === className && binding === 'Immediate');
+  const isMisled = !isBoundAtOnce && drivers.every(({ topology }) => topology) && random.next() < 0.3;
+  const selected = isMisled ? { selected: BARE_NODE } : {};
+  add(startMs, { do: 'create-claim', name: claim, className, mode, ...selected });
   const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
   const endMs = planPods(world, group, random, add);
   if (random.next() < 0.5) {

@@ -28,6 +28,9 @@ export interface NodePlan {
   readonly zone: string;
 }
 
+/** Has a Node object, and neither agent nor CSINode. Only in worlds where a claim names it. */
+export const BARE_NODE = 'bare';
+
 export interface ClassPlan {
   readonly name: string;
   readonly driver: string;
@@ -43,7 +46,8 @@ export type Registration = (typeof REGISTRATIONS)[number];
 export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
 export type Deed =
-  | { do: 'create-claim'; name: string; className: string; mode: AccessMode }
+  /** `selected`: the node that somebody has selected for it already. */
+  | { do: 'create-claim'; name: string; className: string; mode: AccessMode; selected?: string }
   /** `node`: the scheduler has to place the pod there. `pinned`: the pod names its node, and no scheduler looks. */
   | {
       do: 'create-pod';
@@ -119,6 +123,7 @@ const FAULTS_MS = 290_000;
 /** Long enough for a forced detach from a silent node, which takes six minutes after its last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
 const SILENT_SHARE = 0.05;
+const FULL_SHARE = 0.12;
 const EXPANDING_SHARE = 0.25;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
@@ -134,14 +139,18 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   const silent = planSilence({ drivers, nodes }, random.fork('silence'));
   const faultsMs = silent ? SILENT_FAULTS_MS : FAULTS_MS;
   const world = { drivers, nodes, classes, faultsMs };
-  const events = planEvents(world, random.fork('events'));
+  const events = [
+    silent ?? [],
+    planFullNode({ drivers, nodes }, random.fork('full')) ?? [],
+    planEvents(world, random.fork('events')),
+  ].flat();
   return {
     seed,
     drivers,
     nodes,
     classes,
     steps: planGrowth(world, planSteps({ ...world, silent }, random.fork('users')), growth),
-    events: silent ? [silent, ...events].sort((a, b) => a.atMs - b.atMs) : events,
+    events: events.sort((a, b) => a.atMs - b.atMs),
     faultsMs,
     intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
   };
@@ -209,6 +218,19 @@ function planSilence(
   return { id: 'node-silent', atMs, fault: 'node-silent', target: node.name, forMs: 0 };
 }
 
+/** No further volume can be attached to the node: for a while, or for good. */
+function planFullNode(
+  { drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>,
+  random: SeededRandom,
+): EventPlan | undefined {
+  const isChosen = random.next() < FULL_SHARE;
+  const atMs = random.int(60_000);
+  const forMs = random.next() < 0.3 ? 10_000 + random.int(200_000) : 0;
+  const node = nodes[random.int(nodes.length)];
+  if (!isChosen || !node || !drivers.some(({ attaches }) => attaches)) return undefined;
+  return { id: 'node-full', atMs, fault: 'node-full', target: node.name, forMs };
+}
+
 function planEvents(
   { drivers, nodes, faultsMs }: Pick<Plan, 'drivers' | 'nodes' | 'faultsMs'>,
   random: SeededRandom,
@@ -225,6 +247,7 @@ function planEvents(
     'node-reboot': () => pick(nodes).name,
     'node-lost': () => pick(nodes).name,
     'node-silent': () => pick(nodes).name,
+    'node-full': () => pick(nodes).name,
     'lease-stall': () => pick(processes),
     'clock-jump': () => 'wall clock',
     'user-deletes': () => 'user',

@@ -170,6 +170,13 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
     case 'node-silent':
       world.silence(target);
       return;
+    case 'node-full':
+      for (const { fullNodes } of world.backends.values()) fullNodes.add(target);
+      if (forMs === 0) return;
+      later(() => {
+        for (const { fullNodes } of world.backends.values()) fullNodes.delete(target);
+      });
+      return;
     case 'lease-stall':
       world.setStalled(target, true);
       later(() => world.setStalled(target, false));

@@ -66,6 +66,8 @@ export class StorageBackend {
   /** How long a volume stays attached after its detach was acknowledged. */
   lieMs = 0;
   isDown = false;
+  /** Nodes that no further volume can be attached to. */
+  readonly fullNodes = new Set<string>();
   /** Counts restarts of the driver: calls from before a restart are dropped. */
   #generation = 0;
   #controller: CsiTransport;
@@ -276,6 +278,8 @@ export class StorageBackend {
           if (others.length > 0 && !volume.isShared) {
             throw refuse.failedPrecondition(`volume ${volumeId} is attached to ${others.join(', ')}`);
           }
+          if (this.fullNodes.has(nodeId) && !volume.attached.has(nodeId) && !volume.lingering.has(nodeId))
+            throw refuse.resourceExhausted(`node ${nodeId} has no room for another volume`);
           volume.lingering.delete(nodeId);
           if (!volume.attached.has(nodeId)) {
             volume.attached.add(nodeId);

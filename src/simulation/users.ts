@@ -16,11 +16,12 @@ import {
   storageClasses,
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
-import { ANN_CSI_NODE_ID, ANN_INLINE_HANDLES } from '../api/well-known.ts';
+import { ANN_CSI_NODE_ID, ANN_INLINE_HANDLES, ANN_SELECTED_NODE } from '../api/well-known.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import type { History } from './history.ts';
 import {
+  BARE_NODE,
   type ClassPlan,
   type Deed,
   type Plan,
@@ -73,6 +74,8 @@ export class Users {
         spec: { attachRequired: driver.attaches, podInfoOnMount: true, volumeLifecycleModes: modes },
       });
     }
+    if (this.#plan.steps.some(({ deed }) => deed.do === 'create-claim' && deed.selected === BARE_NODE))
+      await this.#kube.create(nodes, { metadata: { name: BARE_NODE } });
     for (const each of this.#plan.classes) {
       await this.#createClass(each);
       if (each.secrets) await this.#createSecrets(each.name);
@@ -127,7 +130,11 @@ export class Users {
     switch (deed.do) {
       case 'create-claim':
         await kube.create(persistentVolumeClaims, {
-          metadata: { name: deed.name, namespace: NAMESPACE },
+          metadata: {
+            name: deed.name,
+            namespace: NAMESPACE,
+            ...(deed.selected && { annotations: { [ANN_SELECTED_NODE]: deed.selected } }),
+          },
           spec: claimSpec(deed.className, deed.mode),
         });
         return;

@@ -2,7 +2,14 @@
 // report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
 
 import type { Fault, Strike, WatchFault } from '../../src/simulation/faults.ts';
-import type { ClassPlan, DriverPlan, EventPlan, Plan, Step } from '../../src/simulation/plan.ts';
+import {
+  BARE_NODE,
+  type ClassPlan,
+  type DriverPlan,
+  type EventPlan,
+  type Plan,
+  type Step,
+} from '../../src/simulation/plan.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -36,17 +43,30 @@ interface World {
   driver?: Partial<DriverPlan>;
   classes?: Partial<ClassPlan>;
   nodes?: number;
+  zones?: string[];
   steps: Step[];
   events?: EventPlan[];
   script?: Strike[];
   intensity?: number;
 }
 
-function plan({ driver, classes, nodes = 1, steps, events = [], script = [], intensity = 0 }: World): Plan {
+function plan({
+  driver,
+  classes,
+  nodes = 1,
+  zones = [],
+  steps,
+  events = [],
+  script = [],
+  intensity = 0,
+}: World): Plan {
   return {
     seed: 0,
     drivers: [{ ...FULL, ...driver }],
-    nodes: Array.from({ length: nodes }, (_, index) => ({ name: `n${index + 1}`, zone: 'a' })),
+    nodes: Array.from({ length: nodes }, (_, index) => ({
+      name: `n${index + 1}`,
+      zone: zones[index] ?? 'a',
+    })),
     classes: [{ ...NOW, ...classes }],
     steps,
     events,
@@ -59,7 +79,7 @@ function plan({ driver, classes, nodes = 1, steps, events = [], script = [], int
 const at = (seconds: number, deed: Step['deed']): Step => ({ atMs: seconds * 1000, deed });
 const claim = (seconds: number, name = 'a'): Step =>
   at(seconds, { do: 'create-claim', name, className: NOW.name, mode: 'ReadWriteOnce' });
-const pod = (seconds: number, name = 'p', more: { node?: string } = {}): Step =>
+const pod = (seconds: number, name = 'p', more: { node?: string; pinned?: string } = {}): Step =>
   at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
 const existing = (seconds: number, name: string, node: string): Step =>
   at(seconds, { do: 'create-pod', name, claims: [], existing: FULL.name, node });
@@ -88,6 +108,61 @@ const watch = (
 ): Strike => ({ fault, process, call: `watch ${plural}`, nth: 1, ...times });
 
 export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: '[TOP-8] the node that was selected for a claim has no CSINode',
+    was: 'the claim waited for it for ever',
+    plan: plan({
+      driver: { topology: true },
+      classes: { binding: 'WaitForFirstConsumer' },
+      steps: [
+        at(10, {
+          do: 'create-claim',
+          name: 'a',
+          className: NOW.name,
+          mode: 'ReadWriteOnce',
+          selected: BARE_NODE,
+        }),
+        pod(11),
+      ],
+    }),
+    faults: [],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-1] a pod names a node where its volume cannot be',
+    was: 'the volume was staged and published there',
+    plan: plan({
+      driver: { topology: true },
+      nodes: 2,
+      zones: ['a', 'b'],
+      steps: [claim(1), pod(5, 'p', { pinned: 'n1' }), podGone(40), pod(50, 'q', { pinned: 'n2' })],
+    }),
+    faults: [],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-4] a node is full for good',
+    was: 'the pod stayed Pending for ever, and nobody made another',
+    plan: plan({ steps: [claim(10), pod(11)], events: [event(1, 'node-full', 'n1', 0)] }),
+    faults: ['node-full'],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-2] somebody deletes a CSINode, its entries, and the annotation and labels of the Node',
+    was: 'they stayed away until the node was restarted',
+    plan: plan({
+      driver: { topology: true },
+      steps: [
+        claim(1),
+        pod(2),
+        at(20, { do: 'deregister', node: 'n1', what: 'CSINode' }),
+        at(60, { do: 'deregister', node: 'n1', what: 'its entries' }),
+        at(100, { do: 'deregister', node: 'n1', what: 'annotation and labels' }),
+      ],
+    }),
+    faults: [],
+    seeds: 3,
+  },
   {
     name: 'a claim and its pod are deleted before the attacher has seen the attachment',
     was: 'found here: the attacher attached a Released volume, and the provisioner, whose caches were behind, deleted it',
