@@ -1,4 +1,4 @@
-// What every controller of the control plane is: ports in, one `run`.
+// The interface of every controller: it is given its ports and has one method, `run`.
 
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer/informer.ts';
@@ -8,7 +8,7 @@ import type { Clock, Log, Random } from '../runtime/ports.ts';
 
 export interface ControllerPorts {
   kube: KubeClient;
-  /** Shared by all controllers of a process; the controller asks for what it watches when it is created. */
+  /** Shared by all controllers of a process; a controller asks for the informers it needs when it is created. */
   informers: Informers;
   recorder: EventRecorder;
   clock: Clock;
@@ -17,13 +17,13 @@ export interface ControllerPorts {
   metrics?: Metrics;
 }
 
-/** For controllers that act on kinds they never heard of. */
+/** For controllers that act on kinds which are known only at run time. */
 export interface DiscoveringPorts extends ControllerPorts {
   discovery: Discovery;
 }
 
 export interface Controller {
   readonly name: string;
-  /** Works until `signal` aborts, then lets what is under way end. The informers are started by the caller. */
+  /** Runs until `signal` aborts, then finishes what is in flight. The caller starts the informers. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -20,9 +20,9 @@ export type { Controller, ControllerPorts, DiscoveringPorts } from './controller
 
 export interface ControllerRow {
   readonly name: string;
-  /** The name it had in older releases, still taken on the command line. */
+  /** Its name in older releases, still accepted on the command line. */
   readonly alias: string;
-  /** Its service account in kube-system, where each controller has an identity of its own. */
+  /** Its service account in kube-system. */
   readonly account: string;
   create(ports: DiscoveringPorts): Controller;
 }

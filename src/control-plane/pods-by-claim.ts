@@ -15,13 +15,13 @@ export function claimKeysOf(pod: Pod): string[] {
   });
 }
 
-/** `informer` must be asked for with the same options by everyone, so that it is the same one. */
+/** Every caller must ask for `informer` with the same options, so that all of them get the same one. */
 export function indexPodsByClaim(informer: Informer<Pod>): (claimKey: string) => readonly Pod[] {
   informer.addIndex(INDEX, claimKeysOf);
   return (claimKey) => informer.byIndex(INDEX, claimKey);
 }
 
-/** Whether a claim was made for this very pod, and not only has the name of one that would be. */
+/** Whether a claim was created for exactly this pod, and does not just have the same name. */
 export function isMadeFor(claim: PersistentVolumeClaim, pod: Pod): boolean {
   return (claim.metadata.ownerReferences ?? []).some(
     ({ uid, controller }) => uid === pod.metadata.uid && controller === true,

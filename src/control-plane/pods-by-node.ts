@@ -6,7 +6,7 @@ import type { Informer } from '../runtime/informer/informer.ts';
 const INDEX = 'pods-by-node';
 const nodeOf = ({ spec }: Pod): string[] => (spec.nodeName ? [spec.nodeName] : []);
 
-/** `informer` must be asked for with the same options by everyone, so that it is the same one. */
+/** Every caller must ask for `informer` with the same options, so that all of them get the same one. */
 export function indexPodsByNode(informer: Informer<Pod>): (nodeName: string) => readonly Pod[] {
   informer.addIndex(INDEX, nodeOf);
   return (nodeName) => informer.byIndex(INDEX, nodeName);

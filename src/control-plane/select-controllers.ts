@@ -10,10 +10,10 @@ export function selectControllers<T extends { name: string; alias: string }>(
     const name = word.replace(/^-/, '');
     if (word === '*' || rows.some((row) => isNamed(row, name))) continue;
     const known = rows.map((row) => row.name).join(', ');
-    throw new Error(`there is no controller "${name}", only ${known}`);
+    throw new Error(`unknown controller "${name}"; known are ${known}`);
   }
   return rows.filter((row) => {
-    // The first word about a controller counts, as in kube-controller-manager.
+    // The first entry about a controller counts, as in kube-controller-manager.
     const about = words.find((word) => isNamed(row, word.replace(/^-/, '')));
     return about === undefined ? words.includes('*') : !about.startsWith('-');
   });

@@ -1,5 +1,5 @@
-// All controllers at once, under virtual time, with calls that fail before or after they take effect and with crashes:
-// a StatefulSet gets its pods and bound claims, and its namespace goes with everything in it, whatever happens on the way.
+// All controllers together, under virtual time, with crashes and with calls that fail before or after they take effect:
+// a StatefulSet gets its pods and bound claims, and its namespace is deleted with everything in it.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -34,7 +34,7 @@ const image = template.image();
 const LIMIT_MS = 3_600_000;
 const FAULT = 0.15;
 
-/** Every call can be stopped, and may fail before it is sent or after it took effect; the caller cannot tell which. */
+/** Every call can be aborted, and may fail before it is sent or after it took effect; the caller cannot tell which. */
 function faulty(kube: KubeClient & Discovery, random: SeededRandom): KubeClient & Discovery {
   const lost = () => new KubeError({ reason: 'Unreachable', code: 0, message: 'the connection broke' });
   const wrap = <A extends unknown[], R>(call: (...given: A) => Promise<R>) => {
@@ -88,7 +88,7 @@ class World {
     return new World(server, clock, seed);
   }
 
-  /** New controllers; the earlier ones stop where they are. */
+  /** Starts new controllers; the earlier ones stop where they are. */
   async restart(): Promise<void> {
     this.#stop?.abort(new Error('crash'));
     await this.drive(this.#running);
@@ -110,7 +110,7 @@ class World {
     return (await this.clock.runUntil(promise, LIMIT_MS)) as T;
   }
 
-  /** Waits for it, with a few crashes on the way. */
+  /** Waits for the condition, with a few crashes meanwhile. */
   async settled<T extends KubeObject>(
     resource: Resource<T>,
     key: string,
@@ -131,7 +131,7 @@ class World {
     await this.drive(this.#server.stop());
   }
 
-  /** Stands in for a node: a pod is ready soon after it is there. */
+  /** Simulates a node: a pod is ready soon after it is created. */
   #node(pod: Pod): void {
     const { name, namespace = '', deletionTimestamp } = pod.metadata;
     if (deletionTimestamp || pod.status?.phase !== 'Pending') return;

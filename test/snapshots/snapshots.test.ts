@@ -226,7 +226,7 @@ test('[SIDE-2] a snapshot from which a volume is made is not deleted until that 
   await world.event('SnapshotDeletePending', 'for claim "restored"');
   const status = { type: 'merge', subresource: 'status' } as const;
   await world.admin.patch(persistentVolumeClaims, named('restored'), { status: { phase: 'Bound' } }, status);
-  await world.event('SnapshotDeletePending', 'a volume is being made from it');
+  await world.event('SnapshotDeletePending', 'a volume is being created from it');
   assert.equal(world.driver.callsOf('DeleteSnapshot').length, 0);
   const { metadata } = await world.admin.get(volumeSnapshots, named('snap'));
   const finalizers = metadata.finalizers?.filter((each) => each !== finalizer[0]);

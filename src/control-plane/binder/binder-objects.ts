@@ -45,7 +45,7 @@ export class BinderObjects {
     signal: AbortSignal,
   ): Promise<void> {
     if (volume.status?.phase === next.phase) return;
-    // The message explained the phase that is now over.
+    // The message explained the previous phase.
     const { message: _message, reason: _reason, ...rest } = volume.status ?? {};
     const updated = { ...volume, status: { ...rest, ...next } };
     this.volumes.wrote(
@@ -53,14 +53,14 @@ export class BinderObjects {
     );
   }
 
-  /** False when the cache has no claim of the name that the volume gives. */
+  /** False when the cache has no claim of the name that the volume refers to. */
   mayHaveClaim({ spec: { claimRef } }: PersistentVolume): boolean {
     return this.claims.get(`${claimRef?.namespace}/${claimRef?.name}`) !== undefined || !claimRef?.uid;
   }
 
   /**
-   * The claim that a volume names by UID. It counts as gone only by the server's word: the cache may not have seen it
-   * yet, or may still show an earlier claim of that name.
+   * The claim that a volume names by UID. It counts as deleted only when the server says so: the cache may not have
+   * seen it yet, or may still show an earlier claim of that name.
    */
   async claimOf(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | 'gone'> {
     const { claimRef } = volume.spec;

@@ -113,7 +113,7 @@ test('[PROV-4] a volume whose claim is deleted is released and keeps its data', 
   await kube.patch(persistentVolumeClaims, data, { metadata: { finalizers: null } }, { type: 'merge' });
   await kube.delete(persistentVolumeClaims, data);
   await volumeIs('v', 'Released');
-  // A claim of the same name is another claim: the data is not its.
+  // A claim of the same name with another UID must not get the data.
   await ask(claim('data'));
   await make(volume('w', { capacity: { storage: '9Gi' } }));
   assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'w');
@@ -209,7 +209,7 @@ test('a binding takes four writes', async (t) => {
   assert.equal(writes, 1);
   await kube.create(persistentVolumeClaims, claim('data'));
   await settled(persistentVolumeClaims, 'default/data', (object) => object?.status?.phase === 'Bound');
-  // Another claim comes and is bound: whatever the first set in motion has come to rest.
+  // Another claim is created and bound: by then everything that the first one caused is done.
   await kube.create(persistentVolumes, volume('w'));
   await kube.create(persistentVolumeClaims, claim('other'));
   await settled(persistentVolumeClaims, 'default/other', (object) => object?.status?.phase === 'Bound');

@@ -29,9 +29,9 @@ import { isBindCompleted, isWaiting } from './decide-claim.ts';
 import { VolumePool } from './volume-pool.ts';
 import { createVolumeReconciler } from './volume-reconciler.ts';
 
-/** Enough to keep a local API server busy; each does little but wait for it. */
+/** Enough to keep a local API server busy: a worker spends most of its time waiting for responses. */
 const WORKERS = 32;
-/** Conflicts are the usual failure and are over as soon as the cache has caught up. */
+/** Most failures are conflicts, which are over as soon as the cache has caught up. */
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
 
 const BY_VOLUME = 'binder/claims-by-volume';
@@ -89,7 +89,7 @@ export function createBinder(ports: ControllerPorts): Controller {
       claimLoop.add(key);
       if (volumeName !== '') volumeLoop.add(volumeName);
     }
-    // A volume that was reserved for it, or made for it, may wait for this claim to say something.
+    // A volume that is reserved or provisioned for this claim may wait for a change of the claim.
     for (const { metadata } of pool.naming(key)) {
       if (!isBound || metadata.name !== volumeName) volumeLoop.add(metadata.name);
     }
@@ -114,7 +114,7 @@ export function createBinder(ports: ControllerPorts): Controller {
     if (isDefaultClass(storageClass)) wakeWaiting('');
   }
 
-  /** Which volumes a node reaches is in its labels, which may come later than the node. */
+  /** A volume's node affinity matches node labels, which may be set after the node is created. */
   function nodeChanged(node: Node): void {
     for (const claim of claims.byIndex(WAITING_BY_NODE, node.metadata.name)) claimLoop.add(keyOf(claim));
   }
@@ -160,7 +160,7 @@ export function createBinder(ports: ControllerPorts): Controller {
   };
 }
 
-/** Apart from what others keep on a claim, and from being asked for, which is the binder's own doing. */
+/** Ignores fields that other controllers own, and the annotations by which the binder itself asks for provisioning. */
 function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
   const isKept = (annotation: string): boolean => {
     const value = before.metadata.annotations?.[annotation];
@@ -178,7 +178,7 @@ function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim
   );
 }
 
-/** Apart from who holds on to the volume, or has let go of it. */
+/** Ignores finalizers. */
 function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
   return (
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&

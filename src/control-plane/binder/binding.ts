@@ -12,7 +12,7 @@ import {
   ANN_PRE_RESIZE_CAPACITY,
 } from '../../api/well-known.ts';
 
-/** The volume with a reference to this very claim. */
+/** The volume with a reference to exactly this claim, by UID. */
 export function volumeBoundTo(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
@@ -23,7 +23,7 @@ export function volumeBoundTo(
   if (isReserved && current?.uid === uid) return undefined;
   return {
     ...volume,
-    // A reservation by the user is not ours to undo later; a choice of the binder is.
+    // A reservation by the user is kept when the volume is released; a choice of the binder is removed.
     metadata: isReserved ? volume.metadata : annotated(volume.metadata, ANN_BOUND_BY_CONTROLLER),
     spec: {
       ...volume.spec,
@@ -62,10 +62,10 @@ export function claimStatusBoundTo(
 ): PersistentVolumeClaim | undefined {
   const status = claim.status ?? {};
   const accessModes = volume.spec.accessModes ?? [];
-  // A volume that grew without its filesystem has what it had before.
+  // A volume that was expanded without its filesystem still offers the previous capacity.
   const before = volume.metadata.annotations?.[ANN_PRE_RESIZE_CAPACITY];
   const storage = isQuantity(before) ? before : volume.spec.capacity?.storage;
-  // Once bound, the capacity in the status belongs to whoever expands the volume.
+  // Once bound, the capacity in the status belongs to the resizer and the node.
   const capacity =
     status.phase === 'Bound' && status.capacity ? status.capacity : { ...(storage && { storage }) };
   const attributesClass = volume.spec.volumeAttributesClassName;
@@ -89,7 +89,7 @@ export function claimStatusBoundTo(
   };
 }
 
-/** Both halves stand as they should: looking at either would change nothing. */
+/** Both sides of the binding are complete: reconciling either would change nothing. */
 export function isComplete(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   return (
     volume.status?.phase === 'Bound' &&
@@ -99,7 +99,7 @@ export function isComplete(claim: PersistentVolumeClaim, volume: PersistentVolum
   );
 }
 
-/** The volume given back: what the binder wrote is taken off, what the user wrote stays. */
+/** The volume made available again: what the binder wrote is removed, what the user wrote stays. */
 export function volumeUnbound(volume: PersistentVolume): PersistentVolume {
   const { claimRef, ...spec } = volume.spec;
   const { [ANN_BOUND_BY_CONTROLLER]: byController, ...annotations } = volume.metadata.annotations ?? {};

@@ -58,7 +58,7 @@ export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
       }
       case 'set-phase': {
         if (claim.status?.phase === step.phase) return;
-        // What the claim had from its volume it has no longer.
+        // The claim no longer has what its volume gave it.
         const { accessModes: _modes, capacity: _capacity, ...rest } = claim.status ?? {};
         await objects.writeClaimStatus({ ...claim, status: { ...rest, phase: step.phase } }, signal);
         return;
@@ -71,7 +71,9 @@ export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
     }
   }
 
-  /** The four writes of a binding, each left out where it stands already. A crash between any two is completed later. */
+  /**
+   * The four writes of a binding; each is skipped where it is done already. A crash between any two is completed later.
+   */
   async function bind(
     claim: PersistentVolumeClaim,
     volume: PersistentVolume,
@@ -93,7 +95,7 @@ export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
 
   return async (key, { signal }) => {
     const claim = objects.claims.get(key);
-    // A claim that is being deleted gets nothing new; what it has stays until its volume is released.
+    // A claim that is being deleted is not bound anew; its existing binding stays until the volume is released.
     if (!claim || (claim.metadata.deletionTimestamp && !isBindCompleted(claim))) return done;
     const { volumeName } = claim.spec;
     const className = storageClassOf(claim);

@@ -1,5 +1,5 @@
-// From any state that users, crashes and other programs can leave behind, the binder comes to rest in a legal one. The
-// real binder on the real API server, under virtual time; every crash happens right before or right after a write.
+// From any state that users, crashes and other programs can leave behind, the binder converges to a legal one. The real
+// binder on the real API server, under virtual time; every crash is right before or right after a write.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -86,7 +86,7 @@ const scope = { after: (cleanUp: () => unknown) => cleanUps.push(cleanUp) };
 const template = await testServer(scope as never);
 const image = template.image();
 
-/** Long enough for every backoff to have run out several times. */
+/** Long enough for every backoff to expire several times. */
 const LONG_MS = 300_000;
 
 class World {
@@ -112,7 +112,7 @@ class World {
     for (const [index, given] of volumes.entries()) await this.#createVolume(given, index, uids);
   }
 
-  /** Runs one binder until it crashes or nothing happens any more; says how many writes it made. */
+  /** Runs one binder until it crashes or is idle; returns the number of its writes. */
   async runBinder(faults: readonly Fault[]): Promise<number> {
     const stop = new AbortController();
     const own = this.#server.client(serviceAccountUser('kube-system', 'persistent-volume-binder'));
@@ -207,7 +207,7 @@ class World {
   }
 }
 
-/** Both sides say so, by name and UID. */
+/** Both sides reference each other, by name and UID. */
 function isPair(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): boolean {
   return (
     volume !== undefined &&
@@ -247,7 +247,7 @@ function checkLegal({ claims, volumes }: State): void {
     const claim = claims.find(({ metadata }) => metadata.uid === claimRef?.uid);
     switch (volume.status?.phase) {
       case 'Bound':
-        // A claim that lost its way (someone took the volume's name off it) still has its data there.
+        // A claim whose volumeName was removed by someone still has its data there.
         assert.ok(claim, `${name} says Bound, and its claim is gone`);
         assert.ok(claim.spec.volumeName === name || !claim.spec.volumeName, `${name}: its claim has another`);
         break;
@@ -261,7 +261,7 @@ function checkLegal({ claims, volumes }: State): void {
         assert.ok(!claim || !isPair(claim, volume), `${name} is released under its claim`);
         break;
       case 'Pending':
-        // Named by UID for a claim that cannot have it, or does not look for any.
+        // Named by UID for a claim that cannot have it, or does not look for a volume.
         assert.ok(claim && !claim.spec.volumeName, `${name} was not looked at`);
         break;
       default:

@@ -11,18 +11,18 @@ import {
 } from '../../api/well-known.ts';
 import { mismatch } from '../matching/match-volume.ts';
 
-/** The provisioner of classes whose volumes are made by hand. */
+/** The provisioner of classes without dynamic provisioning. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 export interface ClaimSnapshot {
   claim: PersistentVolumeClaim;
   /** The volume that `spec.volumeName` names; undefined when it names none or it does not exist. */
   named: PersistentVolume | undefined;
-  /** For a claim that names none: the volume it should have, if there is one. */
+  /** For a claim that names no volume: the best match, if any. */
   match: PersistentVolume | undefined;
   /** The class that the claim names; undefined when it names none or it does not exist. */
   storageClass: StorageClass | undefined;
-  /** For a claim that says nothing about its class: the class that it would get today. */
+  /** For a claim without a class: the current default class. */
   defaultClass: StorageClass | undefined;
   /** Pods that use the claim and wait to be scheduled. */
   waitingPods: readonly string[];
@@ -30,7 +30,7 @@ export interface ClaimSnapshot {
 
 export type ClaimStep =
   | { do: 'bind'; volume: PersistentVolume }
-  /** The claim was made before there was a default class. */
+  /** The claim was created before there was a default class. */
   | { do: 'assign-class'; className: string }
   | { do: 'ask-provisioner'; provisioner: string }
   | { do: 'set-phase'; phase: 'Pending' | 'Lost' }
@@ -56,28 +56,29 @@ export function decideClaim(snapshot: ClaimSnapshot): ClaimStep[] {
   return claim.spec.volumeName ? decideRequested(snapshot) : decideUnbound(snapshot);
 }
 
-/** The user asked for one volume by name. Nothing else will do, so nothing else is tried. */
+/** The user asked for one volume by name, so no other is tried. */
 function decideRequested({ claim, named }: ClaimSnapshot): ClaimStep[] {
-  // The volume may be created later; its arrival wakes the claim.
+  // The volume may be created later; its creation wakes the claim.
   if (!named) return [pending];
   const { claimRef } = named.spec;
-  // Safe: the write that reserves the volume fails if anybody else reserved it since.
+  // Safe: the write that reserves the volume conflicts if another claim has reserved it since.
   if (!claimRef) {
     const why = mismatch(named, claim);
     if (why === undefined) return [{ do: 'bind', volume: named }];
     const message = `Cannot bind to requested volume "${named.metadata.name}": ${why}`;
     return [warning('VolumeMismatch', message), pending];
   }
-  // Reserved for this claim, or bound by a run that stopped half-way: completing it cannot take it from anyone.
+  // Reserved for this claim, or bound by a run that was interrupted: completing it takes the volume from no other
+  // claim.
   if (refersToClaim(claimRef, claim)) return [{ do: 'bind', volume: named }];
   const message = `volume "${named.metadata.name}" already bound to a different claim.`;
   return [warning('FailedBinding', message), pending];
 }
 
-/** The user did not care which volume it is. */
+/** The claim names no volume: any match will do. */
 function decideUnbound(snapshot: ClaimSnapshot): ClaimStep[] {
   const { claim, match, storageClass, defaultClass, waitingPods } = snapshot;
-  // Safe, as above: one write decides who has it.
+  // Safe, as above: a single write decides which claim gets it.
   if (match) return [{ do: 'bind', volume: match }];
   // The write wakes the claim again, and then it has a class.
   if (defaultClass) return [{ do: 'assign-class', className: defaultClass.metadata.name }];
@@ -102,7 +103,7 @@ function decideUnbound(snapshot: ClaimSnapshot): ClaimStep[] {
   }
   const { provisioner } = storageClass;
   if (provisioner === NO_PROVISIONER) {
-    const message = `no persistent volumes available for this claim, and volumes of class "${className}" are made by hand`;
+    const message = `no persistent volumes available for this claim, and class "${className}" does not provision`;
     return [normal('FailedBinding', message), pending];
   }
   const annotations = claim.metadata.annotations;
@@ -120,7 +121,7 @@ function decideUnbound(snapshot: ClaimSnapshot): ClaimStep[] {
   ];
 }
 
-/** The claim was bound. Whatever happened since, its data is on that one volume. */
+/** The claim was bound. Whatever has changed since, its data is on that one volume. */
 function decideBound({ claim, named }: ClaimSnapshot): ClaimStep[] {
   const lost = (reason: string, message: string): ClaimStep[] =>
     claim.status?.phase === 'Lost' ? [] : [warning(reason, message), { do: 'set-phase', phase: 'Lost' }];
@@ -134,7 +135,7 @@ function decideBound({ claim, named }: ClaimSnapshot): ClaimStep[] {
     return lost('ClaimLost', 'Bound claim has lost its PersistentVolume. Data on the volume is lost!');
   }
   const { claimRef } = named.spec;
-  // Free again (someone edited it), or ours: putting the reference back restores what was promised.
+  // Free again (someone edited it), or already this claim's: writing the reference again restores the binding.
   if (!claimRef || refersToClaim(claimRef, claim)) return [{ do: 'bind', volume: named }];
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly');
 }
@@ -143,12 +144,12 @@ export function isDelayed(storageClass: StorageClass | undefined): boolean {
   return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 }
 
-/** The binding was completed once: from then on it is a promise. */
+/** The binding was completed once and is permanent from then on. */
 export function isBindCompleted(claim: PersistentVolumeClaim): boolean {
   return claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined;
 }
 
-/** Neither bound nor tied to a volume by name: it takes any that fits. */
+/** Neither bound nor tied to a volume by name: it takes any match. */
 export function isWaiting(claim: PersistentVolumeClaim): boolean {
   return !claim.spec.volumeName && !isBindCompleted(claim);
 }

@@ -8,17 +8,17 @@ export interface VolumeAndClaim {
   volume: PersistentVolume;
   /**
    * The claim that `claimRef` names, by name and UID. `gone` must be read from the server, not from a cache: a claim
-   * that the cache has not seen yet is not gone, and its volume must not be released under it. Not looked at where
-   * the volume names no claim by UID.
+   * that the cache has not seen yet exists, and its volume must not be released. Ignored where the volume names no
+   * claim by UID.
    */
   claim: PersistentVolumeClaim | 'gone';
 }
 
 export type VolumeStep =
   | { do: 'set-phase'; phase: 'Available' | 'Bound' | 'Released' | 'Failed'; message?: string }
-  /** Have the claim looked at: it is the claim's side that completes a binding. */
+  /** Reconcile the claim, which completes a binding. */
   | { do: 'look-at-claim' }
-  /** Take back the binder's choice (or the UID on a user's reservation): the claim has another volume. */
+  /** Undo the binder's choice (or remove the UID from a user's reservation): the claim has another volume. */
   | { do: 'unbind' }
   | { do: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }
   /** The same event on the claim. */
@@ -44,20 +44,20 @@ export function decideVolume({ volume, claim }: VolumeAndClaim): VolumeStep[] {
     return [{ do: 'look-at-claim' }];
   }
   if (claim.spec.volumeName === volume.metadata.name) return [{ do: 'set-phase', phase: 'Bound' }];
-  // The claim has another volume. One that was made for it is of no use to anyone; any other is given back.
+  // The claim has another volume. A volume that was provisioned for it is released; any other becomes available again.
   const isSpare =
     volume.metadata.annotations?.[ANN_PROVISIONED_BY] !== undefined &&
     volume.spec.persistentVolumeReclaimPolicy === 'Delete';
   return isSpare ? release(volume) : [{ do: 'unbind' }];
 }
 
-/** The claim is gone for good. A failure that the user should see is not painted over. */
+/** The claim is deleted. A Failed phase stays, so that the user sees it. */
 function release(volume: PersistentVolume): VolumeStep[] {
   const phase = volume.status?.phase;
   if (phase === 'Failed') return [];
   if (volume.spec.persistentVolumeReclaimPolicy === 'Recycle') {
     const message =
-      'reclaim policy Recycle is not supported: the volume keeps its data and is not given to anyone';
+      'reclaim policy Recycle is not supported: the volume keeps its data and is not bound again';
     return [
       { do: 'event', type: 'Warning', reason: 'VolumeFailedRecycle', message },
       { do: 'set-phase', phase: 'Failed', message },

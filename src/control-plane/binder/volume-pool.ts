@@ -28,14 +28,14 @@ export class VolumePool {
     informer.addIndex(FREE_BY_CLASS, freeInClass);
   }
 
-  /** Volumes whose `claimRef` names this claim, whichever claim of that name it means. */
+  /** Volumes whose `claimRef` names this claim, with whatever UID. */
   naming(claimKey: string): readonly PersistentVolume[] {
     return this.#informer.byIndex(BY_CLAIM, claimKey);
   }
 
   /**
-   * A volume that was made or reserved for the claim is its own, wherever its nodes are. Of the free ones, those that
-   * the node can reach; with delayed binding and no node yet, none.
+   * A volume that was provisioned or reserved for the claim always qualifies. Of the free ones, only those that the
+   * node can reach; with delayed binding and no node yet, none.
    */
   match(
     claim: PersistentVolumeClaim,

@@ -43,7 +43,7 @@ export function createVolumeReconciler({ objects, recorder, lookAtClaim }: Volum
   return async (key, { signal }) => {
     const volume = objects.volumes.get(key);
     if (!volume) return done;
-    // Final: a claim that is gone does not come back. Saves a question to the server at each later change.
+    // Final: a UID is never reused. Saves a request to the server at each later change.
     if (volume.status?.phase === 'Released' && !objects.mayHaveClaim(volume)) return done;
     const claim = await objects.claimOf(volume, signal);
     const snapshot = { volume, claim };

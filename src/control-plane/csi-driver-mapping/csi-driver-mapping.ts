@@ -44,7 +44,7 @@ export function createCsiDriverMapping(ports: ControllerPorts): Controller {
         try {
           await kube.create(csiDrivers, step.object, { signal });
         } catch (error) {
-          // The watch brings it, and the next run looks at whose it is.
+          // The watch will bring the object, and the next run checks its owner.
           if (isAlreadyExists(error)) return;
           const message = `cannot create CSIDriver ${name} of storage.k8s.io/v1: ${error instanceof Error ? error.message : String(error)}`;
           if (design && !signal.aborted) recorder.event(design, 'Warning', 'CSIDriverNotMapped', message);

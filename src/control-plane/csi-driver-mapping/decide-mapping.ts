@@ -10,7 +10,7 @@ import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 export type MappingStep =
   | { do: 'create'; object: Draft<CSIDriver> }
   | { do: 'patch'; spec: { podInfoOnMount: boolean } }
-  /** What has changed is immutable in today's object. Its deletion leads to a new one. */
+  /** The changed field is immutable in today's object. Deleting the object leads to a new one. */
   | { do: 'delete' }
   | { do: 'event'; reason: string; message: string };
 

@@ -49,7 +49,7 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
     },
   });
 
-  /** The claim that stands in the way, if one does. */
+  /** The existing claim of that name which does not belong to the pod, if any. */
   async function create(
     pod: Pod,
     volume: PodVolume,
@@ -67,7 +67,7 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
     }
   }
 
-  /** No retry: the deletion of that claim brings the pod back here. */
+  /** No retry: the deletion of that claim enqueues the pod again. */
   function reportForeign(pod: Pod, volume: PodVolume, claim: PersistentVolumeClaim): void {
     const message = `ephemeral volume ${volume.name}: PVC ${keyOf(claim)} was not created for pod ${keyOf(pod)} (pod is not owner)`;
     recorder.event(pod, 'Warning', 'FailedBinding', message);
@@ -96,7 +96,7 @@ function isWanting(pod: Pod): boolean {
   return (pod.spec.volumes ?? []).some(({ ephemeral }) => ephemeral?.volumeClaimTemplate !== undefined);
 }
 
-/** The claim of an ephemeral volume; undefined for volumes of other sorts. */
+/** The claim of an ephemeral volume; undefined for other kinds of volumes. */
 function claimFor(pod: Pod, volume: PodVolume): Draft<PersistentVolumeClaim> | undefined {
   const template = volume.ephemeral?.volumeClaimTemplate;
   const { namespace = '', name, uid } = pod.metadata;

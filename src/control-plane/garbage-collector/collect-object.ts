@@ -19,9 +19,9 @@ import {
 import { type GraphObject, graphKey, type ObjectGraph } from './object-graph.ts';
 import type { OwnerLookup } from './owner-lookup.ts';
 
-/** New kinds are being read: what depends on the object is not known yet. */
+/** Caches of new kinds are not synced yet, so the dependents of the object are not known. */
 const WAIT_FOR_CACHES_MS = 200;
-/** The owner's kind may be installed later; discovery says so, this is the safety net. */
+/** The owner's kind may be installed later. Discovery notices that; this interval is the safety net. */
 const LOOK_FOR_KIND_AGAIN_MS = 60_000;
 
 export interface CollectorPorts {
@@ -83,7 +83,8 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
         log.v(2).info('Deleting an object whose owners are gone', { key: graphKey(item), ...step });
         await ignoringAbsence(
           kube.delete(item.resource, nameOf(live), {
-            // The owners were read after this version: one that came since makes this fail.
+            // The owners were read after this version: an owner reference that was added since makes this write
+            // conflict.
             preconditions: { uid, resourceVersion: version },
             propagationPolicy: step.propagation,
             signal,
@@ -97,7 +98,7 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
   async function finishDeletion(item: GraphObject, signal: AbortSignal): Promise<Outcome> {
     const orphans = orphansDependents(item.object);
     if (!orphans && !waitsForDependents(item.object)) return done;
-    if (!graph.hasSynced) return requeueAfter(WAIT_FOR_CACHES_MS, 'kinds are still being read');
+    if (!graph.hasSynced) return requeueAfter(WAIT_FOR_CACHES_MS, 'caches are not synced yet');
     const { uid } = item.object.metadata;
     const dependents = graph.dependentsOf(uid);
     if (orphans) {
@@ -106,7 +107,7 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
       return done;
     }
     if (dependents.some(({ object }) => blocks(object, uid))) {
-      // Each goes on its own account, and the last one's end brings this one back.
+      // Each dependent is deleted on its own; the deletion of the last enqueues this object again.
       for (const dependent of dependents) enqueue(graphKey(dependent));
       return done;
     }
@@ -133,7 +134,7 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
     );
   }
 
-  /** The very object, as the server has it now. */
+  /** The object with this UID as the server has it now; undefined when it is gone. */
   async function readLive({ resource, object }: GraphObject, signal: AbortSignal) {
     const live = await ignoringAbsence(kube.get<KubeObject>(resource, nameOf(object), { signal }));
     return live?.metadata.uid === object.metadata.uid ? live : undefined;
@@ -150,7 +151,7 @@ function nameOf({ metadata: { name, namespace } }: KubeObject): { name: string; 
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-/** What is gone needs nothing more. */
+/** A NotFound means that there is nothing left to do. */
 async function ignoringAbsence<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

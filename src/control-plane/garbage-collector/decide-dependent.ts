@@ -6,11 +6,11 @@ export const FINALIZER_ORPHAN = 'orphan';
 export const FINALIZER_FOREGROUND = 'foregroundDeletion';
 
 /**
- * - `present`: exists and stays, or is on its way out without waiting for anyone;
- * - `absent`: does not exist, by the server's word;
- * - `waiting`: is being deleted in the foreground: it goes once its dependents are gone;
- * - `unknown`: nobody can say, because its kind is not served or it could never be this object's owner. Nothing is
- *   deleted on such grounds.
+ * - `present`: exists, and is not waiting for its dependents;
+ * - `absent`: does not exist, confirmed by the server;
+ * - `waiting`: is being deleted in the foreground, so it waits until its dependents are gone;
+ * - `unknown`: cannot be told, because its kind is not served or it cannot be this object's owner. Nothing is deleted
+ * because of it.
  */
 export type OwnerState = 'present' | 'absent' | 'waiting' | 'unknown';
 
@@ -23,7 +23,7 @@ export interface DependentSnapshot {
 
 export type DependentStep =
   | { do: 'nothing' }
-  /** It has other owners: those that go no longer count. */
+  /** It has other owners: references to owners that are gone or being deleted are removed. */
   | { do: 'drop-owners'; uids: string[] }
   | { do: 'delete'; propagation: 'Background' | 'Foreground' | 'Orphan'; unblockOwners: boolean };
 
@@ -35,11 +35,11 @@ export function decideDependent({ owners, finalizers, dependents }: DependentSna
   }
   const isAwaited = going.some(({ state }) => state === 'waiting');
   if (isAwaited && dependents.length > 0) {
-    // An owner waits for this one: it must wait for its own in turn. Where one of those is an owner that waits, they
-    // go round in a circle, and none would ever go unless this one stops blocking.
+    // An owner waits for this object, so this object must wait for its own dependents in turn. If one of these is
+    // itself an owner that waits, they form a cycle, which only ends when this object stops blocking.
     return { do: 'delete', propagation: 'Foreground', unblockOwners: dependents.some(waitsForDependents) };
   }
-  // Whoever put a finalizer on asked for that way of going.
+  // An existing finalizer states which propagation policy was asked for.
   if (finalizers.includes(FINALIZER_ORPHAN)) {
     return { do: 'delete', propagation: 'Orphan', unblockOwners: false };
   }
@@ -57,7 +57,7 @@ export function orphansDependents({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && has(metadata.finalizers, FINALIZER_ORPHAN);
 }
 
-/** Whether `dependent` keeps the owner with this UID from going in the foreground. */
+/** Whether `dependent` blocks the foreground deletion of the owner with this UID. */
 export function blocks(dependent: KubeObject, ownerUid: string): boolean {
   return (dependent.metadata.ownerReferences ?? []).some(
     ({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true,

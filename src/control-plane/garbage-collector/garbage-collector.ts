@@ -16,9 +16,9 @@ import { OwnerLookup } from './owner-lookup.ts';
 
 const WORKERS = 20;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
-/** Kinds come with CRDs, which are watched; aggregated APIs come without a word. */
+/** New kinds come with CRDs, which are watched; aggregated APIs appear without an event. */
 const DISCOVER_AGAIN_MS = 300_000;
-/** A server describes a new kind a moment after it accepts its definition. */
+/** A server lists a new kind in discovery a moment after it accepts its CRD. */
 const AFTER_DEFINITION_MS = 2_000;
 const DISCOVER_UNKNOWN_MS = 30_000;
 const PERIODIC = 'periodic';
@@ -29,7 +29,7 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
   const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
 
   const enqueue = (item: GraphObject): void => objectLoop.add(graphKey(item));
-  /** Owners that wait for their dependents look again when one of these changes. */
+  /** Owners that wait for their dependents are enqueued again when one of these changes. */
   const wakeWaitingOwners = ({ object }: GraphObject): void => {
     for (const { uid } of object.metadata.ownerReferences ?? []) {
       const owner = graph.findByUid(uid);
@@ -71,9 +71,9 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
       const unknown = await graph.refresh(signal);
       discovered.resolve();
       if (key !== PERIODIC) return done;
-      if (unknown.length === 0) return requeueAfter(DISCOVER_AGAIN_MS, 'kinds may come and go');
-      log.warn('Some kinds cannot be looked at; what they own is left alone', { groups: unknown });
-      return requeueAfter(DISCOVER_UNKNOWN_MS, 'some groups could not be described');
+      if (unknown.length === 0) return requeueAfter(DISCOVER_AGAIN_MS, 'discovery runs again');
+      log.warn('Discovery failed for some API groups; their objects are not collected', { groups: unknown });
+      return requeueAfter(DISCOVER_UNKNOWN_MS, 'discovery failed for some groups');
     },
   });
   const definitionChanged = (): void => {
@@ -86,7 +86,7 @@ export function createGarbageCollector(ports: DiscoveringPorts): Controller {
     deleted: definitionChanged,
   });
 
-  /** Before, nearly every owner would seem absent and have to be asked for. */
+  /** Before the caches are synced, nearly every owner would seem absent and cost a request. */
   async function collectOnceSynced(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => discovered.resolve(), { once: true });
     await discovered.promise;

@@ -6,7 +6,7 @@ import { keyOf } from '../../api/object.ts';
 import type { Informer, Informers } from '../../runtime/informer/informer.ts';
 import type { Discovery, ServedResource } from '../../runtime/kube/kube.ts';
 
-/** An object as the graph knows it: where it is served, and its metadata. */
+/** A node of the graph: the object's resource and its metadata. */
 export interface GraphObject {
   readonly resource: ServedResource;
   readonly object: KubeObject;
@@ -28,7 +28,7 @@ const ownerUids = ({ metadata }: KubeObject): string[] =>
   (metadata.ownerReferences ?? []).map(({ uid }) => uid);
 const ownUid = ({ metadata }: KubeObject): string[] => [metadata.uid];
 
-/** All that ownership is about; the rest of every object in the cluster would be memory for nothing. */
+/** Metadata is all that ownership needs; whole objects of every kind would take much memory. */
 function metadataOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const { deletionTimestamp, finalizers, ownerReferences } = metadata;
@@ -62,7 +62,7 @@ export class ObjectGraph {
     this.#listener = ports.listener;
   }
 
-  /** Asks what is served and follows it. Says which groups could not be described. */
+  /** Runs discovery and follows its result. Returns the groups whose discovery failed. */
   async refresh(signal: AbortSignal): Promise<readonly string[]> {
     const { resources, unknown } = await this.#discovery.servedResources({ signal });
     const served: Map<string, Followed> = new Map();
@@ -70,7 +70,7 @@ export class ObjectGraph {
       const informer = this.#informers.of(resource, { trim: metadataOnly, optional: true });
       served.set(typeKey(resource), { resource, informer });
     }
-    // A group that cannot be described for the moment is still there.
+    // A group whose discovery failed is kept: it may be back at the next attempt.
     for (const [key, entry] of this.#served) {
       const { group, version } = entry.resource;
       if (unknown.includes(`${group}/${version}`) && !served.has(key)) served.set(key, entry);
@@ -83,7 +83,7 @@ export class ObjectGraph {
     return unknown;
   }
 
-  /** Whether all that is served has been read: only then may one conclude that something has no dependents. */
+  /** Whether the caches of all kinds are synced: only then can an object be known to have no dependents. */
   get hasSynced(): boolean {
     return [...this.#served.values()].every(({ informer }) => informer.hasSynced);
   }
@@ -107,7 +107,7 @@ export class ObjectGraph {
     return this.#lookUp(BY_OWNER, uid);
   }
 
-  /** How to address the kind that a reference names, whatever version it names it in. */
+  /** The resource of the kind that a reference names, in whatever version. */
   resourceOf({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): ServedResource | undefined {
     const slash = apiVersion.indexOf('/');
     return this.#byKind.get(`${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`);
@@ -135,7 +135,7 @@ export class ObjectGraph {
   }
 }
 
-/** Names an object in the collector's queue. */
+/** An object's key in the collector's queue. */
 export function graphKey({ resource, object }: GraphObject): string {
   return `${typeKey(resource)} ${keyOf(object)}`;
 }
@@ -144,7 +144,7 @@ function typeKey({ group, plural }: ServedResource): string {
   return `${plural}.${group}`;
 }
 
-/** Events have no owners, come in masses and go by themselves. */
+/** Events have no owners, are numerous, and expire. */
 function isCollectable({ plural, group, verbs }: ServedResource): boolean {
   if (plural === 'events' && (group === '' || group === 'events.k8s.io')) return false;
   return ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));

@@ -7,7 +7,7 @@ import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { type OwnerState, waitsForDependents } from './decide-dependent.ts';
 import type { GraphObject, ObjectGraph } from './object-graph.ts';
 
-/** A thousand dependents of one owner ask once. A UID never comes back. */
+/** A thousand dependents of one owner cause one request. A UID is never reused, so absence may be cached. */
 const ABSENT_OWNERS = 1000;
 
 export class OwnerLookup {
@@ -20,7 +20,7 @@ export class OwnerLookup {
     this.#graph = ports.graph;
   }
 
-  /** From the caches alone; undefined when they do not show it. */
+  /** From the caches alone; undefined when they do not have it. */
   cachedState(reference: OwnerReference, dependent: GraphObject): OwnerState | undefined {
     const owner = this.#graph.findByUid(reference.uid);
     const resource = this.#graph.resourceOf(reference);
@@ -50,7 +50,7 @@ export class OwnerLookup {
     return 'absent';
   }
 
-  /** A cluster-wide object cannot belong to one in some namespace: there is no saying in which. */
+  /** A cluster-scoped object cannot have a namespaced owner: the reference has no namespace. */
   isInvalid(reference: OwnerReference, dependent: GraphObject): boolean {
     const resource = this.#graph.resourceOf(reference);
     return resource !== undefined && isOutOfReach(resource, dependent.object);

@@ -1,11 +1,11 @@
-// Which existing volume a claim gets: the one rule that binder and scheduler share. Pure.
+// Which existing volume a claim gets: the rule that the binder and the scheduler share. Pure.
 
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { compareQuantities, parseQuantity, type Quantity } from '../../api/quantity.ts';
 import { labelSelectorOf, matchesLabels, matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import { refersToClaim, storageClassOf } from '../../api/volumes.ts';
 
-/** Why a volume cannot serve a claim; undefined when it can. Says nothing about who else has it. */
+/** Why a volume cannot serve a claim; undefined when it can. Does not check whether another claim has it. */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   const why = unfit(volume, claim, parseQuantity);
   if (why !== undefined) return why;
@@ -19,8 +19,8 @@ export function affinityAdmits(volume: PersistentVolume, node: Node): boolean {
 }
 
 /**
- * The volume that this claim should have. A volume whose `claimRef` names the claim comes before any free one. Among
- * equals the one with the fewest access modes wins, so that a shared volume is not spent on a claim of one node; then
+ * The best volume for this claim. A volume whose `claimRef` names the claim comes before any free one. Among free
+ * volumes the one with the fewest access modes wins, so that a shared volume is not used for a claim of one node; then
  * the smallest, then the first by name. `node` is given where binding was delayed and the pod's node is known.
  */
 export function matchVolume(
@@ -46,13 +46,13 @@ export function matchVolume(
     if (node === undefined || affinityAdmits(volume, node)) free = volume;
   }
   if (own === undefined) return free;
-  // Somebody chose this volume for the claim: class and selector are not checked, and there is no second choice.
+  // The volume was chosen for the claim: class and selector are not checked, and there is no second choice.
   return node === undefined || affinityAdmits(own, node) ? own : undefined;
 }
 
 type ParseQuantity = (text: string) => Quantity;
 
-/** Thousands of candidates share a handful of sizes. */
+/** Cached: thousands of candidates share a handful of sizes. */
 function remembering(parse: ParseQuantity): ParseQuantity {
   const known = new Map<string, Quantity>();
   return (text) => {
@@ -62,7 +62,7 @@ function remembering(parse: ParseQuantity): ParseQuantity {
   };
 }
 
-/** Everything but the class. */
+/** Checks everything but the class. */
 function unfit(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,

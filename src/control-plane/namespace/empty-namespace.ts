@@ -43,7 +43,7 @@ export async function emptyNamespace(
   };
 }
 
-/** What is left afterwards. Most kinds have nothing there, which one read shows. */
+/** What remains afterwards. Most kinds have no object there, which a single list shows. */
 async function deleteAll(
   kube: KubeClient,
   resource: ServedResource,
@@ -62,7 +62,7 @@ async function deleteAll(
     }
     return await read();
   } catch (error) {
-    // The kind went away together with all its objects.
+    // The kind was removed together with all its objects.
     if (isNotFound(error)) return [];
     throw error;
   }

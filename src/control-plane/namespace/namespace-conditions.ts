@@ -2,15 +2,15 @@
 
 import type { Namespace } from '../../api/kinds.ts';
 
-/** What was found in a namespace after everything that could be deleted was. */
+/** What remains in a namespace after everything that could be deleted was deleted. */
 export interface NamespaceContent {
-  /** Kinds, with how many of each are left; none when it is empty. */
+  /** Kinds with the number of objects left; empty when the namespace is empty. */
   left: readonly { resource: string; count: number }[];
-  /** Finalizers of what is left, with how many objects they hold. */
+  /** Finalizers of the remaining objects, with the number of objects that have them. */
   finalizers: readonly { finalizer: string; count: number }[];
   /** API groups whose discovery failed: their contents are unknown. */
   unknown: readonly string[];
-  /** Why some could not be deleted. */
+  /** Why some objects could not be deleted. */
   failures: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export function isEmpty({ left, unknown, failures }: NamespaceContent): boolean 
   return left.length === 0 && unknown.length === 0 && failures.length === 0;
 }
 
-/** The conditions as they should stand; undefined when they do already, so that nothing is written. */
+/** The new conditions; undefined when they are unchanged, so that nothing is written. */
 export function namespaceConditions(
   namespace: Namespace,
   content: NamespaceContent,

@@ -48,7 +48,7 @@ export function createNamespaceController(ports: DiscoveringPorts): Controller {
       const finalizers = live.spec?.finalizers?.filter((each) => each !== FINALIZER) ?? [];
       const next = { ...live, spec: { ...live.spec, finalizers } };
       await kube.update(namespaces, next, { subresource: 'finalize', signal });
-      log.info('A namespace is empty and may go', { namespace: name });
+      log.info('A namespace is empty; removed its finalizer', { namespace: name });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -80,7 +80,7 @@ export function createNamespaceController(ports: DiscoveringPorts): Controller {
   };
 }
 
-/** Is being deleted, and waits for us. */
+/** Is being deleted and still has the finalizer that this controller removes. */
 function isOurs({ metadata, spec }: Namespace): boolean {
   return metadata.deletionTimestamp !== undefined && (spec?.finalizers?.includes(FINALIZER) ?? false);
 }

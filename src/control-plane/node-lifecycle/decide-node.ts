@@ -8,7 +8,7 @@ export const TAINT_NOT_READY = 'node.kubernetes.io/not-ready';
 /** Conditions that the kubelet reports, and that are Unknown while it does not. */
 const CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
-/** A pod that says nothing of it stays on a lost node for as long as Kubernetes lets it by default. */
+/** Kubernetes' default for pods without a toleration of their own for this taint. */
 export const DEFAULT_TOLERATION_SECONDS = 300;
 
 export interface NodeSnapshot {
@@ -18,7 +18,10 @@ export interface NodeSnapshot {
   nowIso: string;
 }
 
-/** The node's status with its conditions unknown; undefined when they say so already, or it is not silent. */
+/**
+ * The node's status with its conditions Unknown; undefined when they are so already, or the heartbeats have not
+ * stopped.
+ */
 export function silencedStatus({ node, isSilent, nowIso }: NodeSnapshot): Node['status'] | undefined {
   if (!isSilent) return undefined;
   const current = node.status?.conditions ?? [];
@@ -27,7 +30,7 @@ export function silencedStatus({ node, isSilent, nowIso }: NodeSnapshot): Node['
   const others = current.filter(({ type }) => !CONDITIONS.some((each) => each === type));
   const unknown = CONDITIONS.flatMap((type) => {
     const before = current.find((condition) => condition.type === type);
-    // Only Ready is made up for a node that never said anything.
+    // For a node that never posted a status only Ready is added.
     if (!before && type !== 'Ready') return [];
     return [
       {
@@ -43,7 +46,7 @@ export function silencedStatus({ node, isSilent, nowIso }: NodeSnapshot): Node['
   return { ...node.status, conditions: [...unknown, ...others] };
 }
 
-/** The node's taints as its Ready condition wants them; undefined when they are right. Others' taints stay. */
+/** The node's taints that follow from its Ready condition; undefined when they are right. Other taints stay. */
 export function wantedTaints({ node, nowIso }: Pick<NodeSnapshot, 'node' | 'nowIso'>): Taint[] | undefined {
   const status = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   const key = status === 'Unknown' ? TAINT_UNREACHABLE : status === 'False' ? TAINT_NOT_READY : undefined;
@@ -62,7 +65,7 @@ export function wantedTaints({ node, nowIso }: Pick<NodeSnapshot, 'node' | 'nowI
   return [...kept, ...missing];
 }
 
-/** When a pod must leave the node, in wall-clock milliseconds; undefined when it may stay. */
+/** When a pod must be evicted from the node, in wall-clock milliseconds; undefined when it may stay. */
 export function evictionTimeMs(pod: Pod, node: Node): number | undefined {
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
   const times = taints.flatMap((taint) => {

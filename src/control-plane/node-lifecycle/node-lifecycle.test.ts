@@ -22,7 +22,7 @@ async function start(t: TestContext) {
   const at = { name: 'a', namespace: 'kube-node-lease' };
   await kube.create(leases, { metadata: at, spec: { holderIdentity: 'a', renewTime: renewTime() } });
   const renew = () => kube.patch(leases, at, { spec: { renewTime: renewTime() } }, { type: 'merge' });
-  /** Lets virtual time pass until the object is as wanted. */
+  /** Advances virtual time until the condition holds. */
   async function passUntil(key: string, wanted: (object: Node | Pod | undefined) => boolean): Promise<void> {
     let done = false;
     const resource = key.includes('/') ? pods : nodes;

@@ -16,7 +16,7 @@ import { evictionTimeMs, silencedStatus, wantedTaints } from './decide-node.ts';
 
 const WORKERS = 8;
 const BACKOFF = { startMs: 200, maxMs: 60_000 };
-/** Five renewals of a node's lease, each of which may fail for reasons that pass. */
+/** Five renewals of a node's lease, each of which may fail for transient reasons. */
 export const GRACE_MS = 50_000;
 const LEASE_NAMESPACE = 'kube-node-lease';
 
@@ -30,7 +30,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   const { kube, informers, recorder, clock, random, metrics } = ports;
   const log = ports.log.with({ controller: 'node-lifecycle' });
   const nodeCache = informers.of(nodes);
-  // Of all namespaces, as the garbage collector follows them: together they need one cache.
+  // All namespaces, as in the garbage collector's informer, so that the two share one cache.
   const leaseCache = informers.of(leases);
   const podCache = informers.of(pods);
   const podsOn = indexPodsByNode(podCache);
@@ -51,13 +51,13 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
     const status = silencedStatus({ node, isSilent: leftMs <= 0, nowIso: nowIso() });
     if (status) {
       node = await kube.update(nodes, { ...node, status }, { subresource: 'status', signal });
-      log.warn('A node has fallen silent', { node: name, graceMs: GRACE_MS });
+      log.warn('The heartbeats of a node stopped', { node: name, graceMs: GRACE_MS });
       recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     }
     const taints = wantedTaints({ node, nowIso: nowIso() });
     if (taints) await kube.update(nodes, { ...node, spec: { ...node.spec, taints } }, { signal });
-    // Whatever is heard of it meanwhile comes as a change; only silence must be waited for.
-    return leftMs > 0 ? requeueAfter(leftMs, 'until it counts as silent') : done;
+    // A heartbeat arrives as a change; only its absence needs a timer.
+    return leftMs > 0 ? requeueAfter(leftMs, 'the grace period of its heartbeats') : done;
   }
 
   function silenceLeftMs(node: Node): number {
@@ -76,7 +76,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
     const atMs = evictionTimeMs(pod, node);
     if (atMs === undefined) return done;
     const leftMs = atMs - clock.now();
-    if (leftMs > 0) return requeueAfter(leftMs, 'it tolerates the taint for a while');
+    if (leftMs > 0) return requeueAfter(leftMs, 'it tolerates the taint until then');
     recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
     try {
       await kube.delete(pods, nameFromKey(key), { preconditions: { uid: pod.metadata.uid }, signal });
@@ -97,7 +97,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   const heardOf = (name: string): void => {
     const node = nodeCache.get(name);
     const last = signs.get(name);
-    // One that was heard of in time is looked at when its time would be up: most renewals change nothing before that.
+    // A node that is alive is checked again when its grace period would end: most renewals change nothing before that.
     if (node && last && last.seenMs + GRACE_MS > clock.monotonicMs()) silenceLeftMs(node);
     else nodeLoop.add(name);
   };
@@ -124,7 +124,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   };
 }
 
-/** Most that a node reports is about its volumes, or says only that it is still there. */
+/** Most status updates only report volumes or a heartbeat. */
 function looksTheSame(before: Node, after: Node): boolean {
   return (
     readyOf(before)?.status === readyOf(after)?.status && sameJson(before.spec?.taints, after.spec?.taints)

@@ -11,7 +11,7 @@ export interface PodSnapshot {
 
 export type PodStep =
   | { do: 'nothing' }
-  /** Its node is not there. Nodes come back, and caches lag: it is asked again later, of the server. */
+  /** Its node does not exist. A node may be created again, and caches lag: the server is asked after a delay. */
   | { do: 'quarantine' }
   | { do: 'delete'; why: string };
 
@@ -27,7 +27,7 @@ export function decidePod({ pod, node }: PodSnapshot): PodStep {
   return { do: 'nothing' };
 }
 
-/** An operator vouches that the node is off: what ran there runs no more. */
+/** The taint out-of-service is an operator's assurance that the node is off, so its pods do not run. */
 export function isOutOfService({ spec, status }: Node): boolean {
   const isReady = (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
   return !isReady && (spec?.taints ?? []).some(({ key }) => key === TAINT_OUT_OF_SERVICE);

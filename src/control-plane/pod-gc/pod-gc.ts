@@ -15,7 +15,7 @@ import { decidePod, isOutOfService } from './decide-pod.ts';
 
 const WORKERS = 8;
 const BACKOFF = { startMs: 200, maxMs: 60_000 };
-/** As Kubernetes: a node that is re-registered under its name gets its pods back. */
+/** As in Kubernetes: a node that is registered again under its name keeps its pods. */
 export const QUARANTINE_MS = 40_000;
 
 export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: number } = {}): Controller {
@@ -90,7 +90,7 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
         await kube.patch(pods, name, patch, { type: 'merge', subresource: 'status', signal });
       }
       await kube.delete(pods, name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
-      log.info('Ended a pod by force', { pod: keyOf(pod), why });
+      log.info('Force-deleted a pod', { pod: keyOf(pod), why });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

@@ -47,7 +47,7 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
           await kube.update(persistentVolumeClaims, withoutFinalizer(claim, FINALIZER_PVC_PROTECTION), {
             signal,
           });
-          log.v(2).info('A claim that nobody uses may go', { claim: key });
+          log.v(2).info('Removed the protection finalizer of an unused claim', { claim: key });
           return done;
         case 'leave':
           return done;
@@ -55,7 +55,7 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
     },
   });
 
-  /** The cache may say yes; no is the server's to say. */
+  /** A pod in the cache is enough to keep the claim; that there is none is confirmed by the server. */
   async function isUsed(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
     if (podsOf(keyOf(claim)).some((pod) => uses(pod, claim))) return true;
     const live = await livePods.in(claim.metadata.namespace ?? '', signal);
@@ -81,12 +81,12 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
   };
 }
 
-/** A pod without a node runs nowhere, and no node starts a pod whose claim is being deleted. */
+/** A pod without a node does not run, and a kubelet starts no pod whose claim is being deleted. */
 export function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (!pod.spec.nodeName || pod.metadata.namespace !== claim.metadata.namespace) return false;
   return (pod.spec.volumes ?? []).some((volume) => {
     if (claimNameOf(pod, volume) !== claim.metadata.name) return false;
-    // A claim that only has the name of one made for the pod is not the pod's.
+    // A claim that only has the name of the pod's ephemeral claim is not the pod's.
     return !volume.ephemeral || isMadeFor(claim, pod);
   });
 }

@@ -1,10 +1,10 @@
-// When a protecting finalizer goes on and when it may come off. Pure.
+// When the protection finalizer is added and when it may be removed. Pure.
 
 import type { KubeObject } from '../../api/object.ts';
 
 export type Protection = 'add' | 'remove-if-unused' | 'leave';
 
-/** The finalizer comes with admission; it is added to objects that were made without. */
+/** Admission adds the finalizer; here it is added to objects that were created without. */
 export function decideProtection({ metadata }: KubeObject, finalizer: string): Protection {
   const isProtected = metadata.finalizers?.includes(finalizer) ?? false;
   if (metadata.deletionTimestamp !== undefined) return isProtected ? 'remove-if-unused' : 'leave';

@@ -31,12 +31,12 @@ test('[PROV-4] a claim goes with the last pod that uses it, and not before', asy
   const { kube } = started;
   await kube.create(persistentVolumeClaims, claim('data'));
   for (const name of ['a', 'b']) await kube.create(pods, pod(name, { nodeName: 'n' }));
-  // Has no node yet, so that no node has started it.
+  // Not scheduled yet, so no node has started it.
   await kube.create(pods, pod('unscheduled'));
   await kube.delete(persistentVolumeClaims, data);
   await kube.delete(pods, { name: 'a', namespace: 'default' }, now);
   await started.settled(pods, 'default/a', (object) => object === undefined);
-  // A claim beside it, deleted later, is gone: the controller has been past this one.
+  // Another claim, deleted later, is gone: so the controller has processed this one.
   await kube.create(persistentVolumeClaims, claim('other'));
   await kube.delete(persistentVolumeClaims, { name: 'other', namespace: 'default' });
   await started.settled(persistentVolumeClaims, 'default/other', (object) => object === undefined);
@@ -98,7 +98,7 @@ test('a pod that the cache has not seen keeps its claim all the same', async (t)
   await kube.create(persistentVolumeClaims, claim('data'));
   await kube.create(pods, pod('p', { nodeName: 'n' }));
   await kube.delete(persistentVolumeClaims, data);
-  // Its cache of pods stays empty; what it is told when it asks is true.
+  // Its cache of pods stays empty; the server's answers are right.
   const blind = {
     account: 'pvc-protection-controller',
     create: (ports: Parameters<typeof createClaimProtection>[0]) => {

@@ -52,10 +52,10 @@ export function createVolumeProtection(ports: ControllerPorts): Controller {
   async function removeIfUnused(name: string, signal: AbortSignal): Promise<void> {
     const live = await kube.get(persistentVolumes, { name }, { signal }).catch(absent);
     if (!live || decideProtection(live, FINALIZER_PV_PROTECTION) !== 'remove-if-unused') return;
-    // The binder says Released once it has seen the claim go; that change brings the volume back here.
+    // The binder sets Released once it has seen that the claim is deleted; that change enqueues the volume again.
     if (live.status?.phase === 'Bound' || (await hasClaim(live, signal))) return;
     await kube.update(persistentVolumes, withoutFinalizer(live, FINALIZER_PV_PROTECTION), { signal });
-    log.v(2).info('A volume that nobody uses may go', { volume: name });
+    log.v(2).info('Removed the protection finalizer of an unused volume', { volume: name });
   }
 
   async function hasClaim(volume: PersistentVolume, signal: AbortSignal): Promise<boolean> {

@@ -1,5 +1,5 @@
-// Writes into the status of ResourceQuotas how much of each is used, for people: admission counts for itself. Watches
-// quotas and claims; writes `status` of quotas. Only resources about claims are counted.
+// Writes the usage of each ResourceQuota into its status, for users: admission counts usage itself. Watches quotas and
+// claims; writes `status` of quotas. Only resources about claims are counted.
 
 import {
   addUsage,

@@ -40,7 +40,7 @@ const capacity: fc.Arbitrary<CSIStorageCapacity> = fc
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
   }));
 
-/** The rule as Kubernetes has it, object by object. */
+/** Kubernetes' rule, object by object. */
 function isReachable(
   object: CSIStorageCapacity,
   className: string,

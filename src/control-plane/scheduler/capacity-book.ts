@@ -1,5 +1,5 @@
-// Published storage capacity, by class and by topology, so that asking whether a node can reach enough of it costs
-// the same however many objects there are. Watches CSIStorageCapacity objects; knows nothing of pods.
+// Published storage capacity, indexed by class and topology, so that a lookup for a node costs the same however many
+// objects there are. Watches CSIStorageCapacity objects; is independent of pods.
 
 import type { CSIStorageCapacity } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -67,7 +67,7 @@ export class CapacityBook {
     if (group?.bySegment.size === 0) book?.segments.delete(keysText);
   }
 
-  /** Whether a node with these labels can reach a pool of the class that takes a volume of this size. */
+  /** Whether a node with these labels can reach a pool of the class with room for a volume of this size. */
   hasRoom(className: string, sizeBytes: bigint, labels: Labels | undefined): boolean {
     const book = this.#classes.get(className);
     if (!book) return false;
@@ -85,7 +85,9 @@ export class CapacityBook {
   }
 }
 
-/** Undefined where nothing can be had: no topology means no node, and no size means no room. */
+/**
+ * Undefined for an object that offers nothing: without a topology no node can reach it, without a size it has no room.
+ */
 function entryOf({
   storageClassName,
   nodeTopology,
@@ -103,7 +105,7 @@ function entryOf({
   try {
     return { ...common, where: { kind: 'selector', selector: labelSelectorOf(nodeTopology) } };
   } catch {
-    // A selector that cannot be read selects nothing.
+    // An invalid selector matches nothing.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What nodes say about drivers: which run there, under which topology keys, and how many volumes they take.
+// What CSINodes publish about drivers: which run on a node, their topology keys, and their volume limits.
 
 import type { CSIDriver, CSINode, CSINodeInfo } from '../../api/kinds.ts';
 import { type DriverOnNode, driverOnNode } from '../../api/volumes.ts';
@@ -31,7 +31,7 @@ export class DriversOnNodes {
     });
   }
 
-  /** Some object says so: the driver's own, or that of a node where it runs. */
+  /** A CSIDriver or a CSINode names it. */
   isCsiDriver(driver: DriverName): boolean {
     return this.#drivers.get(driver) !== undefined || (this.#counts.get(driver) ?? 0) > 0;
   }

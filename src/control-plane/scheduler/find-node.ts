@@ -9,9 +9,9 @@ import type { PodVolumes } from './pod-volumes.ts';
 import { REASONS, ReasonCounts } from './reasons.ts';
 import { type BindingPlan, checkVolumes, type VolumeFacts, volumeConstraints } from './volume-checks.ts';
 
-/** Nodes that fit to choose from; more would spread pods little better. */
+/** Number of fitting nodes to choose from; more would hardly spread pods better. */
 const ENOUGH = 16;
-/** What a kubelet takes by default; the measure for nodes that do not say. */
+/** A kubelet's default; used for nodes that publish no limit. */
 const PODS_PER_NODE = 110;
 
 /** More than any pod has volumes. */
@@ -22,13 +22,13 @@ export interface Search {
   volumes: PodVolumes;
   index: NodeIndex;
   facts: VolumeFacts;
-  /** Some claim that only one pod may use is used by another. */
+  /** Another pod uses a ReadWriteOncePod claim of this pod. */
   exclusiveClash: boolean;
-  /** Where it was to go last time. */
+  /** The node chosen by the previous run. */
   earlier: NodeInfo | undefined;
-  /** Taken only if nothing else fits. */
+  /** Nodes that are taken only if nothing else fits. */
   avoid: ReadonlySet<string>;
-  /** Where to begin. */
+  /** Index of the first candidate. */
   start: number;
 }
 
@@ -54,9 +54,9 @@ export function findNode(search: Search): Found {
     if (!node) continue;
     const fit = fitOf(search, node);
     if ('reasons' in fit) continue;
-    // Those to be avoided do not count: all candidates are looked at before one of them is taken.
+    // Nodes to avoid do not count: all candidates are checked before one of them is taken.
     if (!avoid.has(node.name)) fitting++;
-    // A volume that exists comes before one that must be made.
+    // A node with an existing volume comes before one where a volume must be provisioned.
     const load = (avoid.has(node.name) ? AVOIDED : 0) + fit.provisions.length + loadOf(node, demand);
     if (!best || load < best.load) best = { node, plan: fit, load };
   }
@@ -80,7 +80,7 @@ function explain(search: Search): Found {
   return { node: undefined, reasons, nodeCount: nodes.length };
 }
 
-/** Between 0 and 1 for a node with room: how full it would be. */
+/** How full the node would be: between 0 and 1 for a node with room. */
 function loadOf({ allocatable, requested, pods }: NodeInfo, { requests }: PodDemand): number {
   const mostPods = (allocatable?.get('pods') ?? PODS_PER_NODE * 1000) / 1000;
   let load = (pods.size + 1) / Math.max(1, mostPods);

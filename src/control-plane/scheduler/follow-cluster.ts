@@ -1,5 +1,4 @@
-// Wake-ups: keeps the scheduler's own view up to date with the caches, and wakes the pods that a change may help.
-// Nothing is decided here.
+// Applies watch events to the scheduler's caches and wakes the pods that a change may help. Decides nothing.
 
 import type {
   CSIDriver,
@@ -45,12 +44,12 @@ export interface FollowClusterInit {
   capacities: CapacityBook;
   podsOfClaim: (claimKey: string) => readonly Pod[];
   waiting: WaitingPods;
-  /** Pods that have no node yet; those that got one are taken out. */
+  /** Pods without a node; pods that got one are removed. */
   placements: Map<string, Placement>;
   loop: Pick<Loop, 'add'>;
 }
 
-/** Each subscription replays what is cached. Returns what ends them all. */
+/** Each subscription replays the cache. Returns a function that ends all subscriptions. */
 export function followCluster(init: FollowClusterInit): () => void {
   const { caches, cache, capacities, podsOfClaim, waiting, placements, loop } = init;
 
@@ -83,7 +82,7 @@ export function followCluster(init: FollowClusterInit): () => void {
     }
     const claimKey = `${claimRef.namespace}/${claimRef.name}`;
     const claim = caches.claims.get(claimKey);
-    // One that is bound without a pod's help is of no use to its pods before it is.
+    // A claim with immediate binding does not help its pods before it is bound.
     if (claim && (isBound(claim) || isDelayed(claim))) lookAtClaim(claimKey);
   }
 
@@ -155,7 +154,7 @@ export function followCluster(init: FollowClusterInit): () => void {
   };
 }
 
-/** What of a node can make a pod fit that did not fit before. */
+/** The fields of a node whose change can make a pod fit. */
 function offersTheSame(before: Node, after: Node): boolean {
   const idsOf = ({ metadata }: Node) => metadata.annotations?.[ANN_CSI_NODE_ID];
   const roomOf = ({ status }: Node) => status?.allocatable ?? status?.capacity;
@@ -169,7 +168,7 @@ function offersTheSame(before: Node, after: Node): boolean {
   );
 }
 
-/** What a pod reports of itself has no say in where it goes, nor in how much room it takes until it has ended. */
+/** A pod's status does not affect where it goes, nor its requests until it has ended. */
 function wantsTheSame(before: Pod, after: Pod): boolean {
   return (
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
@@ -178,7 +177,7 @@ function wantsTheSame(before: Pod, after: Pod): boolean {
   );
 }
 
-/** What of a claim has a say in where its pods go. */
+/** The fields of a claim that affect where its pods can go. */
 function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
   return (
     isBound(before) === isBound(after) &&
@@ -191,7 +190,7 @@ function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim
   );
 }
 
-/** What of a volume has a say in where its pods go, or whether it can be had at all. */
+/** The fields of a volume that affect where its pods can go, or whether the volume is free. */
 function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
   return (
     before.status?.phase === after.status?.phase &&

@@ -15,7 +15,7 @@ const ANYWHERE = '*';
 const claimKeys = ({ spec: { claimRef } }: PersistentVolume): string[] =>
   claimRef ? [`${claimRef.namespace}/${claimRef.name}`] : [];
 
-/** For each alternative of its affinity one requirement that a node must meet, as text. */
+/** For each term of its node affinity one requirement that a node must meet, as text. */
 function placesOf(volume: PersistentVolume): string[] {
   if (volume.spec.claimRef || volume.status?.phase !== 'Available') return [];
   const className = storageClassOf(volume) ?? '';
@@ -46,7 +46,7 @@ export class FreeVolumes {
     return this.#current(this.#informer.byIndex(BY_CLAIM, claimKey));
   }
 
-  /** More than the node can reach, perhaps, but none that it can reach is missing. */
+  /** May include volumes that the node cannot reach, but never omits one that it can. */
   near(className: string, { node }: NodeInfo): PersistentVolume[] {
     const found = new Map<string, PersistentVolume>();
     const take = (place: string) => {
@@ -61,7 +61,7 @@ export class FreeVolumes {
     return [...found.values()];
   }
 
-  /** Nobody else is offered the volume until the returned function is called. */
+  /** No other pod is offered the volume until the returned function is called. */
   hold({ metadata: { name } }: PersistentVolume): () => void {
     this.#held.add(name);
     return () => this.#held.delete(name);

@@ -1,4 +1,4 @@
-// Whether a pod fits a node, volumes aside. Pure; each returns its reasons, none when it fits.
+// Whether a pod fits a node, apart from its volumes. Pure; each check returns its reasons, none when the pod fits.
 
 import type { Node, NodeSelectorTerm, Pod, Taint, Toleration } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
@@ -6,7 +6,7 @@ import type { NodeInfo } from './node-info.ts';
 import { insufficient, REASONS } from './reasons.ts';
 import { type Amounts, podRequests } from './resources.ts';
 
-/** What a pod asks of a node, read once however many nodes are looked at. */
+/** A pod's requirements on nodes, read once for all nodes. */
 export interface PodDemand {
   requests: Amounts;
   tolerations: readonly Toleration[];
@@ -31,7 +31,7 @@ export function podDemand(pod: Pod): PodDemand {
   };
 }
 
-/** What a pod may ask for that would have to be ignored here; better to say so than to place it wrongly. */
+/** A requirement of the pod that this scheduler does not support. The pod is rejected rather than placed wrongly. */
 export function unsupported(pod: Pod): string | undefined {
   const { affinity, topologySpreadConstraints = [] } = pod.spec;
   const isRequired = (terms: { requiredDuringSchedulingIgnoredDuringExecution?: unknown[] } | undefined) =>

@@ -4,7 +4,7 @@
 import type { Node, NodeSelectorRequirement, NodeSelectorTerm } from '../../api/kinds.ts';
 import type { NodeInfo } from './node-info.ts';
 
-/** Alternatives, as node affinity has them; all constraints of a pod must hold. */
+/** Alternatives, as in node affinity; all constraints of a pod must hold. */
 export type Constraint = readonly NodeSelectorTerm[];
 
 const NAME_FIELD = 'metadata.name';
@@ -13,7 +13,7 @@ const tokenOf = (key: string, value: string): string => `${key}=${value}`;
 export class NodeIndex {
   readonly #byToken = new Map<string, Map<string, NodeInfo>>();
   readonly #all = new Map<string, NodeInfo>();
-  /** Lists made from the maps above, dropped when these change: nodes come and go rarely. */
+  /** Lists made from the maps above, dropped when these change, which is rare. */
   #lists = new Map<string, NodeInfo[]>();
 
   get size(): number {
@@ -34,7 +34,7 @@ export class NodeIndex {
     if (!before !== !after) this.#lists.delete('');
   }
 
-  /** Of the constraints the one that leaves the fewest nodes. */
+  /** The candidates of the most selective constraint. */
   candidates(constraints: readonly Constraint[]): readonly NodeInfo[] {
     let best: { tokens: string[]; size: number } | undefined;
     for (const constraint of constraints) {
@@ -54,7 +54,7 @@ export class NodeIndex {
     return [...found.values()];
   }
 
-  /** One of these tokens each node carries that meets the constraint; undefined where nothing narrows it down. */
+  /** Every node that meets the constraint has one of these tokens; undefined where the constraint is not selective. */
   #tokensFor(constraint: Constraint): string[] | undefined {
     const tokens: string[] = [];
     for (const { matchExpressions = [], matchFields = [] } of constraint) {

@@ -1,4 +1,4 @@
-// One node as the scheduler sees it: the object, the pods on it (also those that are about to be), and their sums.
+// One node in the scheduler's cache: the object, its pods (including those about to be bound), and their sums.
 
 import type { Node, Pod } from '../../api/kinds.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
@@ -8,7 +8,7 @@ export class NodeInfo {
   readonly name: string;
   readonly pods = new Map<string, Pod>();
   readonly requested = new Map<string, number>();
-  /** Volumes on the node, by driver; made when first asked for, dropped whenever it may have changed. */
+  /** Volumes on the node, by driver. Computed on first use, dropped when it may have changed. */
   volumes: ReadonlyMap<DriverName, ReadonlySet<string>> | undefined;
   allocatable: Amounts | undefined;
   readonly #requests = new Map<string, Amounts>();
@@ -18,7 +18,7 @@ export class NodeInfo {
     this.name = name;
   }
 
-  /** Undefined while only pods tell of the node. */
+  /** Undefined while the node is known only from pods that name it. */
   get node(): Node | undefined {
     return this.#node;
   }

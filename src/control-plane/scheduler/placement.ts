@@ -1,24 +1,23 @@
-// What is remembered of a pod between the choice of its node and its binding: the node, the claims for which a
-// provisioner was asked, and the nodes that provisioners could not serve. In memory only: after a restart the claims'
-// annotations are enough.
+// State of a pod between the choice of its node and its binding: the node, the claims for which provisioning was
+// requested, and the nodes where it failed. In memory only: after a restart the claims' annotations are enough.
 
 import type { Clock, Random } from '../../runtime/ports.ts';
 import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
-/** Before a node that could not be provisioned for is tried once more, nothing else being left. */
+/** How long a node where provisioning failed is avoided, if nothing else fits. */
 const RETRY: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
 
 /**
- * A pod and its claims are mostly created together, and the claims are bound, or made, a moment later. Telling users
- * of that moment would cost more writes than all the rest.
+ * A pod and its claims are mostly created together, and the claims are bound or provisioned a moment later. An event
+ * for that moment would cost more writes than all the rest.
  */
 const PATIENCE_MS = 1000;
 
 export class Placement {
   readonly uid: string;
   nodeName: string | undefined;
-  /** The server has taken the binding; the watch has yet to show it. */
+  /** The server has accepted the binding; the watch has not shown it yet. */
   isBound = false;
   readonly #asked = new Set<string>();
   readonly #refused = new Set<string>();
@@ -35,7 +34,7 @@ export class Placement {
     return this.#refused;
   }
 
-  /** How long to go on waiting before a problem is worth telling; it may be over by then. */
+  /** How long to wait before a problem is reported; it may be over by then. */
   patienceMs(clock: Clock): number {
     this.#troubledSinceMs ??= clock.monotonicMs();
     return Math.max(0, this.#troubledSinceMs + PATIENCE_MS - clock.monotonicMs());
@@ -45,7 +44,10 @@ export class Placement {
     this.#asked.add(claimKey);
   }
 
-  /** The claim for which the provisioner gave the node up, if one did: it takes the annotation off the claim. */
+  /**
+   * The claim for which the provisioner gave up the node, if any: the provisioner then removes the selected-node
+   * annotation.
+   */
   retreat(volumes: PodVolumes, { clock, random }: { clock: Clock; random: Random }): string | undefined {
     const given = volumes.delayed.find(({ key, selectedNode }) => this.#asked.has(key) && !selectedNode);
     if (!given || this.nodeName === undefined) return undefined;
@@ -56,7 +58,7 @@ export class Placement {
     return given.key;
   }
 
-  /** How long to leave this node alone; once that is over, it is as good as any. */
+  /** How much longer this node is avoided; 0 once it counts like any other. */
   waitMs(nodeName: string, clock: Clock): number {
     if (!this.#refused.has(nodeName)) return 0;
     const leftMs = this.#notBeforeMs - clock.monotonicMs();

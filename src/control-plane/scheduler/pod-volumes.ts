@@ -1,5 +1,5 @@
-// What a pod's volumes mean for where it can go, before any node is looked at: which volumes exist already, which
-// claims get one once a node is chosen, and what stands in the way whatever the node. Pure.
+// What a pod's volumes require, before any node is checked: which volumes exist, which claims get one once a node is
+// chosen, and what makes the pod unschedulable on every node. Pure.
 
 import type {
   NodeSelectorTerm,
@@ -22,24 +22,24 @@ export interface DelayedClaim {
   claim: PersistentVolumeClaim;
   storageClass: StorageClass;
   sizeBytes: bigint;
-  /** What the class's allowedTopologies ask of a node; nothing when empty. */
+  /** Requirements of the class's allowedTopologies; empty means none. */
   allowed: readonly NodeSelectorTerm[];
-  /** Chosen earlier: its volume is being made for this node and no other. */
+  /** The node selected earlier: the volume is being provisioned for it and no other. */
   selectedNode: string | undefined;
 }
 
 export interface PodVolumes {
   /** Volumes of the pod's claims, bound or reserved. */
   existing: PersistentVolume[];
-  /** A claim is bound to a volume that is not there. */
+  /** A claim is bound to a volume that does not exist. */
   volumeGone: boolean;
-  /** Claims whose volume is found, or made, for the chosen node; the smallest first. */
+  /** Claims whose volume is found or provisioned for the chosen node, smallest first. */
   delayed: DelayedClaim[];
-  /** Everything is bound: the pod may be bound too, once it has a node. */
+  /** All claims are bound, so the pod can be bound once it has a node. */
   allBound: boolean;
-  /** Everything that counts towards a node's limit, persistent inline volumes too. */
+  /** All volumes that count towards a node's limit, including persistent inline volumes. */
   byDriver: Map<DriverName, Set<string>>;
-  /** Claims that only one pod may use at a time. */
+  /** ReadWriteOncePod claims. */
   exclusiveClaims: string[];
 }
 
@@ -98,7 +98,7 @@ function claimProblem(pod: Pod, { ephemeral }: PodVolume, claim: PersistentVolum
   return undefined;
 }
 
-/** Returns what keeps the pod from any node. */
+/** Returns what makes the pod unschedulable on every node. */
 function addClaim(
   found: PodVolumes,
   claim: PersistentVolumeClaim,
@@ -113,13 +113,13 @@ function addClaim(
     return undefined;
   }
   found.allBound = false;
-  // The user chose the volume, or there is no class to say otherwise: the binder binds it without a pod.
+  // The user chose the volume, or the claim has no class: the binder binds it without a pod.
   const className = storageClassOf(claim) ?? '';
   if (claim.spec.volumeName || className === '') return UNBOUND_IMMEDIATE;
   const storageClass = lookups.storageClass(className);
   if (!storageClass) return `storageclass.storage.k8s.io "${className}" not found`;
   if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return UNBOUND_IMMEDIATE;
-  // As the binder chooses: one that is reserved but too small, say, will never be bound.
+  // As the binder matches: a reserved volume that is too small, for example, is never bound.
   const reserved = matchVolume(claim, lookups.reservedFor(key));
   if (reserved) {
     addExisting(found, reserved);
@@ -144,7 +144,7 @@ export function addTo(byDriver: Map<DriverName, Set<string>>, driver: DriverName
   else byDriver.set(driver, new Set([volumeId]));
 }
 
-/** What a claim without a volume counts as on a node. */
+/** The volume limit that an unbound claim counts towards. */
 export const claimVolumeId = (claimKey: string): string => `claim:${claimKey}`;
 
 function allowedTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTerm[] {
@@ -153,7 +153,7 @@ function allowedTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTer
   }));
 }
 
-/** Both halves of the binding are complete. */
+/** Both sides of the binding are complete. */
 export function isBound(claim: PersistentVolumeClaim): boolean {
   return Boolean(claim.spec.volumeName) && claim.metadata.annotations?.[ANN_BIND_COMPLETED] !== undefined;
 }

@@ -1,6 +1,6 @@
-// What the scheduler writes once it has decided: reservations of volumes, the node that claims are to be provisioned
-// for, the pod's binding, or why there is none. Each write carries the resourceVersion it was decided from, or is
-// idempotent: on a conflict the pod is scheduled again.
+// The scheduler's writes: reservations of volumes, the selected-node annotation of claims, the pod's binding, or the
+// reason why there is none. Each write carries the resourceVersion it was decided from, or is idempotent: on a conflict
+// the pod is scheduled again.
 
 import {
   type PersistentVolumeClaim,
@@ -29,9 +29,9 @@ export interface PodWritesPorts {
 }
 
 export interface PodWrites {
-  /** Reserves the volumes that were found and asks for those that are to be made. */
+  /** Reserves the volumes that were found and requests provisioning for the others. */
   prepareVolumes(plan: BindingPlan, placement: Placement, signal: AbortSignal): Promise<void>;
-  /** The pod's node now, whoever bound it; undefined when it has none. */
+  /** The pod's node on the server, by whichever scheduler; undefined when it has none. */
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<string | undefined>;
   markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
     claims.wrote(await kube.update(persistentVolumeClaims, selected, { signal }));
   }
 
-  /** By the server's word. */
+  /** Read from the server. */
   async function nodeOf({ metadata }: Pod, signal: AbortSignal): Promise<string | undefined> {
     const { name, namespace = '', uid } = metadata;
     try {

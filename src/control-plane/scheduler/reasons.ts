@@ -1,4 +1,4 @@
-// Why a pod does not fit a node, in kube-scheduler's words: dashboards, runbooks and people look for them.
+// Why a pod does not fit a node, in kube-scheduler's words, which dashboards and runbooks match.
 
 import type { DriverName } from '../../csi/names/driver-name.ts';
 
@@ -21,11 +21,11 @@ export const REASONS = {
 export const insufficient = (resource: string): string => `Insufficient ${resource}`;
 export const driverMissing = (driver: DriverName): string =>
   `${driver} CSI driver is not installed on the node`;
-/** Not one of kube-scheduler's, which would go on and leave the provisioner without a topology. */
+/** Not a reason of kube-scheduler, which would proceed and leave the provisioner without a topology. */
 export const topologyMissing = (driver: DriverName): string =>
   `node(s) did not carry the topology labels of CSI driver ${driver} yet`;
 
-/** How many nodes were ruled out by what. */
+/** Counts nodes by the reason that ruled them out. */
 export class ReasonCounts {
   readonly #counts = new Map<string, number>();
 
@@ -37,7 +37,7 @@ export class ReasonCounts {
     return [...this.#counts.keys()].some(isWanted);
   }
 
-  /** As kube-scheduler writes it, sorted by text. */
+  /** kube-scheduler's format, sorted by text. */
   message(nodeCount: number): string {
     if (nodeCount === 0) return 'no nodes available to schedule pods';
     const parts = [...this.#counts].map(([reason, count]) => `${count} ${reason}`).sort();
@@ -45,7 +45,7 @@ export class ReasonCounts {
   }
 }
 
-/** Nothing about any node: the pod itself cannot be placed yet. */
+/** The reason is the pod itself, not any node. */
 export function podProblemMessage(nodeCount: number, problem: string): string {
   return `0/${nodeCount} nodes are available: ${problem}.`;
 }

@@ -26,13 +26,13 @@ function atLeast(total: Map<string, number>, floor: Amounts): void {
   for (const [name, amount] of floor) total.set(name, Math.max(total.get(name) ?? 0, amount));
 }
 
-/** The most that the pod needs at any time: its containers together, or one of the init containers before them. */
+/** The pod's peak request: the sum of its containers, or one init container before them. */
 export function podRequests(pod: Pod): Amounts {
   const { containers = [], initContainers = [], overhead } = pod.spec;
   const running = new Map<string, number>();
   const peak = new Map<string, number>();
   for (const container of initContainers) {
-    // Sidecars stay: they add to everything that is started after them.
+    // Sidecars keep running: their requests add to everything that starts after them.
     if (isSidecar(container)) plus(running, container.resources?.requests);
     atLeast(peak, isSidecar(container) ? running : plus(new Map(running), container.resources?.requests));
   }
@@ -45,7 +45,7 @@ function isSidecar(container: Container): boolean {
   return (container as { restartPolicy?: string }).restartPolicy === 'Always';
 }
 
-/** Undefined where the node has not said what it has: it is then not limited. */
+/** Undefined where the node publishes no allocatable resources: it is then not limited. */
 export function nodeAllocatable(node: Node): Amounts | undefined {
   const allocatable = node.status?.allocatable ?? node.status?.capacity;
   return allocatable && Object.keys(allocatable).length > 0 ? plus(new Map(), allocatable) : undefined;

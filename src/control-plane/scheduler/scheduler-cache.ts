@@ -1,5 +1,5 @@
-// The cluster as the scheduler knows it: nodes with the pods on them, including those whose binding has been decided
-// and not been seen yet. Fed by informers, read by the search, changed only within one turn of the event loop.
+// The scheduler's cache: nodes with the pods on them, including assumed pods, whose binding is decided but not yet
+// seen. Fed by informers, read by the search, changed only within one turn of the event loop.
 
 import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -18,7 +18,7 @@ export class SchedulerCache {
   readonly index = new NodeIndex();
   readonly #lookups: CacheLookups;
   readonly #infos = new Map<string, NodeInfo>();
-  /** Where each pod is, or is about to be. */
+  /** The node of each pod, bound or assumed. */
   readonly #places = new Map<string, { nodeName: string; assumed: boolean }>();
 
   constructor(lookups: CacheLookups) {
@@ -43,7 +43,7 @@ export class SchedulerCache {
     this.#tidy(info);
   }
 
-  /** A pod as the server has it. Returns whether room was made somewhere. */
+  /** A pod as the server has it. Returns whether a node has more room now. */
   setPod(pod: Pod): boolean {
     const key = keyOf(pod);
     const { nodeName } = pod.spec;
@@ -65,7 +65,7 @@ export class SchedulerCache {
     return true;
   }
 
-  /** Counts the pod as being on the node until the server shows where it is, or `forget` is called. */
+  /** Assumes the pod on the node until the server shows where it is, or `forget` is called. */
   assume(pod: Pod, nodeName: string): void {
     this.#place(keyOf(pod), pod, { nodeName, assumed: true });
   }
@@ -78,7 +78,7 @@ export class SchedulerCache {
     return this.#places.has(key);
   }
 
-  /** What a claim or volume means may have changed for the nodes of these pods. */
+  /** A claim or volume changed: drops what was computed for the nodes of these pods. */
   volumesChanged(pods: Iterable<Pod>): void {
     for (const pod of pods) {
       const place = this.#places.get(keyOf(pod));
@@ -92,7 +92,7 @@ export class SchedulerCache {
     if (info) info.volumes = undefined;
   }
 
-  /** Volumes on a node by driver: of its pods, and those attached to it for whatever reason. */
+  /** Volumes on a node by driver: those of its pods, and all that are attached to it. */
   volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>> {
     if (info.volumes) return info.volumes;
     const byDriver = new Map<DriverName, Set<string>>();

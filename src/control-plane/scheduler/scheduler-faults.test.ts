@@ -38,7 +38,7 @@ for (let seed = 1; seed <= 8; seed++) {
       }
     }
 
-    /** One claim that waits for a provisioner gets its volume, or its node is given up. */
+    /** One claim that waits for provisioning gets its volume, or its node is rejected. */
     async function provisionOne(mayGiveUp: boolean): Promise<void> {
       const { items } = await w.make(w.kube.list(persistentVolumeClaims));
       const claim = items.find((each) => !each.spec.volumeName && selectedNodeOf(each) !== undefined);
@@ -58,7 +58,7 @@ for (let seed = 1; seed <= 8; seed++) {
       if (what < 2 && count < 9) {
         const name = `p${count++}`;
         if (random.int(2) === 0) {
-          // Three at most in each zone, so that in the end all of them fit.
+          // At most three in each zone, so that in the end all of them fit.
           const zone = ZONES[Math.floor(count / 3) % 3] ?? 'a';
           homes.set(name, zone);
           await w.boundClaim(name, reachableFrom('zone', zone));
@@ -80,7 +80,7 @@ for (let seed = 1; seed <= 8; seed++) {
     }
     const { items } = await w.make(w.kube.list(pods));
     const waiting = items.filter(({ spec }) => !spec.nodeName);
-    // A volume that was made in a zone whose places others took since can only wait for one of them to go.
+    // A volume that was created in a zone that is full by now waits until a pod there is deleted.
     for (const { metadata, status } of waiting) {
       const home = homes.get(metadata.name);
       const there = items.filter(({ spec }) => spec.nodeName === `node-${home}`);

@@ -1,4 +1,4 @@
-// What the scheduler counts, under the names of kube-scheduler.
+// The scheduler's metrics, under kube-scheduler's names.
 
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -8,7 +8,7 @@ const BUCKETS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 
 export interface SchedulerMetrics {
   /** Begins an attempt; the returned function ends it. */
   attempt(): (result: 'scheduled' | 'unschedulable') => void;
-  /** Reads how many pods fit nowhere at each scrape, until the returned function is called. */
+  /** Reads the number of unschedulable pods at each scrape, until the returned function is called. */
   follow(unschedulable: () => number): () => void;
 }
 

@@ -1,4 +1,4 @@
-// What happens while the scheduler's own writes have not come back to it through the watch.
+// Races between the scheduler's own writes and the watch that shows them later.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,7 +40,7 @@ for (const isAnswered of [true, false])
     await w.settle();
     const first = await boundPods();
     assert.equal(first.length, 1);
-    // Whatever touches the claims wakes both pods, again and again.
+    // Every change of the claims wakes both pods, again and again.
     for (let i = 0; i < 3; i++) {
       for (const name of ['one', 'two']) {
         const annotations = { touched: String(i) };

@@ -1,10 +1,10 @@
-// The scheduler: gives each pod a node that its volumes, its requests and the node's own rules allow. Watches pods,
-// nodes, claims, volumes, classes, drivers and what nodes and drivers publish; writes bindings, the selected-node
-// annotation of claims, `claimRef` of volumes that it picks for them, and the PodScheduled condition. It never makes a
-// volume and never completes a binding of one: that is for provisioner and binder, whose work wakes the pod.
+// The scheduler: gives each pod a node that satisfies its volumes, its requests and the node's taints. Watches pods,
+// nodes, claims, volumes, classes, drivers, CSINodes and published capacity; writes bindings, the selected-node
+// annotation of claims, `claimRef` of volumes that it picks for them, and the PodScheduled condition. It never creates
+// a volume and never completes a volume's binding: provisioner and binder do, and their writes wake the pod.
 //
-// One run over a pod decides within a single turn of the event loop, from the caches and what earlier runs decided;
-// only then does it write. So two pods never get the same room, and a run can be repeated at any point.
+// A run decides within a single turn of the event loop, from the caches and the decisions of earlier runs; only then
+// does it write. So two pods never get the same room, and a run can be repeated at any point.
 
 import {
   csiDrivers,
@@ -43,15 +43,15 @@ import { schedulerMetrics } from './scheduler-metrics.ts';
 import type { BindingPlan, VolumeFacts } from './volume-checks.ts';
 import { type Change, changesThatHelp, WaitingPods } from './waiting-pods.ts';
 
-/** Conflicts are the usual failure and are over as soon as the cache has caught up. */
+/** Most failures are conflicts, which are over as soon as the cache has caught up. */
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
-/** Bindings under way at once: enough to keep an API server busy. */
+/** Bindings in flight: enough to keep an API server busy. */
 const WORKERS = 64;
 const BY_NODE = 'scheduler/attachments-by-node';
 const nodeOf = (attachment: VolumeAttachment): string[] => [attachment.spec.nodeName];
 
 export interface SchedulerPorts extends ControllerPorts {
-  /** Pods that name another scheduler are left alone; `default-scheduler` unless given. */
+  /** Pods that name another scheduler are ignored; `default-scheduler` unless given. */
   schedulerName?: string;
 }
 
@@ -120,7 +120,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       forget(key);
       return done;
     }
-    // Deciding again would give the room away that the pod already has.
+    // Deciding again would release the room that the pod already has.
     if (placementOf(key, pod).isBound) return done;
     const attempt = counted.attempt();
     const decision = decide(key, pod);
@@ -144,7 +144,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     } finally {
       for (const release of decision.releases) release();
     }
-    // Their binding wakes the pod, and this run is made again.
+    // The binding of these claims wakes the pod for another run.
     if (!decision.allBound) return done;
     const boundTo = await writes.bind(pod, nodeName, signal);
     if (boundTo === undefined) {
@@ -170,7 +170,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
         releases: (() => void)[];
       };
 
-  /** Everything in one turn: no other pod is looked at between the search and the room being taken. */
+  /** Synchronous: no other pod is considered between the search and the assumption of the pod. */
   function decide(key: string, pod: Pod): Decision {
     const placement = placementOf(key, pod);
     cache.forget(key);
@@ -215,7 +215,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       return {
         kind: 'later',
         delayMs,
-        why: 'no other node fits than the one that could not be provisioned for',
+        why: 'only nodes where provisioning failed fit',
       };
     }
     placement.nodeName = nodeName;
@@ -250,7 +250,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     );
   }
 
-  /** Whether another pod that has a node uses the claim. */
+  /** Whether another scheduled pod uses the claim. */
   function isTaken(claimKey: string, podKey: string): boolean {
     return podsOfClaim(claimKey).some((other) => keyOf(other) !== podKey && cache.isPlaced(keyOf(other)));
   }

@@ -1,6 +1,6 @@
-// Whether a node can have a pod's volumes: those that exist, by their node affinity; those that are to be found or
-// made, by what is free, by the class's topologies, by published capacity, and by the driver on the node; and all of
-// them by how many volumes the node takes. Pure: everything it asks comes through `facts`.
+// Whether a node can have a pod's volumes. Existing volumes are checked by their node affinity. Unbound claims are
+// checked against free volumes, the class's topologies, published capacity and the driver on the node. All together are
+// checked against the node's volume limit. Pure: everything it reads comes through `facts`.
 
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
@@ -12,7 +12,7 @@ import type { NodeInfo } from './node-info.ts';
 import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';
 import { driverMissing, REASONS, topologyMissing } from './reasons.ts';
 
-/** The provisioner of classes whose volumes are made by hand. */
+/** The provisioner of classes without dynamic provisioning. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
 export interface VolumeFacts {
@@ -21,18 +21,18 @@ export interface VolumeFacts {
   /** Whether the driver publishes capacity that scheduling must respect. */
   publishesCapacity(driver: DriverName): boolean;
   hasRoom(className: string, sizeBytes: bigint, info: NodeInfo): boolean;
-  /** Whether this provisioner is a CSI driver, as far as any object tells. */
+  /** Whether this provisioner is a CSI driver, as far as any object shows. */
   isCsiDriver(driver: DriverName): boolean;
-  /** The driver asks that pods with its volumes stay away from nodes where it does not run. */
+  /** The driver requires that pods with its volumes go only to nodes where it runs. */
   mustBeInstalled(driver: DriverName): boolean;
   driverOn(driver: DriverName, info: NodeInfo): DriverOnNode | undefined;
-  /** How many volumes of the driver the node takes; undefined when any number. */
+  /** The driver's volume limit on the node; undefined when there is none. */
   volumeLimit(driver: DriverName, info: NodeInfo): number | undefined;
-  /** Volumes that are on the node, or on their way to or from it, by driver. */
+  /** Volumes on the node by driver, including those being attached or detached. */
   volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>>;
 }
 
-/** What is to be done about the delayed claims once the node is chosen. */
+/** What to do for the delayed claims once the node is chosen. */
 export interface BindingPlan {
   matches: { claim: DelayedClaim; volume: PersistentVolume }[];
   provisions: DelayedClaim[];
@@ -85,13 +85,13 @@ function freeMatch(
 function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFacts): string | undefined {
   const { storageClass, selectedNode, sizeBytes, allowed } = claim;
   const { node } = info;
-  // Its volume is being made for another node.
+  // Its volume is being provisioned for another node.
   if (!node || (selectedNode !== undefined && selectedNode !== info.name)) return REASONS.noVolume;
   const provisioner = storageClass.provisioner as DriverName;
   if (!provisioner || storageClass.provisioner === NO_PROVISIONER) return REASONS.noVolume;
   if (allowed.length > 0 && !matchesNodeSelectorTerms(allowed, node)) return REASONS.noVolume;
   if (facts.isCsiDriver(provisioner)) {
-    // Without the driver's entry in CSINode, or its labels, CreateVolume could not say where the volume is to be.
+    // Without the driver's entry in CSINode, or its labels, CreateVolume could not be given a topology.
     const driver = facts.driverOn(provisioner, info);
     if (!driver) return driverMissing(provisioner);
     if (!driver.topologyKeys.every((key) => node.metadata.labels?.[key] !== undefined)) {
@@ -100,7 +100,7 @@ function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFact
   }
   const isFull =
     facts.publishesCapacity(provisioner) && !facts.hasRoom(storageClass.metadata.name, sizeBytes, info);
-  // A volume that is already being made here has been counted by its driver.
+  // The driver's published capacity already accounts for a volume that is being provisioned here.
   return isFull && selectedNode === undefined ? REASONS.noSpace : undefined;
 }
 
@@ -117,7 +117,7 @@ function exceedsLimit(volumes: PodVolumes, info: NodeInfo, facts: VolumeFacts): 
   return false;
 }
 
-/** What volumes say about which nodes are worth looking at. */
+/** Constraints of the volumes that narrow down the candidate nodes. */
 export function volumeConstraints({ existing, delayed }: PodVolumes): Constraint[] {
   const constraints: Constraint[] = [];
   for (const { spec } of existing) {

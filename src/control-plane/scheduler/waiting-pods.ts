@@ -3,7 +3,7 @@
 
 import { REASONS, type ReasonCounts } from './reasons.ts';
 
-/** What happened: a node came or changed; a pod or attachment went; something about volumes changed. */
+/** A node was added or changed; a pod or attachment was deleted; something about volumes changed. */
 export type Change = 'node' | 'room' | 'volumes';
 
 const ROOM_REASONS: ReadonlySet<string> = new Set([
@@ -39,7 +39,7 @@ export class WaitingPods {
   }
 }
 
-/** A node can always help; the rest only where it was in the way. */
+/** A node can always help; other changes only where they were the obstacle. */
 export function changesThatHelp(reasons: ReasonCounts): ReadonlySet<Change> {
   const changes = new Set<Change>(['node']);
   if (reasons.has((reason) => ROOM_REASONS.has(reason) || reason.startsWith('Insufficient '))) {

@@ -1,6 +1,6 @@
-// One VolumeSnapshotContent by itself: has its finalizer once a snapshot owns it, and may go when an administrator deletes
-// it and its snapshot is no more. Writes the finalizer and the being-deleted annotation; what happens on the storage
-// then is the snapshotter's to do, as the content's policy says.
+// Reconciles one VolumeSnapshotContent: adds its finalizer once a snapshot is bound to it, and lets it be deleted when
+// an administrator deletes it and its snapshot is gone. Writes the finalizer and the being-deleted annotation; the
+// snapshotter then deletes or keeps the snapshot on the storage, as the content's policy says.
 
 import { type VolumeSnapshotContent, volumeSnapshotContents, volumeSnapshots } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
@@ -17,7 +17,7 @@ export type ContentStep =
   | { do: 'nothing' }
   | { do: 'tell'; problem: string }
   | { do: 'protect' }
-  /** It is being deleted although nobody said that its snapshot is. */
+  /** It is being deleted without the being-deleted annotation: its snapshot may be gone. */
   | { do: 'mark-if-orphan' };
 
 /** Pure. */
@@ -29,7 +29,7 @@ export function decideContent(content: VolumeSnapshotContent): ContentStep {
       problem: 'exactly one of volumeHandle and snapshotHandle must be given as the source',
     };
   }
-  // It waits for its snapshot, which then puts on the finalizer.
+  // The snapshot's reconciler adds the finalizer later.
   if (!spec.volumeSnapshotRef.uid) return { do: 'nothing' };
   if (metadata.deletionTimestamp === undefined) {
     return hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT) ? { do: 'nothing' } : { do: 'protect' };
@@ -47,7 +47,7 @@ export function createContentReconciler(ports: {
 }): Reconcile {
   const { kube, contents, writes, recorder, log } = ports;
 
-  /** By the server's word: data is about to be destroyed. */
+  /** Confirmed by the server: the data is about to be destroyed. */
   async function isOrphan({ spec }: VolumeSnapshotContent, signal: AbortSignal): Promise<boolean> {
     const { name = '', namespace = '', uid } = spec.volumeSnapshotRef;
     try {
@@ -75,7 +75,9 @@ export function createContentReconciler(ports: {
       }
       case 'mark-if-orphan':
         if (!(await isOrphan(content, signal))) return done;
-        log.info('A content was deleted whose snapshot is no more; letting it go', { content: key });
+        log.info('A content without a snapshot is being deleted; the snapshotter may delete it', {
+          content: key,
+        });
         await writes.markContent(content, signal);
         return done;
       default:

@@ -1,5 +1,5 @@
-// The next thing to do for one VolumeSnapshot, from what is known of it, its content and who restores from it. Pure: the
-// reconciler performs it, looks again, and asks for the next.
+// The next step for one VolumeSnapshot, from it, its content and the claims that restore from it. Pure: the reconciler
+// performs the step, reads again, and asks for the next.
 
 import type { VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { isReadyToUse, refersToSnapshot } from '../../api/snapshots.ts';
@@ -19,11 +19,11 @@ export type SnapshotStep =
   /** It is being deleted and still in use. */
   | { do: 'wait'; why: string }
   | ({ do: 'fail'; unready: boolean } & Failure)
-  /** Put these on the snapshot, and the class where it was chosen for it. */
+  /** Set these on the snapshot, and the class where it was chosen for it. */
   | { do: 'protect'; finalizers: string[]; className?: string }
   | { do: 'protect-claim'; plan: ContentPlan }
   | { do: 'create-content'; plan: ContentPlan }
-  /** Make a content that was there first this snapshot's own. */
+  /** Bind a pre-provisioned content to this snapshot. */
   | { do: 'bind-content'; content: VolumeSnapshotContent }
   | ({ do: 'write-status' } & StatusChange)
   | { do: 'mark-content'; content: VolumeSnapshotContent }
@@ -32,11 +32,11 @@ export type SnapshotStep =
 
 export interface SnapshotFacts {
   snapshot: VolumeSnapshot;
-  /** The one that is named by, or made for, the snapshot; it may be bound to another. */
+  /** The content that the snapshot names, or that was created for it; it may be bound to another snapshot. */
   content: VolumeSnapshotContent | undefined;
-  /** A claim whose volume is being made from the snapshot. */
+  /** A claim whose volume is being created from the snapshot. */
   restoring: string | undefined;
-  /** Asked for only where a content is to be made. */
+  /** Read only where a content is to be created. */
   plan(): ContentPlan | Failure;
 }
 
@@ -75,18 +75,18 @@ function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
       `VolumeSnapshotContent "${source.volumeSnapshotContentName}" does not exist`,
     );
   }
-  if (isOfGroup(snapshot)) return nothing('its group makes its content');
-  // Another one now would hold other data than the snapshot promises.
+  if (isOfGroup(snapshot)) return nothing('its group snapshot creates its content');
+  // A new content would hold other data than the snapshot promises.
   if (isCut(snapshot) || isReadyToUse(snapshot)) {
     const name = snapshot.status?.boundVolumeSnapshotContentName ?? '';
     return fail(
       'SnapshotContentMissing',
-      `VolumeSnapshotContent "${name}" is gone, and the snapshot with it`,
+      `VolumeSnapshotContent "${name}" no longer exists; the snapshot is lost`,
     );
   }
   const planned = plan();
   if ('reason' in planned) {
-    // A class may come and go without making a snapshot worse than it is.
+    // The class may be deleted without affecting a snapshot that has its content.
     return fail(planned.reason, planned.message, planned.reason === 'SnapshotContentCreationFailed');
   }
   const { claim, snapshotClass } = planned;
@@ -102,7 +102,7 @@ function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
   return { do: 'create-content', plan: planned };
 }
 
-/** Both must point to each other, and be of one kind: made for the snapshot, or there first. */
+/** Both must reference each other and agree: dynamically created, or pre-provisioned. */
 function mismatch(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep | undefined {
   const { name } = content.metadata;
   const { source, volumeSnapshotRef: ref } = content.spec;
@@ -111,13 +111,13 @@ function mismatch(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): Sna
   if (wasThereFirst && source.snapshotHandle === undefined) {
     return fail(
       'SnapshotContentMismatch',
-      `VolumeSnapshotContent "${name}" was made for a snapshot; one that was there first is expected`,
+      `VolumeSnapshotContent "${name}" was created dynamically; a pre-provisioned one is expected`,
     );
   }
   if (!wasThereFirst && source.volumeHandle === undefined && !isOfGroup(snapshot)) {
     return fail(
       'SnapshotContentMismatch',
-      `VolumeSnapshotContent "${name}" was there first; one that was made for the snapshot is expected`,
+      `VolumeSnapshotContent "${name}" is pre-provisioned; a dynamically created one is expected`,
     );
   }
   const isMeant = ref.name === snapshot.metadata.name && ref.namespace === snapshot.metadata.namespace;
@@ -148,7 +148,7 @@ function protection(
 }
 
 function follow(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep {
-  // A ready snapshot stays ready: its storage is not checked again.
+  // A ready snapshot stays ready: the storage is not checked again.
   const isSettled = isReadyToUse(snapshot) && snapshot.status?.boundVolumeSnapshotContentName !== undefined;
   const change = isSettled ? undefined : statusChange(snapshot, content);
   if (change !== undefined) return { do: 'write-status', ...change };
@@ -160,18 +160,18 @@ function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts):
   const ours = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND].filter((each) =>
     finalizers.includes(each),
   );
-  if (ours.length === 0) return nothing('others keep it');
+  if (ours.length === 0) return nothing('other finalizers keep it');
   if (finalizers.includes(FINALIZER_SNAPSHOT_IN_GROUP)) {
     return { do: 'wait', why: 'it is part of a group snapshot; delete that instead' };
   }
-  // One that points elsewhere is not this snapshot's to touch.
+  // A content that references another snapshot is left alone.
   const content = found && refersToSnapshot(found.spec.volumeSnapshotRef, snapshot) ? found : undefined;
   if (content === undefined) return { do: 'release', finalizers: ours };
   if (restoring !== undefined) {
-    return { do: 'wait', why: `a volume is being made from it for claim "${restoring}"` };
+    return { do: 'wait', why: `a volume is being created from it for claim "${restoring}"` };
   }
   if (finalizers.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION)) {
-    return { do: 'wait', why: 'a volume is being made from it' };
+    return { do: 'wait', why: 'a volume is being created from it' };
   }
   if (content.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] === undefined) {
     return { do: 'mark-content', content };
@@ -181,13 +181,13 @@ function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts):
   if (ours.includes(FINALIZER_SNAPSHOT_AS_SOURCE)) {
     return { do: 'release', finalizers: [FINALIZER_SNAPSHOT_AS_SOURCE] };
   }
-  // The reason why it cannot be deleted goes into the snapshot's status, where the user looks.
+  // The reason why it cannot be deleted is written to the snapshot's status, where users look.
   const patch = content.status?.error ? errorChange(snapshot, content.status.error) : {};
   if (Object.keys(patch).length > 0) return { do: 'write-status', patch, isCut: false, isReady: false };
-  return nothing('its content goes first');
+  return nothing('its content is deleted first');
 }
 
-/** Made by a VolumeGroupSnapshot, whoever runs those. */
+/** Created by a VolumeGroupSnapshot, which another controller runs. */
 function isOfGroup({ metadata }: VolumeSnapshot): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, apiVersion }) =>

@@ -1,5 +1,5 @@
-// Which VolumeSnapshotContent a snapshot of a claim asks for, and under which class; or what stands in its way, in words
-// for the user. Pure.
+// Which VolumeSnapshotContent a snapshot of a claim needs, and its class; or the problem, as a message for the user.
+// Pure.
 
 import type {
   Node,
@@ -25,7 +25,7 @@ import {
 import { type DriverName, volumeNamesOf } from '../../csi/names/driver-name.ts';
 
 export interface Failure {
-  /** Of the event. */
+  /** The event's reason. */
   reason: string;
   message: string;
 }
@@ -39,12 +39,12 @@ export interface ContentPlan {
 export interface PlanFacts {
   snapshot: VolumeSnapshot;
   claim: PersistentVolumeClaim | undefined;
-  /** The one that the claim is bound to. */
+  /** The volume that the claim is bound to. */
   volume: PersistentVolume | undefined;
   classes: readonly VolumeSnapshotClass[];
   /** `--prevent-volume-mode-conversion` */
   recordsVolumeMode: boolean;
-  /** With `--enable-distributed-snapshotting`: those among which the content's node is found. */
+  /** With `--enable-distributed-snapshotting`: the nodes from which the content's node is chosen. */
   nodes?: readonly Node[];
 }
 
@@ -54,7 +54,7 @@ const failure = (reason: string, message: string): Failure => ({ reason, message
 export function planContent(facts: PlanFacts): ContentPlan | Failure {
   const { snapshot } = facts;
   const { volumeSnapshotClassName: wanted, source } = snapshot.spec;
-  // Told as what the user would look at first: the class where none was named, the claim where one was.
+  // The event's reason names what the user should check first: the class where none was named, else the claim.
   const about = wanted === undefined ? 'SetDefaultSnapshotClassFailed' : CREATION_FAILED;
   const { claim, volume } = facts;
   if (claim === undefined) {
@@ -92,7 +92,7 @@ function boundVolume(claim: PersistentVolumeClaim, volume: PersistentVolume | un
   }
   const { csi } = volume.spec;
   if (csi === undefined) {
-    return { message: `volume "${volume.metadata.name}" is not of a CSI driver; only those have snapshots` };
+    return { message: `volume "${volume.metadata.name}" has no CSI driver; only CSI volumes have snapshots` };
   }
   return { volume, driver: volumeNamesOf(csi).driver };
 }
@@ -133,7 +133,7 @@ function withSecret(
   const draft: Draft<VolumeSnapshotContent> = {
     metadata: {
       name: contentName,
-      // From its first moment: a content without it could be deleted while the driver makes the snapshot.
+      // Set at creation: a content without it could be deleted while the driver creates the snapshot.
       finalizers: [FINALIZER_SNAPSHOT_CONTENT],
       ...(node !== undefined && { labels: { [LABEL_SNAPSHOT_MANAGED_BY]: node } }),
       ...(secret && {
@@ -162,7 +162,7 @@ function withSecret(
   return { snapshotClass, claim, draft };
 }
 
-/** The first by name that reaches the volume; undefined where any does. */
+/** The first node by name that can reach the volume; undefined where any can. */
 function nodeOf(volume: PersistentVolume, nodes: readonly Node[]): string | undefined {
   const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
   if (terms === undefined) return undefined;

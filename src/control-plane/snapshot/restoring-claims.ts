@@ -1,11 +1,11 @@
-// Which claims are being made from a snapshot: those that name it and have no volume yet. Watches claims.
+// Which claims are being provisioned from a snapshot: those that name it and have no volume yet. Watches claims.
 
 import { type PersistentVolumeClaim, volumeSnapshots } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 
 const RESTORING_BY_SNAPSHOT = 'snapshot-controller/restoring-by-snapshot';
 
-/** `namespace/name` of the snapshot that a claim is made from, bound or not. */
+/** `namespace/name` of the snapshot that a claim is provisioned from, bound or not. */
 export function snapshotSourceOf({ metadata, spec }: PersistentVolumeClaim): string | undefined {
   const source = spec.dataSource ?? spec.dataSourceRef;
   if (source?.kind !== volumeSnapshots.kind || source.apiGroup !== volumeSnapshots.group) return undefined;

@@ -1,6 +1,6 @@
-// The snapshot controller: VolumeSnapshots to VolumeSnapshotContents and back. Watches both, their classes and claims;
-// makes, binds and deletes contents, keeps finalizers and the snapshots' statuses. Never speaks to a driver: that is the
-// snapshotter's part, through the contents. Three loops, one a kind.
+// The snapshot controller: binds VolumeSnapshots to VolumeSnapshotContents. Watches both, their classes and claims;
+// creates, binds and deletes contents, manages finalizers and the snapshots' statuses. Never calls a driver: the
+// snapshotter does, from the contents. Three loops, one per kind.
 
 import {
   nodes,
@@ -30,11 +30,11 @@ export interface SnapshotControllerOptions {
   workers: number;
   retryStartMs: number;
   retryMaxMs: number;
-  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  /** Resync interval, in case a change was missed; 0: never. */
   resyncMs: number;
-  /** Contents say which node is to make the snapshot of a volume that only some nodes reach. */
+  /** Contents name the node that takes the snapshot of a volume which only some nodes reach. */
   distributed: boolean;
-  /** Contents record the volume's mode, so that a restore in another mode can be refused. */
+  /** Contents record the volume's mode, so that a restore in another mode can be rejected. */
   preventVolumeModeConversion: boolean;
 }
 
@@ -143,7 +143,7 @@ export function createSnapshotController(
           const replaced = before.metadata.uid !== after.metadata.uid;
           if (replaced) metrics.gone(before.metadata.uid);
           const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
-          // How often making it failed says nothing about deleting it.
+          // Failures to create say nothing about deletion, so the backoff starts again.
           if (replaced || turned) snapshotLoop.forget(keyOf(after));
           if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
           if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
@@ -194,7 +194,7 @@ export function createSnapshotController(
   return {
     name: 'snapshot-controller',
     async run(signal) {
-      // A claim is let go when no snapshot needs it: first all snapshots must be known.
+      // The finalizer of a claim is removed when no snapshot needs it: that requires synced snapshots.
       const caches = [snapshots, contents, classes, claims, ...(nodeCache ? [nodeCache] : [])];
       if (!(await cachesSynced(caches, signal))) return;
       const unsubscribes = follow();
@@ -212,7 +212,7 @@ export function createSnapshotController(
   };
 }
 
-/** Not on every change: the controller's own writes would break the backoff of a snapshot that fails. */
+/** Not on every change: the controller's own writes would reset the backoff of a failing snapshot. */
 function asksForMore(before: VolumeSnapshot, after: VolumeSnapshot): boolean {
   const has = after.metadata.finalizers ?? [];
   const lostOne = (before.metadata.finalizers ?? []).some((each) => !has.includes(each));

@@ -1,5 +1,5 @@
-// What the snapshot controller counts, under the names of the official one: how long it takes until a snapshot is cut,
-// is ready, is deleted, from when the controller first saw that it should be.
+// The snapshot controller's metrics, under the names of the official one: the time until a snapshot is created, ready
+// or deleted, measured from when the controller first saw the request.
 
 import type { VolumeSnapshot } from '../../api/kinds.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
@@ -41,7 +41,7 @@ export class SnapshotMetrics {
       );
   }
 
-  /** Counts from the first time. */
+  /** Only the first call for a key starts the measurement. */
   begin(operation: SnapshotOperation, { metadata, spec }: VolumeSnapshot, driver: string | undefined): void {
     const key = keyFor(operation, metadata.uid);
     const known = this.#begun.get(key);
@@ -61,7 +61,7 @@ export class SnapshotMetrics {
     this.#observe(operation, begun, status);
   }
 
-  /** The object is gone, and what was begun for it with it. */
+  /** The object is gone: drops the operations that were started for it. */
   gone(uid: string): void {
     this.end('DeleteSnapshot', uid);
     this.end('CreateSnapshot', uid, 'cancel');

@@ -1,5 +1,5 @@
-// One VolumeSnapshot: reads what it refers to, has the next step decided, performs it, until nothing is left to do.
-// Writes snapshots and their statuses, makes, binds, marks and deletes contents, and tells in Events.
+// Reconciles one VolumeSnapshot: reads what it refers to, has the next step decided and performs it, until nothing is
+// left to do. Writes snapshots and their statuses; creates, binds, annotates and deletes contents; emits Events.
 
 import {
   type Node,
@@ -42,7 +42,7 @@ export interface SnapshotReconcilerPorts {
   writes: SnapshotWrites;
   restoring(snapshotKey: string): readonly PersistentVolumeClaim[];
   recordsVolumeMode: boolean;
-  /** How often to look again at a snapshot that somebody must do something for; most such changes wake it anyway. */
+  /** Retry interval for a snapshot that needs a user's action; most such changes wake it anyway. */
   pace: BackoffPolicy;
   /** With distributed snapshotting. */
   nodes?: Informer<Node>;
@@ -50,17 +50,17 @@ export interface SnapshotReconcilerPorts {
 
 type Doing<K extends SnapshotStep['do']> = Extract<SnapshotStep, { do: K }>;
 
-/** More than any snapshot needs from its first moment to its last. */
+/** More steps than any snapshot needs in its whole life. */
 const MOST_STEPS = 16;
 
 export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconcile {
   const { kube, clock, log, recorder, metrics, snapshots, contents, claims, writes } = ports;
 
-  /** How often in a row each was found to fail. */
+  /** Consecutive failures by snapshot. */
   const failures = new Map<string, number>();
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
-    /** Made in this run, and not in the cache yet. */
+    /** Created in this run, and not in the cache yet. */
     let made: VolumeSnapshotContent | undefined;
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
@@ -88,12 +88,12 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
         else await perform(step, snapshot, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        // What the step was about is gone; the cache will say so, and wake this snapshot.
-        log.v(3).info('Gone before it could be written', { snapshot: key, step: step.do, err: error });
+        // The object that the step was about is deleted; the cache will show it, and that wakes this snapshot.
+        log.v(3).info('Object was deleted before the write', { snapshot: key, step: step.do, err: error });
         return done;
       }
     }
-    throw new Error(`snapshot ${key} did not come to rest within ${MOST_STEPS} steps`);
+    throw new Error(`snapshot ${key} is not settled after ${MOST_STEPS} steps`);
   }
 
   async function contentOf(
@@ -106,7 +106,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       status?.boundVolumeSnapshotContentName ||
       dynamicContentName(snapshot);
     const cached = contents.get(name);
-    // Only the server knows that there is none: one that was made a moment ago would be left behind for ever.
+    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
     if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
     return orNone(kube.get(volumeSnapshotContents, { name }, { signal }));
   }
@@ -152,8 +152,8 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const { content, isNew } = await writes.createContent(draft, signal);
     if (isNew) {
       const key = keyOf(snapshot);
-      log.v(2).info('Made a content', { snapshot: key, content: content.metadata.name });
-      const message = `Waiting for the CSI driver to make snapshot ${key}`;
+      log.v(2).info('Created a content', { snapshot: key, content: content.metadata.name });
+      const message = `Waiting for the CSI driver to create snapshot ${key}`;
       recorder.event(snapshot, 'Normal', 'CreatingSnapshot', message);
     }
     return content;
@@ -194,7 +194,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const key = keyOf(snapshot);
     if (cut) {
       metrics.end('CreateSnapshot', uid);
-      recorder.event(snapshot, 'Normal', 'SnapshotCreated', `The CSI driver has made snapshot ${key}`);
+      recorder.event(snapshot, 'Normal', 'SnapshotCreated', `The CSI driver has created snapshot ${key}`);
     }
     if (isReady) {
       metrics.end('CreateSnapshotAndReady', uid);
@@ -202,7 +202,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  /** Reports once, on the object that the user looks at, what the user must do. */
+  /** Emits one event, on the object that the user looks at, with what the user must do. */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,
@@ -211,7 +211,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const key = keyOf(snapshot);
     const status = failureChange(snapshot, { message, unready }, clock.now());
     if (status !== undefined) {
-      log.info('A snapshot cannot be made or used yet', { snapshot: key, reason, why: message });
+      log.info('A snapshot cannot be created or used yet', { snapshot: key, reason, why: message });
       recorder.event(snapshot, 'Warning', reason, message);
       await writes.status(snapshot, status, signal);
     }

@@ -1,23 +1,23 @@
-// What a VolumeSnapshot's status says, from its content's. Pure.
+// The status of a VolumeSnapshot, computed from its content's. Pure.
 
 import type { SnapshotError, VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { formatQuantity, quantityFromBytes } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 
-/** A merge patch of the status; null takes a field away. */
+/** A merge patch of the status; null removes a field. */
 export type StatusPatch = { [K in keyof NonNullable<VolumeSnapshot['status']>]?: unknown };
 
 export interface StatusChange {
   patch: StatusPatch;
-  /** With this the snapshot is known to be cut, and to be ready to use. */
+  /** With this patch the snapshot is shown as created, and as ready to use. */
   isCut: boolean;
   isReady: boolean;
 }
 
 export const isCut = ({ status }: VolumeSnapshot): boolean => status?.creationTime !== undefined;
 
-/** Undefined when the status says so already. */
+/** Undefined when the status is so already. */
 export function statusChange(
   snapshot: VolumeSnapshot,
   { metadata, status: from = {} }: VolumeSnapshotContent,
@@ -47,13 +47,13 @@ export function statusChange(
   };
 }
 
-/** The part of a status patch that is about the error. */
+/** The error field of a status patch. */
 export function errorChange({ status }: VolumeSnapshot, error: SnapshotError | undefined): StatusPatch {
   if (sameJson(status?.error, error)) return {};
   return { error: error ?? null };
 }
 
-/** Undefined when the status says so already. `unready`: it cannot be used. */
+/** Undefined when the status is so already. `unready`: the snapshot cannot be used. */
 export function failureChange(
   { status = {} }: VolumeSnapshot,
   failure: { message: string; unready: boolean },

@@ -1,5 +1,5 @@
-// What the snapshot controller writes for a snapshot: its finalizers, class and status, and its content's life from being
-// made or bound to being deleted. Each write is for this incarnation alone, and is read back at once.
+// The snapshot controller's writes: a snapshot's finalizers, class and status, and the creation, binding and deletion
+// of its content. Each write is for one UID only, and its result is kept as the newest version.
 
 import {
   type VolumeSnapshot,
@@ -50,7 +50,7 @@ export class SnapshotWrites {
     await this.#patch(snapshot, { status }, { signal, subresource: 'status' });
   }
 
-  /** The one that is there, whoever made it. */
+  /** The existing content of that name, whoever created it. */
   async createContent(
     draft: Draft<VolumeSnapshotContent>,
     signal: AbortSignal,
@@ -64,7 +64,7 @@ export class SnapshotWrites {
     }
   }
 
-  /** The tests inside keep it to a content that nobody else has bound meanwhile. */
+  /** The patch's tests make it fail if another snapshot has bound the content meanwhile. */
   async bindContent(
     content: VolumeSnapshotContent,
     { metadata, spec }: VolumeSnapshot,
@@ -92,7 +92,7 @@ export class SnapshotWrites {
     this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
   }
 
-  /** Tells the snapshotter that the content may go. */
+  /** Annotates the content, so that the snapshotter may delete it. */
   async markContent({ metadata }: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
     const { name, uid } = metadata;
     const patch = { metadata: { uid, annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } } };
@@ -105,7 +105,7 @@ export class SnapshotWrites {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#kube.delete(volumeSnapshotContents, { name }, { preconditions: { uid }, signal });
-    // Its finalizer keeps it: what it is now is read back instead of guessed.
+    // Its finalizer keeps it: the new state is read back from the server.
     this.#contents.wrote(await this.#kube.get(volumeSnapshotContents, { name }, { signal }));
   }
 

@@ -1,5 +1,5 @@
-// Keeps claims from going while snapshots of their volumes are made: a finalizer, there before the content is made and
-// taken off once no snapshot of the claim is unready. Owns that finalizer and nothing else of the claim.
+// Keeps claims from being deleted while snapshots of their volumes are taken: a finalizer, added before the content is
+// created and removed once no snapshot of the claim is unready. Owns that finalizer and no other field of the claim.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
@@ -14,7 +14,7 @@ import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
 
-/** `namespace/name` of the claim that a snapshot is made of; undefined for one that takes a content as it is. */
+/** `namespace/name` of the claim that a snapshot is taken of; undefined for a pre-provisioned one. */
 export function sourceClaimOf({ metadata, spec }: VolumeSnapshot): string | undefined {
   const name = spec.source.persistentVolumeClaimName;
   return name === undefined ? undefined : `${metadata.namespace}/${name}`;
@@ -24,9 +24,9 @@ export class SourceClaims {
   readonly #kube: KubeClient;
   readonly #claims: ReadYourWrites<PersistentVolumeClaim>;
   readonly #snapshots: Informer<VolumeSnapshot>;
-  /** Removals under way. A snapshot that appears meanwhile waits, and puts the finalizer back. */
+  /** Removals in flight. A snapshot that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
-  /** Of whose removal no answer came: the cache may show a finalizer that is gone. */
+  /** Claims whose removal has an unknown outcome: the cache may show a finalizer that is already removed. */
   readonly #doubtful = new Set<string>();
 
   constructor(
@@ -42,12 +42,12 @@ export class SourceClaims {
     });
   }
 
-  /** Snapshots of the claim that are still to be made. */
+  /** Snapshots of the claim that are not ready yet. */
   unreadyOf(claimKey: string): readonly VolumeSnapshot[] {
     return this.#snapshots.byIndex(UNREADY_BY_CLAIM, claimKey);
   }
 
-  /** The claim as last seen or written, once no write of this process is under way. */
+  /** The claim as last seen or written, once no write of this process is in flight. */
   async read(claimKey: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     await this.#removals.get(claimKey)?.catch(() => {});
     if (!this.#doubtful.has(claimKey)) return this.#claims.get(claimKey);

@@ -1,5 +1,5 @@
-// Who owns the claims of a set's members, by the set's retention policy: nobody (they outlive everything), the set
-// (they go with it), or a pod that is being scaled away (they go with the pod). Pure.
+// The owner references of a set's claims, by the set's retention policy: none (the claims are kept), the set (they are
+// deleted with it), or a pod that is being scaled down (they are deleted with the pod). Pure.
 
 import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts';
 import type { OwnerReference } from '../../api/object.ts';
@@ -10,11 +10,11 @@ export interface ClaimOwnersSnapshot {
   claim: PersistentVolumeClaim;
   /** The member that uses the claim; undefined when it does not exist yet. */
   pod: Pod | undefined;
-  /** The member is beyond the number of replicas. */
+  /** The member's ordinal is beyond the number of replicas. */
   isScaledAway: boolean;
 }
 
-/** The references as they should be; undefined when they are so already, or are none of the set's business. */
+/** The new owner references; undefined when they are right already, or are not the set's to change. */
 export function decideClaimOwners({
   set,
   claim,
@@ -26,14 +26,14 @@ export function decideClaimOwners({
     each.apiVersion === 'apps/v1' && each.kind === 'StatefulSet' && each.name === set.metadata.name;
   const isOfPod = (each: OwnerReference) =>
     each.apiVersion === 'v1' && each.kind === 'Pod' && each.name === pod?.metadata.name;
-  // An earlier set or pod of the same name owned it: the garbage collector decides what becomes of it.
+  // An earlier set or pod of the same name owns it: the garbage collector decides about it.
   const isStale = references.some(
     (each) =>
       (isOfSet(each) && each.uid !== set.metadata.uid) || (isOfPod(each) && each.uid !== pod?.metadata.uid),
   );
   if (isStale) return undefined;
   const others = references.filter((each) => !isOfSet(each) && !isOfPod(each));
-  // Another controller owns it: then the set and its pods must not, since an object has one controller.
+  // Another controller owns it: an object has one controller, so the set and its pods must not.
   const isTaken = others.some(({ controller }) => controller === true);
   const next = isTaken ? others : [...others, ...wantedOwners(set, pod, isScaledAway)];
   return sameOwners(next, references) ? undefined : next;
@@ -45,7 +45,7 @@ function wantedOwners(set: StatefulSet, pod: Pod | undefined, isScaledAway: bool
   return whenDeleted === 'Delete' ? [ownedBySet(set)] : [];
 }
 
-/** A reference that does not name its owner as the controller is not the one that is wanted. */
+/** A reference without `controller: true` has to be replaced. */
 function sameOwners(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
   const owners = (references: readonly OwnerReference[]) =>
     references.map(({ uid, controller }) => `${uid} ${controller === true}`).sort();

@@ -1,9 +1,9 @@
-// What to do next for a StatefulSet, from a snapshot of its pods and claims. Pure: the controller performs the steps.
+// The next steps for a StatefulSet, from a snapshot of its pods and claims. Pure: the controller performs them.
 //
-// In order, each only when the one before leaves nothing to wait for: members are created from the first to the last,
-// each when its predecessors are available; members beyond the number of replicas go from the last; members of an
-// older template are replaced from the last. With the Parallel policy nobody waits for anybody while creating and
-// scaling down; replacing goes one by one all the same.
+// There are three phases; each runs only when the previous one has nothing to wait for. Members are created from the
+// first to the last, each when its predecessors are available. Members beyond the number of replicas are deleted from
+// the last. Members of an older template are replaced from the last. With the Parallel policy creating and scaling down
+// do not wait for other members; replacing is always one by one.
 
 import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts';
 import type { Draft, OwnerReference } from '../../api/object.ts';
@@ -24,7 +24,7 @@ import {
 
 export interface SetSnapshot {
   set: StatefulSet;
-  /** Those that the set controls. */
+  /** The pods that the set controls. */
   pods: readonly Pod[];
   /** By name, in the set's namespace. */
   claimNamed(name: string): PersistentVolumeClaim | undefined;
@@ -36,10 +36,10 @@ export type SetStep =
   | { do: 'create-pod'; pod: Draft<Pod> }
   | { do: 'delete-pod'; pod: Pod; why: string }
   | { do: 'set-claim-owners'; claim: PersistentVolumeClaim; owners: OwnerReference[] }
-  /** Looks again then. Other waits end with a change that is watched. */
+  /** Run again after this time. Other waits end with a watched change. */
   | { do: 'wait'; ms: number; why: string };
 
-/** What one phase wants done, and whether the phases after it have to wait. */
+/** The steps of one phase, and whether the later phases have to wait. */
 interface Phase {
   steps: SetStep[];
   blocked: boolean;
@@ -68,7 +68,7 @@ function createMembers(snapshot: SetSnapshot): Phase {
     blocked ||= member.blocked;
     if (blocked && !isParallel(set)) return { steps, blocked };
   }
-  // A Parallel set goes on to scale down and replace while members are on their way.
+  // A Parallel set continues with scaling down and replacing while members are being created.
   return { steps, blocked: blocked && !isParallel(set) };
 }
 
@@ -76,7 +76,7 @@ function createMember(snapshot: SetSnapshot, ordinal: number): Phase {
   const { set, claimNamed } = snapshot;
   const name = podNameOf(set, ordinal);
   const drafts = claimsFor(set, ordinal);
-  // A claim that is going, or belongs to an earlier pod of this name, would be gone under the new one.
+  // A claim that is being deleted, or owned by an earlier pod of this name, would be deleted under the new pod.
   const isGoing = drafts.some(({ metadata }) => {
     const claim = claimNamed(metadata.name ?? '');
     const owners = claim?.metadata.ownerReferences ?? [];
@@ -120,7 +120,7 @@ function scaleDown(snapshot: SetSnapshot): Phase {
   }
   const [last] = condemned;
   if (last === undefined) return { steps, blocked: false };
-  // The last one goes. One that is itself in trouble goes only when none before it is: they go one at a time, in order.
+  // The last member is deleted. If it is itself unhealthy, it is deleted only when all before it are healthy.
   const isStuck = condemned.slice(1).some(({ pod }) => !isReady(pod) || pod.metadata.deletionTimestamp);
   if (!last.pod.metadata.deletionTimestamp && (isReady(last.pod) || !isStuck)) steps.push(remove(last.pod));
   return { steps, blocked: true };
@@ -172,7 +172,7 @@ function podsByOrdinal({ pods }: SetSnapshot): Map<number, Pod> {
   return new Map(pods.map((pod) => [parentAndOrdinal(pod.metadata.name)?.ordinal ?? -1, pod]));
 }
 
-/** Beyond the number of replicas, last first. */
+/** Pods beyond the number of replicas, last first. */
 function condemnedPods({ set, pods }: SetSnapshot): { pod: Pod; ordinal: number }[] {
   const wanted = new Set(ordinalsOf(set));
   return pods

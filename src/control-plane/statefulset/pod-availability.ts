@@ -1,4 +1,4 @@
-// When a pod counts: it runs, it is ready, and has been for long enough. Pure.
+// When a pod counts as available: it runs, and has been ready for long enough. Pure.
 
 import type { Pod } from '../../api/kinds.ts';
 

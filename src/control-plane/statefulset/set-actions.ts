@@ -1,4 +1,4 @@
-// Performs what was decided for a StatefulSet, and tells users what was done in the words of Kubernetes.
+// Performs the steps decided for a StatefulSet, and emits events in Kubernetes' words.
 
 import { type Pod, persistentVolumeClaims, pods, type StatefulSet } from '../../api/kinds.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
@@ -20,7 +20,7 @@ export function createSetActions({
   kube: KubeClient;
   recorder: EventRecorder;
 }): SetActions {
-  /** One's own write that the cache does not show yet is no failure; anything else of that name is. */
+  /** AlreadyExists is no failure if the object is our own write, not yet in the cache; otherwise it is. */
   async function create(
     set: StatefulSet,
     what: string,
@@ -51,7 +51,7 @@ export function createSetActions({
         const { name = '' } = step.claim.metadata;
         await create(set, `Claim ${name} Pod ${step.podName}`, {
           act: () => kube.create(persistentVolumeClaims, step.claim, { signal }),
-          // An existing claim of that name is used, whoever created it: that is how data outlives its set.
+          // An existing claim of that name is used, whoever created it: this is how data outlives its set.
           isThere: async () => true,
           signal,
         });

@@ -1,4 +1,4 @@
-// What the members of a StatefulSet are called and look like: pods by ordinal, and a claim for each template. Pure.
+// Names and contents of a StatefulSet's members: pods by ordinal, and a claim for each template. Pure.
 
 import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, Pod, PodSpec, StatefulSet } from '../../api/kinds.ts';
@@ -29,14 +29,14 @@ export function podNameOf(set: StatefulSet, ordinal: number): string {
   return `${set.metadata.name}-${ordinal}`;
 }
 
-/** The form that the provisioner knows when it spreads a set's volumes over segments. */
+/** The format by which the provisioner recognises a set's claims, to spread their volumes over segments. */
 export function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal: number): string {
   return `${template.metadata?.name}-${set.metadata.name}-${ordinal}`;
 }
 
 /**
- * Names the pod template as it is now. Two templates that say the same have the same name, in whatever order they say
- * it, or an untouched set would restart its pods.
+ * The revision: a hash of the pod template. It does not depend on the order of keys, or an unchanged set would restart
+ * its pods.
  */
 export function revisionOf({ metadata: { name }, spec }: StatefulSet): string {
   const template = spec?.template ?? NO_TEMPLATE;
@@ -49,7 +49,7 @@ export function revisionOf({ metadata: { name }, spec }: StatefulSet): string {
 }
 
 const NO_TEMPLATE = {};
-/** Of templates that were asked for before: objects are never changed, and a run asks several times. */
+/** Cached by template: objects are never changed, and a run asks several times. */
 const digests = new WeakMap<object, string>();
 
 export function podFor(set: StatefulSet, ordinal: number): Draft<Pod> {
@@ -87,7 +87,7 @@ export function podFor(set: StatefulSet, ordinal: number): Draft<Pod> {
   };
 }
 
-/** The claims of one member, without owners: whether they have any is the retention policy's to say. */
+/** The claims of one member, without owners: these depend on the retention policy. */
 export function claimsFor(set: StatefulSet, ordinal: number): Draft<PersistentVolumeClaim>[] {
   return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
     metadata: {

@@ -1,4 +1,4 @@
-// The status of a StatefulSet: what its pods amount to. Pure.
+// The status of a StatefulSet, computed from its pods. Pure.
 
 import type { Pod, StatefulSet } from '../../api/kinds.ts';
 import { availableInMs, isReady } from './pod-availability.ts';
@@ -6,7 +6,7 @@ import { LABEL_REVISION, ordinalsOf, revisionOf } from './set-members.ts';
 
 type Status = NonNullable<StatefulSet['status']>;
 
-/** The status as it should stand; undefined when it does already. */
+/** The new status; undefined when it is unchanged. */
 export function nextSetStatus(set: StatefulSet, pods: readonly Pod[], nowMs: number): Status | undefined {
   const before = set.status;
   const updateRevision = revisionOf(set);

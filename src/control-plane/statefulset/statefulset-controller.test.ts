@@ -22,7 +22,7 @@ const rows = [
   { account: 'pvc-protection-controller', create: createClaimProtection },
 ];
 
-/** With a stand-in for nodes: every pod is soon ready, and ends when told to. Notes what came and went. */
+/** Simulates nodes: every pod becomes ready soon, and ends when deleted. Records creations and deletions. */
 async function start(t: TestContext): Promise<Started & { history: string[] }> {
   const started = await startControllers(t, rows);
   const { kube } = started;

@@ -1,8 +1,8 @@
 // StatefulSets: pods with a name, an order and claims of their own. Watches sets, pods and claims; creates and deletes
-// the pods of a set, creates their claims and keeps the claims' owners, adopts pods that nobody controls, writes the
-// status. The garbage collector ends what a deleted set leaves.
+// the pods of a set, creates their claims and manages the claims' owners, adopts orphaned pods, writes the status. The
+// garbage collector deletes what a deleted set leaves.
 //
-// There is no history of templates: a member below the partition that has to be made anew is made from today's.
+// There is no revision history: a member below the partition that has to be created again gets the current template.
 
 import { type Pod, persistentVolumeClaims, pods, type StatefulSet, statefulSets } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -21,7 +21,7 @@ const WORKERS = 8;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
 const BY_PARENT = 'statefulset/parent';
 
-/** By name alone: whether the set controls or adopts it is seen later. */
+/** By name only: whether the set controls or adopts the pod is checked later. */
 const parentKeys = ({ metadata }: Pod): string[] => {
   const found = parentAndOrdinal(metadata.name);
   return found ? [`${metadata.namespace}/${found.parent}`] : [];
@@ -35,7 +35,7 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
   const claims = informers.of(persistentVolumeClaims);
   podCache.addIndex(BY_PARENT, parentKeys);
   const actions = createSetActions({ kube, recorder });
-  // Pods change faster than the set's own status comes back.
+  // Pods change faster than the watch shows the set's own status.
   const latest = new ReadYourWrites(sets);
 
   const loop = createLoop({
@@ -54,7 +54,7 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
       const adoptable = named.filter((pod) => isAdoptable(pod, set));
       if (adoptable.length > 0) {
         for (const pod of adoptable) await actions.adopt(set, pod, signal);
-        // Their change brings the set back.
+        // A change of these pods enqueues the set again.
         return done;
       }
       const members = named.filter((pod) => controllerOf(pod) === set.metadata.uid);
@@ -84,7 +84,7 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
     updated: (_before, after) => podChanged(after),
     deleted: podChanged,
   });
-  // A member may wait for a claim of an earlier one to be gone.
+  // A member may wait until a claim of its predecessor is deleted.
   claims.subscribe({
     deleted: ({ metadata }) => {
       const member = parentAndOrdinal(metadata.name);

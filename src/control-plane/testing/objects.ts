@@ -1,4 +1,4 @@
-// Test support: drafts of the objects that the control plane is about.
+// Test support: builders of the control plane's objects.
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod, PodSpec } from '../../api/kinds.ts';
 import type { Draft, Metadata } from '../../api/object.ts';
@@ -37,7 +37,7 @@ export function claim(
   };
 }
 
-/** Uses the claim `data` unless told otherwise. */
+/** Uses the claim `data` by default. */
 export function pod(name: string, spec: Partial<PodSpec> = {}, metadata: Partial<Metadata> = {}): Draft<Pod> {
   return {
     metadata: { name, namespace: 'default', ...metadata },

@@ -1,5 +1,5 @@
-// Test support: virtual time on a server that is real. Before time moves on, everything that is on its way to the server
-// and back has come to rest, so that a test written for virtual time alone means the same here.
+// Test support: virtual time on a real server. Time advances only when all traffic with the server is quiescent, so a
+// test written for virtual time means the same here.
 
 import { setTimeout } from 'node:timers/promises';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
@@ -12,7 +12,7 @@ export class PacedClock extends VirtualClock {
   readonly #traffic: Traffic;
 
   constructor(traffic: Traffic) {
-    // The server's own clock is the real one, and times that it writes are compared with this one's.
+    // The server's clock is the real one, and its timestamps are compared with this one's.
     super({ startMs: Date.now() });
     this.#traffic = traffic;
   }
@@ -20,7 +20,7 @@ export class PacedClock extends VirtualClock {
   override async advance(ms: number): Promise<void> {
     const untilMs = this.monotonicMs() + ms;
     while (await this.#toNextTimer(untilMs)) {
-      // Each timer may set off requests, and their answers further timers.
+      // Each timer may cause requests, and their responses further timers.
     }
     await super.advance(untilMs - this.monotonicMs());
   }
@@ -38,7 +38,7 @@ export class PacedClock extends VirtualClock {
       awaited.then(over, over);
     }
     const reached = typeof awaited === 'function' ? awaited : () => isOver;
-    // What is awaited may hang on the server alone, without a timer: then real time is what passes.
+    // The awaited condition may depend on the server alone, without a timer: then real time passes.
     const patienceMs = performance.now() + PATIENCE_MS;
     while (!reached() && performance.now() < patienceMs) {
       if (!(await this.#toNextTimer(untilMs, reached))) await setTimeout(POLL_MS);
@@ -46,7 +46,7 @@ export class PacedClock extends VirtualClock {
     return super.runUntil(awaited, Math.max(0, untilMs - this.monotonicMs()));
   }
 
-  /** Fires the next timer due by then, once all is at rest; false when there is none, or no need any more. */
+  /** Fires the next timer due by then, once traffic is quiescent; false when there is none, or none is needed. */
   async #toNextTimer(untilMs: number, isEnough: () => boolean = () => false): Promise<boolean> {
     await this.#traffic.rest(() => super.advance(0), isEnough);
     if (isEnough()) return false;

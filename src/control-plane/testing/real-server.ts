@@ -1,6 +1,6 @@
-// Test support: a real API server that belongs to the tests. Clients act as whoever they are asked to by
-// impersonation; everything that tests make is taken away before the next; what a cluster's other controllers would do
-// that tests count on, is done.
+// Test support: a real API server that is used only by tests. Clients impersonate the account that a test asks for.
+// Everything that tests create is deleted before the next test. Parts of a cluster's other controllers that tests rely
+// on are done here.
 
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -35,7 +35,7 @@ import { silentLog } from '../../runtime/log/log.ts';
 import { realRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 
-/** Those whose state tells how a test ended. Dependents first, so that nothing is made again while it is taken away. */
+/** The kinds whose state is a test's result. Dependents first, so that nothing is created again while it is deleted. */
 const KINDS: readonly Resource[] = [
   statefulSets,
   pods,
@@ -54,7 +54,7 @@ const SYSTEM_NAMESPACES = new Set(['default', 'kube-system', 'kube-public', 'kub
 const isSystems = ({ metadata: { name, namespace = '' } }: KubeObject): boolean =>
   name === 'kube-root-ca.crt' || namespace.startsWith('kube-');
 
-/** What tests made and is there now. */
+/** Objects that tests created and that exist now. */
 export async function readState(kube: KubeClient): Promise<KubeObject[]> {
   const lists = await Promise.all([...KINDS, namespaces].map((kind) => kube.list(kind as Resource)));
   return lists
@@ -69,7 +69,7 @@ after(async () => {
   await Promise.all([...open].map((client) => client.close()));
 });
 
-/** `through` may put something between each client and the server. */
+/** `through` may wrap the connection of each client. */
 export async function connectRealServer(
   kubeconfig: string,
   through = (kube: KubeClient & Discovery): KubeClient & Discovery => kube,
@@ -99,7 +99,7 @@ export async function connectRealServer(
   };
 }
 
-/** What a controller of ours asks for beyond what Kubernetes gives its namesake: it looks whether the claim is gone. */
+/** What our controller needs beyond the role of Kubernetes' own: it reads whether the claim is gone. */
 async function grant(kube: KubeClient): Promise<void> {
   const metadata = { name: 'berth:pv-protection-controller' };
   const subject = { kind: 'ServiceAccount', name: 'pv-protection-controller', namespace: 'kube-system' };
@@ -114,8 +114,8 @@ async function grant(kube: KubeClient): Promise<void> {
 }
 
 /**
- * What tests find at once on the embedded server: a namespace comes with its default account, which elsewhere a
- * controller of its own makes, and a definition is served when it has been made.
+ * What tests get at once on the embedded server: a namespace with its default service account, which a controller
+ * creates elsewhere, and a CRD that is served as soon as it is created.
  */
 function withoutDelays(kube: KubeClient & Discovery): KubeClient & Discovery {
   return {
@@ -181,7 +181,7 @@ async function remove(kube: KubeClient, resource: Resource, { metadata }: KubeOb
   const at = namespace === undefined ? { name } : { name, namespace };
   try {
     await kube.delete(resource, at, { gracePeriodSeconds: 0, propagationPolicy: 'Background' });
-    // The server's own are for the server to take away, such as a definition's, which goes with its objects.
+    // Finalizers of the server itself are the server's to remove, such as a CRD's, which waits for its objects.
     if (finalizers.length > 0 && resource.plural !== customResourceDefinitions.plural) {
       await kube.patch(resource, at, { metadata: { finalizers: null } }, { type: 'merge' });
     }

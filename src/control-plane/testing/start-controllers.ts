@@ -14,17 +14,17 @@ import { type TestApi, type TestScope, testApi } from './test-api.ts';
 
 export interface Started {
   server: TestApi;
-  /** As an administrator: what the test does and looks at. */
+  /** As an administrator: the test's own requests. */
   kube: KubeClient & Discovery;
   informers: Informers;
   log: MemoryLog;
-  /** Resolves with the object once it is as wanted; with undefined once it is gone, if that is wanted. */
+  /** Resolves with the object once the condition holds; with undefined once it is gone, if that is awaited. */
   settled<T extends KubeObject>(
     resource: Resource<T>,
     key: string,
     wanted: (object: T | undefined) => boolean,
   ): Promise<T | undefined>;
-  /** Stops the controllers, as at a crash, and starts new ones; `meanwhile` happens in between. */
+  /** Stops the controllers abruptly, as a crash does, and starts new ones; `meanwhile` runs in between. */
   restart(meanwhile?: () => Promise<unknown>): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
-// Test support: the API server that the control plane's tests run on. The embedded one, new for each test; or, where
-// BERTH_COMPONENT_SERVER names a kubeconfig, the server behind that, emptied before each test: only ever one that was
-// started for these tests. Where BERTH_COMPONENT_STATES names a directory, what a test leaves behind is written there,
-// so that the two can be compared.
+// Test support: the API server that the control plane's tests run on. By default the embedded one, new for each test.
+// If BERTH_COMPONENT_SERVER names a kubeconfig, the server behind it, emptied before each test: use only a server that
+// was started for these tests. If BERTH_COMPONENT_STATES names a directory, the final state of each test is written
+// there, so that the two can be compared.
 
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -24,11 +24,11 @@ export interface TestApi {
 
 export type TestScope = Pick<TestContext, 'after'> & Partial<Pick<TestContext, 'fullName'>>;
 
-/** Why a test of what only the embedded server knows is left out on another: fits `skip`. */
+/** Why a test of something specific to the embedded server is skipped on another: a value for `skip`. */
 export const onlyEmbedded = (why: string): string | false =>
   process.env.BERTH_COMPONENT_SERVER === undefined ? false : why;
 
-/** What a test left is read when it no longer changes; a controller that never rests is read all the same. */
+/** The final state is read when it no longer changes, or after a limit. */
 const REST_MS = 200;
 const RESTS = 20;
 
@@ -54,7 +54,7 @@ export async function testApi(t: TestScope): Promise<TestApi> {
   return api;
 }
 
-/** In virtual time, which on a real server waits for what is on its way. */
+/** In virtual time, which on a real server waits for traffic to be quiescent. */
 export async function virtualTestApi(t: TestScope): Promise<{ api: TestApi; clock: VirtualClock }> {
   const kubeconfig = process.env.BERTH_COMPONENT_SERVER;
   const traffic = new Traffic();

@@ -1,21 +1,21 @@
-// Test support: what goes to and fro between clients and a real API server, so that a test can tell when all of it has
-// come to rest: no request under way, nothing heard for a moment, and every open watch has shown what was written.
+// Test support: tracks requests and watches between clients and a real API server, so that a test can tell when they
+// are quiescent: no request in flight, no event for a moment, and every open watch has shown all writes.
 
 import { type KubeObject, keyOf, type Resource } from '../../api/object.ts';
 import type { Discovery, KubeClient, WatchEvent, WatchOptions } from '../../runtime/kube/kube.ts';
 
-/** Longer than a change takes from a write's answer to the watches, on a machine that has other things to do. */
+/** Longer than a change takes from a write's response to the watches, on a busy machine. */
 const SILENCE_MS = 40;
-/** A write that changed nothing, or that a watch's selector hides, is never shown: do not wait for it for ever. */
+/** A write that changed nothing, or that a watch's selector hides, is never shown: the limit of waiting for it. */
 const SHOWN_LIMIT_MS = 500;
 const POLL_MS = 4;
 
 interface OpenWatch {
   readonly plural: string;
-  /** The newest version that was written while it was open, and the newest it has shown. */
+  /** The newest version that was written while the watch was open, and the newest that it has shown. */
   owed: number;
   shown: number;
-  /** Keys of objects that were deleted and have not been seen to be. */
+  /** Keys of deleted objects whose deletion has not been shown yet. */
   readonly deletions: Set<string>;
 }
 
@@ -24,7 +24,7 @@ export class Traffic {
   #underWay = 0;
   #lastMs = performance.now();
 
-  /** The same client, counted in. */
+  /** The same client, with its traffic counted. */
   through(kube: KubeClient & Discovery): KubeClient & Discovery {
     const call = async <T>(work: () => Promise<T>, wrote: (answer: T) => void = () => {}): Promise<T> => {
       this.#underWay++;
@@ -52,7 +52,7 @@ export class Traffic {
       patch: (...given) => call(() => kube.patch(...given), owe(given[0])),
       delete: async (resource, name, options) => {
         const key = keyOf({ metadata: name });
-        // Before the call: a watch may be faster than the answer.
+        // Before the call: the watch may be faster than the response.
         for (const watch of this.#of(resource)) watch.deletions.add(key);
         try {
           await call(() => kube.delete(resource, name, options));
@@ -67,7 +67,7 @@ export class Traffic {
     };
   }
 
-  /** Resolves once all is at rest, or it is enough. Each `turn` may set the next thing in motion. */
+  /** Resolves once traffic is quiescent, or the limit is reached. Each `turn` may cause further traffic. */
   async rest(turn: () => Promise<void>, isEnough: () => boolean): Promise<void> {
     for (;;) {
       await turn();
@@ -99,7 +99,7 @@ export class Traffic {
     const shown = Number(options.resourceVersion ?? 0);
     const watch: OpenWatch = { plural: resource.plural, owed: 0, shown, deletions: new Set() };
     this.#watches.add(watch);
-    // A streaming list is a request until it shows something, or is refused.
+    // A streaming list counts as a request until its first event or error.
     let isAsking = options.sendInitialEvents === true;
     const answered = (): void => {
       if (isAsking) this.#underWay--;

@@ -1,4 +1,4 @@
-// Test support: a connection on which some calls never arrive and of others the answer is lost, until told to stop.
+// Test support: a connection that loses some requests and some responses, until it is turned off.
 
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';

@@ -1,5 +1,5 @@
 // Test support: the scheduler under virtual time and its own account, on a real API server in memory, with the real
-// binder beside it and a provisioner that does what the test says.
+// binder and a provisioner that the test controls.
 
 import {
   type CSIDriver,
@@ -182,7 +182,7 @@ export async function schedulerWorld(t: TestScope, { faults = (kube: KubeClient)
         .filter(({ involvedObject }) => involvedObject.name === name)
         .map(({ reason, message }) => `${reason}: ${message}`);
     },
-    /** What a provisioner does: a volume for the selected node, which the binder then binds. */
+    /** Acts as a provisioner: creates a volume for the selected node, which the binder then binds. */
     async provision(claimName: string, change: Partial<PersistentVolume['spec']> = {}) {
       const claim = await make(kube.get(persistentVolumeClaims, { name: claimName, namespace: 'default' }));
       const claimRef = {
@@ -200,7 +200,7 @@ export async function schedulerWorld(t: TestScope, { faults = (kube: KubeClient)
       );
       return selectedNodeOf(claim);
     },
-    /** What a provisioner does that cannot make the volume on the selected node. */
+    /** Acts as a provisioner that cannot create the volume on the selected node. */
     giveUp: (claimName: string) =>
       make(
         kube.patch(
