@@ -27,8 +27,8 @@ test('what --controllers chooses', () => {
   }
 });
 
-test('a name that nobody has is refused with those that there are', () => {
-  assert.throws(() => selectControllers(rows, ['*', '-four']), /no controller "four", only one-controller/);
+test('an unknown name is rejected with an error that lists the known ones', () => {
+  assert.throws(() => selectControllers(rows, ['*', '-four']), /unknown controller "four"; known are one-controller/);
 });
 
 test('no two controllers share a name', () => {

@@ -259,7 +259,7 @@ test('[SIDE-2] a content whose snapshot is bound to another, or that is of the o
     await world.make(volumeSnapshots, { metadata: named(name), spec: { source } });
   }
   await world.event('SnapshotContentMisbound', '"elsewhere" is bound to another');
-  await world.event('SnapshotContentMismatch', '"made" was made for a snapshot');
+  await world.event('SnapshotContentMismatch', '"made" was created dynamically');
   await world.event('SnapshotContentMissing', '"nowhere" does not exist');
   const c = await world.snapshot('c', ({ status }) => status?.error !== undefined);
   assert.equal(c.status?.readyToUse, false);
@@ -291,7 +291,7 @@ test('[SIDE-2] a ready snapshot whose content is gone is not silently made anew 
     { metadata: { finalizers: [] } },
     { type: 'merge' },
   );
-  await world.event('SnapshotContentMissing', 'is gone');
+  await world.event('SnapshotContentMissing', 'no longer exists');
   await world.snapshot('snap', ({ status }) => status?.readyToUse === false);
   assert.equal(world.driver.callsOf('CreateSnapshot').length, 1);
   await world.admin.delete(volumeSnapshots, named('snap'));

@@ -274,7 +274,7 @@ const refused: [string, Partial<PlanFacts>, RegExp][] = [
     { volume: volume({ claimRef: { name: 'x', namespace: 'n' } }) },
     /is not bound to/,
   ],
-  ['a volume of no CSI driver', { volume: volume({ csi: undefined }) }, /only those have snapshots/],
+  ['a volume of no CSI driver', { volume: volume({ csi: undefined }) }, /only CSI volumes have snapshots/],
   ['no such class', { classes: [] }, /"k" does not exist/],
   ['a class of another driver', { classes: [classOf('k', { driver: 'e' })] }, /is for driver e/],
   [
