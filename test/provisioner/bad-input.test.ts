@@ -32,12 +32,12 @@ const refusals: {
   {
     name: 'two file systems',
     parameters: { fstype: 'ext4', 'csi.storage.k8s.io/fstype': 'xfs' },
-    says: 'names the file system twice',
+    says: 'gives the filesystem type twice',
   },
   {
     name: 'an impossible size',
     claim: { resources: { requests: { storage: '9e30' } } },
-    says: 'which no volume can have',
+    says: 'which is not a valid size',
   },
   { name: 'a selector', claim: { selector: { matchLabels: { a: 'b' } } }, says: 'a claim with a selector' },
   {

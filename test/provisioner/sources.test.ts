@@ -107,7 +107,7 @@ test('[PROV-7] a snapshot that cannot be the source is refused with the reason',
     {
       name: 'of another driver',
       change: { driver: 'other.csi.test' },
-      says: 'made by driver other.csi.test',
+      says: 'created by driver other.csi.test',
     },
     { name: 'too large', change: { restoreSize: '2Gi' }, says: 'less than the 2147483648' },
   ];

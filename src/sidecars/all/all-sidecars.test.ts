@@ -98,7 +98,7 @@ test('[SIDE-6] sidecars of every node and of the whole cluster are not put into 
   await rig.serve(new ScriptedDriver({ name: DRIVER }));
   const process = rig.spawn('sidecars', ['--leader-election', '--node-deployment']);
   assert.equal((await process.exit).code, 1);
-  assert.match(process.output(), /provisioner.* would work in every replica, attacher.* in one only/);
+  assert.match(process.output(), /provisioner.* run in every replica, attacher.* in the leader only/);
 });
 
 test('[SIDE-6] a sidecar that does not suit the driver is left out, unless it was asked for by name', async () => {

@@ -1,5 +1,5 @@
 // All sidecars of a driver in one process: one connection to the driver, one set of informers, one lease. Each sidecar
-// is the same as when it runs alone. When one of them cannot go on, all stop: the process is then started afresh.
+// behaves as when it runs alone. When one of them fails, all stop, and the process is restarted.
 
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import { limitsOf } from '../../runtime/process/process-flags.ts';
@@ -33,13 +33,13 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
     needsLease: leaderElection && needLease(members),
     leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
     create(ports, recorderFor) {
-      // One that was asked for by name refuses the driver itself, and says why.
+      // A sidecar that was asked for by name rejects an unsuitable driver itself, with an error that says why.
       const chosen = members.filter(
         ({ kind }) => given.has('controllers') || (kind.suits?.(ports.driver) ?? true),
       );
       const leftOut = members.filter((member) => !chosen.includes(member)).map(({ kind }) => kind.name);
       if (leftOut.length > 0) {
-        ports.log.info('The driver does not offer what these are for; left out', { sidecars: leftOut });
+        ports.log.info('Sidecars left out: the driver lacks their capabilities', { sidecars: leftOut });
       }
       const sidecars = chosen.map(({ kind, flags }) => {
         const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
@@ -51,7 +51,7 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
   };
 }
 
-/** Whether one replica at a time may work. Some on every node and some once a cluster cannot share a process. */
+/** Whether the sidecars need leader election. Per-node sidecars and leader-elected ones cannot share a process. */
 function needLease(members: readonly { kind: AnySidecarKind; flags: MemberFlags }[]): boolean {
   const [free, bound] = [false, true].map((wanted) =>
     members
@@ -60,7 +60,7 @@ function needLease(members: readonly { kind: AnySidecarKind; flags: MemberFlags 
   );
   if (free?.length && bound?.length) {
     throw new Error(
-      `${free.join(' and ')} would work in every replica, ${bound.join(' and ')} in one only; ` +
+      `${free.join(' and ')} run in every replica, ${bound.join(' and ')} in the leader only; ` +
         'run them in different processes, with --controllers',
     );
   }

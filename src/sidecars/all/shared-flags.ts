@@ -1,6 +1,6 @@
-// One command line for several sidecars. Every flag of every sidecar may be given once for all that have it
-// (`--worker-threads=20`), and for one of them with its name before it (`--attacher-worker-threads=5`), which wins. What
-// is not given keeps each sidecar's own default. Pure.
+// One command line for several sidecars. A flag may be given once for all sidecars that have it
+// (`--worker-threads=20`), and with a sidecar's name as prefix for that one alone (`--attacher-worker-threads=5`),
+// which wins. A flag that is not given keeps each sidecar's own default. Pure.
 
 import { type Flag, type FlagTable, InvalidValue, pairs } from '../../runtime/flags/flag.ts';
 import { valueKey } from '../../runtime/flags/parse-flags.ts';
@@ -38,7 +38,7 @@ export function sharedFlags(kinds: readonly AnySidecarKind[]): FlagTable {
   return table;
 }
 
-/** Each flag of one sidecar under the name that is for it alone. */
+/** Each flag of one sidecar under its prefixed name. */
 export function ownFlags(kind: AnySidecarKind): Record<string, Flag<unknown>> {
   return Object.fromEntries(
     Object.entries(kind.flags as FlagTable).map(([name, flag]) => [
@@ -53,7 +53,7 @@ function override(kind: AnySidecarKind, name: string, flag: Flag<unknown>): Flag
   return { ...flag, help, required: false, env: undefined, group: `Only the ${kind.name}` };
 }
 
-/** The flags as one sidecar would have got them on a command line of its own. */
+/** The flags as if the sidecar had been started with its own command line. */
 export function flagsFor(
   kind: AnySidecarKind,
   values: Readonly<Record<string, unknown>>,
@@ -72,12 +72,12 @@ export function flagsFor(
   return flags;
 }
 
-/** Whether this sidecar was given a pace of its own. */
+/** Whether this sidecar was given client rate limits of its own. */
 export function hasOwnPace(kind: AnySidecarKind, given: ReadonlySet<string>): boolean {
   return Object.keys(paceFlags).some((name) => given.has(`${kind.name}-${name}`));
 }
 
-/** Each gate is judged by the sidecars that know it. The value holds only what was given. */
+/** Each gate is validated by the sidecars that know it. The value holds only the gates that were given. */
 function unionOfGates(flags: readonly (Flag<Gates> | undefined)[]): Flag<Gates> {
   const all = flags.filter((flag) => flag !== undefined);
   const first = all[0] as Flag<Gates>;

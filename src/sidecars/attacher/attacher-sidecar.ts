@@ -17,12 +17,12 @@ export const attacherSidecar = defineSidecar({
     'worker-threads': intFlag({ help: 'Volumes attached and detached at once', default: 10, min: 1 }),
     'max-entries': intFlag({ help: 'Volumes a page of ListVolumes; 0: no limit', default: 0, min: 0 }),
     'retry-interval-start': durationFlag({
-      help: 'Pause after the first failure; it doubles with each',
+      help: 'Backoff after the first failure; it doubles with each',
       default: 1_000,
       min: 1,
     }),
-    'retry-interval-max': durationFlag({ help: 'Longest pause after a failure', default: 300_000, min: 1 }),
-    resync: durationFlag({ help: 'Look at everything again at this interval', default: 600_000 }),
+    'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
+    resync: durationFlag({ help: 'Resync interval', default: 600_000 }),
     'reconcile-sync': durationFlag({
       help: 'Compare attachments with ListVolumes at this interval',
       default: 60_000,

@@ -1,4 +1,5 @@
-// `berth cluster-registrar` as a sidecar: the flags of the cluster-driver-registrar of 2019, and what all have today.
+// `berth cluster-registrar` as a sidecar: the flags of cluster-driver-registrar as of 2019, and those that all sidecars
+// share.
 
 import { featureGatesFlag } from '../../runtime/flags/feature-gates.ts';
 import { boolFlag, durationFlag } from '../../runtime/flags/flag.ts';
@@ -9,13 +10,13 @@ import { createClusterRegistrar } from './cluster-registrar.ts';
 export const clusterRegistrarSidecar = defineSidecar({
   name: 'cluster-registrar',
   flags: {
-    'pod-info-mount': boolFlag({ help: 'The driver wants pod information in NodePublishVolume' }),
-    'remove-on-exit': boolFlag({ help: 'Remove the CSIDriver object when told to stop' }),
+    'pod-info-mount': boolFlag({ help: 'The driver needs pod information in NodePublishVolume' }),
+    'remove-on-exit': boolFlag({ help: 'Remove the CSIDriver object at exit' }),
     timeout: durationFlag({ help: 'Time-out of calls to the driver', default: 15_000, min: 1 }),
     'connection-timeout': durationFlag({
       help: 'Time-out of connecting',
       hidden: true,
-      ignored: 'it waits for the driver for as long as it takes',
+      ignored: 'it waits for the driver without a time-out',
     }),
     'feature-gates': featureGatesFlag(releaseOnExitGate),
   },

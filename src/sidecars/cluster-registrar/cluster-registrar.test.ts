@@ -106,7 +106,7 @@ test('[SIDE-3] it stays on exit, or goes when asked', async (t) => {
   await leave();
   await admin.get(csiDrivers, { name: NAME });
   const remove = await start({ removeOnExit: true });
-  // It must have seen the object to know it for its own.
+  // It removes only an object that it has seen.
   await new Promise((resolve) => setTimeout(resolve, 0));
   await admin.patch(csiDrivers, { name: NAME }, { metadata: { labels: { seen: 'yes' } } }, { type: 'merge' });
   await soon((object) => object?.metadata.labels?.seen === 'yes');

@@ -1,5 +1,5 @@
-// Keeps the driver's CSIDriver object: makes it when it is missing, for as long as it runs, and removes it at the end
-// when asked to. An object that somebody else made differently is reported and left as it is: it may be meant so.
+// Creates the driver's CSIDriver object and creates it again when it is deleted; removes it at exit with
+// `--remove-on-exit`. An existing object that differs is reported and not changed: the difference may be intended.
 
 import { type CSIDriver, csiDrivers } from '../../api/kinds.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -13,7 +13,7 @@ export interface ClusterRegistrarOptions {
   removeOnExit: boolean;
 }
 
-/** As often as the official one looks, in case an event was missed. */
+/** The official one's resync interval, in case an event was missed. */
 const LOOK_AGAIN_MS = 120_000;
 const REMOVE_WITHIN_MS = 5_000;
 
@@ -26,7 +26,7 @@ export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegi
     attachRequired: driver.controller.has('PUBLISH_UNPUBLISH_VOLUME'),
     podInfoOnMount: options.podInfoOnMount,
   };
-  /** The incarnation that we made or found as we wanted it: the one to remove. */
+  /** The UID of the object that we created or found as we wanted it: only that one is removed. */
   let ours: string | undefined;
 
   const loop = createLoop({
@@ -43,7 +43,7 @@ export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegi
           ours = made.metadata.uid;
           log.info('Created the CSIDriver object', { spec: wanted });
         } catch (error) {
-          // The cache was behind: the event about it comes.
+          // The cache was stale: the watch event will come.
           if (!isAlreadyExists(error)) throw error;
         }
         return requeueAfter(LOOK_AGAIN_MS, 'it may be deleted');
@@ -51,7 +51,7 @@ export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegi
       const difference = differenceOf(found, wanted);
       ours = difference === undefined ? found.metadata.uid : undefined;
       if (difference !== undefined) {
-        log.warn('The CSIDriver object was made differently; leaving it as it is', { difference });
+        log.warn('The existing CSIDriver object differs; it is not changed', { difference });
       }
       return found.metadata.deletionTimestamp === undefined
         ? done
@@ -64,7 +64,7 @@ export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegi
     if (uid === undefined) return;
     try {
       await withDeadline(
-        { clock, delayMs: REMOVE_WITHIN_MS, reason: () => new Error('no answer in time') },
+        { clock, delayMs: REMOVE_WITHIN_MS, reason: () => new Error('timed out') },
         (signal) => kube.delete(csiDrivers, { name }, { preconditions: { uid }, signal }),
       );
       log.info('Removed the CSIDriver object');

@@ -1,5 +1,5 @@
-// Who the driver is and what it can do: asked once at the start, after it says it is ready. A driver that is not there
-// yet is waited for; one that cannot say its name or its capabilities is an error.
+// The driver's name and capabilities, read once at the start, after its Probe succeeds. Waits for a driver that is not
+// reachable yet; fails when the driver does not return its name or capabilities.
 
 import { getDriverName, probeUntilReady } from '../../csi/client/probe.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
@@ -38,13 +38,13 @@ export async function identifyDriver(csi: CsiTransport, options: IdentifyOptions
     } catch (error) {
       signal.throwIfAborted();
       if (codeOf(error) !== 'UNAVAILABLE') throw error;
-      log.warn('The driver went away while it was asked who it is; waiting for it', { error });
+      log.warn('Lost the driver while identifying it; waiting for it', { error });
     }
     await clock.sleep(ASK_AGAIN_MS, signal);
   }
 }
 
-/** The same questions without waiting: what the call throws is thrown. */
+/** The same calls without waiting: errors of the calls are thrown. */
 export async function askDriver(
   csi: CsiTransport,
   { timeoutMs, signal }: Pick<IdentifyOptions, 'timeoutMs' | 'signal'>,
@@ -58,9 +58,9 @@ export async function askDriver(
   return { name, plugin, controller };
 }
 
-/** What makes `now` another driver than `before`, in words; undefined when it is the same. */
+/** How `now` differs from `before`, for an error message; undefined when it is the same driver. */
 export function driverDifference(before: Driver, now: Driver): string | undefined {
-  if (now.name !== before.name) return `it now says its name is ${now.name}, it was ${before.name}`;
+  if (now.name !== before.name) return `its name is now ${now.name}, it was ${before.name}`;
   const changes = [
     ...changesOf(before.plugin.services, now.plugin.services),
     ...changesOf(before.plugin.volumeExpansion, now.plugin.volumeExpansion),

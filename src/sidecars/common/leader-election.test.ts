@@ -1,5 +1,5 @@
-// Two attachers as real processes, one lease. The leader is killed, or told to stop, while calls are under way: the
-// other goes on, nothing is lost, and what was done is not done again.
+// Two attachers as real processes with one lease. The leader is killed, or terminated, while calls are in flight: the
+// other takes over, nothing is lost, and nothing is done twice.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -74,7 +74,7 @@ for (const [signal, ending] of [
     await makeAttachments(rig, driver, ['a', 'b', 'c']);
     await untilAll(rig, (each) => each.status?.attached === true, 3);
 
-    // Three more, of which the driver answers none before the leader is gone.
+    // Three more, which the driver does not answer before the leader is gone.
     let answer = () => {};
     const gate = new Promise<void>((resolve) => {
       answer = resolve;

@@ -1,4 +1,4 @@
-// Start, loss of the driver, and end of a whole sidecar: the attacher, over a real socket and HTTPS.
+// Start and stop of a whole sidecar, and loss of the driver: the attacher, over a real socket and HTTPS.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
@@ -152,7 +152,7 @@ test('profiles are served where they are asked for', async (t) => {
     return ((await answer.json()) as { nodes: unknown[] }).nodes.length;
   };
   let nodes = 0;
-  // It listens a moment after it was started.
+  // It starts to listen a moment after the process starts.
   while (nodes === 0) nodes = await profile().catch(() => 0);
   assert.ok(nodes > 0);
 });

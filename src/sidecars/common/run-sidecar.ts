@@ -1,4 +1,4 @@
-// A sidecar as a process: finds out which driver it is beside, then runs while it holds the Lease. The process runner
+// A sidecar as a process: identifies its driver, then runs while it holds the Lease. The process runner
 // (runtime/process) does the rest.
 
 import { connectCsi } from '../../csi/client/connect-csi.ts';
@@ -20,19 +20,19 @@ import type { ProcessPorts, Sidecar, SidecarFlags, SidecarKind, SidecarPorts } f
 
 /** What differs between one sidecar and several in one process. */
 export interface SidecarProgram {
-  /** `--timeout` of the first questions to the driver. */
+  /** `--timeout` of the first calls to the driver. */
   timeoutMs: number;
   maxGrpcLogLength?: number;
   needsLease: boolean;
   leaseName(driver: Driver): string;
-  /** `recorderFor` gives the recorder for Events of one component. */
+  /** `recorderFor` returns the recorder for Events of one component. */
   create(
     ports: Omit<SidecarPorts, 'recorder'> & ProcessPorts,
     recorderFor: (component: string) => EventRecorder,
   ): Sidecar;
 }
 
-/** Resolves when told to stop; rejects when it cannot go on, with a message that says why. */
+/** Resolves when stopped by a signal; rejects with the reason when it cannot continue. */
 export async function runSidecar<T extends FlagTable>(
   kind: SidecarKind<T>,
   flags: SidecarFlags<T> & { timeoutMs: number; maxGrpcLogLength?: number },

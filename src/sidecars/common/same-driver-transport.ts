@@ -1,13 +1,13 @@
-// Calls to the driver that was identified at the start, and to no other. Behind a socket that was lost and found again
-// another driver may listen: after each loss the first call asks who is there, and the others wait for the answer. A
-// driver that came back as it was is used on; another one ends the sidecar, which is then restarted for it.
+// A transport to the driver that was identified at the start, and to no other. After a reconnect another driver may
+// listen at the socket: the first call then identifies it again, and the other calls wait for the result. If it is the
+// same driver, calls continue; if not, the sidecar ends and is restarted.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { askDriver, type Driver, driverDifference } from './identify-driver.ts';
 
-/** Behind the socket is another driver than at the start. Nothing but its identity was asked of it. */
+/** Another driver listens at the socket now. Only identity calls were sent to it. */
 export class DriverChangedError extends Error {
   override readonly name = 'DriverChangedError';
 }
@@ -34,15 +34,15 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
     const lossesBefore = losses;
     const difference = driverDifference(driver, await askDriver(connection, { timeoutMs, signal }));
     if (difference === undefined) {
-      // Lost again while asking: then nobody knows who is there now.
+      // Lost again during identification: the driver is unknown again.
       certain = losses === lossesBefore;
-      // As loud as the loss, so that whoever read of the one reads of the other.
+      // The same log level as the loss, so that both appear in the same logs.
       if (certain) log.warn('The driver is back');
       return;
     }
     changed = new DriverChangedError(
       `the driver at ${connection.address} is not the one this process serves: ${difference}; ` +
-        'stopping, start again to serve it',
+        'stopping; restart to serve the new driver',
     );
     options.onChanged(changed);
     throw changed;
@@ -56,13 +56,13 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
     }
   };
 
-  /** Without waiting for a call to come along: a sidecar with nothing to do must notice, too. */
+  /** Identifies the driver without a pending call: an idle sidecar must notice a new driver, too. */
   const lookWhenBack = (): void => {
     connection
       .waitForReady(signal)
       .then(confirmed)
-      // The next call asks again.
-      .catch((error: unknown) => log.v(4).info('Could not ask the driver who it is', { err: error }));
+      // The next call identifies the driver again.
+      .catch((error: unknown) => log.v(4).info('Could not identify the driver', { err: error }));
   };
   const unsubscribe = connection.onStateChange((state) => {
     if (changed !== undefined || state === 'closed') return;

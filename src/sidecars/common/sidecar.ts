@@ -1,5 +1,5 @@
-// What a cluster-level sidecar is: a table of flags and a factory that takes its ports. The same description runs as a
-// command of its own (run-sidecar.ts), beside others in one process (../all), and under virtual time.
+// The description of a cluster-level sidecar: a table of flags and a factory that takes its ports. The same description
+// runs as a command of its own (run-sidecar.ts), with others in one process (../all), and under virtual time.
 
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
@@ -15,7 +15,7 @@ import type { Driver } from './identify-driver.ts';
 
 export interface SidecarPorts {
   kube: KubeClient;
-  /** Started by the caller once the sidecar is created: ask for what you watch in the factory. */
+  /** Started by the caller once the sidecar is created: a factory asks for its informers before that. */
   informers: Informers;
   /** Calls go to the driver that was identified, and to no other. */
   csi: CsiTransport;
@@ -27,23 +27,23 @@ export interface SidecarPorts {
   metrics: Metrics;
 }
 
-/** What only a process has. Absent ports of it mean: not in a process of its own (simulation, `berth up`). */
+/** Ports that only a process has. They are absent without a process of its own (simulation, `berth up`). */
 export interface ProcessPorts {
   env: Readonly<Record<string, string | undefined>>;
-  /** Unlike any other replica's. */
+  /** Unique among the replicas. */
   identity: string;
-  /** Where it may write Leases. */
+  /** The namespace of its Leases. */
   namespace: string;
-  /** A second client with a pace of its own, for work that must not slow down the rest. */
+  /** A second client with its own rate limit, for work that must not slow down the rest. */
   kubeWith(limits: { qps?: number; burst?: number }): KubeClient;
 }
 
 export interface Sidecar {
-  /** Works until `signal` aborts, then lets what is under way end. The informers are started by the caller. */
+  /** Runs until `signal` aborts, then finishes what is in flight. The caller starts the informers. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** The flags that every sidecar's factory sees beside its own. */
+/** The flags that every sidecar's factory gets beside its own. */
 export type SidecarFlags<T extends FlagTable> = FlagValues<T> & CommonFlagValues;
 
 export interface SidecarKind<T extends FlagTable = FlagTable> {
@@ -55,13 +55,13 @@ export interface SidecarKind<T extends FlagTable = FlagTable> {
   /** The `source.component` of its Events. */
   eventSource(driver: DriverName, identity: string): string;
   /**
-   * Whether the driver offers what the sidecar is for; every driver unless told. Where all sidecars of a driver run
-   * together, those that do not suit it are left out.
+   * Whether the driver has the capabilities that the sidecar needs; every driver by default. Where all sidecars of a
+   * driver run together, those that do not suit it are left out.
    */
   suits?(driver: Driver): boolean;
-  /** Replicas that each do their own part need no leader. */
+  /** Per-node replicas each work on their own part and need no leader. */
   needsLease?(flags: SidecarFlags<T>): boolean;
-  /** Throws a clear error when the driver cannot be served. */
+  /** Throws when the sidecar cannot work with the driver. */
   create(ports: SidecarPorts & ProcessPorts, flags: SidecarFlags<T>): Sidecar;
 }
 

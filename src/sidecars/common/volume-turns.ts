@@ -1,10 +1,10 @@
-// One call at a time per volume, as the specification asks of its caller, without holding up a worker: who finds the
-// volume busy is told to come again when it is free.
+// One call at a time per volume, as CSI requires of the caller, without blocking a worker: a key that finds its volume
+// busy is enqueued again when the volume is free.
 
 import type { VolumeHandle } from '../../csi/names/driver-name.ts';
 
 export class VolumeTurns {
-  /** Busy volumes, with the keys that wait for them, first come first. */
+  /** Busy volumes, with the keys that wait for each, in order of arrival. */
   readonly #waiting = new Map<string, Set<string>>();
   readonly #wake: (key: string) => void;
 
@@ -12,7 +12,7 @@ export class VolumeTurns {
     this.#wake = wake;
   }
 
-  /** True: the volume is yours until `leave`. False: `key` is woken when its turn comes. */
+  /** True: the volume is locked until `leave`. False: `key` is enqueued again when the volume is free. */
   tryEnter(handle: VolumeHandle, key: string): boolean {
     const waiting = this.#waiting.get(handle);
     if (waiting === undefined) {
@@ -26,7 +26,7 @@ export class VolumeTurns {
   leave(handle: VolumeHandle): void {
     const waiting = this.#waiting.get(handle) ?? new Set();
     this.#waiting.delete(handle);
-    // All of them: the first may have nothing to do any more, and would then never pass the turn on.
+    // Wakes all of them: the first may have nothing to do any more, and would then wake no other.
     for (const key of waiting) this.#wake(key);
   }
 }

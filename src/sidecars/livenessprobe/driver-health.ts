@@ -1,5 +1,5 @@
-// Whether a driver is alive, by its own Probe: asked anew for every question, over one connection that comes back by
-// itself. Knows nothing of who asks.
+// Whether a driver is alive: one Probe call per health check, over one connection that reconnects automatically.
+// Independent of the HTTP endpoint.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
 import { getDriverName, probe } from '../../csi/client/probe.ts';
@@ -9,7 +9,7 @@ import { withDeadline } from '../../runtime/time/deadline.ts';
 
 export interface DriverHealthOptions {
   connection: CsiConnection;
-  /** `--probe-timeout`: of connecting and answering together. */
+  /** `--probe-timeout`: covers connecting and the call together. */
   timeoutMs: number;
   clock: Clock;
   log: Log;
@@ -24,13 +24,13 @@ export function driverHealth(options: DriverHealthOptions): HealthCheck {
         {
           clock,
           delayMs: timeoutMs,
-          reason: () => new Error(`nobody listens at ${connection.address}; check that the driver runs`),
+          reason: () => new Error(`no process listens at ${connection.address}; check that the driver runs`),
         },
         (signal) => connection.waitForReady(signal),
       );
       const leftMs = Math.max(1, timeoutMs - (clock.monotonicMs() - startMs));
       if (!(await probe(connection, { timeoutMs: leftMs }))) {
-        throw new Error('the driver answers but says it is not ready');
+        throw new Error('the driver answers Probe with not ready');
       }
     } catch (error) {
       log.warn('The driver is not healthy', { err: error });
@@ -40,7 +40,7 @@ export function driverHealth(options: DriverHealthOptions): HealthCheck {
   };
 }
 
-/** Tells the driver's name once it is there; a driver that cannot say it is no matter of life and death. */
+/** Reads the driver's name once it is reachable; a driver that does not return it still counts as alive. */
 export async function learnDriverName(
   { connection, timeoutMs, log }: DriverHealthOptions,
   signal: AbortSignal,
@@ -49,7 +49,7 @@ export async function learnDriverName(
     await connection.waitForReady(signal);
     return await getDriverName(connection, { timeoutMs, signal });
   } catch (error) {
-    if (!signal.aborted) log.warn('The driver does not say its name; metrics go without it', { err: error });
+    if (!signal.aborted) log.warn('Could not read the driver name; metrics omit it', { err: error });
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// `berth livenessprobe` as a process, before a scripted driver on a real socket.
+// `berth livenessprobe` as a process, with a scripted driver on a real socket.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ test('[SIDE-4] /healthz says what the driver’s Probe says', async (t) => {
   const { process, url } = await start(rig, '--probe-timeout=300ms');
   const absent = await read(`${url}/healthz`);
   assert.equal(absent.status, 500);
-  assert.match(absent.text, /nobody listens at .*csi\.sock; check that the driver runs/);
+  assert.match(absent.text, /no process listens at .*csi\.sock; check that the driver runs/);
 
   const driver = new ScriptedDriver({ name: 'scripted.csi.test' });
   const first = await rig.serve(driver);
@@ -31,7 +31,7 @@ test('[SIDE-4] /healthz says what the driver’s Probe says', async (t) => {
   driver.ready = false;
   const unready = await read(`${url}/healthz`);
   assert.equal(unready.status, 500);
-  assert.match(unready.text, /the driver answers but says it is not ready/);
+  assert.match(unready.text, /the driver answers Probe with not ready/);
   driver.ready = true;
 
   driver.script('Probe', { fail: 'FAILED_PRECONDITION', message: 'disk is on fire' });

@@ -32,7 +32,7 @@ function kubelet(t: TestContext, address: string) {
   };
 }
 
-/** A clock whose every sleep ends at once after a turn: looking happens without waiting. */
+/** A clock whose sleeps end after one turn of the event loop: checks run without waiting. */
 const hastyClock = { ...realClock, sleep: (_ms: number, signal?: AbortSignal) => realClock.sleep(5, signal) };
 
 async function registrar(t: TestContext, more: Partial<NodeRegistrarOptions> = {}) {
@@ -67,7 +67,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 test('[REG-2] the registration socket says who the driver is, and goes with the registrar', async (t) => {
   const { socketPath, stop, ended, directory, check } = await registrar(t);
   assert.equal(socketPath, join(directory, 'reg', `${DRIVER}-reg.sock`));
-  // The file is there a moment before its permissions are.
+  // The file exists a moment before its permissions are set.
   await until(async () => ((await stat(socketPath)).mode & 0o777) === 0o600);
   const { registration } = kubelet(t, socketPath);
   const { type, name, endpoint, supportedVersions } = await registration.getInfo({});

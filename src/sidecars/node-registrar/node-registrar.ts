@@ -1,6 +1,6 @@
-// Makes the kubelet know a driver: keeps a registration socket in the directory that the kubelet watches, for as long
-// as it runs. A socket that somebody deleted is made again, and the kubelet then registers the driver again. Ends with
-// an error when the kubelet refuses the driver or another driver takes its place, so that it is started afresh.
+// Registers a driver with the kubelet: serves a registration socket in the kubelet's plugin directory for as long as it
+// runs. A socket that was deleted is created again, and the kubelet then registers the driver again. Ends with an error
+// when the kubelet rejects the driver or another driver replaces it, so that the container is restarted.
 
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { registrationServices } from './registration-service.ts';
 
 export interface NodeRegistrarOptions {
-  /** To the driver. */
+  /** Address of the driver. */
   connection: Pick<CsiConnection, 'call' | 'onStateChange'>;
   driverName: DriverName;
   /** `--plugin-registration-path`: the directory. */
@@ -29,20 +29,20 @@ export interface NodeRegistrarOptions {
 
 export interface NodeRegistrar {
   readonly socketPath: string;
-  /** Serves until aborted, then removes its socket. Rejects when it must be started afresh. */
+  /** Serves until aborted, then removes its socket. Rejects when it must be restarted. */
   run(signal: AbortSignal): Promise<void>;
-  /** Throws unless the socket is there and answers for the driver. */
+  /** Throws unless the socket exists and answers for the driver. */
   check(): Promise<void>;
 }
 
-/** The registration cannot go on; starting afresh may help. */
+/** The registration cannot continue; a restart may help. */
 export class RegistrationError extends Error {
   override readonly name = 'RegistrationError';
 }
 
-/** How often to look whether the socket is still there and the driver still the same. */
+/** Interval of the checks that the socket still exists and the driver is the same. */
 const LOOK_MS = 1000;
-/** A kubelet that is in the middle of a call gets its answer. */
+/** Grace period for calls of the kubelet that are in flight at shutdown. */
 const GRACE_MS = 500;
 
 interface Serving {
@@ -64,7 +64,7 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
         log,
         onRefused,
       }),
-      // The kubelet runs as root; nobody else has business here.
+      // The kubelet runs as root; no other user needs access.
       socketMode: 0o600,
       clock,
       log,
@@ -73,13 +73,13 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
     return { server, inode: (await inodeOf(socketPath)) ?? 0 };
   }
 
-  /** Whether the socket is gone; another one in its place is somebody else's, and left alone. */
+  /** Whether the socket is gone. Another process's socket at the path is not touched. */
   async function isGone({ inode }: Serving): Promise<boolean> {
     const found = await inodeOf(socketPath);
     if (found === undefined) return true;
     if (found === inode) return false;
     throw new RegistrationError(
-      `another process has put its own socket at ${socketPath}; stop it, one registrar a driver is enough`,
+      `another process owns the socket at ${socketPath}; stop it: a driver needs one registrar`,
     );
   }
 
@@ -91,7 +91,7 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
     });
     if (now === undefined || now === driverName) return now !== undefined;
     throw new RegistrationError(
-      `the driver now says its name is ${now}, it was registered as ${driverName}; start again to register it`,
+      `the driver's name is now ${now}, it was registered as ${driverName}; restart to register it`,
     );
   }
 
@@ -113,20 +113,20 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
           await Promise.race([refused, clock.sleep(LOOK_MS, signal).catch(() => {})]);
           if (signal.aborted) break;
           if (await isGone(serving)) {
-            log.warn('The registration socket was deleted; making it again', { socket: socketPath });
+            log.warn('The registration socket was deleted; creating it again', { socket: socketPath });
             const { server } = serving;
             serving = undefined;
             await server.stop(GRACE_MS);
             serving = await serve(onRefused);
           }
           if (!lost) continue;
-          // Before asking: it may be lost again meanwhile.
+          // Before the call: the connection may be lost again meanwhile.
           lost = false;
           if (!(await isSameDriver(signal))) lost = true;
         }
       } finally {
         unsubscribe();
-        // Stopping removes whatever is at the path: not when that is another's.
+        // Stopping removes whatever is at the path, so not when it is another process's socket.
         const found = await inodeOf(socketPath);
         if (found === undefined || found === serving?.inode) await serving?.server.stop(GRACE_MS);
       }

@@ -1,5 +1,6 @@
-// What the kubelet asks on the registration socket: who the driver is and where it listens; and what it tells: whether
-// it could register it. With `requiresPublishPod` also the early way to say that the driver wants pod information.
+// The kubelet's registration service (pluginregistration.v1): GetInfo returns the driver's name and socket;
+// NotifyRegistrationStatus reports whether the kubelet could register it. `requiresPublishPod` adds the early way to
+// request pod information.
 
 import { CSIRegistration } from '../../csi/generated/csiregistration/csi_registration_pb.ts';
 import { Registration } from '../../csi/generated/pluginregistration/registration_pb.ts';
@@ -13,7 +14,7 @@ export interface RegistrationServiceOptions {
   endpoint: string;
   requiresPublishPod: boolean;
   log: Log;
-  /** Told by the kubelet that it could not register the driver. */
+  /** The kubelet reported that it could not register the driver. */
   onRefused(reason: string): void;
 }
 

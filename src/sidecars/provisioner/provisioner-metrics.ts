@@ -1,8 +1,8 @@
-// The provisioner's counters, by the names that dashboards know.
+// The provisioner's metrics, under the official names.
 
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 
-/** Prometheus' own defaults, which the official provisioner uses here. */
+/** Prometheus' default buckets, which the official provisioner uses here. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface ProvisionerMetrics {

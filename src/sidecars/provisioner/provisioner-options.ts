@@ -1,4 +1,4 @@
-// What a provisioner can be told: the flags of `berth provisioner` as one object.
+// The options of a provisioner: the flags of `berth provisioner` as one object.
 
 import type { TopologyQuestion } from './topology/topology-requirement.ts';
 
@@ -18,14 +18,14 @@ export interface ProvisionerOptions {
   controllerPublishReadOnly: boolean;
   preventVolumeModeConversion: boolean;
   volumeAttributesClasses: boolean;
-  /** Off: as if the driver had none. */
+  /** Off: the driver is treated as one without topology. */
   topology: boolean;
   strictTopology: boolean;
   immediateTopology: boolean;
   immediatePreference: TopologyQuestion['preferImmediate'];
   capacity?: CapacityOptions;
   nodeDeployment?: NodeDeploymentOptions;
-  /** Where the Lease of its intents is. */
+  /** The namespace of the Lease of its intents. */
   namespace: string;
 }
 
@@ -34,7 +34,7 @@ export interface CapacityOptions {
   pollIntervalMs: number;
   forImmediateBinding: boolean;
   namespace: string;
-  /** Whose controller, so many levels up, owns the objects; without it nobody does. */
+  /** The pod whose controller, this many levels up, owns the objects; without it they have no owner. */
   owner?: { podName: string; levels: number };
 }
 

@@ -20,26 +20,26 @@ import type { ProvisionerOptions } from './provisioner-options.ts';
 const names = 'Volumes';
 const topology = 'Topology';
 const capacity = 'Published capacity';
-const perNode = 'One provisioner a node';
+const perNode = 'One provisioner per node';
 
 const flags = {
   timeout: durationFlag({ help: 'Time-out of each call to the driver', default: 10_000, min: 1 }),
-  'worker-threads': intFlag({ help: 'Volumes made and deleted at once', default: 100, min: 1 }),
+  'worker-threads': intFlag({ help: 'Volumes created and deleted concurrently', default: 100, min: 1 }),
   'cloning-protection-threads': intFlag({
-    help: 'Claims that are let go at once after they were cloned',
+    help: 'Sources of clones processed concurrently',
     default: 1,
     min: 1,
   }),
   'snapshot-orphan-sweep-interval': durationFlag({
-    help: 'Look at this interval for snapshots that are protected for no claim any more; 0: never',
+    help: 'Interval of the sweep for snapshots with a leftover source finalizer; 0: never',
     default: 300_000,
   }),
   'retry-interval-start': durationFlag({
-    help: 'Pause after the first failure; it doubles with each',
+    help: 'Backoff after the first failure; it doubles with each',
     default: 1_000,
     min: 1,
   }),
-  'retry-interval-max': durationFlag({ help: 'Longest pause after a failure', default: 300_000, min: 1 }),
+  'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
   master: stringFlag({
     help: 'Address of the API server',
     default: '',
@@ -54,10 +54,10 @@ const flags = {
       },
       format: (value) => value,
     },
-    { help: "What volumes' names begin with", default: 'pvc', group: names },
+    { help: 'Prefix of volume names', default: 'pvc', group: names },
   ),
   'volume-name-uuid-length': intFlag({
-    help: "How much of the claim's UID volumes' names hold, without dashes; -1: all of it, with dashes",
+    help: "Characters of the claim's UID in volume names, without dashes; -1: the whole UID, with dashes",
     default: -1,
     min: -1,
     max: 32,
@@ -73,20 +73,20 @@ const flags = {
     group: names,
   }),
   'controller-publish-readonly': boolFlag({
-    help: 'Publish volumes that are ReadOnlyMany and nothing else as read-only',
+    help: 'Publish volumes whose only access mode is ReadOnlyMany as read-only',
     group: names,
   }),
   'prevent-volume-mode-conversion': boolFlag({
-    help: 'Refuse to restore a snapshot in another volume mode, unless the snapshot content allows it',
+    help: 'Reject the restore of a snapshot in another volume mode, unless the snapshot content allows it',
     default: true,
     group: names,
   }),
   'strict-topology': boolFlag({
-    help: 'With a selected node, ask for its own segment alone',
+    help: 'With a selected node, request only its own segment',
     group: topology,
   }),
   'immediate-topology': boolFlag({
-    help: "Without a selected node, ask for the cluster's segments; off: leave it to the driver",
+    help: "Without a selected node, request the cluster's segments; off: the driver chooses",
     default: true,
     group: topology,
   }),
@@ -103,56 +103,61 @@ const flags = {
     group: capacity,
   }),
   'capacity-for-immediate-binding': boolFlag({
-    help: 'Also for classes that bind immediately',
+    help: 'Also for classes with immediate binding',
     group: capacity,
   }),
-  'capacity-threads': intFlag({ help: 'Objects published at once', default: 1, min: 1, group: capacity }),
+  'capacity-threads': intFlag({
+    help: 'Objects published concurrently',
+    default: 1,
+    min: 1,
+    group: capacity,
+  }),
   'capacity-poll-interval': durationFlag({
-    help: 'Ask the driver again at this interval',
+    help: 'Interval of GetCapacity calls',
     default: 60_000,
     min: 1,
     group: capacity,
   }),
   'capacity-ownerref-level': intFlag({
-    help: 'Who owns the objects: 0 the pod, 1 its controller, 2 the controller of that; -1: nobody',
+    help: 'Who owns the objects: 0 the pod, 1 its controller, 2 the controller of that; -1: none',
     default: 1,
     min: -1,
     group: capacity,
   }),
   'kube-api-capacity-qps': floatFlag({
-    help: 'Requests a second to the API server for capacity',
+    help: 'Requests per second to the API server for capacity',
     default: 1,
     min: 0,
     group: capacity,
   }),
   'kube-api-capacity-burst': intFlag({
-    help: 'Requests at once before --kube-api-capacity-qps counts',
+    help: 'Burst of requests beyond --kube-api-capacity-qps',
     default: 5,
     min: 0,
     group: capacity,
   }),
   'node-deployment': boolFlag({
-    help: 'Make volumes for the node of this process alone, whose name is in NODE_NAME; no leader is elected',
+    help: 'Provision only for the node of this process, named by NODE_NAME; no leader election',
     group: perNode,
   }),
   'node-deployment-immediate-binding': boolFlag({
-    help: 'Also for claims that bind immediately: one node takes each',
+    help: 'Also for claims with immediate binding: one node takes each',
     default: true,
     group: perNode,
   }),
   'node-deployment-base-delay': durationFlag({
-    help: 'Longest wait before this node first offers to take a claim',
+    help: 'Longest delay before this node first tries to take a claim',
     default: 20_000,
     group: perNode,
   }),
   'node-deployment-max-delay': durationFlag({
-    help: 'Longest wait between its later offers',
+    help: 'Longest delay between its later attempts',
     default: 60_000,
     group: perNode,
   }),
   'feature-gates': featureGatesFlag({
     ...releaseOnExitGate,
-    Topology: { default: true, stage: 'stable', help: 'Ask for and record where volumes are' },
+    Topology: { default: true, stage: 'stable', help: 'Request and record the topology of volumes' },
     VolumeAttributesClass: {
       default: true,
       stage: 'stable',
@@ -162,7 +167,7 @@ const flags = {
       default: false,
       stage: 'alpha',
       locked: true,
-      help: 'Make volumes from sources in other namespaces',
+      help: 'Create volumes from sources in other namespaces',
     },
   }),
 };

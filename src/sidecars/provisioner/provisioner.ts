@@ -1,5 +1,5 @@
-// The provisioner: makes volumes for claims and deletes those of volumes that were released. Puts its loops together;
-// what each of them watches and writes stands in its own file.
+// The provisioner: creates volumes for claims and deletes released volumes. Composes its loops; the file of each loop
+// says what it watches and writes.
 
 import type { PersistentVolume } from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
@@ -28,7 +28,7 @@ import { createVolumeReconciler } from './volumes/volume-reconciler.ts';
 import { indexByHandle } from './volumes/volume-use.ts';
 
 export interface ProvisionerPorts extends SidecarPorts {
-  /** For published capacity, so that it never slows down the rest; `kube` unless given. */
+  /** For published capacity, so that it never slows down the rest; `kube` by default. */
   capacityKube?: KubeClient;
 }
 
@@ -56,7 +56,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
       clock,
       random,
     });
-  /** Where this node is, once the driver has said so; with one provisioner a node. */
+  /** The topology of this node, once the driver has returned it; with one provisioner per node. */
   let here: Segment | undefined;
 
   const capacity =
@@ -87,7 +87,7 @@ export function createProvisioner(ports: ProvisionerPorts, options: ProvisionerO
     log,
     name: ledgerAt,
     format: ledgerFormat(driver.name, ledgerAt),
-    unusable: 'Intents cannot be kept in a Lease; each claim keeps its own, as a finalizer',
+    unusable: 'Intents cannot be kept in a Lease; each is kept on its claim, with a finalizer',
     found: (intent) => claimLoop.add(attemptKey(intent)),
   });
   const claimLoop: Loop = createClaimReconciler({

@@ -1,5 +1,5 @@
-// The claims as the resizer knows them, and its writes to their status, which everything that the resizer does goes
-// through: what was just written is read back at once.
+// The resizer's reads of claims and its writes to their status. All parts of the resizer use it, so that each sees the
+// others' writes at once.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
@@ -7,7 +7,7 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, isNotFound, KubeError } from '../../runtime/kube/kube-error.ts';
 
-/** The user, the binder and a node write the same object; more of them at the same moment come again later. */
+/** The user, the binder and a node write the same object; after this many conflicts the claim is retried later. */
 const MOST_ATTEMPTS = 5;
 
 export class ClaimWriter {
@@ -23,7 +23,7 @@ export class ClaimWriter {
     return this.#claims.get(key);
   }
 
-  /** What was decided from this version of the claim: throws a conflict when it is no longer the newest. */
+  /** For a write decided from this version of the claim: throws a conflict when it is no longer the newest. */
   async write(
     { metadata: { name, namespace = '' } }: PersistentVolumeClaim,
     patch: object,
@@ -36,8 +36,8 @@ export class ClaimWriter {
   }
 
   /**
-   * Where the claim says already what would be written: reads it, and throws a conflict as `write` does. A write of this
-   * or another resizer whose answer was lost may have changed it, and the cache does not show that yet.
+   * For a claim that already has what would be written: reads it, and throws a conflict as `write` does. A write of
+   * this or another resizer whose response was lost may have changed it, and the cache does not show that yet.
    */
   async confirm(
     { metadata: { name, namespace = '', resourceVersion } }: PersistentVolumeClaim,
@@ -52,8 +52,8 @@ export class ClaimWriter {
   }
 
   /**
-   * What is so whatever else the claim says meanwhile. Undefined when the claim, or this incarnation of it, is gone, or
-   * when there is nothing to say of it any more.
+   * For a write that is right whatever else changes on the claim. Undefined when the claim with this UID is gone, or
+   * when there is nothing left to write.
    */
   async report(
     claim: PersistentVolumeClaim,

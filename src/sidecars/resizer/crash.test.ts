@@ -11,12 +11,12 @@ const GiB = 1n << 30n;
 
 interface Story {
   name: string;
-  /** How many calls there are in the whole of it. */
+  /** Number of calls in the whole operation. */
   calls: number;
   nodeExpansionRequired?: boolean;
-  /** What the user asks for. */
+  /** The user's request. */
   ask(world: ResizerWorld): Promise<unknown>;
-  /** Resolves once it is there; checks that everybody agrees. */
+  /** Resolves once the request is met; checks that all objects agree. */
   reached(world: ResizerWorld): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ for (const story of stories) {
         await world.bound('data');
         await story.ask(world);
         const crash = new Crash(at, when);
-        // Never stopped: its reconciler waits for ever for the answer it will not see.
+        // Never stopped: its reconciler waits for a response that never comes.
         await world.start(({ kube, csi }) => ({ kube: crash.kube(kube), csi: crash.csi(csi) }), {
           abandoned: true,
         });

@@ -56,7 +56,7 @@ test('[SIDE-1] takes every flag of the official resizer, and no other', async (t
     'leader-election-retry-period': '5s',
     'leader-election-namespace': 'default',
   };
-  // These have their value from the rig, exclude each other, or end the process.
+  // The rig sets these, they exclude each other, or they end the process.
   const apart = ['csi-address', 'kubeconfig', 'http-endpoint', 'metrics-address', 'version'];
   const argv = OFFICIAL_FLAGS.filter((name) => !apart.includes(name)).map(
     (name) => `--${name}=${values[name] ?? 'true'}`,

@@ -14,24 +14,24 @@ export const resizerSidecar = defineSidecar({
       default: 10_000,
       min: 1,
     }),
-    workers: intFlag({ help: 'Claims worked on at once', default: 10, min: 1 }),
+    workers: intFlag({ help: 'Claims processed concurrently', default: 10, min: 1 }),
     'retry-interval-start': durationFlag({
-      help: 'Pause after the first failure; it doubles with each',
+      help: 'Backoff after the first failure; it doubles with each',
       default: 1_000,
       min: 1,
     }),
     'retry-interval-max': durationFlag({
-      help: 'Longest pause after a failure, and the pause after one that will not go away by itself',
+      help: 'Longest backoff, also used after infeasible requests',
       default: 300_000,
       min: 1,
     }),
-    'resync-period': durationFlag({ help: 'Look at everything again at this interval', default: 600_000 }),
+    'resync-period': durationFlag({ help: 'Resync interval', default: 600_000 }),
     'handle-volume-inuse-error': boolFlag({
-      help: 'Ask a driver that refused to expand a volume in use again only once no pod uses it',
+      help: 'After a driver rejected the expansion of a volume in use, retry only once no pod uses it',
       default: true,
     }),
     'extra-modify-metadata': boolFlag({
-      help: 'Tell the driver the names of claim and volume when it modifies one',
+      help: 'Pass the names of claim and volume to ControllerModifyVolume',
     }),
     master: stringFlag({
       help: 'Address of the API server',
@@ -43,23 +43,23 @@ export const resizerSidecar = defineSidecar({
       AnnotateFsResize: {
         default: false,
         stage: 'alpha',
-        help: "Note on a volume what its claim's capacity was until its filesystem has followed",
+        help: "Record the claim's previous capacity on the volume until its filesystem is expanded",
       },
       RecoverVolumeExpansionFailure: {
         default: true,
         stage: 'stable',
-        help: 'Let a request that cannot be met be lowered again',
+        help: 'Allow lowering a request that cannot be met',
       },
       VolumeAttributesClass: {
         default: true,
         stage: 'stable',
-        help: 'Give volumes the parameters of the VolumeAttributesClass that their claim names',
+        help: 'Apply the VolumeAttributesClass of claims to their volumes',
       },
     }),
   },
   leaseName: (driver) => `external-resizer-${driver}`,
   eventSource: (driver) => `external-resizer ${driver}`,
-  // Who grows volumes on the node alone says so among the plugin's capabilities.
+  // A driver that expands on the node alone reports that among the plugin's capabilities.
   suits: ({ controller, plugin }) =>
     controller.has('EXPAND_VOLUME') || controller.has('MODIFY_VOLUME') || plugin.volumeExpansion.size > 0,
   create: (ports, flags) =>

@@ -1,4 +1,4 @@
-// The resizer against the API server and a scripted driver: what becomes of the objects.
+// The resizer against the API server and a scripted driver: the resulting objects.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -102,7 +102,7 @@ describe('a claim that grows', () => {
     await world.bound('data');
     await world.start();
     await world.request('data', '2Gi');
-    await world.told('data', 'VolumeResizeFailed', /0 bytes where 2147483648 were asked for/);
+    await world.told('data', 'VolumeResizeFailed', /0 bytes; 2147483648 were requested/);
     await world.claim('data', isResizedTo('2Gi'));
   });
 
@@ -327,7 +327,7 @@ describe('what goes wrong', () => {
     await world.start();
     await world.request('data', '2Gi');
     await world.driver.until(() => sizesAsked(world).length === 1);
-    // Its protection keeps it, as long as a pod uses it.
+    // Its protection finalizer keeps it while a pod uses it.
     await world.admin.delete(persistentVolumeClaims, { name: 'data', namespace: 'default' });
     held.resolve();
     await world.claim('data', isResizedTo('2Gi'));

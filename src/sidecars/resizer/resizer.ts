@@ -1,4 +1,4 @@
-// The resizer: watches claims and volumes, and keeps two loops over claims, one for their size and one for their
+// The resizer: watches claims and volumes, and runs two loops over claims, one for their size and one for their
 // VolumeAttributesClass. Writes only what those loops write.
 
 import { requestedSize, wantsExpansion } from '../../api/claim-expansion.ts';
@@ -32,24 +32,24 @@ export interface ResizerOptions {
   workers: number;
   retryStartMs: number;
   retryMaxMs: number;
-  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  /** Resync interval, in case a change was missed; 0: never. */
   resyncMs: number;
-  /** Look for pods before asking again a driver that grows only what nobody uses. */
+  /** Look for pods before calling again a driver that only expands unused volumes. */
   mindsUse: boolean;
-  /** Follow VolumeAttributesClasses, where the driver can. */
+  /** Handle VolumeAttributesClasses, where the driver can. */
   modifies: boolean;
   extraModifyMetadata: boolean;
   /** Follow `status.allocatedResources`, so that a request that cannot be met may be lowered. */
   recovers: boolean;
-  /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
+  /** Record the claim's previous capacity on the volume until its filesystem is expanded. */
   annotates: boolean;
 }
 
-/** A loop, the claims that are something to it, and what it forgets with a claim. */
+/** A loop, the claims that concern it, and the state it drops with a claim. */
 interface Work {
   loop: Loop;
   concerns(claim: PersistentVolumeClaim): boolean;
-  /** What of a claim, when it changes, is a reason to look. */
+  /** The fields of a claim whose change enqueues it. */
   inputs(claim: PersistentVolumeClaim): string;
   forget(claim: PersistentVolumeClaim): void;
 }
@@ -60,7 +60,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
   const { kube, informers, driver, csi, clock, random, log, metrics } = ports;
   const { timeoutMs, workers } = options;
   if (!driver.plugin.services.has('CONTROLLER_SERVICE')) {
-    throw new Error(`driver ${driver.name} has no controller service; there is nothing to resize with`);
+    throw new Error(`driver ${driver.name} has no controller service, so its volumes cannot be resized`);
   }
   const modifies = options.modifies && driver.controller.has('MODIFY_VOLUME');
   const claims = informers.of(persistentVolumeClaims);
@@ -150,7 +150,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       claims.subscribe({
         added: look,
         updated: (before, after) => {
-          // Labels and the like are no reason to break the pause after a failure.
+          // Changes of labels and the like must not reset the backoff after a failure.
           for (const { loop, concerns, inputs } of works) {
             const isNews = before === after || inputs(before) !== inputs(after);
             if (isNews && concerns(after)) loop.add(keyOf(after));
@@ -163,7 +163,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
           }
         },
       }),
-      // The claim may be known before its volume is.
+      // The claim may be cached before its volume is.
       volumes.subscribe({
         added: lookAtClaimOf,
         updated: (before, after) => {
@@ -193,14 +193,14 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
     }
   }
 
-  /** Where the driver makes volumes larger; undefined when it does not. */
+  /** Where the driver expands volumes; undefined when it does not. */
   async function placeOfExpansion(signal: AbortSignal): Promise<'controller' | 'node' | undefined> {
     if (driver.controller.has('EXPAND_VOLUME')) return 'controller';
     try {
       const abilities = await nodeCapabilities(csi, { timeoutMs, signal });
       return abilities.has('EXPAND_VOLUME') ? 'node' : undefined;
     } catch (error) {
-      // A controller may be served without the node's service beside it.
+      // A controller may be deployed without the node service.
       if (codeOf(error) === 'UNIMPLEMENTED') return undefined;
       throw error;
     }

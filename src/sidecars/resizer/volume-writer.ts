@@ -1,5 +1,5 @@
-// The volumes as the resizer knows them, and its writes to them. None is decided from anything but what the driver just
-// said or the node just finished, so none depends on a version.
+// The resizer's reads and writes of volumes. Each write follows from a response of the driver or a report of the node,
+// so none depends on a resourceVersion.
 
 import { type PersistentVolume, persistentVolumes } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
@@ -19,7 +19,7 @@ export class VolumeWriter {
     return name ? this.#volumes.get(name) : undefined;
   }
 
-  /** A patch that is undefined has nothing to change. */
+  /** An undefined patch means that there is nothing to change. */
   async write(
     { metadata: { name } }: PersistentVolume,
     patch: object | undefined,

@@ -1,8 +1,8 @@
-// Brings one VolumeSnapshotContent to where it should be: reads it and its class, lets decideContent decide, and does
-// it. Writes what content-writes.ts writes, and Events about the content; never creates or deletes contents.
+// Reconciles one VolumeSnapshotContent: reads it and its class, calls decideContent and performs the decision. Writes
+// what content-writes.ts writes, and Events about the content; never creates or deletes contents.
 //
-// Nothing leaks: before the driver is first asked, the content says so and has its finalizer, in one write; that stays
-// until a handle is in its status or the driver has said a final no.
+// No snapshot is leaked: before the first call to the driver one write records it on the content and adds the
+// finalizer; both stay until the status has a handle or the driver has definitely failed.
 
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
@@ -40,8 +40,8 @@ export interface ContentReconcilerOptions
 
 type FailureReason = 'SnapshotCreationFailed' | 'SnapshotContentCheckandUpdateFailed' | 'SnapshotDeleteError';
 
-/** It was wanted gone while its state was uncertain: what is certain now is acted on without waiting. */
-const goesNow = requeueAfter(0, 'it is certain now, and to be deleted');
+/** Deletion was requested while the outcome was uncertain: now that it is known, the deletion proceeds at once. */
+const goesNow = requeueAfter(0, 'its outcome is known, and it is to be deleted');
 
 export function contentReconciler(options: ContentReconcilerOptions): Reconcile {
   const { kube, driver, clock, random, log, recorder, calls } = options;
@@ -113,8 +113,9 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       }
       return failed(current, 'SnapshotCreationFailed', error, signal);
     }
-    log.v(2).info('Made a snapshot', { content: content.metadata.name, snapshot: snapshot.handle });
-    // Until it is ready the driver is asked again, with the same parameters, whatever becomes of the class.
+    log.v(2).info('Created a snapshot', { content: content.metadata.name, snapshot: snapshot.handle });
+    // Until the snapshot is ready the call is repeated with the same parameters, even if the class changes or is
+    // deleted.
     await writes.forget(current, snapshot.ready ? 'all' : 'attempt', signal);
     return readyOrLater(content, snapshot);
   }
@@ -165,8 +166,8 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
       return await calls.readSecret(annotatedSecret(content), signal);
     } catch (error) {
       if (!(error instanceof SecretError && error.missing)) throw error;
-      // It may have gone with its namespace; the driver says whether it can do without.
-      log.warn('Asking for a snapshot to be deleted without its secret', {
+      // The Secret may have been deleted with its namespace; the driver decides whether it needs it.
+      log.warn('Deleting a snapshot without its secret', {
         content: content.metadata.name,
         err: error,
       });
@@ -174,7 +175,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     }
   }
 
-  /** Always throws, so that the loop tries again with backoff. */
+  /** Always throws, so that the loop retries with backoff. */
   async function failed(
     content: VolumeSnapshotContent,
     reason: FailureReason,
@@ -202,7 +203,7 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   return reconcile;
 }
 
-/** As the official snapshotter's messages begin. */
+/** Prefixes of the official snapshotter's messages. */
 const BEGINNINGS: Readonly<Record<FailureReason, string>> = {
   SnapshotCreationFailed: 'Failed to create snapshot',
   SnapshotContentCheckandUpdateFailed: 'Failed to check and update snapshot content',
@@ -214,7 +215,7 @@ function concernsUser(error: unknown): error is Error {
     error instanceof CsiError ||
     error instanceof SecretError ||
     error instanceof SnapshotProblem ||
-    // The API server does not take what the driver answered, say a handle that is too long.
+    // The API server rejects the driver's response, for example a handle that is too long.
     isInvalid(error)
   );
 }

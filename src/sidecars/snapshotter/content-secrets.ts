@@ -1,4 +1,4 @@
-// Which Secret each call about a content uses. Pure: throws a SnapshotProblem where the class says it badly.
+// Which Secret each call about a content uses. Pure: throws a SnapshotProblem for an invalid reference in the class.
 
 import type { SecretReference, VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { snapshotSecret } from '../../api/snapshot-secrets.ts';
@@ -6,11 +6,11 @@ import { isOfGroup } from '../../api/snapshots.ts';
 import { ANN_SNAPSHOT_SECRET_NAME, ANN_SNAPSHOT_SECRET_NAMESPACE } from '../../api/well-known.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
-/** For CreateSnapshot and DeleteSnapshot: resolved by the snapshot controller when it made the content. */
+/** For CreateSnapshot and DeleteSnapshot: resolved by the snapshot controller when it created the content. */
 export function annotatedSecret({ metadata }: VolumeSnapshotContent): SecretReference | undefined {
   const name = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAME];
   const namespace = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAMESPACE];
-  // Half a reference is kept as it is: reading it says what is missing.
+  // An incomplete reference is kept: the error when it is read says what is missing.
   return name === undefined && namespace === undefined
     ? undefined
     : { name: name ?? '', namespace: namespace ?? '' };

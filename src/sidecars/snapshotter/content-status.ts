@@ -1,26 +1,26 @@
-// What the snapshotter writes into the status of a VolumeSnapshotContent. Pure.
+// The snapshotter's patches of a VolumeSnapshotContent's status. Pure.
 
 import type { SnapshotError, VolumeSnapshotContent } from '../../api/kinds.ts';
 import type { SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
-/** A snapshot as the driver tells of it. */
+/** A snapshot in the driver's response. */
 export interface SnapshotFacts {
   handle: SnapshotHandle;
   ready: boolean;
-  /** Nanoseconds since 1970; undefined when the driver does not say. */
+  /** Nanoseconds since 1970; undefined when the driver returns none. */
   createdNs: bigint | undefined;
-  /** 0 when the driver does not say. */
+  /** 0 when the driver returns none. */
   sizeBytes: bigint;
   groupHandle?: string;
 }
 
-/** A merge patch of the status; null takes a field away. */
+/** A merge patch of the status; null removes a field. */
 export type StatusPatch = { [K in keyof NonNullable<VolumeSnapshotContent['status']>]?: unknown };
 
 const LONGEST_MESSAGE = 4096;
 
-/** Undefined when the status says so already. What was recorded once is kept: it is what others have acted on. */
+/** Undefined when the status is so already. A recorded value is kept: others have acted on it. */
 export function statusPatch(
   { status = {} }: VolumeSnapshotContent,
   snapshot: SnapshotFacts,
@@ -29,7 +29,7 @@ export function statusPatch(
   const { handle, ready, createdNs = BigInt(nowMs) * 1_000_000n, sizeBytes, groupHandle } = snapshot;
   if (status.snapshotHandle !== undefined && status.snapshotHandle !== handle) {
     throw new SnapshotProblem(
-      `the driver now answers with snapshot ${handle}; it was ${status.snapshotHandle}, which is kept`,
+      `the driver now returns snapshot ${handle}; the recorded ${status.snapshotHandle} is kept`,
     );
   }
   const patch: StatusPatch = {
@@ -44,7 +44,7 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Undefined when the status says so already. */
+/** Undefined when the status is so already. */
 export function errorPatch(
   { status = {} }: VolumeSnapshotContent,
   message: string,
@@ -56,7 +56,7 @@ export function errorPatch(
     time: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     message: shown,
   };
-  // A snapshot that cannot be deleted is as usable as it was.
+  // A snapshot whose deletion failed is as usable as before.
   return { readyToUse: status.readyToUse ?? false, error };
 }
 

@@ -1,5 +1,5 @@
-// What the snapshotter writes on a VolumeSnapshotContent: the record that the driver is being asked, the status, and the
-// end of the finalizer. Each write is for this incarnation of the object alone, and is read back at once.
+// The snapshotter's writes to a VolumeSnapshotContent: the record of a call, the status, and the removal of the
+// finalizer. Each write is for one UID only, and its result is kept as the newest version.
 
 import { type VolumeSnapshotContent, volumeSnapshotContents } from '../../api/kinds.ts';
 import { isOfGroup } from '../../api/snapshots.ts';
@@ -22,7 +22,7 @@ export class ContentWrites {
   readonly #kube: KubeClient;
   readonly #contents: ReadYourWrites<VolumeSnapshotContent>;
   readonly #random: Random;
-  /** By content's UID: records of this process that surely stand. */
+  /** By the content's UID: records that this process is sure are stored. */
   readonly #own = new Map<string, string>();
 
   constructor(options: {
@@ -41,9 +41,9 @@ export class ContentWrites {
   }
 
   /**
-   * That the driver is about to be asked, and for what; and that the content stays until the answer is known. Each record
-   * differs from every other, and each process makes its own: one that a process before this one is still taking back, or
-   * that this one has tried to, may be gone by the time the driver is asked.
+   * Records that the driver is about to be called, and with what; the finalizer keeps the content until the outcome is
+   * known. Each record is unique, and each process writes its own: the removal of an earlier record, by this or a
+   * previous process, may still be in flight and could otherwise take effect after the call.
    */
   async record(
     content: VolumeSnapshotContent,
@@ -53,7 +53,7 @@ export class ContentWrites {
     const { annotations = {}, finalizers = [], deletionTimestamp, uid, resourceVersion } = content.metadata;
     const known = annotations[ANN_SNAPSHOT_PARAMETERS];
     const isProtected = deletionTimestamp !== undefined || hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
-    // Where a handle is known nothing can be lost any more.
+    // Once a handle is known, no snapshot can be leaked.
     const isRecorded = hasHandle(content)
       ? known !== undefined
       : known !== undefined && known === this.#own.get(uid);
@@ -73,7 +73,9 @@ export class ContentWrites {
     return written;
   }
 
-  /** `attempt`: no call is under way. `all`: nor will there be another. Takes back this very record and no later one. */
+  /**
+   * `attempt`: no call is in flight. `all`: nor will there be another. Removes exactly this record and no later one.
+   */
   async forget(
     content: VolumeSnapshotContent,
     what: 'attempt' | 'all',
@@ -89,7 +91,7 @@ export class ContentWrites {
       ...both.map((key) => ({ op: 'test', path: path(key), value: annotations[key] })),
       ...gone.map((key) => ({ op: 'remove', path: path(key) })),
     ];
-    // From here on nobody knows whether it stands, until the answer is seen.
+    // From here on it is unknown whether the record is stored, until the response arrives.
     this.#own.delete(uid);
     const how = { type: 'json', signal } as const;
     return this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
@@ -105,8 +107,8 @@ export class ContentWrites {
   }
 
   /**
-   * The finalizer first, since with it the object mostly goes. Where others keep it, its status must not speak of a
-   * snapshot that is gone. A crash in between is harmless: DeleteSnapshot is asked again and says yes again.
+   * The finalizer first, since that mostly deletes the object. Where other finalizers keep it, its status must not show
+   * a deleted snapshot. A crash in between is harmless: DeleteSnapshot is called again and is idempotent.
    */
   async release(content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
     const left = await removeFinalizer({

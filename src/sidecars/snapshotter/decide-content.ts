@@ -1,4 +1,4 @@
-// What to do for one VolumeSnapshotContent, from what is known of it. Pure: the reconciler performs it.
+// What to do for one VolumeSnapshotContent. Pure: the reconciler performs it.
 
 import type { VolumeSnapshotContent } from '../../api/kinds.ts';
 import { isOfGroup, isReadyToUse } from '../../api/snapshots.ts';
@@ -9,20 +9,20 @@ import { attemptOn } from './attempt.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
-  /** Ask the driver for the snapshot; also again, until it is certain that there is one and that it is ready. */
+  /** Call CreateSnapshot; repeated until the snapshot exists and is ready. */
   | { do: 'create'; volumeHandle: VolumeHandle }
-  /** See whether a snapshot that others made is ready. */
+  /** Check whether a pre-provisioned snapshot is ready. */
   | { do: 'look'; handle: SnapshotHandle }
-  /** All is recorded: the record of the attempt is no longer needed. */
+  /** The handle is recorded: the record of the attempt is no longer needed. */
   | { do: 'tidy' }
   | { do: 'delete'; handle: SnapshotHandle }
-  /** Let the object go; nothing is to be done on the storage. */
+  /** Remove the finalizer; nothing is to be done on the storage. */
   | { do: 'release' };
 
 export interface ContentFacts {
   content: VolumeSnapshotContent;
   driver: DriverName;
-  /** Of the content's class, where there is one. */
+  /** The driver of the content's class, if it has one. */
   classDriver: string | undefined;
 }
 
@@ -44,8 +44,9 @@ export function decideContent({ content, driver, classDriver }: ContentFacts): C
 }
 
 /**
- * A content goes with its snapshot, or on its own where none was bound to it. One whose snapshot may be there without a
- * handle stays: the driver is asked again until it has said yes or no, or there would be nothing to delete it by.
+ * A content is deleted with its snapshot, or alone where none was bound to it. One whose snapshot may exist without a
+ * known handle stays: CreateSnapshot is repeated until its outcome is known, since without the handle the snapshot
+ * could not be deleted.
  */
 export function mayGo(content: VolumeSnapshotContent): boolean {
   const { deletionTimestamp, annotations = {} } = content.metadata;
@@ -60,11 +61,11 @@ function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
   const isProtected = hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
   const recorded = content.status?.snapshotHandle;
   const handle = (recorded ?? source.snapshotHandle) as SnapshotHandle | undefined;
-  // Without finalizer and recorded handle it was deleted already; others keep the object.
+  // Without finalizer and handle the snapshot was deleted already; other finalizers keep the object.
   const isThere = isProtected || recorded !== undefined;
   if (deletionPolicy === 'Delete' && handle && isThere && !isOfGroup(content))
     return { do: 'delete', handle };
-  return isProtected ? { do: 'release' } : nothing('it is let go');
+  return isProtected ? { do: 'release' } : nothing('its finalizer is removed');
 }
 
 function decideCreation(content: VolumeSnapshotContent, volumeHandle: VolumeHandle): ContentDecision {
@@ -73,13 +74,13 @@ function decideCreation(content: VolumeSnapshotContent, volumeHandle: VolumeHand
   if (isReadyToUse(content)) {
     return attempt.is === 'recorded' && attempt.isTidy ? nothing('it is ready') : { do: 'tidy' };
   }
-  if (!spec.volumeSnapshotRef.uid) return nothing('it is bound to no snapshot');
+  if (!spec.volumeSnapshotRef.uid) return nothing('it is not bound to a snapshot');
   if (metadata.deletionTimestamp !== undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT)) {
-    return nothing('it is being deleted, and nothing would keep it until the snapshot is deleted');
+    return nothing('it is being deleted, and no finalizer would keep it until the snapshot is deleted');
   }
   const isUnwanted = metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
   if (isUnwanted && spec.deletionPolicy === 'Delete' && attempt.is === 'none') {
-    return nothing('it is about to be deleted, and was not asked for yet');
+    return nothing('it is about to be deleted, and the driver was not called yet');
   }
   return { do: 'create', volumeHandle };
 }
@@ -89,5 +90,5 @@ function decideLook(content: VolumeSnapshotContent): ContentDecision {
   const handle = (content.status?.snapshotHandle ?? content.spec.source.snapshotHandle) as
     | SnapshotHandle
     | undefined;
-  return handle ? { do: 'look', handle } : nothing('its group has not said its handle yet');
+  return handle ? { do: 'look', handle } : nothing('its group snapshot has not set its handle yet');
 }

@@ -1,5 +1,5 @@
-// The snapshotter's calls, with the secrets they need. Answers that make no sense become errors here; of errors the
-// transport has taken every secret that was sent out of the driver's words.
+// The snapshotter's calls, with their secrets. Invalid responses become errors here. The transport has redacted every
+// secret that was sent from the driver's error messages.
 
 import type { SecretReference } from '../../api/kinds.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
@@ -56,15 +56,13 @@ export function createSnapshotCalls(options: {
         { signal },
       );
       if (!snapshot?.snapshotId) {
-        throw new SnapshotProblem(
-          'CreateSnapshot was answered without a snapshot ID; it will be asked again',
-        );
+        throw new SnapshotProblem('CreateSnapshot returned no snapshot ID; it will be retried');
       }
       return factsOf(snapshot);
     },
 
     async look(handle, secrets, signal) {
-      // A driver that cannot be asked is believed.
+      // A driver without ListSnapshots or GetSnapshot cannot be asked: the snapshot is assumed to be ready.
       if (!capabilities.has('LIST_SNAPSHOTS') && !capabilities.has('GET_SNAPSHOT')) {
         return { handle, ready: true, createdNs: undefined, sizeBytes: 0n };
       }

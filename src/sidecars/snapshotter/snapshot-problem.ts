@@ -1,5 +1,5 @@
-// What stands in the way of a snapshot and somebody can change: a class that is not there, a reference that is wrong, an
-// answer that makes no sense. Fit for events and statuses.
+// A problem with a snapshot that a user or driver can correct: a missing class, an invalid reference, an invalid
+// response. Its message is safe for events and statuses.
 
 import { ExpectedError } from '../../runtime/expected-error.ts';
 

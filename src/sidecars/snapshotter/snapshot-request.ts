@@ -1,5 +1,5 @@
-// What the driver is asked for: the name and the parameters of a snapshot. Both depend on things that do not change, or
-// are recorded before the first call: whoever asks again, after whatever crash, asks for the same snapshot. Pure.
+// The name and the parameters of a CreateSnapshot request. Both are immutable or recorded before the first call, so a
+// retry by any process asks for the same snapshot. Pure.
 
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { SNAPSHOT_SECRET_PARAMETERS } from '../../api/snapshot-secrets.ts';
@@ -18,7 +18,7 @@ export function snapshotNameFor(snapshotUid: string, { prefix, uuidLength }: Sna
   return `${prefix}-${id}`;
 }
 
-/** With which parameters to ask: those of the first time, where it was asked before. Throws a SnapshotProblem. */
+/** The parameters of the call: those recorded by the first call, if there was one. Throws a SnapshotProblem. */
 export function parametersFor(
   content: VolumeSnapshotContent,
   snapshotClass: VolumeSnapshotClass | undefined,
@@ -27,7 +27,7 @@ export function parametersFor(
   const recorded = recordedParameters(content);
   if (recorded !== undefined) return recorded;
   const { volumeSnapshotClassName, volumeSnapshotRef } = content.spec;
-  if (volumeSnapshotClassName === undefined) throw new SnapshotProblem('the content names no snapshot class');
+  if (volumeSnapshotClassName === undefined) throw new SnapshotProblem('the content has no snapshot class');
   if (snapshotClass === undefined) {
     throw new SnapshotProblem(`VolumeSnapshotClass "${volumeSnapshotClassName}" does not exist`);
   }
@@ -47,7 +47,7 @@ function driverParameters(parameters: Readonly<Record<string, string>>): Record<
     if (SNAPSHOT_SECRET_PARAMETERS.has(key)) continue;
     if (key.startsWith(RESERVED_PARAMETER_PREFIX)) {
       throw new SnapshotProblem(
-        `the snapshot class has the parameter ${key}, whose prefix is reserved and which is not known`,
+        `the snapshot class has the parameter ${key}, which has a reserved prefix and is unknown`,
       );
     }
     forDriver[key] = value;
@@ -55,12 +55,12 @@ function driverParameters(parameters: Readonly<Record<string, string>>): Record<
   return forDriver;
 }
 
-/** As it stands on the content. `attempt` makes it differ from every other record. */
+/** The annotation's value. `attempt` makes it differ from every other record. */
 export function parametersRecord(parameters: Record<string, string>, attempt: string): string {
   return JSON.stringify({ parameters, attempt });
 }
 
-/** Undefined when nothing, or nothing readable, was recorded: the official snapshotter records none. */
+/** Undefined when nothing readable was recorded: the official snapshotter records none. */
 function recordedParameters({ metadata }: VolumeSnapshotContent): Record<string, string> | undefined {
   const text = metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS];
   if (text === undefined) return undefined;

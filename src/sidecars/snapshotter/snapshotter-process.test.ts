@@ -1,4 +1,4 @@
-// The snapshotter and the snapshot controller as commands: what they refuse, how one hands over to the next, what they
+// The snapshotter and the snapshot controller as commands: what they reject, how one hands over to the next, what they
 // serve.
 
 import assert from 'node:assert/strict';
@@ -48,7 +48,7 @@ async function snapshotRig(t: TestContext): Promise<{ rig: SidecarRig; driver: S
   return { rig, driver };
 }
 
-/** A content that was there first, and a snapshot that takes it. */
+/** A pre-provisioned content, and a snapshot bound to it. */
 async function take(kube: KubeClient, name: string): Promise<void> {
   await kube.create(volumeSnapshotContents, {
     metadata: { name },
@@ -68,7 +68,7 @@ test('[SIDE-2] a driver that makes no snapshots is refused with the reason', asy
   await rig.serve(new ScriptedDriver({ name: DRIVER }));
   const process = rig.spawn('snapshotter');
   assert.equal((await process.exit).code, 1);
-  assert.match(process.output(), /does not make snapshots: it does not report CREATE_DELETE_SNAPSHOT/);
+  assert.match(process.output(), /does not support snapshots: it does not report CREATE_DELETE_SNAPSHOT/);
 });
 
 test('[SIDE-2] bad flags are refused, those of group snapshots are taken', async (t) => {
@@ -90,8 +90,8 @@ test('[SIDE-2] bad flags are refused, those of group snapshots are taken', async
     '--groupsnapshot-name-uuid-length=3',
     '--feature-gates=CSIVolumeGroupSnapshot=true',
   ]);
-  await process.said('group snapshots are not made by this snapshotter');
-  await process.said('Making and deleting snapshots');
+  await process.said('this snapshotter does not support group snapshots');
+  await process.said('Creating and deleting snapshots');
 });
 
 test('[SIDE-2] the controller waits for the definitions, and says what to install when they do not come', async (t) => {
@@ -153,7 +153,7 @@ test('[SIDE-6] the snapshotter beside the others, and left out where the kinds a
     publishedOn: new Map(),
   });
   const process = rig.spawn('sidecars', ['--snapshotter-snapshot-name-prefix=shot']);
-  await process.said('Making and deleting snapshots');
+  await process.said('Creating and deleting snapshots');
   await install(rig.admin);
   await rig.admin.create(volumeSnapshotClasses, {
     metadata: { name: 'k' },

@@ -15,20 +15,20 @@ import { createSnapshotter } from './snapshotter.ts';
 
 const names = 'Snapshots';
 const groups = 'Group snapshots';
-const NO_GROUPS = 'group snapshots are not made by this snapshotter';
+const NO_GROUPS = 'this snapshotter does not support group snapshots';
 
 export const snapshotterSidecar = defineSidecar({
   name: 'snapshotter',
   flags: {
     timeout: durationFlag({ help: 'Time-out of each call to the driver', default: 60_000, min: 1 }),
-    'worker-threads': intFlag({ help: 'Snapshots made and deleted at once', default: 10, min: 1 }),
-    'resync-period': durationFlag({ help: 'Look at everything again at this interval', default: 900_000 }),
+    'worker-threads': intFlag({ help: 'Snapshots created and deleted concurrently', default: 10, min: 1 }),
+    'resync-period': durationFlag({ help: 'Resync interval', default: 900_000 }),
     'retry-interval-start': durationFlag({
-      help: 'Pause after the first failure, and before a snapshot is first looked at again; it doubles with each',
+      help: 'Backoff after the first failure, and before a snapshot is first checked again; it doubles with each',
       default: 1_000,
       min: 1,
     }),
-    'retry-interval-max': durationFlag({ help: 'Longest such pause', default: 300_000, min: 1 }),
+    'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
     'snapshot-name-prefix': flagOf<string>(
       {
         type: 'string',
@@ -38,10 +38,10 @@ export const snapshotterSidecar = defineSidecar({
         },
         format: (value) => value,
       },
-      { help: "What snapshots' names begin with", default: 'snapshot', group: names },
+      { help: 'Prefix of snapshot names', default: 'snapshot', group: names },
     ),
     'snapshot-name-uuid-length': intFlag({
-      help: "How much of the VolumeSnapshot's UID snapshots' names hold, without dashes; -1: all of it, with dashes",
+      help: "Characters of the VolumeSnapshot's UID in snapshot names, without dashes; -1: the whole UID, with dashes",
       default: -1,
       min: -1,
       max: 32,
@@ -52,17 +52,17 @@ export const snapshotterSidecar = defineSidecar({
       group: names,
     }),
     'node-deployment': boolFlag({
-      help: 'Make snapshots of the volumes of this node alone, whose name is in NODE_NAME; no leader is elected',
+      help: 'Handle only volumes of this node, named by NODE_NAME; no leader election',
       group: names,
     }),
     'groupsnapshot-name-prefix': stringFlag({
-      help: "What group snapshots' names begin with",
+      help: 'Prefix of group snapshot names',
       default: 'groupsnapshot',
       group: groups,
       ignored: NO_GROUPS,
     }),
     'groupsnapshot-name-uuid-length': intFlag({
-      help: "How much of the VolumeGroupSnapshot's UID group snapshots' names hold",
+      help: "Characters of the VolumeGroupSnapshot's UID in group snapshot names",
       default: -1,
       min: -1,
       max: 32,
@@ -74,7 +74,7 @@ export const snapshotterSidecar = defineSidecar({
       CSIVolumeGroupSnapshot: {
         default: false,
         stage: 'stable',
-        help: 'Make snapshots of several volumes at one moment; taken, and without effect',
+        help: 'Consistent snapshots of several volumes; accepted, without effect',
       },
     }),
   },

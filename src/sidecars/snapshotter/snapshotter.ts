@@ -1,5 +1,5 @@
-// The snapshotter: watches VolumeSnapshotContents and their classes, and keeps one loop over the contents of its driver.
-// Which snapshots there should be is the snapshot controller's to say.
+// The snapshotter: watches VolumeSnapshotContents and their classes, and runs one loop over the contents of its driver.
+// The snapshot controller creates the contents.
 
 import {
   type VolumeSnapshotContent,
@@ -21,12 +21,12 @@ export interface SnapshotterOptions {
   workers: number;
   retryStartMs: number;
   retryMaxMs: number;
-  /** Everything is looked at again at this interval, in case something was missed; 0: never. */
+  /** Resync interval, in case a change was missed; 0: never. */
   resyncMs: number;
   namePrefix: string;
   nameUuidLength: number;
   extraCreateMetadata: boolean;
-  /** Only contents that the snapshot controller has given to this node. */
+  /** Only contents that the snapshot controller has assigned to this node. */
   nodeName?: string;
 }
 
@@ -36,11 +36,11 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
   const { kube, informers, csi, driver, clock, random, log, metrics } = ports;
   if (!driver.controller.has('CREATE_DELETE_SNAPSHOT')) {
     throw new Error(
-      `driver ${driver.name} does not make snapshots: it does not report CREATE_DELETE_SNAPSHOT`,
+      `driver ${driver.name} does not support snapshots: it does not report CREATE_DELETE_SNAPSHOT`,
     );
   }
   const { nodeName } = options;
-  // Where the kinds are not installed there is nothing to do, until they are.
+  // Where the kinds are not installed there is nothing to do until they are.
   const contents = informers.of(volumeSnapshotContents, {
     optional: true,
     ...(nodeName && { labelSelector: `${LABEL_SNAPSHOT_MANAGED_BY}=${nodeName}` }),
@@ -85,7 +85,7 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
         },
         updated: (before, after) => {
           if (!isOurs(after)) return;
-          // How often making it failed says nothing about deleting it.
+          // Failures to create say nothing about deletion, so the backoff starts again.
           if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp)
             loop.forget(keyOf(after));
           if (asksForMore(before, after)) loop.add(keyOf(after));
@@ -116,7 +116,7 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
     async run(signal) {
       await Promise.all([contents.synced(signal), classes.synced(signal)]);
       const unfollow = follow();
-      log.info('Making and deleting snapshots', { workers: options.workers });
+      log.info('Creating and deleting snapshots', { workers: options.workers });
       try {
         await Promise.all([loop.run(signal), resync(signal)]);
       } finally {
@@ -126,7 +126,7 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
   };
 }
 
-/** Not on every change: the snapshotter's own writes would break the backoff of a content that fails. */
+/** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
 function asksForMore(before: VolumeSnapshotContent, after: VolumeSnapshotContent): boolean {
   const marked = ({ metadata }: VolumeSnapshotContent) => metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED];
   return (

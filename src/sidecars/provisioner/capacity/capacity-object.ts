@@ -1,5 +1,5 @@
-// One CSIStorageCapacity: how much room there is for one class in one topology segment. Its name follows from what it
-// is about, so that publishing it twice makes one object. Pure.
+// One CSIStorageCapacity: the free capacity of one class in one topology segment. Its name is derived from class and
+// segment, so that publishing it twice creates one object. Pure.
 
 import { createHash } from 'node:crypto';
 import type { CSIStorageCapacity, OwnerReference } from '../../../api/index.ts';
@@ -13,16 +13,16 @@ export const LABEL_MANAGED_BY = 'csi.storage.k8s.io/managed-by';
 
 export interface CapacityPlace {
   className: string;
-  /** Empty where the driver has no topology: then it is everywhere. */
+  /** Empty where the driver has no topology: it then stands for the whole cluster. */
   segment: Segment;
 }
 
-/** The key of a place in queues and indexes. */
+/** The key of a class and segment in queues and indexes. */
 export function placeKey({ className, segment }: CapacityPlace): string {
   return `${className}|${segmentText(segment)}`;
 }
 
-/** The place an object is about; undefined when it was not written by a provisioner. */
+/** The class and segment of an object; undefined when no provisioner wrote it. */
 export function placeOf(object: CSIStorageCapacity): CapacityPlace | undefined {
   const { nodeTopology, storageClassName } = object;
   if (!nodeTopology || nodeTopology.matchExpressions?.length) return undefined;
@@ -71,7 +71,7 @@ export function amounts(room: Room): { capacity: string; maximumVolumeSize?: str
   };
 }
 
-/** Whether the object already says all of this. */
+/** Whether the object is up to date. */
 export function isCurrent(
   object: CSIStorageCapacity,
   room: Room,

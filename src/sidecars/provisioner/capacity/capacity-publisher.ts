@@ -1,6 +1,6 @@
-// Publishes how much room the driver has, one CSIStorageCapacity a class and topology segment, for the scheduler to
-// choose nodes by. Watches classes, the topology index and its own objects; writes its own objects only, which it knows
-// by their labels; asks the driver at intervals and whenever a volume was made or deleted.
+// Publishes the driver's free capacity, one CSIStorageCapacity per class and topology segment, for the scheduler.
+// Watches classes, the topology index and its own objects; writes only its own objects, which it recognises by their
+// labels. Calls GetCapacity at intervals and after a volume was created or deleted.
 
 import {
   type CSIStorageCapacity,
@@ -33,7 +33,7 @@ import {
   type Room,
 } from './capacity-object.ts';
 
-/** Where there can be room. */
+/** The topology segments to publish. */
 export interface Segments {
   list(): readonly Segment[];
   has(segment: Segment): boolean;
@@ -41,7 +41,7 @@ export interface Segments {
 }
 
 export interface CapacityPublisherOptions {
-  /** With a pace of its own, so that capacity never slows down provisioning. */
+  /** A client with its own rate limit, so that capacity never slows down provisioning. */
   kube: KubeClient;
   informers: Informers;
   csi: CsiTransport;
@@ -51,7 +51,7 @@ export interface CapacityPublisherOptions {
   owner: CapacityOwner;
   segments: Segments;
   pollIntervalMs: number;
-  /** Also for classes that bind immediately, which the scheduler does not ask about. */
+  /** Include classes with immediate binding, for which the scheduler does not check capacity. */
   forImmediateBinding: boolean;
   loop: Omit<LoopOptions, 'name' | 'reconcile'>;
 }
@@ -67,7 +67,7 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
   });
   const controller = csiClient(Controller, options.csi, { timeoutMs: options.timeoutMs });
   const loop = createLoop({ ...options.loop, name: 'csistoragecapacity', reconcile });
-  /** Every place that was ever looked at, by key. */
+  /** Every class and segment seen so far, by key. */
   const places = new Map<string, CapacityPlace>();
 
   objects.addIndex(BY_PLACE, (object) => {
@@ -97,7 +97,7 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
       if (provisioner === owner.driver) lookAt({ className: metadata.name, segment });
     }
   });
-  // Of one's own objects only what others did to them matters: deleted, or there from before.
+  // Of its own objects it only reacts to deletions, and to leftovers of earlier processes.
   objects.subscribe({ added: lookAtObject, deleted: lookAtObject });
   countObjects();
 
@@ -147,7 +147,7 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
       await kube.create(csiStorageCapacities, draft, { signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The cache is behind: ours, by its name.
+      // The cache is stale: by its name the object is ours.
       const name = { name: draft.metadata.name ?? '', namespace: owner.namespace };
       await change(await kube.get(csiStorageCapacities, name, { signal }), room, signal);
     }
@@ -164,7 +164,7 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
     try {
       await kube.update(csiStorageCapacities, { ...rest, metadata, ...amounts(room) }, { signal });
     } catch (error) {
-      // Deleted meanwhile: its deletion wakes the place.
+      // Deleted meanwhile: the deletion enqueues it again.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -203,7 +203,10 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
   }
 
   return {
-    /** What is left for this class has changed; asked soon, once for many changes. */
+    /**
+     * The free capacity of this class has changed. Requests are coalesced: GetCapacity follows soon, once for many
+     * changes.
+     */
     changed(className: string): void {
       for (const [key, place] of places) if (place.className === className) loop.addAfter(key, 1_000);
     },
@@ -219,7 +222,7 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
   };
 }
 
-/** Segments that never change: of one node, or the one that stands for "everywhere". */
+/** Segments that never change: those of one node, or the one that stands for the whole cluster. */
 export function fixedSegments(segments: readonly Segment[]): Segments {
   const texts = new Set(segments.map(segmentText));
   return { list: () => segments, has: (segment) => texts.has(segmentText(segment)), onChange: () => {} };

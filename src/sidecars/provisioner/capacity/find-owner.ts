@@ -1,11 +1,11 @@
-// Who owns the published capacity: the provisioner's pod, or what controls it some levels up. When that is deleted,
-// so are the objects.
+// The owner of the published capacity objects: the provisioner's pod, or its controller some levels up. The garbage
+// collector deletes the objects with their owner.
 
 import { type KubeObject, pods, type Resource } from '../../../api/index.ts';
 import type { OwnerReference } from '../../../api/object.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 
-/** What controls pods, and what controls that; more levels than these have not been seen. */
+/** The kinds that control pods, and the kinds that control these. */
 const KNOWN: Readonly<Record<string, Resource>> = {
   ReplicaSet: { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet', namespaced: true },
   Deployment: { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true },
@@ -35,7 +35,7 @@ export async function findOwner(
       );
     }
     const { apiVersion, kind, name, uid } = controller;
-    // The last level is known from the reference alone: no need to be allowed to read it.
+    // The last level is taken from the owner reference, so that no permission to read it is needed.
     if (level === levels - 1) return { apiVersion, kind, name, uid, controller: true };
     const resource = KNOWN[kind];
     if (!resource)

@@ -1,5 +1,5 @@
-// Builds the capacity publisher for the three shapes of a driver: with topology, where each segment of the cluster
-// counts; without, where everything is one; and with one provisioner a node, where its own segment is all there is.
+// Builds the capacity publisher for the three kinds of drivers: with topology (one object per segment), without (one
+// for the cluster), and with one provisioner per node (the node's own segment only).
 
 import { createHash } from 'node:crypto';
 import type { Segment } from '../../../api/topology.ts';
@@ -17,7 +17,7 @@ export interface StartCapacityOptions {
   timeoutMs: number;
   backoff: BackoffPolicy;
   topology: TopologyIndex | undefined;
-  /** With one provisioner a node. */
+  /** With one provisioner per node. */
   nodeName: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export function startCapacity({ ports, options, nodeName, topology, ...rest }: S
   });
   return {
     changed: publisher.changed,
-    /** `here`: where this node is, with one provisioner a node. */
+    /** `here`: the segment of this node, with one provisioner per node. */
     async run(here: Segment | undefined, signal: AbortSignal): Promise<void> {
       if (options.owner) {
         const { podName, levels } = options.owner;
@@ -71,7 +71,7 @@ export function startCapacity({ ports, options, nodeName, topology, ...rest }: S
   };
 }
 
-/** The official provisioner's label for this, shortened in the same spirit when the node's name is long. */
+/** The official provisioner's label for this, shortened in a similar way when the node's name is long. */
 function managedByNode(nodeName: string): string {
   const name = `external-provisioner-${nodeName}`;
   if (name.length <= 63) return name;
@@ -79,7 +79,7 @@ function managedByNode(nodeName: string): string {
   return `${name.slice(0, 54).replace(/[^a-zA-Z0-9]+$/, '')}-${hash}`;
 }
 
-/** One segment that is not known until the driver has been asked. */
+/** One segment, which is unknown until the driver has answered. */
 function laterSegment(): Segments & { set(segment: Segment): void } {
   let known: Segments = fixedSegments([]);
   const listeners: ((segment: Segment) => void)[] = [];

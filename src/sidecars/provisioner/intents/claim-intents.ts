@@ -1,5 +1,5 @@
-// Writes intents on claims and takes them off again. Every write carries the version it was decided from, so that it
-// fails when the claim has changed. (A whole update costs the server less than a patch.)
+// Writes intents on claims and removes them. Every write carries the resourceVersion it was decided from, so that it
+// conflicts when the claim has changed. (A full update costs the server less than a patch.)
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import type { Metadata } from '../../../api/object.ts';
@@ -15,14 +15,14 @@ import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Intent } from './intent.ts';
 
-/** Somebody else may write the claim in between, but not for ever. */
+/** Others may write the claim concurrently, but not for ever. */
 const MOST_ATTEMPTS = 5;
 
 /**
- * The claim with the intent on it, which from then on no crash can lose; undefined when the claim changed since it was
- * read, so that nothing was written. Also called before every further call: a removal of the intent that was sent
- * before, by this process or the one before it, and whose answer was lost may have happened or be on its way still. This
- * write fails in the first case and makes the removal fail in the second.
+ * Writes the intent on the claim, so that no crash can lose it; undefined when the claim changed since it was read, so
+ * that nothing was written. Also called before every further CreateVolume: a removal of the intent that was sent
+ * earlier, by this process or the previous one, and whose response was lost may have taken effect or still be in
+ * flight. This write fails in the first case and makes the removal conflict in the second.
  */
 export async function keepOnClaim(
   kube: KubeClient,
@@ -39,13 +39,13 @@ export async function keepOnClaim(
   try {
     return await kube.update(persistentVolumeClaims, { ...claim, metadata }, { brief: true, signal });
   } catch (error) {
-    // Invalid: the claim is being deleted and takes no new finalizers.
+    // Invalid: a claim that is being deleted accepts no new finalizers.
     if (isConflict(error) || isInvalid(error) || isNotFound(error)) return undefined;
     throw error;
   }
 }
 
-/** The claim without the intent; undefined when it is gone. `reschedule`: also give it back to the scheduler. */
+/** The claim without the intent; undefined when it is gone. `reschedule`: also return it to the scheduler. */
 export async function dropFromClaim(
   kube: KubeClient,
   claim: PersistentVolumeClaim,
@@ -67,7 +67,7 @@ export async function dropFromClaim(
   return undefined;
 }
 
-/** Undefined when there is nothing to take off. */
+/** Undefined when there is nothing to remove. */
 function withoutIntent(claim: PersistentVolumeClaim, reschedule: boolean): Metadata | undefined {
   const { finalizers = [], annotations = {} } = claim.metadata;
   const unwanted = reschedule

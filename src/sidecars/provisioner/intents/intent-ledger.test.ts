@@ -29,14 +29,14 @@ const intent = (uid: string, bytes = 0): Intent => ({
   spec: { accessModes: ['ReadWriteOnce'] },
 });
 
-/** What becomes of a request: `late` is given up by its sender and takes effect after all. */
+/** The outcome of a request: `late` is abandoned by its sender and takes effect afterwards. */
 type Fate = 'done' | 'lost before' | 'lost after' | 'late';
 
-/** One Lease on a server that checks versions, and takes a write that changes nothing for no new version. */
+/** One Lease on a server that checks versions; a write that changes nothing makes no new version. */
 class Server {
   readonly clock = new VirtualClock();
   lease: Lease | undefined;
-  /** Each version of what is in it. */
+  /** Each version of its contents. */
   readonly pages: string[][] = [];
   refuses: KubeErrorReason | undefined;
   fate: (verb: string) => Fate = () => 'done';
@@ -92,7 +92,7 @@ class Server {
       try {
         act();
       } catch {
-        // Nobody hears of it.
+        // The response is lost.
       }
     }, 50 + this.latencyMs());
   }
@@ -156,7 +156,7 @@ describe('the ledger of intents', () => {
     const before = ledgerOn(server);
     await server.clock.runUntil(before.opened, 100);
     await server.clock.runUntil(before.ledger.begin(intent('a'), before.signal), 100);
-    // Sent and given up, on its way when the next one starts.
+    // Sent and abandoned; in flight when the next one starts.
     before.ledger.end('a');
     await server.clock.advance(502);
     before.stop.abort(new Error('killed'));
@@ -232,9 +232,12 @@ describe('the ledger of intents', () => {
         server.latencyMs = () => 1 + random.int(30);
         server.fate = () => (random.next() < 0.25 ? (fates[random.int(3)] as Fate) : 'done');
         const lost: string[] = [];
-        /** Those that a driver may be asked for, until somebody knows the end. */
+        /** Intents whose driver call may run until its outcome is known. */
         const standing = new Set<string>();
-        /** Of two that run at once, one can take for left what the other is about to begin. Leader election excludes that. */
+        /**
+         * Of two that run at once, one can take for left over what the other is about to begin. Leader election
+         * excludes that.
+         */
         const ended = new Set<string>();
         server.onStored = () => {
           for (const uid of standing) if (!server.uids.includes(uid)) lost.push(uid);
@@ -279,7 +282,7 @@ describe('the ledger of intents', () => {
         (terms[0] as Term).stop.abort(new Error('and handed over'));
         start();
         await clock.advance(1_000);
-        // A write of a killed one may have arrived after the last one has read. Nothing was asked for it; the next write finds it.
+        // A write of a killed process may have arrived after the last read. It led to no call; the next write finds it.
         begin(terms.at(-1) as Term, 'last').catch(() => {});
         await clock.advance(60_000);
         assert.deepEqual(lost, []);

@@ -1,9 +1,9 @@
-// An intent: the one durable record of an attempt to make a volume. It says that a volume may exist which no
-// PersistentVolume records, and holds what is needed to ask the driver again although the claim is gone: what planning
-// reads of it. Never parameters or Secrets, which are the class's. Pure.
+// An intent: the one durable record of an attempt to create a volume. It means that a volume may exist without a
+// PersistentVolume, and holds what is needed to repeat the call when the claim is gone: the fields of the claim that
+// planning reads. Never parameters or Secrets, which come from the class. Pure.
 //
-// It has one of two homes, in the same form: the ledger while the driver is asked for the first time, and the claim (an
-// annotation and a finalizer) once a call ended without a certain answer, or where the ledger cannot be written.
+// It is stored in one of two places, in the same format: in the ledger during the first call to the driver, and on the
+// claim (an annotation and a finalizer) once a call had an uncertain outcome, or where the ledger cannot be written.
 
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import {
@@ -19,17 +19,17 @@ export interface Intent {
   namespace: string;
   name: string;
   uid: string;
-  /** Of the request: two that are alike ask for the same. */
+  /** Digest of the request: two requests with the same digest ask for the same volume. */
   digest: string;
-  /** Calls begun, the first included. In the ledger always 1. */
+  /** Number of calls started, the first included. In the ledger always 1. */
   asked: number;
-  /** For people. */
+  /** For users. */
   since: string;
   annotations?: Record<string, string>;
   spec: PersistentVolumeClaim['spec'];
 }
 
-/** The loop's key of a claim: one of the same name that is made anew is another attempt. */
+/** The loop's key of a claim, by UID: a new claim of the same name is another attempt. */
 export function attemptKey({ namespace = '', name, uid }: { namespace?: string; name: string; uid: string }) {
   return `${namespace}/${name}/${uid}`;
 }
@@ -54,7 +54,7 @@ export function intentFor(
   };
 }
 
-/** Those that say where the volume goes, and those that the class's templates for Secrets may name. */
+/** Annotations that determine where the volume goes, and those that the class's templates for Secrets may name. */
 function readAnnotations(
   { metadata }: PersistentVolumeClaim,
   { parameters = {} }: StorageClass,
@@ -66,12 +66,12 @@ function readAnnotations(
   return read.length === 0 ? undefined : Object.fromEntries(read);
 }
 
-/** The intent that the claim keeps. One that cannot be read counts, as one of several calls for something else. */
+/** The intent on the claim. An unreadable one counts as an intent with several calls for another request. */
 export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
   if (!hasFinalizer(claim, FINALIZER_PROVISIONING)) return undefined;
   const { namespace = '', name, uid, creationTimestamp, annotations } = claim.metadata;
   const { digest = '', asked = 2, since = creationTimestamp, spec = claim.spec } = written(annotations);
-  // Of the specification only what a user may change on a bound claim: the rest is on the claim, and cannot change.
+  // Of the spec only what a user may change on a bound claim: the rest is on the claim, and immutable.
   const { volumeAttributesClassName: _now, ...unchanged } = claim.spec;
   const { resources, volumeAttributesClassName } = spec;
   const first = {
@@ -90,7 +90,7 @@ function written(annotations: Record<string, string> = {}): Partial<Intent> {
   }
 }
 
-/** The claim as far as it is known: as it was when the driver was first asked, and as one that nobody wants any more. */
+/** The claim reconstructed from the intent: as it was at the first call, and being deleted. */
 export function claimOf({ since, annotations = {}, spec, ...intent }: Intent): PersistentVolumeClaim {
   const { namespace, name, uid } = intent;
   return {

@@ -1,5 +1,5 @@
-// The Lease that holds a provisioner's intents: its name, and how they stand in it. A Lease, because whoever may elect a
-// leader may write one. Pure.
+// The Lease that holds a provisioner's intents: its name and format. A Lease, because a role that allows leader
+// election allows writing one. Pure.
 
 import { hash } from 'node:crypto';
 import type { Lease } from '../../../api/kinds.ts';
@@ -14,7 +14,7 @@ import type { Intent } from './intent.ts';
 
 const LONGEST_NAME = 253;
 
-/** `nodeName`: of the one node that the provisioner makes volumes for. */
+/** `nodeName`: the node that the provisioner works for, with one provisioner per node. */
 export function ledgerName(driver: DriverName, nodeName?: string): string {
   const name = `provisioning-intents.${driver.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}`;
   if (nodeName === undefined) return name;

@@ -1,6 +1,6 @@
-// One provisioner on each node: which claims are this node's. A claim belongs to the node that was selected for it. One
-// that binds immediately has none selected; every node may offer itself, each after a wait of its own, and the first
-// to write its name has it. A node without room does not offer itself.
+// One provisioner per node: which claims are this node's. A claim belongs to its selected node. A claim with immediate
+// binding has none: every node may claim it, each after a random delay, and the first to write its name as the selected
+// node owns it. A node without room does not try.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims, type StorageClass } from '../../../api/kinds.ts';
 import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
@@ -23,7 +23,7 @@ export interface NodeOwner {
     storageClass: StorageClass,
     signal: AbortSignal,
   ): Promise<Outcome>;
-  /** The claim is somebody's, or gone. */
+  /** The claim has an owner, or is gone. */
   forget(claimUid: string): void;
 }
 
@@ -49,7 +49,7 @@ export function createNodeOwner(options: NodeOwnerOptions): NodeOwner {
   const controller = csiClient(Controller, options.csi, { timeoutMs: options.timeoutMs });
   const offers = new Map<string, Offer>();
 
-  /** Between nothing and the whole delay, so that nodes do not all come at once. */
+  /** A random part of the delay, so that nodes do not all try at once. */
   function nextOffer(uid: string): Offer {
     const attempts = offers.get(uid)?.attempts ?? 0;
     const policy = { startMs: options.baseDelayMs, maxMs: options.maxDelayMs };
@@ -62,7 +62,7 @@ export function createNodeOwner(options: NodeOwnerOptions): NodeOwner {
     return offer;
   }
 
-  /** A driver that cannot say is tried: the user then learns from the driver what is wrong. */
+  /** If GetCapacity fails, room is assumed: CreateVolume then reports to the user what is wrong. */
   async function hasRoom(plan: VolumePlan, signal: AbortSignal): Promise<boolean> {
     const segments = plan.topology?.requisite ?? [];
     for (const segment of segments.length === 0 ? [undefined] : segments) {
@@ -109,19 +109,19 @@ export function createNodeOwner(options: NodeOwnerOptions): NodeOwner {
         }
       } catch (error) {
         signal.throwIfAborted();
-        // Outside the class's topology, for example: another node's to take.
+        // Outside the class's topology, for example: left to another node.
         const delayMs = nextOffer(uid).atMs - clock.monotonicMs();
-        work.log.v(4).info('Does not offer to make a volume', { claim: claim.metadata.name, err: error });
+        work.log.v(4).info('Not taking a claim', { claim: claim.metadata.name, err: error });
         return requeueAfter(delayMs, 'this node cannot take it');
       }
       try {
         work.claims.wrote(await work.kube.update(persistentVolumeClaims, mine, { signal }));
         offers.delete(uid);
-        return requeueAfter(0, 'it is ours now');
+        return requeueAfter(0, 'this node owns it now');
       } catch (error) {
         if (isNotFound(error)) offers.delete(uid);
         else if (!isConflict(error) && !isInvalid(error)) throw error;
-        // Somebody wrote first, most likely their own name.
+        // Another process wrote first, most likely another node its name.
         else return requeueAfter(nextOffer(uid).atMs - clock.monotonicMs(), 'the claim changed');
         return done;
       }

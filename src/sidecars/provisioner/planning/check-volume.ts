@@ -1,5 +1,5 @@
-// Whether the volume that the driver answers with is the one that was asked for. A volume that is not is never handed
-// to the user; whether it may be deleted depends on whose it is. Pure.
+// Whether the volume in the driver's response is the one that was requested. A wrong volume is never handed to the
+// user; whether it may be deleted depends on its owner. Pure.
 
 import type { Volume, VolumeContentSource } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import { parseVolumeHandle, type VolumeHandle } from '../../../csi/names/driver-name.ts';
@@ -9,20 +9,20 @@ export interface CheckedVolume {
   volume: Volume;
   handle: VolumeHandle;
   capacityBytes: bigint;
-  /** Worth a line in the log. */
+  /** To be logged. */
   warning?: string;
 }
 
 export type VolumeCheck =
   | ({ kind: 'accepted' } & CheckedVolume)
-  /** Made for this claim and of no use to it: delete it. */
+  /** Created for this claim, but unusable: delete it. */
   | { kind: 'useless'; handle: VolumeHandle; why: string }
-  /** It belongs to somebody else: leave it alone. */
+  /** It belongs to another PersistentVolume: do not touch it. */
   | { kind: 'not-ours'; why: string }
-  /** There may be a volume and there is no way to name it: ask again. */
+  /** A volume may exist, but its ID is unknown: call again. */
   | { kind: 'nameless'; why: string };
 
-/** `ownerOf` gives the PersistentVolume that already has a handle, other than the one being made. */
+/** `ownerOf` returns the PersistentVolume that already has a handle, other than the one being created. */
 export function checkVolume(
   volume: Volume | undefined,
   plan: Pick<VolumePlan, 'capacityBytes' | 'source'>,
@@ -34,7 +34,7 @@ export function checkVolume(
   const handle = parseVolumeHandle(volume.volumeId);
   const owner = ownerOf(handle);
   if (owner !== undefined) {
-    const why = `the driver answered with volume ${handle}, which already belongs to PersistentVolume ${owner}; it is left alone`;
+    const why = `the driver answered with volume ${handle}, which already belongs to PersistentVolume ${owner}; it is not touched`;
     return { kind: 'not-ours', why };
   }
   const { capacityBytes } = volume;
@@ -48,13 +48,13 @@ export function checkVolume(
     kind: 'accepted',
     volume,
     handle,
-    // 0 means that the driver does not say.
+    // 0 means unknown.
     capacityBytes: capacityBytes === 0n ? plan.capacityBytes : capacityBytes,
     ...source,
   };
 }
 
-/** A volume made from nothing, or from a source of another kind, is of no use. An ID may have several spellings. */
+/** An empty volume, or one from a source of another kind, is unusable. An ID may have several spellings. */
 function checkSource(
   asked: ContentSource | undefined,
   given: VolumeContentSource | undefined,
@@ -63,10 +63,10 @@ function checkSource(
   const wanted = `${asked.kind} ${asked.id}`;
   const type = given?.type;
   if (type?.case === undefined) {
-    return { problem: `the volume was not made from ${wanted}: volume content source missing` };
+    return { problem: `the volume was not created from ${wanted}: volume content source missing` };
   }
   const id = type.case === 'snapshot' ? type.value.snapshotId : type.value.volumeId;
-  const made = `the volume was made from ${type.case} ${id}`;
+  const made = `the volume was created from ${type.case} ${id}`;
   if (type.case !== asked.kind) return { problem: `${made} instead of ${wanted}` };
-  return id === asked.id ? {} : { warning: `the driver says that ${made}, asked for ${wanted}` };
+  return id === asked.id ? {} : { warning: `the driver reports that ${made}; requested was ${wanted}` };
 }

@@ -1,9 +1,9 @@
-// Why a claim cannot be provisioned as it stands, found before the driver is asked. The message is for the user: it
+// Why a claim cannot be provisioned as it is, found before the driver is called. The message is for the user: it
 // becomes an event and never holds a secret.
 
 export class ClaimProblem extends Error {
   override readonly name = 'ClaimProblem';
-  /** Only somebody's change can help, so it is looked at again at the slowest pace. */
+  /** Only a change by the user helps, so retries use the maximum backoff. */
   readonly slow: boolean;
   /** The selected node cannot be used at all: the scheduler should choose another. */
   readonly reschedule: boolean;

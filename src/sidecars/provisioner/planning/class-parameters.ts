@@ -1,5 +1,4 @@
-// What the parameters of a StorageClass mean for a volume: those for the driver, and those for the sidecars, which
-// never reach it. Pure.
+// The parameters of a StorageClass: those for the driver, and those for the sidecars, which are not passed to it. Pure.
 
 import { KEY_FSTYPE, RESERVED_PARAMETER_PREFIX } from '../../../api/well-known.ts';
 import { ClaimProblem } from './claim-problem.ts';
@@ -22,18 +21,18 @@ export function classParameters(
     else if (SECRET_PARAMETERS.has(key)) continue;
     else if (key.startsWith(RESERVED_PARAMETER_PREFIX)) {
       throw new ClaimProblem(
-        `the storage class has the parameter ${key}, whose prefix is reserved and which is not known`,
+        `the storage class has the parameter ${key}, which has a reserved prefix and is unknown`,
         { slow: true },
       );
     } else {
-      // The old spelling of the file system's key reaches the driver, as it always did.
+      // The old key of the filesystem type is passed to the driver, as it always was.
       if (key.toLowerCase() === 'fstype') fsTypes.push(value);
       driver[key] = value;
     }
   }
   if (fsTypes.length > 1) {
     throw new ClaimProblem(
-      `the storage class names the file system twice, as fstype and as ${KEY_FSTYPE}; leave one`,
+      `the storage class gives the filesystem type twice, as fstype and as ${KEY_FSTYPE}; remove one`,
       { slow: true },
     );
   }

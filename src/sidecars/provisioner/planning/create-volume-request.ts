@@ -1,4 +1,4 @@
-// A plan and its secrets as a CreateVolume request. Pure.
+// Builds a CreateVolume request from a plan and its secrets. Pure.
 
 import type { CreateVolumeRequestSchema } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
@@ -7,7 +7,7 @@ import type { ContentSource, VolumePlan } from './plan-volume.ts';
 
 export type CreateVolumeInit = MessageInitShape<typeof CreateVolumeRequestSchema>;
 
-/** A request without its secrets, which join it only for the call. */
+/** A request without its secrets, which are added only for the call. */
 export type SecretlessRequest = Omit<CreateVolumeInit, 'secrets' | '$typeName'>;
 
 export function createVolumeRequest(plan: VolumePlan): SecretlessRequest {

@@ -1,4 +1,4 @@
-// The PersistentVolume of a volume that was made: the plan, the claim and the driver's answer in one object. Pure.
+// Builds the PersistentVolume of a created volume from the plan, the claim and the driver's response. Pure.
 
 import type {
   CSIPersistentVolumeSource,
@@ -46,7 +46,7 @@ export function persistentVolume(facts: VolumeFacts): Draft<PersistentVolume> {
       name: plan.volumeName,
       annotations: {
         [ANN_PROVISIONED_BY]: driver,
-        // Empty ones say that no secret is needed; without them the class would be asked.
+        // Empty annotations mean that no secret is needed; without them the class would be consulted.
         [ANN_DELETION_SECRET_NAME]: provisioner?.name ?? '',
         [ANN_DELETION_SECRET_NAMESPACE]: provisioner?.namespace ?? '',
         ...(modify && {

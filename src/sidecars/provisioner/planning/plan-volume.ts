@@ -1,5 +1,5 @@
-// Everything that is known about a volume before the driver is asked for it: from the claim, its class, and what they
-// refer to. The CreateVolume request and the PersistentVolume are both made from this plan. Pure.
+// The plan of a volume: everything that is known before the driver is called, from the claim, its class, and what they
+// refer to. The CreateVolume request and the PersistentVolume are both built from it. Pure.
 
 import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, SecretReference, StorageClass } from '../../../api/kinds.ts';
@@ -17,9 +17,9 @@ import { type VolumeNaming, volumeNameFor } from './volume-name.ts';
 export interface PlanningOptions {
   naming: VolumeNaming;
   defaultFsType: string;
-  /** `--extra-create-metadata`: names of claim and volume go to the driver as parameters. */
+  /** `--extra-create-metadata`: the names of claim and volume are passed to the driver as parameters. */
   extraCreateMetadata: boolean;
-  /** `--controller-publish-readonly`: volumes that can only be read are published so. */
+  /** `--controller-publish-readonly`: read-only volumes are published read-only. */
   controllerPublishReadOnly: boolean;
   /** The driver has SINGLE_NODE_MULTI_WRITER. */
   singleNodeMultiWriter: boolean;
@@ -48,7 +48,7 @@ export interface VolumePlan {
   parameters: Readonly<Record<string, string>>;
   mutableParameters: Readonly<Record<string, string>>;
   capabilities: readonly VolumeCapability[];
-  /** '' for block volumes too. */
+  /** Also '' for block volumes. */
   fsType: string;
   readOnly: boolean;
   source: ContentSource | undefined;
@@ -56,7 +56,7 @@ export interface VolumePlan {
   secretRefs: Partial<Record<SecretKind, SecretReference>>;
   mountOptions: readonly string[];
   reclaimPolicy: string;
-  /** Of what the driver must see again to recognise the volume: two plans with one digest ask for the same. */
+  /** Digest of the request fields: two plans with the same digest ask for the same volume. */
   digest: string;
 }
 
@@ -66,9 +66,12 @@ export function planVolume(input: PlanInput, options: PlanningOptions): VolumePl
   const { claim, storageClass, source, topology, mutableParameters = {} } = input;
   const volumeName = volumeNameFor(claim.metadata.uid, options.naming);
   if (claim.spec.selector) {
-    throw new ClaimProblem('a claim with a selector asks for a volume that exists; none is made for it', {
-      slow: true,
-    });
+    throw new ClaimProblem(
+      'a claim with a selector only binds to an existing volume; none is provisioned for it',
+      {
+        slow: true,
+      },
+    );
   }
   const { driver, fsType } = classParameters(storageClass.parameters ?? {}, options.defaultFsType);
   const names = {
@@ -117,10 +120,10 @@ export function planVolume(input: PlanInput, options: PlanningOptions): VolumePl
 
 function requestedBytes(claim: PersistentVolumeClaim): bigint {
   const request = claim.spec.resources?.requests?.storage;
-  if (request === undefined) throw new ClaimProblem('the claim asks for no size', { slow: true });
+  if (request === undefined) throw new ClaimProblem('the claim requests no storage size', { slow: true });
   const bytes = quantityToBytes(request);
   if (bytes <= 0n || bytes > MAX_INT64) {
-    throw new ClaimProblem(`the claim asks for ${request}, which no volume can have`, { slow: true });
+    throw new ClaimProblem(`the claim requests ${request}, which is not a valid size`, { slow: true });
   }
   return bytes;
 }
@@ -131,8 +134,8 @@ function capabilitiesFor(
 ): VolumeCapability[] {
   const modes = claim.spec.accessModes ?? [];
   try {
-    if (modes.length === 0) throw new AccessModeError('no access mode is given');
-    // One capability a mode: a volume must be able to do each of them, not all at once.
+    if (modes.length === 0) throw new AccessModeError('the claim has no access mode');
+    // One capability per access mode: a volume must support each of them, not all at once.
     return modes.map((mode) =>
       volumeCapability({ ...common, accessModes: [mode], volumeMode: claim.spec.volumeMode }),
     );

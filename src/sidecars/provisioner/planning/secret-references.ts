@@ -1,12 +1,12 @@
 // Which Secret each CSI call of a volume uses: references in the parameters of a StorageClass, with templates that are
-// filled from the claim. Both spellings of the keys are known, and may be mixed. Pure: no Secret is read here.
+// filled from the claim. Both spellings of the keys are accepted, and may be mixed. Pure: no Secret is read here.
 
 import type { SecretReference } from '../../../api/kinds.ts';
 import { secretFrom } from '../../../api/secret-template.ts';
 import { RESERVED_PARAMETER_PREFIX } from '../../../api/well-known.ts';
 import { ClaimProblem } from './claim-problem.ts';
 
-/** By kind of call: what its parameters begin with, first today's spelling, then that of the first drivers. */
+/** Prefixes of the parameters by kind of call: first the current spelling, then the deprecated one. */
 const PREFIXES = {
   provisioner: ['provisioner', 'csiProvisioner'],
   'controller-publish': ['controller-publish', 'csiControllerPublish'],
@@ -33,7 +33,7 @@ function keysFor([today, old]: readonly [string, string?]): Keys {
   };
 }
 
-/** For every kind that has no reference of its own. */
+/** The default for every kind of call without a reference of its own. */
 const DEFAULT_KEYS = keysFor(['']);
 const KEYS = new Map(SECRET_KINDS.map((kind) => [kind, [keysFor(PREFIXES[kind]), DEFAULT_KEYS]]));
 
@@ -50,7 +50,9 @@ export interface TemplateValues {
   claimAnnotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Undefined when the class names no Secret for this kind of call. Throws a ClaimProblem when it does so badly. */
+/**
+ * Undefined when the class names no Secret for this kind of call. Throws a ClaimProblem when the reference is invalid.
+ */
 export function secretReference(
   kind: SecretKind,
   parameters: Readonly<Record<string, string>>,
@@ -63,7 +65,7 @@ export function secretReference(
       parameters,
       ...keys,
       forNamespace: { 'pv.name': volumeName, 'pvc.namespace': claimNamespace },
-      // A user chooses the claim's name and annotations.
+      // Users control the claim's name and annotations: usable in the Secret's name, never in its namespace.
       forName: {
         'pvc.name': claimName,
         ...Object.fromEntries(annotations.map(([key, value]) => [`pvc.annotations['${key}']`, value])),

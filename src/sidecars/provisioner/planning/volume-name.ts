@@ -1,5 +1,5 @@
 // The name of a claim's volume, for the driver and for the PersistentVolume. It depends on the claim's UID alone, which
-// is what makes provisioning idempotent: whoever asks again, after whatever crash, asks for the same volume.
+// makes provisioning idempotent: a retry by any process asks for the same volume.
 
 export interface VolumeNaming {
   /** `--volume-name-prefix` */

@@ -14,7 +14,7 @@ import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 
 const ANN_ALLOW_MODE_CHANGE = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
-/** As Go's ParseBool. */
+/** The values that Go's ParseBool accepts. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
 /** The snapshot's ID. Throws a ClaimProblem. */
@@ -26,7 +26,7 @@ export function snapshotIdFor(
   const { snapshot, content } = sources;
   const name = `snapshot ${snapshot.metadata.name}`;
   const { volumeSnapshotRef: ref, driver, sourceVolumeMode } = content.spec;
-  // A restore that had begun goes on: its protection is still there.
+  // A restore that has started continues: the snapshot is still protected.
   const begun = hasFinalizer(snapshot, FINALIZER_SNAPSHOT_SOURCE_PROTECTION);
   if (snapshot.metadata.deletionTimestamp && !begun) throw new ClaimProblem(`${name} is being deleted`);
   const { uid, namespace } = snapshot.metadata;
@@ -36,7 +36,7 @@ export function snapshotIdFor(
     );
   }
   if (driver !== rules.driver) {
-    throw new ClaimProblem(`${name} was made by driver ${driver}, not by ${rules.driver}`, { slow: true });
+    throw new ClaimProblem(`${name} was created by driver ${driver}, not by ${rules.driver}`, { slow: true });
   }
   if (!snapshot.status?.readyToUse) throw new ClaimProblem(`${name} is not ready`);
   const id = content.status?.snapshotHandle;
@@ -52,7 +52,7 @@ export function snapshotIdFor(
   const allowed = TRUE.has(content.metadata.annotations?.[ANN_ALLOW_MODE_CHANGE] ?? '');
   if (rules.preventVolumeModeConversion && sourceVolumeMode && sourceVolumeMode !== wanted && !allowed) {
     throw new ClaimProblem(
-      `${name} is of a ${sourceVolumeMode} volume and the claim wants ${wanted}; that needs the annotation ` +
+      `${name} is of a ${sourceVolumeMode} volume and the claim requests ${wanted}; that requires the annotation ` +
         `${ANN_ALLOW_MODE_CHANGE}: "true" on snapshotcontent ${content.metadata.name}`,
       { slow: true },
     );

@@ -1,4 +1,4 @@
-// Takes the cloning protection off claims that are being deleted, once no clone of them is pending. Watches and writes
+// Removes the cloning finalizer of claims that are being deleted, once no clone of them is pending. Watches and writes
 // claims; nothing else ever removes this finalizer.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
@@ -13,7 +13,7 @@ import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';
 
-/** Those whose volume is still to be made; their sources must stay. */
+/** Clones without a volume yet; their sources must stay. */
 export function indexPendingBySource(
   informers: Informers,
 ): (key: string) => readonly PersistentVolumeClaim[] {
@@ -45,7 +45,7 @@ export function createCloneProtection(options: {
       const object = claims.get(key);
       if (!object || !isDue(object)) return done;
       const { name, namespace = '' } = object.metadata;
-      // The last of them wakes the source when it is bound or gone.
+      // The last of them enqueues the source when it is bound or gone.
       if (pendingFrom(sourceKey({ kind: 'claim', name, namespace })).length > 0) return done;
       const resource = persistentVolumeClaims;
       await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_CLONE_PROTECTION, signal });

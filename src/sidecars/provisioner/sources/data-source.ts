@@ -1,4 +1,4 @@
-// What a claim says its volume should be made from. Pure.
+// The data source of a claim. Pure.
 
 import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -7,7 +7,7 @@ export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
 
 export type DataSource =
   | { kind: 'snapshot' | 'claim'; name: string; namespace: string }
-  /** Some other kind: a populator makes the volume, and the provisioner stands aside. */
+  /** Another kind: a volume populator creates the volume, and the provisioner ignores the claim. */
   | { kind: 'populator'; what: string };
 
 export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefined {
@@ -18,7 +18,7 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   const namespace = (!dataSource && dataSourceRef?.namespace) || own;
   if (namespace !== own) {
     throw new ClaimProblem(
-      `the data source is in namespace ${namespace}; volumes are made only from sources in the claim's own namespace`,
+      `the data source is in namespace ${namespace}; only sources in the claim's own namespace are supported`,
       { slow: true },
     );
   }
@@ -33,7 +33,7 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   return { kind: 'populator', what: apiGroup ? `${kind}.${apiGroup}` : kind };
 }
 
-/** The snapshot or claim that a claim is made from, as `snapshot:ns/name`; for indexes. Never throws. */
+/** The snapshot or claim that is a claim's data source, as `snapshot:ns/name`; for indexes. Never throws. */
 export function sourceKeyOf(claim: PersistentVolumeClaim): string | undefined {
   try {
     const source = dataSourceOf(claim);

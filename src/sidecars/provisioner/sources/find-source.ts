@@ -1,4 +1,4 @@
-// Reads what a claim's volume is to be made from, checks it, and keeps it from being deleted while the volume is made.
+// Reads the data source of a claim, checks it, and protects it from deletion while the volume is created.
 
 import {
   type PersistentVolumeClaim,
@@ -30,7 +30,7 @@ export interface SourcePorts {
 
 export interface FoundSource {
   content: ContentSource;
-  /** To be called before the volume is asked for. */
+  /** Call before CreateVolume. */
   protect(signal: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ async function findSnapshot(
   signal: AbortSignal,
 ): Promise<FoundSource> {
   const { kube, driver, log } = ports;
-  requireCapability(ports, 'CREATE_DELETE_SNAPSHOT', 'make volumes from snapshots');
+  requireCapability(ports, 'CREATE_DELETE_SNAPSHOT', 'create volumes from snapshots');
   const snapshot = await read(kube, volumeSnapshots, { name, namespace }, signal);
   const contentName = snapshot.status?.boundVolumeSnapshotContentName;
   if (!contentName) throw new ClaimProblem(`snapshot ${name} is not bound`);
@@ -72,10 +72,8 @@ async function findSnapshot(
         });
       } catch (error) {
         if (!isForbidden(error)) throw error;
-        // Roles from before this protection existed: restoring works as it did then.
-        log
-          .v(3)
-          .info('May not protect a snapshot while a volume is made from it', { snapshot: name, err: error });
+        // Roles from before this protection existed: restoring works without it.
+        log.v(3).info('No permission to protect a snapshot during a restore', { snapshot: name, err: error });
       }
     },
   };
@@ -124,11 +122,8 @@ async function read<T extends KubeObject>(
     return await kube.get(resource, name, { signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new ClaimProblem(
-      `${resource.kind} ${name.name}, which the volume is to be made from, does not exist`,
-      {
-        cause: error,
-      },
-    );
+    throw new ClaimProblem(`the data source ${resource.kind} ${name.name} does not exist`, {
+      cause: error,
+    });
   }
 }

@@ -1,5 +1,5 @@
-// Takes the source protection off snapshots from which no pending claim is made any more: right after a volume was
-// made, and in a sweep now and then for what a crash left behind. Writes VolumeSnapshots; lists them only to sweep.
+// Removes the source finalizer of snapshots that no pending claim restores from: right after a volume was created, and
+// in a periodic sweep for leftovers of crashes. Writes VolumeSnapshots; lists them only for the sweep.
 
 import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from '../../../api/kinds.ts';
 import { nameFromKey } from '../../../api/object.ts';
@@ -28,7 +28,7 @@ export function createSnapshotProtection(options: SnapshotProtectionOptions) {
     if (!hasFinalizer(object, finalizer)) return;
     if (options.pendingFrom(sourceKey({ kind: 'snapshot', name, namespace })).length > 0) return;
     await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
-    log.v(3).info('Let go of a snapshot', { snapshot: `${namespace}/${name}` });
+    log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {
@@ -39,12 +39,12 @@ export function createSnapshotProtection(options: SnapshotProtectionOptions) {
       signal.throwIfAborted();
       // No snapshots in this cluster, or roles from before this protection existed.
       if (isNotFound(error) || isForbidden(error)) return;
-      log.warn('Could not look for snapshots to let go, will try again', { err: error });
+      log.warn('Could not list snapshots for the sweep; retrying', { err: error });
     }
   }
 
   return {
-    /** Of this claim, whose volume exists. What cannot be done now is left to the sweep. */
+    /** Of this claim, whose volume exists. On failure the sweep does it later. */
     async releaseSourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
       const key = sourceKeyOf(claim);
       if (!key?.startsWith('snapshot:')) return;
@@ -53,7 +53,7 @@ export function createSnapshotProtection(options: SnapshotProtectionOptions) {
         await release(await kube.get(volumeSnapshots, name, { signal }), signal);
       } catch (error) {
         signal.throwIfAborted();
-        log.v(3).info('Could not let go of a snapshot yet', { snapshot: key, err: error });
+        log.v(3).info('Could not remove the source finalizer of a snapshot', { snapshot: key, err: error });
       }
     },
     async run(signal: AbortSignal): Promise<void> {

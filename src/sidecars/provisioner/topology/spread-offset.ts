@@ -1,13 +1,14 @@
-// Where in a list of segments the volumes of a StatefulSet begin, by name alone: all members of one set share a
-// hash and are told apart by their ordinal, so that they walk over the segments evenly, and two claims of one member
-// land in the same segment.
+// The index in a list of segments where a StatefulSet's volumes start, from the claim's name alone: all members of a
+// set share a hash, and their ordinal is added to it. So they spread evenly over the segments, and two claims of one
+// member are in the same segment.
 
 export function spreadOffset(claimName: string, prefer: 'none' | 'statefulset' | 'hash'): number | undefined {
   if (prefer === 'none') return undefined;
   const { base, ordinal = '' } = /^(?<base>.+)-(?<ordinal>[0-9]+)$/.exec(claimName)?.groups ?? {};
   if (base !== undefined && Number(ordinal) < 2 ** 32) {
     const dash = base.lastIndexOf('-');
-    // `<template>-<set>-<ordinal>` is a StatefulSet's claim; `<name>-<ordinal>`, or zeros before it, only look like one.
+    // `<template>-<set>-<ordinal>` is a StatefulSet's claim; `<name>-<ordinal>`, or an ordinal with leading zeros, is
+    // not.
     const isMember = dash > 0 && String(Number(ordinal)) === ordinal;
     if (isMember || prefer === 'hash') return (fnv32(base.slice(dash + 1)) + Number(ordinal)) % 2 ** 32;
   }

@@ -1,5 +1,5 @@
-// Keeps the topology index in step with the cluster: CSINode, CSINodeInfo where its CRD is installed, and Node, all
-// named after the node. Watches these three; writes nothing.
+// Feeds the topology index from the cluster: CSINode, CSINodeInfo where its CRD is installed, and Node, all named after
+// the node. Watches these three; writes nothing.
 
 import { type CSINode, csiNodeInfos, csiNodes, type Node, nodes } from '../../../api/kinds.ts';
 import type { KubeObject } from '../../../api/object.ts';
@@ -20,7 +20,7 @@ export function feedTopology(index: TopologyIndex, informers: Informers, driver:
       csiNodeInfo: csiNodeInfoInformer.get(name),
       node,
     });
-    // A node that is gone has no labels; what its CSINode still says counts for nothing.
+    // A deleted node has no labels, so its remaining CSINode is ignored.
     index.update(name, node && found && { driver: found, labels: node.metadata.labels });
   };
   const follow = <T extends KubeObject>(informer: Informer<T>): void => {

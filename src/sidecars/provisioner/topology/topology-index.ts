@@ -1,12 +1,12 @@
-// Which topology segments the cluster has, for one driver. Fed one node at a time as informers see changes, so that
-// a CreateVolume request is made without walking all nodes: segments are counted per set of keys, and the sorted
-// list of a set is kept until a segment appears or vanishes. Holds no other state and does no I/O.
+// The cluster's topology segments for one driver. Updated one node at a time by informers, so that a CreateVolume
+// request is built without iterating over all nodes: segments are counted per set of keys, and the sorted list of a set
+// is cached until a segment appears or disappears. Holds no other state and does no I/O.
 
 import { type Segment, segmentFromLabels, segmentText, sortedSegments } from '../../../api/topology.ts';
 import type { DriverOnNode } from '../../../api/volumes.ts';
 import type { Random } from '../../../runtime/ports.ts';
 
-/** A node that runs the driver: what the driver says of it, and its labels. */
+/** A node that runs the driver: the driver's topology keys there, and the node's labels. */
 export interface TopologyNode {
   driver: DriverOnNode;
   labels: Record<string, string> | undefined;
@@ -14,22 +14,22 @@ export interface TopologyNode {
 
 interface Aggregate {
   keys: readonly string[];
-  /** By canonical text: the segment and on how many nodes it stands. */
+  /** By canonical text: the segment and the number of its nodes. */
   counts: Map<string, { segment: Segment; nodes: number }>;
   sorted: readonly Segment[] | undefined;
 }
 
 export class TopologyIndex {
   readonly #nodes = new Map<string, TopologyNode>();
-  /** Names of nodes whose driver has topology keys, in no order, for drawing one at random in constant time. */
+  /** Names of nodes whose driver has topology keys, unordered, to pick one at random in constant time. */
   readonly #withKeys: string[] = [];
   readonly #position = new Map<string, number>();
   readonly #aggregates = new Map<string, Aggregate>();
-  /** Each node's segment by the keys that the driver reports on that very node. */
+  /** Each node's segment by the keys that the driver reports on that node. */
   readonly #own = new Map<string, { segment: Segment; nodes: number }>();
   readonly #listeners = new Set<(segment: Segment) => void>();
 
-  /** The node as it is now; undefined when it is gone or no longer runs the driver. */
+  /** Updates a node; undefined when it is gone or no longer runs the driver. */
   update(name: string, node: TopologyNode | undefined): void {
     const before = this.#nodes.get(name);
     for (const aggregate of this.#aggregates.values()) {
@@ -60,7 +60,7 @@ export class TopologyIndex {
     return aggregate.sorted;
   }
 
-  /** Every segment that some node is in, by its own keys; where capacity is asked for. */
+  /** Every segment of some node, by the node's own keys; capacity is published for these. */
   ownSegments(): Segment[] {
     return sortedSegments([...this.#own.values()].map((entry) => entry.segment));
   }

@@ -1,6 +1,6 @@
-// Where a new volume may and should be: the requisite and preferred topology of a CreateVolume request. Pure apart
-// from the index it reads and one draw from `random` (which node is the source of truth for keys when none was
-// selected, so that a single compromised or half-upgraded node cannot decide it for every claim).
+// The requisite and preferred topology of a CreateVolume request. Pure apart from the index it reads and one draw from
+// `random`: where no node was selected, a random node supplies the topology keys, so that a single compromised or
+// half-upgraded node cannot decide them for every claim.
 
 import type { TopologySelectorTerm } from '../../../api/kinds.ts';
 import { type Segment, segmentFromLabels, segmentsOfTerms, segmentWithin } from '../../../api/topology.ts';
@@ -12,7 +12,7 @@ export interface TopologyQuestion {
   claimName: string;
   allowedTopologies: readonly TopologySelectorTerm[];
   selectedNode: string | undefined;
-  /** `--strict-topology`: with a selected node, nothing but its own segment. */
+  /** `--strict-topology`: with a selected node, only its own segment. */
   strict: boolean;
   /** `--immediate-topology`: aggregate the cluster's segments also where no node was selected. */
   immediate: boolean;
@@ -24,10 +24,10 @@ export interface TopologyQuestion {
 }
 
 export type TopologyAnswer =
-  /** Neither claim nor class limits where the volume is. */
+  /** Neither claim nor class restricts where the volume is. */
   | { kind: 'anywhere' }
   | { kind: 'requirement'; requisite: readonly Segment[]; preferred: readonly Segment[] }
-  /** The cluster does not say yet, or contradicts the class: try again later. */
+  /** The topology is unknown yet, or contradicts the class: retry later. */
   | { kind: 'not-known'; why: string };
 
 export function topologyRequirement(
@@ -56,7 +56,7 @@ function forSelectedNode(question: TopologyQuestion, name: string, index: Topolo
   }
   const isLimited = question.allowedTopologies.length > 0;
   const candidates = isLimited ? segmentsOfTerms(question.allowedTopologies) : index.segments(keys);
-  // Terms without expressions limit nothing.
+  // Terms without expressions restrict nothing.
   if (isLimited && candidates.length === 0 && !question.strict) return { kind: 'anywhere' };
   const first = candidates.findIndex((candidate) => segmentWithin(selected, candidate));
   if (first < 0) {

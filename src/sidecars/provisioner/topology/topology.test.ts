@@ -147,7 +147,7 @@ test('what is not known yet is said, not guessed', () => {
     assert.match(answer.kind === 'not-known' ? answer.why : '', why);
   }
   assert.deepEqual(ask({ immediate: false }), { kind: 'anywhere' });
-  // A term that allows nothing in particular limits nothing, selected node or not; strictly, no node is within it.
+  // An empty term restricts nothing, selected node or not; with strict topology no node is within it.
   assert.deepEqual(ask({ allowedTopologies: [{}] }), { kind: 'anywhere' });
   assert.deepEqual(ask({ allowedTopologies: [{}], selectedNode: 'n2' }), { kind: 'anywhere' });
   assert.equal(ask({ allowedTopologies: [{}], selectedNode: 'n2', strict: true }).kind, 'not-known');

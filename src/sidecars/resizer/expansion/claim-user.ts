@@ -1,11 +1,11 @@
-// Who uses a claim now, for drivers that only grow volumes which nobody uses. Asked when it matters, instead of keeping
-// every pod of the cluster in memory: that alone has brought resizers down.
+// Which pod uses a claim, for drivers that only expand unused volumes. Listed on demand instead of caching every pod of
+// the cluster, whose memory has crashed resizers.
 
 import { type PersistentVolumeClaim, pods } from '../../../api/kinds.ts';
 import { claimNameOf, isTerminated } from '../../../api/volumes.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 
-/** The name of a pod that is on a node and not done. */
+/** The name of a scheduled pod that has not ended. */
 export async function podThatUses(
   kube: KubeClient,
   claim: PersistentVolumeClaim,

@@ -1,5 +1,4 @@
-// The table of what to do about a claim that asks for more: state of the claim, sizes of claim and volume, what is known
-// of the last call.
+// The decision table of expansion: state of the claim, sizes of claim and volume, outcome of the last call.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -53,7 +52,7 @@ function decide(given: Given, size: string, more: Partial<ExpansionSnapshot> = {
   return decision.do === 'expand' ? decision.size : decision.why;
 }
 
-const NODE = "it is the node's turn";
+const NODE = 'the node has to act next';
 
 describe('left alone', () => {
   const rows: [string, () => string, RegExp][] = [

@@ -1,6 +1,6 @@
-// Whether a claim's volume is to grow now, and to what. Pure: the tables in decide-expansion.test.ts are the
-// specification. What makes it more than a comparison of two sizes is a user who changes the request while an earlier
-// expansion is under way: one that may be going on is always finished before another one begins.
+// Whether a claim's volume is to be expanded now, and to what size. Pure: the tables in decide-expansion.test.ts are
+// the specification. It is more than a comparison of two sizes because a user may change the request during an
+// expansion: an expansion that may be in flight is always finished before another one starts.
 
 import {
   allocatedSize,
@@ -15,12 +15,12 @@ import type { DriverName } from '../../../csi/names/driver-name.ts';
 
 export interface ExpansionSnapshot {
   claim: PersistentVolumeClaim;
-  /** The one that the claim names, if it exists. */
+  /** The volume that the claim names, if it exists. */
   volume: PersistentVolume | undefined;
   driver: DriverName;
-  /** Where the driver makes volumes larger: first on the controller, or on the node alone. */
+  /** Where the driver expands volumes: first on the controller, or on the node alone. */
   place: 'controller' | 'node';
-  /** The last call is known to have ended without having grown the volume. */
+  /** The last call is known to have failed without effect. */
   failedForSure: boolean;
   /** Follow `status.allocatedResources`, so that a request that cannot be met may be lowered. */
   recovers: boolean;
@@ -34,15 +34,15 @@ const nothing = (why: string): ExpansionDecision => ({ do: 'nothing', why });
 
 export function decideExpansion(snapshot: ExpansionSnapshot): ExpansionDecision {
   const { claim, volume, driver } = snapshot;
-  if (!wantsExpansion(claim)) return nothing('it is as large as was asked for');
-  if (volume === undefined) return nothing('its volume is not there (yet)');
-  if (volume.spec.csi?.driver !== driver) return nothing("its volume is another driver's");
+  if (!wantsExpansion(claim)) return nothing('it has the requested size');
+  if (volume === undefined) return nothing('its volume does not exist (yet)');
+  if (volume.spec.csi?.driver !== driver) return nothing('its volume has another driver');
   const { uid, namespace } = volume.spec.claimRef ?? {};
   if (uid !== claim.metadata.uid || namespace !== claim.metadata.namespace) {
     return nothing('its volume is not bound to it');
   }
   const size = snapshot.recovers ? nextSize(snapshot, volume) : plainSize(snapshot, volume);
-  return size === undefined ? nothing("it is the node's turn") : { do: 'expand', volume, size };
+  return size === undefined ? nothing('the node has to act next') : { do: 'expand', volume, size };
 }
 
 const sizeOf = (volume: PersistentVolume): string => volume.spec.capacity?.storage ?? '0';
@@ -68,18 +68,18 @@ function nextSize(snapshot: ExpansionSnapshot, volume: PersistentVolume): string
         return requested;
     }
   }
-  // The volume is large enough already, and the claim does not say so yet.
+  // The volume is large enough, but the claim's status does not show it yet.
   switch (state) {
     case 'NodeResizePending':
     case 'NodeResizeInProgress':
       return undefined;
     case 'NodeResizeInfeasible':
-      // Confirmed by the driver before the node may try again. Where it only grows on the node, the user may have
-      // asked for less, and nothing has grown yet.
+      // The driver confirms the size before the node may try again. Where it expands on the node alone, the user may
+      // have lowered the request, and nothing has been expanded yet.
       return place === 'controller' ? resumed : requested;
     case 'ControllerResizeInProgress':
     case 'ControllerResizeInfeasible':
-      // It grew and that was not written down, or the request was lowered after it grew.
+      // It was expanded without being recorded, or the request was lowered after it was expanded.
       return resumed;
     default:
       if (allocated !== undefined) return allocated;

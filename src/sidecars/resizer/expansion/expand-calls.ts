@@ -1,5 +1,4 @@
-// ControllerExpandVolume with the secrets it needs, or nothing at all for a driver that grows its volumes on the node
-// alone.
+// ControllerExpandVolume with its secrets, or no call at all for a driver that expands volumes on the node alone.
 
 import type { PersistentVolume } from '../../../api/kinds.ts';
 import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
@@ -10,7 +9,7 @@ import { volumeCapability } from '../../../csi/messages/volume-capability.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { readSecret } from '../../common/read-secret.ts';
 
-/** What is wrong, in words for the user; nothing is known of what the driver did. */
+/** A problem as a message for the user; whether the driver did anything is unknown. */
 export class ExpansionProblem extends Error {
   override readonly name = 'ExpansionProblem';
 }
@@ -21,7 +20,7 @@ export interface GrownVolume {
 }
 
 export interface ExpandCalls {
-  /** Everything but the call itself: what throws here has asked nothing of the driver. */
+  /** Everything but the call itself: an error thrown here means that the driver was not called. */
   prepare(volume: PersistentVolume, signal: AbortSignal): Promise<(size: string) => Promise<GrownVolume>>;
 }
 
@@ -57,8 +56,8 @@ export function controllerExpandCalls(options: ExpandCallsOptions): ExpandCalls 
         );
         if (answer.capacityBytes < requiredBytes) {
           throw new ExpansionProblem(
-            `the driver says that it expanded volume ${volumeId}, but to ${answer.capacityBytes} bytes where ` +
-              `${requiredBytes} were asked for`,
+            `the driver expanded volume ${volumeId} to ${answer.capacityBytes} bytes; ` +
+              `${requiredBytes} were requested`,
           );
         }
         return {
@@ -70,7 +69,7 @@ export function controllerExpandCalls(options: ExpandCallsOptions): ExpandCalls 
   };
 }
 
-/** Nothing to ask: the node does it all. */
+/** No call: the node does everything. */
 export const nodeOnlyExpandCalls: ExpandCalls = {
   prepare: async () => async (size) => ({ capacity: size, nodeExpansionRequired: true }),
 };

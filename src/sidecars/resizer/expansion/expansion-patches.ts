@@ -1,5 +1,5 @@
-// What the resizer writes into a claim and a volume while it grows. Merge patches, as small as they can be, each of them
-// for one version or one incarnation of its object. Pure.
+// The resizer's patches of a claim and a volume during expansion. Minimal merge patches, each for one resourceVersion
+// or one UID. Pure.
 
 import {
   allocatedSize,
@@ -12,13 +12,13 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds
 import { compareQuantities } from '../../../api/quantity.ts';
 import { ANN_NODE_EXPANSION_NOT_REQUIRED, ANN_PRE_RESIZE_CAPACITY } from '../../../api/well-known.ts';
 
-/** An error is for reading; drivers have been seen to answer with whole HTML pages. */
+/** Errors are truncated: drivers have returned whole HTML pages. */
 const LONGEST_MESSAGE = 1024;
 
 export interface PatchContext {
-  /** As Kubernetes writes times. */
+  /** In Kubernetes' time format. */
   now: string;
-  /** Keep `allocatedResources` and its states. */
+  /** Write `allocatedResources` and its states. */
   recovers: boolean;
 }
 
@@ -47,7 +47,7 @@ function nodeMayBeNeeded({ metadata }: PersistentVolumeClaim): Record<string, nu
   return isSet ? { [ANN_NODE_EXPANSION_NOT_REQUIRED]: null } : {};
 }
 
-/** Before the driver is asked; undefined when the claim says it already. */
+/** Before the driver is called; undefined when the claim is so already. */
 export function beginPatch(
   claim: PersistentVolumeClaim,
   size: string,
@@ -61,7 +61,7 @@ export function beginPatch(
     : !hasCondition(claim, 'FileSystemResizePending');
   if (says && hasCondition(claim, 'Resizing') && Object.keys(annotations).length === 0) return undefined;
   const set = { type: 'Resizing', status: 'True', lastTransitionTime: now } as const;
-  // What went wrong on the way to this size stays to be read until it is reached; to another size it is beside the point.
+  // An error on the way to this size stays visible until the size is reached; an error about another size is removed.
   const conditions = changedConditions(claim, { set, drop: recovers && isSameSize ? [] : 'all' });
   return claimPatch(
     claim,
@@ -76,16 +76,15 @@ export function beginPatch(
   );
 }
 
-/** The volume has grown, and a node has to go on. */
+/** The volume was expanded, and a node has to expand its filesystem. */
 export function awaitNodePatch(claim: PersistentVolumeClaim, { now, recovers }: PatchContext): ClaimPatch {
   const set = {
     type: 'FileSystemResizePending',
     status: 'True',
     lastTransitionTime: now,
-    message:
-      'The volume has grown; its filesystem follows on the node, as soon as a pod has it mounted there',
+    message: 'The volume was expanded; the node expands its filesystem once a pod has it mounted',
   } as const;
-  // What went wrong on the way stays to be read until all is done, as officially.
+  // An error on the way stays visible until everything is done, as in the official resizer.
   const drop = recovers ? [] : 'all';
   return claimPatch(
     claim,
@@ -97,7 +96,7 @@ export function awaitNodePatch(claim: PersistentVolumeClaim, { now, recovers }: 
   );
 }
 
-/** The volume has grown, and that is all. */
+/** The volume was expanded, and nothing else is needed. */
 export function finishPatch(
   claim: PersistentVolumeClaim,
   capacity: string,
@@ -110,7 +109,7 @@ export function finishPatch(
   );
 }
 
-/** The driver refused, and it is certain that it is not at it any more. */
+/** The driver rejected the expansion, and no call can be in flight. */
 export function failurePatch(
   claim: PersistentVolumeClaim,
   error: Error,
@@ -129,7 +128,9 @@ export function failurePatch(
   });
 }
 
-/** Undefined when the volume says it already. `before`: the claim's capacity, for the time that a node needs. */
+/**
+ * Undefined when the volume is so already. `before`: the claim's capacity until the node has expanded the filesystem.
+ */
 export function grownVolumePatch(
   volume: PersistentVolume,
   { capacity, before }: { capacity: string; before: string | undefined },
@@ -148,7 +149,7 @@ export function grownVolumePatch(
   };
 }
 
-/** The node has followed: what the capacity was before is of no use any more. */
+/** The node has expanded the filesystem: the previous capacity is no longer needed. */
 export function forgetOldCapacityPatch(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,

@@ -1,6 +1,7 @@
-// Grows the volume of one claim: reads claim and volume, lets decideExpansion decide, and does it. Writes the claim's
-// status (conditions, allocatedResources, capacity), the volume's capacity, two annotations, and Events on the claim.
-// Before the driver is asked the claim says for what, so that whoever comes after a crash asks for the same.
+// Expands the volume of one claim: reads claim and volume, calls decideExpansion and performs the decision. Writes the
+// claim's status (conditions, allocatedResources, capacity), the volume's capacity, two annotations, and Events on the
+// claim. The size is recorded on the claim before the driver is called, so that a retry after a crash asks for the same
+// size.
 
 import { allocatedSize, currentSize, expansionState, wantsExpansion } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
@@ -36,10 +37,10 @@ import {
   type PatchContext,
 } from './expansion-patches.ts';
 
-/** Names the backoff between two times that a node which gave up is sent to try again. */
+/** Key of the backoff before a node that failed is asked to try again. */
 const SEND_BACK = 'send-back-to-node';
 
-/** The driver is not asked now, and was not: the volume is in use. */
+/** The driver was not called: the volume is in use. */
 class InUse extends Error {
   override readonly name = 'InUse';
 }
@@ -52,9 +53,9 @@ export interface ExpansionReconcilerOptions
   place: 'controller' | 'node';
   turns: VolumeTurns;
   recovers: boolean;
-  /** Note on the volume what the claim's capacity was while its filesystem has not followed. */
+  /** Record the claim's previous capacity on the volume until its filesystem is expanded. */
   annotates: boolean;
-  /** Look for pods before asking again a driver that grows only what nobody uses. */
+  /** Look for pods before calling again a driver that only expands unused volumes. */
   minds: boolean;
 }
 
@@ -66,12 +67,15 @@ export interface ExpansionReconciler {
 export function expansionReconciler(options: ExpansionReconcilerOptions): ExpansionReconciler {
   const { kube, driver, clock, log, recorder, claims, volumes, calls, turns, recovers } = options;
   const { volumeExpansion } = driver.plugin;
-  // A driver that expands online does not mean use when it says that something else must come first.
+  // From a driver that expands online, FAILED_PRECONDITION does not mean that the volume is in use.
   const minds = options.minds && !volumeExpansion.has('ONLINE');
   const isOfflineOnly = volumeExpansion.has('OFFLINE');
-  /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
+  /**
+   * By the claim's UID: the last call is known to have failed. After a restart this is unknown, and assumed not to be
+   * so.
+   */
   const failedForSure = new Set<string>();
-  /** By the claim's uid: the driver said that it is in use. */
+  /** By the claim's UID: the driver reported that the volume is in use. */
   const foundInUse = new Set<string>();
   const context = (): PatchContext => ({ now: eventTime(clock.now()), recovers });
 
@@ -102,7 +106,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     const isSentBack = expansionState(claim) === 'NodeResizeInfeasible';
     const sendBack = { operation: SEND_BACK, inputs };
     const waitMs = isSentBack ? retries.waitMs(sendBack) : 0;
-    if (waitMs > 0) return requeueAfter(waitMs, 'the node gave up a moment ago');
+    if (waitMs > 0) return requeueAfter(waitMs, 'backoff of the node expansion');
     const handle = (decision.volume.spec.csi?.volumeHandle ?? '') as VolumeHandle;
     if (!turns.tryEnter(handle, key)) return done;
     try {
@@ -127,7 +131,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       current = await begin(claim, size, signal);
       recorder.event(current, 'Normal', 'Resizing', `Expanding volume ${volume.metadata.name} to ${size}`);
       foundInUse.delete(uid);
-      // Until its answer is there, nobody knows.
+      // Until the response arrives, the outcome is unknown.
       failedForSure.delete(uid);
       grown = await call(size);
     } catch (error) {
@@ -145,7 +149,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     if (pod === undefined) return;
     throw new InUse(
       `driver ${driver.name} expands a volume only while no pod uses it, and pod ${pod} does; ` +
-        'it grows once the pod is gone',
+        'it is expanded once the pod is gone',
     );
   }
 
@@ -159,8 +163,8 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
   }
 
   /**
-   * Another resizer may have taken over from one that was held up, and a node finished since. `begun` is the claim as it was
-   * when the driver was asked: an API server before 1.28 does not keep the states.
+   * Another resizer may have taken over from one that was delayed, and a node may have finished since. `begun` is the
+   * claim as it was when the driver was called: an API server before 1.28 does not keep the states.
    */
   function isUnderWay(begun: PersistentVolumeClaim, now: PersistentVolumeClaim): boolean {
     if (expansionState(begun) === undefined) return wantsExpansion(now);
@@ -170,7 +174,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     );
   }
 
-  /** The volume before the claim: a claim that says it has finished is not looked at again. */
+  /** The volume before the claim: a claim that shows the new size is not reconciled again. */
   async function finish(
     claim: PersistentVolumeClaim,
     volume: PersistentVolume,
@@ -189,7 +193,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
     );
     if (written === undefined) return;
     if (nodeExpansionRequired) {
-      const text = `The volume has ${capacity}; its filesystem follows on the node`;
+      const text = `The volume has ${capacity}; the node expands its filesystem`;
       recorder.event(claim, 'Normal', 'FileSystemResizeRequired', text);
     } else recorder.event(claim, 'Normal', 'VolumeResizeSuccessful', `The volume has ${capacity}`);
   }

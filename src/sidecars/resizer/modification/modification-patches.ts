@@ -1,4 +1,4 @@
-// What the resizer writes into a claim and a volume while they get another VolumeAttributesClass. Merge patches. Pure.
+// The resizer's merge patches of a claim and a volume during a modification. Pure.
 
 import type {
   PersistentVolume,
@@ -20,7 +20,7 @@ const modifyStatus = (status: ModifyState, target: string): object => ({
   modifyVolumeStatus: { status, targetVolumeAttributesClassName: target },
 });
 
-/** Others' stay as they are; times tell when a condition became so. */
+/** Other conditions are kept; a transition time is set when a condition changes. */
 function withConditions(
   { status }: PersistentVolumeClaim,
   conditions: readonly Omit<Condition, 'lastTransitionTime'>[],
@@ -46,16 +46,20 @@ function withoutConditions(claim: PersistentVolumeClaim, ...types: Condition['ty
 
 const modifying = (message: string) => ({ type: 'ModifyingVolume', status: 'True', message }) as const;
 
-/** The class cannot be used (yet): nothing is asked of the driver. Undefined when the claim says so already. */
+/** The class cannot be used (yet): the driver is not called. Undefined when the claim shows that already. */
 export function pendingPatch(claim: PersistentVolumeClaim, target: string): object | undefined {
   const { status, targetVolumeAttributesClassName } = claim.status?.modifyVolumeStatus ?? {};
   if (status === 'Pending' && targetVolumeAttributesClassName === target) return undefined;
   return claimPatch(claim, modifyStatus('Pending', target));
 }
 
-/** Before the driver is asked. */
+/** Before the driver is called. */
 export function beginPatch(claim: PersistentVolumeClaim, target: string, now: string): object {
-  const conditions = withConditions(claim, [modifying(`The volume gets the attributes of ${target}`)], now);
+  const conditions = withConditions(
+    claim,
+    [modifying(`Applying the attributes of ${target} to the volume`)],
+    now,
+  );
   return claimPatch(claim, { ...modifyStatus('InProgress', target), conditions });
 }
 
@@ -71,8 +75,8 @@ export function failurePatch(
     [
       modifying(
         isFinal
-          ? `The attributes of ${target} were refused; they are tried again`
-          : `The volume may be getting the attributes of ${target}; the driver is asked again`,
+          ? `The attributes of ${target} were rejected by the driver; retrying`
+          : `The outcome of applying the attributes of ${target} is unknown; retrying`,
       ),
       {
         type: 'ModifyVolumeError',
@@ -86,7 +90,7 @@ export function failurePatch(
   return claimPatch(claim, { ...modifyStatus(infeasible ? 'Infeasible' : 'InProgress', target), conditions });
 }
 
-/** `InvalidArgument`: how everybody who reads this field knows the codes. */
+/** `InvalidArgument`: the spelling of codes in this field. */
 function goName(code: string): string {
   if (code === 'CANCELLED') return 'Canceled';
   return code

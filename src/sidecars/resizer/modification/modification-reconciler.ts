@@ -1,5 +1,5 @@
-// Gives the volume of one claim the parameters of the VolumeAttributesClass that the claim asks for. Writes the claim's
-// status (modifyVolumeStatus, currentVolumeAttributesClassName, conditions), the volume's class, and Events on the claim.
+// Applies the parameters of a claim's VolumeAttributesClass to its volume. Writes the claim's status
+// (modifyVolumeStatus, currentVolumeAttributesClassName, conditions), the volume's class, and Events on the claim.
 
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttributesClass } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
@@ -53,7 +53,10 @@ export interface ModificationReconciler {
 
 export function modificationReconciler(options: ModificationReconcilerOptions): ModificationReconciler {
   const { driver, clock, log, recorder, claims, volumes, classes, calls, turns } = options;
-  /** By the claim's uid: the last call is known to have failed. Whoever starts afresh does not know, and is careful. */
+  /**
+   * By the claim's UID: the last call is known to have failed. After a restart this is unknown, and assumed not to be
+   * so.
+   */
   const failedForSure = new Set<string>();
   const now = (): string => eventTime(clock.now());
 
@@ -73,7 +76,12 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
         return done;
       case 'cancel':
         await claims.write(claim, cancelPatch(claim), signal);
-        recorder.event(claim, 'Normal', 'VolumeModifyCanceled', 'No other attributes are asked for any more');
+        recorder.event(
+          claim,
+          'Normal',
+          'VolumeModifyCanceled',
+          'The request for other attributes was withdrawn',
+        );
         return done;
       case 'modify':
         return inTurn(key, claim, decision, run);
@@ -101,7 +109,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     }
   }
 
-  /** It comes again when the class does. */
+  /** The creation of the class enqueues the claim again. */
   async function refuse(
     claim: PersistentVolumeClaim,
     { target, isContinued }: Modification,
@@ -111,9 +119,9 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
     const problem =
       attributes === undefined
         ? `VolumeAttributesClass ${target} does not exist`
-        : `VolumeAttributesClass ${target} is for driver ${attributes.driverName}, the volume is of ${driver.name}`;
+        : `VolumeAttributesClass ${target} is for driver ${attributes.driverName}, the volume has driver ${driver.name}`;
     recorder.event(claim, 'Warning', 'VolumeModifyFailed', problem);
-    // What may be going on is not made to look as if it were not.
+    // A modification that may be in flight stays visible in the status.
     const patch = isContinued ? undefined : pendingPatch(claim, target);
     if (patch !== undefined) await claims.write(claim, patch, signal);
     return done;
@@ -132,16 +140,16 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
       if (isContinued) current = await claims.confirm(claim, signal);
       else {
         current = await claims.write(claim, beginPatch(claim, target, now()), signal);
-        recorder.event(claim, 'Normal', 'VolumeModify', `Giving the volume the attributes of ${target}`);
+        recorder.event(claim, 'Normal', 'VolumeModify', `Applying the attributes of ${target} to the volume`);
       }
-      // Until its answer is there, nobody knows.
+      // Until the response arrives, the outcome is unknown.
       failedForSure.delete(uid);
       await call();
     } catch (error) {
       return failed(current, target, attributes, error, signal);
     }
     signal.throwIfAborted();
-    // The volume before the claim: a claim that says it has finished is not looked at again.
+    // The volume before the claim: a claim that shows the new class is not reconciled again.
     await volumes.write(volume, modifiedVolumePatch(volume, target), signal);
     await claims.report(
       current,
@@ -174,7 +182,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
         isUnderWay(latest, target) ? failurePatch(latest, target, failure) : undefined;
       await claims.report(claim, patchFor, signal);
     }
-    const why = `could not give the volume the attributes of ${target}: ${error.message}`;
+    const why = `could not apply the attributes of ${target} to the volume: ${error.message}`;
     return retryLater({ why, slow: infeasible, inputs: inputsOf(claim, attributes) });
   }
 
@@ -186,12 +194,12 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
   };
 }
 
-/** What an attempt was about: a class of the same name that was made anew has other parameters. */
+/** Identifies an attempt: a new class of the same name has other parameters. */
 function inputsOf(claim: PersistentVolumeClaim, attributes: VolumeAttributesClass): string {
   return `${claim.metadata.uid} ${attributes.metadata.uid}`;
 }
 
-/** Another resizer may have taken over from one that was held up, and finished since. */
+/** Another resizer may have taken over from one that was delayed, and finished since. */
 function isUnderWay({ status }: PersistentVolumeClaim, target: string): boolean {
   const { status: state, targetVolumeAttributesClassName } = status?.modifyVolumeStatus ?? {};
   return state === 'InProgress' && targetVolumeAttributesClassName === target;

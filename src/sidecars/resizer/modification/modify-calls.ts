@@ -1,4 +1,4 @@
-// ControllerModifyVolume with the secrets it needs: the ones that the provisioner noted for it, else those of expansion.
+// ControllerModifyVolume with its secrets: the ones that the provisioner recorded for it, else those of expansion.
 
 import type {
   PersistentVolume,
@@ -26,7 +26,7 @@ export interface Modification {
 }
 
 export interface ModifyCalls {
-  /** Everything but the call itself: what throws here has asked nothing of the driver. */
+  /** Everything but the call itself: an error thrown here means that the driver was not called. */
   prepare(modification: Modification, signal: AbortSignal): Promise<() => Promise<void>>;
 }
 
@@ -34,7 +34,7 @@ export interface ModifyCallsOptions {
   kube: KubeClient;
   csi: CsiTransport;
   timeoutMs: number;
-  /** Tell the driver the names of claim and volume beside the parameters. */
+  /** Pass the names of claim and volume to the driver beside the parameters. */
   extraMetadata: boolean;
 }
 

@@ -1,5 +1,5 @@
 // For the tests of the resizer: a whole API server in memory, the resizer under its published role, a scripted driver,
-// and somebody to watch what becomes of the objects.
+// and a recorder of object changes.
 
 import type { TestContext } from 'node:test';
 import {
@@ -53,24 +53,24 @@ export interface ResizerWorld {
   claims: Informer<PersistentVolumeClaim>;
   volumes: Informer<PersistentVolume>;
   events: Informer<Event>;
-  /** `through` puts something between the resizer and the outside. `abandoned`: nobody waits for its end. */
+  /** `through` wraps the resizer's connections. `abandoned`: its end is not awaited. */
   start(
     through?: (ports: { kube: KubeClient; csi: CsiTransport }) => object,
     options?: { abandoned?: boolean },
   ): Promise<{ stop(): Promise<void>; ended: Promise<void> }>;
-  /** A bound claim of 1Gi with its volume, which the driver has. */
+  /** A bound claim of 1Gi with its volume, which the driver knows. */
   bound(
     name: string,
     more?: { csi?: object; annotations?: Record<string, string> },
   ): Promise<PersistentVolumeClaim>;
-  /** What a user does. */
+  /** Acts as a user. */
   request(name: string, storage: string): Promise<PersistentVolumeClaim>;
   wantClass(name: string, volumeAttributesClassName: string): Promise<PersistentVolumeClaim>;
-  /** What a node does. */
+  /** Acts as a node. */
   writeStatus(name: string, status: object): Promise<PersistentVolumeClaim>;
   claim(name: string, holds: (claim: PersistentVolumeClaim) => boolean): Promise<PersistentVolumeClaim>;
   volume(name: string): Promise<PersistentVolume>;
-  /** Resolves once an Event with this reason, and this in its message, stands on the claim. */
+  /** Resolves once the claim has an Event with this reason and this text in its message. */
   told(name: string, reason: string, message?: RegExp): Promise<Event>;
 }
 
@@ -84,7 +84,7 @@ export const growingClass = (admin: KubeClient) =>
     allowVolumeExpansion: true,
   });
 
-/** A bound claim of 1Gi with its volume, which the driver has. */
+/** A bound claim of 1Gi with its volume, which the driver knows. */
 export async function boundClaim(
   { admin, driver }: Pick<ResizerWorld, 'admin' | 'driver'>,
   name: string,
@@ -248,7 +248,7 @@ export { signal as soon };
 export const conditionsOf = ({ status }: PersistentVolumeClaim): string[] =>
   (status?.conditions ?? []).map(({ type }) => type).toSorted();
 
-/** Whether nothing of an expansion is left in the claim, and it has this size. */
+/** Whether the claim has this size and no trace of an expansion. */
 export const isResizedTo =
   (storage: string) =>
   (claim: PersistentVolumeClaim): boolean =>
@@ -264,14 +264,14 @@ export const attributesClass = (
 ) => admin.create(volumeAttributesClasses, { metadata: { name }, driverName, parameters });
 
 /**
- * What the resizer reports after the first call is stored, but its answer is lost, and the watch of claims shows nothing
- * of it until the driver is asked again. Collects what the claim says at each call.
+ * The resizer's report after the first call is stored, but the response is lost, and the watch of claims does not show
+ * it until the driver is called again. Collects the claim's state at each call.
  */
 export function forgottenReport(t: TestContext, { admin }: Pick<ResizerWorld, 'admin'>, method: string) {
   const lag = lagging(persistentVolumeClaims);
   t.after(() => lag.release());
   const statesAtCalls: PersistentVolumeClaim['status'][] = [];
-  /** The resizer has read the claim, or asked the driver, once more. */
+  /** The resizer has read the claim, or called the driver, once more. */
   const goesOn = Promise.withResolvers<void>();
   const isClaim = ({ plural }: Resource) => plural === persistentVolumeClaims.plural;
   const faults = ({ kube, csi }: { kube: KubeClient; csi: CsiTransport }) => ({
