@@ -1,5 +1,5 @@
-// Types and fields that the `kubernetes-types` package does not have: newer ones, removed ones, and those that only the
-// volume designs know. Written in the same declaration language, by module; interfaces merge with the package's.
+// Types and fields that the `kubernetes-types` package lacks: newer ones, removed ones, and those of the volume
+// designs. Written in the same declaration language, by module; interfaces merge with the package's.
 
 export const ADDITIONS: Readonly<Record<string, string>> = {
   'core/v1': `

@@ -1,5 +1,5 @@
-// What the type declarations do not say: how lists merge, which structures are replaced as a whole, and formats.
-// Facts about Kubernetes' kinds, by type and field.
+// What the type declarations lack: how lists merge, which structures are atomic, and formats. Facts about Kubernetes'
+// kinds, by type and field.
 
 import type { Schema } from '../../src/apiserver/schema.ts';
 
@@ -41,11 +41,11 @@ export const KEYED_LISTS: Record<string, string[]> = {
   'CustomResourceDefinitionStatus.conditions': ['type'],
 };
 
-/** Keyed for server-side apply, but replaced whole by strategic merge patches. */
+/** Keyed for server-side apply, but atomic for strategic merge patches. */
 const NOT_STRATEGIC = new Set(['ResourceRequirements.claims', 'CustomResourceDefinitionStatus.conditions']);
-/** Strategic merge that also drops the keys a patch does not name. */
+/** Strategic merge that also removes keys which the patch does not have. */
 const RETAIN_KEYS = new Set(['PodSpec.volumes', 'PodSpec.resourceClaims', 'PodStatus.resourceClaimStatuses']);
-/** Keyed for strategic merge patches, replaced whole by server-side apply. */
+/** Keyed for strategic merge patches, but atomic for server-side apply. */
 const STRATEGIC_ONLY: Record<string, string> = {
   'PodStatus.hostIPs': 'ip',
   'ReplicaSetStatus.conditions': 'type',
@@ -58,7 +58,7 @@ const SETS = new Set([
 ]);
 const STRATEGIC_SETS = new Set(['ObjectMeta.finalizers', 'NodeSpec.podCIDRs']);
 
-/** Structures that one owner sets as a whole. */
+/** Atomic structures: one owner sets the whole. */
 export const ATOMIC_TYPES: ReadonlySet<string> = new Set([
   'SecretReference',
   'ObjectFieldSelector',

@@ -1,5 +1,5 @@
-// Reads the type declarations that describe Kubernetes' own kinds: a regular subset of TypeScript (interfaces with a
-// doc comment before each field, aliases, imports). Pure text in, structure out.
+// Parses the type declarations of Kubernetes' built-in kinds: a regular subset of TypeScript (interfaces with a doc
+// comment before each field, aliases, imports). Pure.
 
 export interface FieldDeclaration {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface TypeDeclaration {
   readonly name: string;
   description: string;
   readonly fields: Map<string, FieldDeclaration>;
-  /** What an alias stands for. */
+  /** The target of an alias. */
   readonly alias?: string;
 }
 
@@ -29,7 +29,7 @@ const ALIAS = /^export type (\w+) = (.+);$/;
 const FIELD = /^ {4}(?:readonly )?"?([^\s":?]+)"?(\?)?: (.+)$/;
 const MAP_VALUE = /^ {8}\[name: string\]: (.+);$/;
 
-/** Interfaces declared twice are merged, as TypeScript does: later texts add fields to earlier ones. */
+/** Interfaces declared twice are merged, as in TypeScript: later texts add fields to earlier ones. */
 export function parseDeclarations(text: string, into: Declarations = emptyDeclarations()): Declarations {
   let description = '';
   let current: TypeDeclaration | undefined;

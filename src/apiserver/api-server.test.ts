@@ -49,7 +49,7 @@ test('a server that serves less knows the rest only from what is stored', async 
   });
   const admin = less.client(less.adminUser);
   await assert.rejects(admin.list(clusterRoles), { reason: 'NotFound' });
-  // Roles that nobody can read any more still decide.
+  // Roles that cannot be read any more still decide.
   const binder = less.client(serviceAccountUser('kube-system', 'persistent-volume-binder'));
   assert.deepEqual((await binder.list(persistentVolumes)).items, []);
   await assert.rejects(binder.list(configMaps), { reason: 'Forbidden' });

@@ -1,5 +1,5 @@
-// Puts the embedded API server together: store, kinds, authorization, admission, the objects every cluster has, and
-// the two doors. `berth apiserver` runs one; `berth up`, tests and the simulation have one in their own process.
+// Composes the embedded API server: store, kinds, authorization, admission, bootstrap objects, and the two entry points
+// (local and HTTPS). `berth apiserver` runs one; `berth up`, tests and the simulation have one in their own process.
 
 import { join } from 'node:path';
 import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
@@ -34,38 +34,38 @@ export interface ApiServerOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Where state and certificates are kept; without it everything lives in memory only. */
+  /** Directory of state and certificates; without it everything is in memory only. */
   dataDir?: string;
-  /** Whether to open the HTTPS door; true unless told. */
+  /** Whether to serve HTTPS; true by default. */
   listen?: boolean;
   host?: string;
-  /** 0 (any free one) unless told. */
+  /** Default: 0 (any free port). */
   port?: number;
-  /** Where to write the admin's kubeconfig. Needs the HTTPS door. */
+  /** Where to write the admin's kubeconfig. Needs HTTPS. */
   kubeconfigPath?: string;
   admission?: AdmissionOptions;
-  /** Answers on paths beyond Kubernetes' own, by path, for those whom a role lets in. Needs the HTTPS door. */
+  /** Handlers of paths beyond Kubernetes' own, subject to RBAC. Needs HTTPS. */
   paths?: Readonly<Record<string, PathHandler>>;
-  /** Which of the built-in kinds to serve, where not all are needed; what is stored of others stays and counts. */
+  /** Which of the built-in kinds to serve; default: all. Stored objects of other kinds stay and count. */
   serves?: (kind: Kind) => boolean;
-  /** Bearer tokens known from the start. */
+  /** Static bearer tokens. */
   staticTokens?: ReadonlyMap<string, User>;
   history?: Partial<ChangeLimits>;
-  /** Starts from another server's state, which is taken to hold what every cluster has: nothing is made at the start. */
+  /** Starts from another server's state, which already has the bootstrap objects: none are created. */
   image?: StoreImage;
-  /** A new one, or the one in the data directory, unless given. */
+  /** Default: a new one, or the one in the data directory. */
   pki?: Pki;
   /**
-   * Whether to record who wrote which field, in `metadata.managedFields`; true unless told. Only server-side apply and
-   * people read it, and it is a good part of what a write costs.
+   * Whether to record field ownership in `metadata.managedFields`; true by default. Only server-side apply and users
+   * read it, and it is a good part of the cost of a write.
    */
   tracksFields?: boolean;
-  /** Freezes every shared object, so that a component that changes one fails at once. For tests. */
+  /** Freezes every shared object, so that a component that mutates one fails at once. For tests. */
   freezeObjects?: boolean;
 }
 
 export interface ApiServer {
-  /** Undefined without the HTTPS door. */
+  /** Undefined without HTTPS. */
   readonly url: string | undefined;
   /** The Kubernetes port as this user, without HTTP. */
   client(user: User): KubeClient & Discovery;
@@ -75,9 +75,9 @@ export interface ApiServer {
   readonly reader: Reader;
   /** Committed state as it is now, to start other servers from. */
   image(): StoreImage;
-  /** Writes a kubeconfig for the user, and again before its certificate ends, until the server stops. */
+  /** Writes a kubeconfig for the user, and renews it before its certificate expires, until the server stops. */
   keepKubeconfig(path: string, user: User): Promise<void>;
-  /** Watches end, requests under way are answered, everything written is on disk. */
+  /** Ends watches, finishes requests in flight, and flushes all writes to disk. */
   stop(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Objects that are almost right, of every kind, through every kind of write: whatever a client sends, the answer is
-// one of the API's own, never a failure inside the server.
+// Almost valid objects of every kind, through every kind of write: whatever a client sends, the response is a defined
+// API error, never an internal server error.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { builtinKinds } from './kinds/index.ts';
 import type { Schema } from './schema.ts';
 import { testServer } from './testing/test-server.ts';
 
-/** BERTH_FUZZ_SEED and BERTH_FUZZ_OBJECTS search elsewhere and longer. */
+/** BERTH_FUZZ_SEED and BERTH_FUZZ_OBJECTS select another seed and number of objects. */
 const SEED = process.env.BERTH_FUZZ_SEED ?? 'bad input';
 const OBJECTS_PER_KIND = Number(process.env.BERTH_FUZZ_OBJECTS ?? 25);
 
@@ -79,7 +79,7 @@ function nearly(schema: Schema | undefined, random: Random, depth = 0): unknown 
   }
 }
 
-/** Every write there is, with the same object. */
+/** Every kind of write with the same object. */
 function writes(client: KubeClient, kind: Kind, object: KubeObject): (() => Promise<unknown>)[] {
   const { name, namespace } = object.metadata;
   const called = namespace === undefined ? { name } : { name, namespace };

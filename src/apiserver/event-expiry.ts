@@ -1,5 +1,5 @@
-// Removes Events an hour after they were last seen, as Kubernetes does, and the oldest when there are very many: they are
-// news, not state, and would otherwise fill the store. Sets a timer only while there are any.
+// Deletes Events an hour after they were last seen, as Kubernetes does, and the oldest beyond a maximum number, since
+// they would otherwise fill the store. Sets a timer only while there are any.
 
 import { type Event, events } from '../api/kinds.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
@@ -8,11 +8,11 @@ import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import type { Reader } from './pipeline.ts';
 
 const KEPT_MS = 3_600_000;
-/** The store is in memory: some 10 MB of news are enough. */
+/** The store is in memory: about 10 MB of events. */
 const MOST_KEPT = 2_500;
-/** Removals under way at once. */
+/** Deletions in flight. */
 const AT_ONCE = 50;
-/** Removal in batches costs less than a timer an event. */
+/** Deletion in batches costs less than one timer per event. */
 const PERIOD_MS = 60_000;
 
 export function followEvents(ports: {
@@ -27,7 +27,7 @@ export function followEvents(ports: {
   const remove = async ({ metadata }: Event): Promise<void> => {
     const { namespace = '', name, resourceVersion } = metadata;
     try {
-      // One that was seen again meanwhile stays.
+      // An event that was seen again meanwhile stays.
       await client.delete(events, { namespace, name }, { preconditions: { resourceVersion } });
     } catch (error) {
       if (!isNotFound(error)) log.v(2).info('an old event was not removed', { name, error: String(error) });

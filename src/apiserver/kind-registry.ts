@@ -1,5 +1,5 @@
-// Every kind the server knows at this moment: the built-in table, and what installed CRDs add. Owns nothing else;
-// whoever keeps state per kind listens to changes.
+// The registry of served kinds: the built-in table and the kinds of installed CRDs. Holds no other state; parts with
+// state per kind subscribe to changes.
 
 import type { CustomResourceDefinition } from '../api/kinds.ts';
 import type { Resource } from '../api/object.ts';
@@ -25,10 +25,10 @@ export interface KindRegistry {
   all(): readonly Kind[];
   /** The core group first, the rest in the order of the table, groups of CRDs last and sorted. */
   groupVersions(): readonly GroupVersions[];
-  /** Installs or replaces what the CRD defines; only its served versions. Returns the kinds now served. */
+  /** Installs or replaces the kinds of a CRD; only its served versions. Returns the kinds now served. */
   addCustom(crd: CustomResourceDefinition): readonly Kind[];
   removeCustom(crdName: string): void;
-  /** Returns the function that ends it. */
+  /** Returns a function that ends the subscription. */
   onChange(listener: (change: KindChange) => void): () => void;
 }
 

@@ -1,6 +1,6 @@
-// The door for components in the same process: the Kubernetes port straight onto the verbs, under the component's own
-// identity, through the same authorization and admission as HTTPS. Objects handed out are the store's own: shared,
-// never to be changed.
+// The entry point for components in the same process: the Kubernetes port directly on the verbs, under the component's
+// own identity, with the same authorization and admission as HTTPS. Returned objects are the store's own: shared and
+// immutable.
 
 import type { Draft, KubeObject, ObjectName, Resource } from '../api/object.ts';
 import type {
@@ -24,7 +24,7 @@ import { list } from './verbs/read/list.ts';
 import { copyOf, copyUnlessStored, keyFor, type Machine, type ResourceRequest } from './verbs/request.ts';
 import { badRequest, notFound } from './verbs/status.ts';
 
-/** What a call is about. Without a name: the collection. */
+/** The target of a call. Without a name: the collection. */
 interface Place {
   namespace?: string | undefined;
   name?: string;
@@ -114,7 +114,7 @@ export function createLocalClient(machine: Machine, user: User): KubeClient & Di
       options.signal?.throwIfAborted();
       const { type, force = false, subresource } = options;
       const request = open('patch', resource, { namespace, name, subresource });
-      // Merge and JSON patches share nothing with what they make.
+      // The results of merge and JSON patches share nothing with their arguments.
       const body = type === 'merge' || type === 'json' ? patch : copyOf(patch);
       return bodyOf<T>(await perform(request, { verb: 'patch', body, type, force }, options));
     },
@@ -161,7 +161,7 @@ function deletionOptions({ dryRun }: DeleteOptions): WriteOptions {
   return dryRun === undefined ? {} : { dryRun };
 }
 
-/** What the write will be judged against, whose parts the component may have put into its object. */
+/** The state that the write is checked against; the component's object may share parts with it. */
 function storedFor({ store }: Machine, { kind, namespace, name }: ResourceRequest): KubeObject | undefined {
   const version = store.head(storageTypeOf(kind), keyFor(namespace, name));
   return version && present(version, kind).object;

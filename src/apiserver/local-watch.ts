@@ -1,5 +1,5 @@
-// One watch by a component in the same process: what the store tells it, as an iteration of events. Written out as an
-// iterator, because an async generator takes several promises an event, and there are many events.
+// One watch by a component in the same process: the store's changes as an async iterator. Written as an iterator by
+// hand, because an async generator takes several promises per event, and there are many events.
 
 import type { KubeObject } from '../api/object.ts';
 import type { WatchEvent, WatchOptions } from '../runtime/kube/kube.ts';
@@ -9,14 +9,14 @@ import { watch } from './verbs/read/watch.ts';
 import { WatchQueue } from './verbs/read/watch-queue.ts';
 import type { Machine, ResourceRequest } from './verbs/request.ts';
 
-/** Its only use here: who must resume finds its place within the five minutes that are kept (storage/recent-changes.ts). */
+/** Lets a client resume within the five minutes of history that are kept (storage/recent-changes.ts). */
 const BOOKMARK_PERIOD_MS = 240_000;
 
 type Result<T extends KubeObject> = IteratorResult<WatchEvent<T>, undefined>;
 
 const OVER = { done: true, value: undefined } as const;
 
-/** Begins with the first `next`, of which only one may be under way. */
+/** Starts with the first `next`; only one `next` may be pending. */
 export class LocalWatch<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #machine: Machine;
   readonly #requestFor: () => ResourceRequest;

@@ -1,6 +1,5 @@
-// What stands between a request and the store: who asks (authentication), whether they may (authorization), what
-// must be changed or refused first (admission). All of it reads memory only, so it is synchronous: a write is
-// judged against exactly the state it will be applied to.
+// The steps between a request and the store: authentication, authorization, admission. All of them read memory only, so
+// they are synchronous: a write is checked against exactly the state that it is applied to.
 
 import type { KubeObject, ObjectName, Resource } from '../api/object.ts';
 import type { Kind, Subresource } from './kind.ts';
@@ -26,7 +25,7 @@ export type Verb =
   | 'escalate'
   | 'use';
 
-/** What is asked, as authorizers see it. `path` for non-resource requests, the rest for resources. */
+/** The attributes of a request for authorizers. `path` for non-resource requests, the rest for resources. */
 export interface Attributes {
   readonly user: User;
   /** For non-resource requests the HTTP method in lower case. */
@@ -37,7 +36,7 @@ export interface Attributes {
   readonly subresource?: string | undefined;
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
-  /** Of list and watch; the node authorizer limits nodes to their own pods by it. */
+  /** Of list and watch; the node authorizer uses it to restrict nodes to their own pods. */
   readonly fieldSelector?: string | undefined;
   readonly path?: string;
 }
@@ -51,16 +50,16 @@ export interface Authorizer {
   authorize(attributes: Attributes): Decision;
 }
 
-/** Reads of the committed state, for authorizers and admission. Objects are shared: never change them. */
+/** Reads of the committed state, for authorizers and admission. Objects are shared and immutable. */
 export interface Reader {
   get<T extends KubeObject>(resource: Resource<T>, name: ObjectName): T | undefined;
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): Iterable<T>;
-  /** Writes that are decided and not committed yet: each object as it is committed, and as it will be. */
+  /** Pending writes, decided but not committed: each object as it is committed, and as it will be. */
   pending<T extends KubeObject>(
     resource: Resource<T>,
     namespace: string,
   ): Iterable<{ before: T | undefined; after: T | undefined }>;
-  /** Calls back on every committed change, in order; `before` undefined on create, `after` undefined on removal. */
+  /** Calls back on every committed change, in order; `before` undefined on create, `after` undefined on deletion. */
   subscribe<T extends KubeObject>(
     resource: Resource<T>,
     listener: (before: T | undefined, after: T | undefined) => void,
@@ -83,8 +82,8 @@ export interface AdmissionRequest {
 }
 
 /**
- * Both may throw a KubeError to refuse. All `mutate`s run before the last defaulting and validation, all `validate`s
- * after. Only what is created may be changed.
+ * Both may throw a KubeError to reject the request. All `mutate`s run before the last defaulting and validation, all
+ * `validate`s after. Only creations may be mutated.
  */
 export interface AdmissionPlugin {
   readonly name: string;

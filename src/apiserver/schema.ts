@@ -1,4 +1,4 @@
-// The subset of OpenAPI v3 (structural) schemas that describes kinds: CRDs bring theirs, built-in kinds have one too.
+// The subset of OpenAPI v3 (structural) schemas that describes kinds, both built-in ones and those of CRDs.
 
 export interface Schema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';

@@ -1,7 +1,7 @@
-// Times as Kubernetes writes them in metadata: UTC, whole seconds.
+// Timestamps in Kubernetes' metadata format: UTC, whole seconds.
 
 const MS_PER_SECOND = 1000;
-/** Many writes happen in one second, and writing a time out costs more than the rest of some of them. */
+/** Cached: many writes happen in one second, and formatting a time is a large part of a small write. */
 let last = { second: Number.NaN, text: '' };
 
 export function timestamp(ms: number): string {

@@ -28,7 +28,10 @@ test('what --controllers chooses', () => {
 });
 
 test('an unknown name is rejected with an error that lists the known ones', () => {
-  assert.throws(() => selectControllers(rows, ['*', '-four']), /unknown controller "four"; known are one-controller/);
+  assert.throws(
+    () => selectControllers(rows, ['*', '-four']),
+    /unknown controller "four"; known are one-controller/,
+  );
 });
 
 test('no two controllers share a name', () => {

@@ -54,7 +54,7 @@ interface Write {
   name?: string;
 }
 
-/** Runs all plugins as a write would; the object as it was admitted, or the refusal thrown. */
+/** Runs all plugins as a write would; returns the admitted object, or throws the rejection. */
 function admit(resource: Resource, write: Write): Loose {
   const { operation = 'create', user = ADMIN, subresource = '' } = write;
   const object = structuredClone(write.object) as unknown as KubeObject | undefined;

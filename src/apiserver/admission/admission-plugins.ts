@@ -1,4 +1,4 @@
-// Every admission plugin, in the order in which they run.
+// All admission plugins, in the order in which they run.
 
 import type { ClusterAuthorizer } from '../authorization/authorizer.ts';
 import type { AdmissionPlugin, Reader } from '../pipeline.ts';
@@ -36,7 +36,7 @@ export function admissionPlugins(ports: {
     defaultStorageClass({ reader }),
     persistentVolumeClaimResize({ reader }),
     rbacEscalation({ authorizer }),
-    // Last: what another plugin refuses is not counted.
+    // Last: a write that another plugin rejects is not counted.
     resourceQuota({ reader }),
   ];
 }

@@ -1,6 +1,6 @@
-// How much storage the claims of a namespace ask for, for namespaces with a quota. Counted once, then kept up to date
-// with each commit; writes that are decided and not committed yet are added when asked, so that of two claims that are
-// created at the same moment the second is judged with the first.
+// Storage requested by the claims of a namespace, for namespaces with a quota. Counted once, then updated with each
+// commit. Pending writes are added at each query, so that of two claims created at the same moment the second is
+// checked with the first included.
 
 import { addUsage, claimUsage, NO_USAGE, subtractUsage, type Usage } from '../../api/claim-quota.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../api/kinds.ts';

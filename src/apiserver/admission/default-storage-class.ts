@@ -1,4 +1,4 @@
-// A claim that names no class gets the default one: of several, the newest. An empty name is a choice and stays.
+// A claim without a class gets the default class: of several, the newest. An empty class name is a choice and stays.
 
 import { defaultClassOf } from '../../api/default-class.ts';
 import type { PersistentVolumeClaim } from '../../api/kinds.ts';

@@ -1,5 +1,5 @@
-// A pod may name a CSI driver inline only in a mode that the driver declares, and an existing volume by its handle only
-// where the driver's object allows it. Where the CSIDriver object is not known (yet), the node decides about the mode.
+// A pod may use a CSI driver inline only in a lifecycle mode that the driver declares, and an existing volume by its
+// handle only where the CSIDriver object allows it. Without a CSIDriver object the node decides about the mode.
 
 import { allowsInlineHandles, inlineMode } from '../../api/inline-volumes.ts';
 import { csiDrivers, type Pod, pods } from '../../api/kinds.ts';

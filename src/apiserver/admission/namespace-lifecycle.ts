@@ -1,11 +1,12 @@
-// Nothing is created in a namespace that is missing or going away, and the namespaces everything stands on stay.
+// Rejects creation in a namespace that is missing or being deleted, and deletion of the namespaces that every cluster
+// needs.
 
 import { namespaces } from '../../api/kinds.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { AdmissionPlugin, AdmissionRequest, Reader } from '../pipeline.ts';
 import { isAbout, refuse } from './refuse.ts';
 
-/** Kubernetes' three, and the one without which no node can say that it lives. */
+/** Kubernetes' three, and the one that holds the nodes' leases. */
 const IMMORTAL = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
 
 export function namespaceLifecycle({ reader }: { reader: Reader }): AdmissionPlugin {
@@ -16,7 +17,7 @@ export function namespaceLifecycle({ reader }: { reader: Reader }): AdmissionPlu
         refuse(request, 'this namespace may not be deleted');
       return;
     }
-    // Updates and deletions are how a namespace empties.
+    // Updates and deletions are needed to empty a namespace.
     if (operation !== 'create' || !namespace) return;
     const found = reader.get(namespaces, { name: namespace });
     if (!found) {
@@ -27,7 +28,7 @@ export function namespaceLifecycle({ reader }: { reader: Reader }): AdmissionPlu
         details: { name: namespace, kind: 'namespaces' },
       });
     }
-    // What only acts on an object that exists (binding, eviction, token) adds no content.
+    // Subresources of existing objects (binding, eviction, token) add no content.
     if (request.subresource !== '') return;
     if (found.status?.phase === 'Terminating' || found.metadata.deletionTimestamp !== undefined) {
       refuse(

@@ -1,5 +1,5 @@
-// Which labels a node may give its own Node: the kubelet's, and topology under prefixes that the admin allows. Without
-// this a taken node could label itself into any topology and draw other people's volumes and pods.
+// Which labels a node may set on its own Node: the kubelet's, and topology labels under prefixes that the admin allows.
+// Otherwise a compromised node could label itself into any topology and attract other users' volumes and pods.
 
 import { getOwn } from '../../api/own-property.ts';
 
@@ -8,7 +8,7 @@ export const DEFAULT_NODE_LABEL_PREFIXES: readonly string[] = [
   'topology.hostpath.csi/',
 ];
 
-/** How the setting is named where people set it; refusals repeat it. */
+/** The name of the setting as users know it; error messages repeat it. */
 export const NODE_LABEL_PREFIXES_SETTING = '--node-label-prefixes';
 
 const KUBELET_LABELS = new Set([
@@ -41,7 +41,7 @@ export function isNodeLabelAllowed(key: string, prefixes: readonly string[]): bo
   return prefixes.some((prefix) => prefix !== '' && key.startsWith(prefix));
 }
 
-/** Keys added, changed or removed between the two that a node may not touch, sorted. */
+/** Labels added, changed or removed between the two that a node may not set, sorted. */
 export function forbiddenLabelChanges(next: Labels, current: Labels, prefixes: readonly string[]): string[] {
   const keys = new Set([...Object.keys(next ?? {}), ...Object.keys(current ?? {})]);
   return [...keys]

@@ -1,5 +1,5 @@
-// Holds nodes to what is theirs, where the authorizer cannot see: the names of new objects, the content of writes.
-// Requests of anyone else pass.
+// Restricts nodes to their own objects where the authorizer cannot: by the names of new objects and the content of
+// writes. Requests of other users pass.
 
 import type { Node, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
 import {
@@ -124,7 +124,7 @@ function restrictNode(request: AdmissionRequest, { node, labelPrefixes }: Contex
   }
 }
 
-/** What a node may report of a claim: how far it has expanded it. */
+/** What a node may write to a claim: the progress of its expansion. */
 function restrictClaim(request: AdmissionRequest, { node }: Context): void {
   if (request.subresource !== 'status' || request.operation !== 'update') {
     refuse(request, `node "${node}" may only update the status of a persistent volume claim`);
@@ -173,7 +173,7 @@ function restrictLease(request: AdmissionRequest, { node }: Context): void {
   }
 }
 
-/** One object a node, named after it, and owned by nothing but its Node. */
+/** One object per node, named after it, and owned only by its Node. */
 function restrictOwned(request: AdmissionRequest, { node }: Context, what: string): void {
   if (request.name !== node) {
     refuse(request, `can only access ${what} with the same name as the requesting node`);

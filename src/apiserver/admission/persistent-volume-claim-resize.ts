@@ -1,4 +1,4 @@
-// A claim grows only when it is bound and its class allows expansion.
+// A claim's request may grow only when the claim is bound and its class allows expansion.
 
 import type { PersistentVolumeClaim } from '../../api/kinds.ts';
 import { persistentVolumeClaims, storageClasses } from '../../api/kinds.ts';

@@ -1,6 +1,7 @@
-// PodSecurityPolicy, as far as volumes go: which kinds of volume a pod may have, which host paths, which CSI drivers
-// inline. Enforced as soon as one policy exists; a pod then needs a policy that it fits and that its creator or its
-// service account may `use`. The rest of a policy governs containers, which Berth does not run: a warning says so.
+// PodSecurityPolicy, for volumes only: which kinds of volumes a pod may have, which host paths, which inline CSI
+// drivers. Enforced as soon as one policy exists; a pod then needs a policy that it satisfies and that its creator or
+// its service account may `use`. The other fields of a policy are about containers, which Berth does not run: a warning
+// says so.
 
 import type { Pod, PodVolume } from '../../api/kinds.ts';
 import { pods } from '../../api/kinds.ts';
@@ -14,7 +15,7 @@ export type PodSecurityPolicy = KubeObject & {
   spec: {
     /** Kinds of volume, `*` for all; absent or empty: none. */
     volumes?: string[];
-    /** Absent: every driver that `volumes` lets in. Present: those named, so none when empty. */
+    /** Absent: every driver that `volumes` allows. Present: only those named, so none when empty. */
     allowedCSIDrivers?: { name: string }[] | null;
     /** Absent or empty: every path. */
     allowedHostPaths?: { pathPrefix?: string; readOnly?: boolean }[];
@@ -30,11 +31,11 @@ export const podSecurityPolicies: Resource<PodSecurityPolicy> = {
 };
 
 const ENFORCED = new Set(['volumes', 'allowedCSIDrivers', 'allowedHostPaths']);
-/** Required by the kind's schema, and harmless where nothing runs. */
+/** Required by the kind's schema, and without effect here. */
 const SILENT = new Set(['seLinux', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'fsGroup']);
 const ANN_POLICY = 'kubernetes.io/psp';
 
-/** What of the pod the policy does not allow, with paths; empty when it fits. */
+/** What the policy does not allow in the pod, with paths; empty when it passes. */
 export function policyProblems(policy: PodSecurityPolicy, volumes: readonly PodVolume[]): string[] {
   const { volumes: kinds = [], allowedCSIDrivers, allowedHostPaths = [] } = policy.spec;
   const problems: string[] = [];
@@ -109,7 +110,7 @@ export function podSecurityPolicy(options: { reader: Reader; authorizer: Authori
     }
   }
 
-  // Mirror pods of nodes show what runs already; the same mark from anyone else changes nothing.
+  // Mirror pods show what a node already runs; the annotation has no effect from other users.
   const isPodCreation = (request: AdmissionRequest) =>
     isAbout(request, pods) &&
     request.operation === 'create' &&

@@ -1,5 +1,5 @@
-// Nobody grants what they do not have: a role's new rules must be covered by the writer's own, a binding's role too.
-// The verbs `escalate` and `bind` are the way around it for those who have them.
+// Privilege escalation check: a role's new rules, and the role of a binding, must be covered by the writer's own rules.
+// The verbs `escalate` and `bind` exempt from it.
 
 import type { ClusterRole, ClusterRoleBinding } from '../../api/kinds.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../api/kinds.ts';
@@ -42,7 +42,7 @@ export function rbacEscalation({ authorizer }: { authorizer: ClusterAuthorizer }
       sameJson(next.aggregationRule, current.aggregationRule);
     if (unchanged || has(request, 'escalate', request.kind.plural, request.name)) return;
     demandCoverage(request, next.rules ?? []);
-    // What is aggregated later is unknown now: only those who hold everything may ask for it.
+    // What will be aggregated is unknown now: only users with all rights may write such a role.
     const aggregates = next.aggregationRule && !sameJson(next.aggregationRule, current?.aggregationRule);
     if (aggregates) demandCoverage(request, EVERYTHING);
   }
@@ -55,7 +55,7 @@ export function rbacEscalation({ authorizer }: { authorizer: ClusterAuthorizer }
     const plural = kind === 'Role' ? 'roles' : 'clusterroles';
     if (has(request, 'bind', plural, name)) return;
     const rules = authorizer.rulesOfRole({ kind, name }, request.namespace);
-    // Whoever creates the role later would grant its rights to the writer of this binding.
+    // A role created later would grant its rights through this binding.
     if (rules === undefined) throw notFound({ group: GROUP, plural }, name);
     demandCoverage(request, rules);
   }

@@ -1,10 +1,10 @@
-// How admission words a refusal, and how plugins recognise what a request is about.
+// The text of admission's rejections, and helpers that tell what a request is about.
 
 import type { Resource } from '../../api/object.ts';
 import { KubeError, type StatusCause } from '../../runtime/kube/kube-error.ts';
 import type { AdmissionRequest } from '../pipeline.ts';
 
-/** Throws Forbidden, in the sentence Kubernetes uses. */
+/** Throws Forbidden, in Kubernetes' words. */
 export function refuse(request: AdmissionRequest, message: string, causes?: StatusCause[]): never {
   const { kind, name } = request;
   const resource = kind.group ? `${kind.plural}.${kind.group}` : kind.plural;

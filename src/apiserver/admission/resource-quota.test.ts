@@ -25,7 +25,7 @@ const quota = (hard: Hard, more: object = {}): Draft<ResourceQuota> => ({
   spec: { hard, ...more },
 });
 
-/** On disk, so that writes are decided before those in front of them are committed. */
+/** On disk, so that writes are decided before earlier ones are committed. */
 async function start(t: TestContext, hard: Hard) {
   const dataDir = await mkdtemp(join(tmpdir(), 'quota-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));

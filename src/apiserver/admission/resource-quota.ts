@@ -1,5 +1,5 @@
-// Claims stay within the ResourceQuotas of their namespace. Judged against the claims themselves, committed or about to
-// be, never against `status.used`, which a controller writes later for people to read.
+// Claims must stay within the ResourceQuotas of their namespace. Checked against the claims themselves, committed or
+// pending, never against `status.used`, which a controller writes later for users.
 
 import {
   claimUsage,

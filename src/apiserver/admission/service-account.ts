@@ -1,4 +1,4 @@
-// Every pod runs under a service account that exists: the namespace's default unless it names another.
+// Every pod runs under an existing service account: the namespace's default unless it names another.
 
 import type { Pod } from '../../api/kinds.ts';
 import { pods, serviceAccounts } from '../../api/kinds.ts';
@@ -14,7 +14,7 @@ export function serviceAccount({ reader }: { reader: Reader }): AdmissionPlugin 
       const pod = request.object as Pod | undefined;
       if (!pod?.spec) return;
       const { spec } = pod;
-      // A mirror pod speaks for no account.
+      // A mirror pod has no service account.
       if (isMirrorPod(pod)) {
         if (refersToObjects(pod)) {
           refuse(request, 'a mirror pod may not reference service accounts, secrets or other objects');

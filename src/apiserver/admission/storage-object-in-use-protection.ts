@@ -1,4 +1,4 @@
-// Claims and volumes carry a finalizer from their first moment, so that none is removed while it is used.
+// Claims and volumes get the protection finalizer at creation, so that none is removed while it is used.
 
 import { persistentVolumeClaims, persistentVolumes } from '../../api/kinds.ts';
 import { FINALIZER_PV_PROTECTION, FINALIZER_PVC_PROTECTION } from '../../api/well-known.ts';

@@ -10,7 +10,7 @@ import { createServiceAccountTokens, type TokenVerdict } from './service-account
 import { ANONYMOUS, authenticated } from './users.ts';
 
 export interface Credentials {
-  /** As the TLS socket gives it (`getPeerCertificate()` or an X509Certificate); without `raw` there was none. */
+  /** From the TLS socket (`getPeerCertificate()` or an X509Certificate); without `raw` there was none. */
   peerCertificate?: { readonly raw?: Uint8Array } | undefined;
   authorizationHeader?: string | undefined;
 }
@@ -19,7 +19,7 @@ export type Authentication = { user: User } | { error: KubeError };
 
 export interface Authenticator {
   authenticate(credentials: Credentials): Authentication;
-  /** For TokenReview: the same judgement on a bare token. */
+  /** For TokenReview: authenticates a bare token. */
   checkToken(token: string, audiences?: readonly string[]): TokenVerdict;
 }
 
@@ -53,7 +53,7 @@ export function createAuthenticator(ports: {
   );
   let caKey: KeyObject | undefined;
   const knownCertificates = new Map<string, KnownCertificate>();
-  /** A connection shows the same bytes with each request. */
+  /** Cached by connection: it presents the same certificate with each request. */
   const ofConnections = new WeakMap<Uint8Array, KnownCertificate>();
 
   function readCertificate(raw: Uint8Array): KnownCertificate | undefined {

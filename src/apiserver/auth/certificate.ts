@@ -1,5 +1,5 @@
-// Issues X.509 certificates of the one profile Berth needs: version 3, ECDSA P-256 with SHA-256. node:crypto issues
-// none, and certificate libraries cost more to load than the whole server may take to start.
+// Issues X.509 certificates in the one profile that Berth needs: version 3, ECDSA P-256 with SHA-256. node:crypto
+// cannot issue certificates, and certificate libraries take longer to load than the whole server may take to start.
 
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -79,7 +79,7 @@ function extensions(request: CertificateRequest, issuerKeyId: Uint8Array, keyId:
 const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 const keyIdOf = (key: KeyObject): Buffer => createHash('sha256').update(spkiOf(key)).digest().subarray(0, 20);
 
-/** The certificate as PEM. Its serial follows from key and dates, so no two certificates share one. */
+/** The certificate as PEM. Its serial number is derived from key and dates, so it is unique. */
 export function issueCertificate(request: CertificateRequest, issuer: Issuer): string {
   const spki = spkiOf(request.publicKey);
   const serial = createHash('sha256')

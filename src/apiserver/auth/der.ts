@@ -1,4 +1,4 @@
-// DER, the few forms that certificates need. Only writing: what we read back is parsed by node:crypto.
+// A DER encoder for the few forms that certificates need. Parsing is left to node:crypto.
 
 export type Der = Uint8Array;
 
@@ -28,7 +28,7 @@ export function integer(bigEndian: Uint8Array): Der {
   return (bytes[0] ?? 0) & 0x80 ? tlv(0x02, Uint8Array.of(0), bytes) : tlv(0x02, bytes);
 }
 
-/** `unusedBits` counts the bits of the last byte that carry nothing. */
+/** `unusedBits`: number of unused bits in the last byte. */
 export const bitString = (content: Uint8Array, unusedBits = 0): Der =>
   tlv(0x03, Uint8Array.of(unusedBits), content);
 

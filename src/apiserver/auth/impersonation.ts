@@ -1,5 +1,5 @@
-// `Impersonate-*` headers: who the request is to be judged as. Each thing impersonated takes its own right, asked of
-// the authorizer. Pure apart from that question.
+// `Impersonate-*` headers: the user to act as. Each impersonated attribute needs its own permission from the
+// authorizer. Pure apart from that check.
 
 import { setOwn } from '../../api/own-property.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -13,7 +13,7 @@ import {
   USER_ANONYMOUS,
 } from './users.ts';
 
-/** Lower-case names with every value apart: Node's `request.headersDistinct` (`headers` would join the groups). */
+/** Lower-case names with separate values: Node's `request.headersDistinct` (`headers` would join the groups). */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 const AUTHENTICATION = 'authentication.k8s.io';
@@ -27,7 +27,7 @@ function unescapeKey(key: string): string {
   }
 }
 
-/** The user to act as: `user` itself without such headers. Throws a KubeError when that is not allowed. */
+/** The user to act as; `user` itself without such headers. Throws a KubeError when that is not allowed. */
 export function impersonate(options: { user: User; headers: DistinctHeaders; authorizer: Authorizer }): User {
   const { user, headers, authorizer } = options;
   const name = headers['impersonate-user']?.[0] ?? '';

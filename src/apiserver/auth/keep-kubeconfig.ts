@@ -1,5 +1,5 @@
-// Keeps kubeconfigs usable for as long as the server runs: writes each, and again with a new client certificate before
-// the one in it ends. Looks once a day, by the wall clock, since a machine may have been asleep.
+// Keeps kubeconfigs valid while the server runs: writes each, and rewrites it with a new client certificate before the
+// current one expires. Checks once a day by the wall clock, since a machine may have been asleep.
 
 import type { Clock, Log, Timer } from '../../runtime/ports.ts';
 import type { User } from '../pipeline.ts';
@@ -7,7 +7,7 @@ import { issueKubeconfig, writeKubeconfig } from './kubeconfig.ts';
 import { CLIENT_DAYS, DAY_MS, type Pki, RENEW_DAYS } from './pki.ts';
 
 export interface KubeconfigKeeper {
-  /** Rejects when the first write fails, for example on a file that is not ours. */
+  /** Rejects when the first write fails, for example because the file is not ours. */
   keep(path: string, user: User): Promise<void>;
   stop(): void;
 }

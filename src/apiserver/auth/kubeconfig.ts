@@ -1,12 +1,12 @@
-// Kubeconfig files for the embedded server. A file that Berth wrote is replaced; anyone else's is never touched: the
-// write is refused and the message says what to do.
+// Kubeconfig files for the embedded server. A file that Berth wrote is replaced. Any other file is never changed: the
+// write fails with an error that says what to do.
 
 import type { User } from '../pipeline.ts';
 import type { KeyAndCertificate, Pki } from './pki.ts';
 import { readOptionalFile, writePrivateFile } from './private-file.ts';
 import { GROUP_AUTHENTICATED } from './users.ts';
 
-/** JSON is YAML: every client reads it, and nothing needs a YAML writer to start. */
+/** JSON is YAML: every client reads it, and no YAML library is needed. */
 export interface Kubeconfig {
   apiVersion: 'v1';
   kind: 'Config';
@@ -49,7 +49,7 @@ export function kubeconfigFor(options: {
   };
 }
 
-/** A kubeconfig with a client certificate of its own for this user. */
+/** A kubeconfig with a client certificate for this user. */
 export function issueKubeconfig(options: {
   server: string;
   pki: Pick<Pki, 'caPem' | 'issueClientCertificate'>;
@@ -64,7 +64,7 @@ export function issueKubeconfig(options: {
   return kubeconfigFor({ server, caPem: pki.caPem, user: { name: user.name, ...certificate } });
 }
 
-/** Ours are JSON with one cluster of our name; whatever differs was made, or edited, by someone else. */
+/** Ours are JSON with one cluster of our name; any other content was written or edited by someone else. */
 function isOurs(text: string): boolean {
   try {
     const config = JSON.parse(text) as Partial<Kubeconfig>;
@@ -76,7 +76,7 @@ function isOurs(text: string): boolean {
   }
 }
 
-/** Mode 0600, replaced in one step. Throws when `path` holds a kubeconfig that is not ours. */
+/** Mode 0600, replaced atomically. Throws when `path` holds a kubeconfig that is not ours. */
 export async function writeKubeconfig(path: string, config: Kubeconfig): Promise<void> {
   const present = await readOptionalFile(path);
   if (present !== undefined && !isOurs(present)) {

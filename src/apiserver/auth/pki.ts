@@ -1,6 +1,6 @@
-// The embedded API server's own certificate authority, its serving certificate, client certificates, and the key
-// that signs service account tokens. Kept in one directory (0700, files 0600) and reused across restarts; without a
-// directory everything lives in memory. A file that cannot be read as what it should be is refused, never replaced.
+// The embedded API server's certificate authority, its serving certificate, client certificates, and the key that signs
+// service account tokens. Stored in one directory (0700, files 0600) and reused across restarts; without a directory
+// everything is in memory. An invalid file is an error, and never replaced.
 
 import {
   createPrivateKey,
@@ -26,8 +26,8 @@ export interface KeyAndCertificate {
 export interface Pki {
   readonly caPem: string;
   /**
-   * What the HTTPS door serves with. The file is read again each time, and issued anew close to the certificate's end: ask
-   * now and then.
+   * The serving certificate. The file is read again at each call, and the certificate renewed close to its expiry: call
+   * it periodically.
    */
   serving(): Promise<KeyAndCertificate>;
   issueClientCertificate(request: {
@@ -51,11 +51,11 @@ export const DAY_MS = 86_400_000;
 const CA_DAYS = 3650;
 const SERVING_DAYS = 365;
 export const CLIENT_DAYS = 365;
-/** Renewed with this much left: longer than what it signs. */
+/** The CA is renewed with this much left: longer than the lifetime of what it signs. */
 const CA_RENEW_DAYS = 400;
-/** Long enough for whoever reads the file once a week. */
+/** Long enough for clients that read the file once a week. */
 export const RENEW_DAYS = 30;
-/** Clients whose clock runs behind must not see certificates from the future. */
+/** Tolerates clients whose clock is behind. */
 const BACKDATE_MS = 3_600_000;
 
 const generateKeyPairAsync = promisify(generateKeyPair);
@@ -94,7 +94,7 @@ function parsePem(
 
 const validToMs = (certificatePem: string): number => Date.parse(new X509Certificate(certificatePem).validTo);
 
-/** `dir` is created when missing; `hosts` are served besides the loopback names. */
+/** `dir` is created when missing; the certificate covers `hosts` besides the loopback names. */
 export async function createPki(options: {
   dir?: string;
   clock: Clock;
@@ -143,7 +143,7 @@ export async function createPki(options: {
     return { key, certificatePem, expiresMs };
   };
 
-  // A renewed CA keeps its key: certificates and kubeconfigs that are out there stay good.
+  // A renewed CA keeps its key: issued certificates and kubeconfigs stay valid.
   const keptCa = storedCa && !needsRenewal(validToMs(storedCa.certificatePem), CA_RENEW_DAYS);
   const caPem = keptCa
     ? storedCa.certificatePem
@@ -170,7 +170,7 @@ export async function createPki(options: {
   let serving: Entry = keptServing
     ? { ...storedServing, expiresMs: validToMs(storedServing.certificatePem) }
     : issueServing(servingKey);
-  // At once, since each waits for the disk: whatever a crash leaves of the three fits together or is made anew.
+  // Concurrently, since each waits for the disk: what a crash leaves of the three is consistent or is issued again.
   await Promise.all([
     keptCa ? undefined : write('ca', caKey, caPem),
     keptServing ? undefined : write('serving', serving.key, serving.certificatePem),

@@ -1,4 +1,4 @@
-// Files that hold keys: mode 0600, replaced whole or not at all.
+// Files that hold keys: mode 0600, replaced atomically.
 
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -12,20 +12,20 @@ export async function readOptionalFile(path: string): Promise<string | undefined
   }
 }
 
-/** Makes the directory, closed to others; an existing one is closed too. */
+/** Creates the directory with mode 0700; an existing one is restricted too. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
 }
 
-/** A crash leaves the old content or the new one. The directory is made when missing. */
+/** Atomic: a crash leaves the old content or the new one. The directory is created when missing. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Named by process: two processes that write one path at once never mix their bytes.
+  // Named by process, so that two concurrent writers of one path never mix their bytes.
   const temporary = `${path}.${process.pid}.tmp`;
   await rm(temporary, { force: true });
   try {
-    // 'wx' never follows a link that someone planted under the temporary name.
+    // 'wx' does not follow a symbolic link under the temporary name.
     const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(content);

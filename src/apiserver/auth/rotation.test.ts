@@ -1,4 +1,4 @@
-// Certificates of a server that runs for longer than they last, and files that change under it.
+// Certificate rotation in a running server, and files that change while it runs.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -52,7 +52,7 @@ test('a serving certificate that changes on disk is served within a minute', {
   const pki = await createPki({ clock, dir: join(dataDir, 'pki') });
   const { url = '' } = await testServer(t, { clock, listen: true, pki });
   const first = await servedCertificate(url);
-  // Another process that wants a name more in it.
+  // Another process that needs an additional name in it.
   await createPki({ clock, dir: join(dataDir, 'pki'), hosts: ['berth.example'] });
   await clock.advance(MINUTE_MS);
   await until(async () => (await servedCertificate(url)) !== first);

@@ -1,5 +1,5 @@
-// What a service account token says and when it holds: signed by our key, in time, for this audience, its account
-// still there under the same uid, and so the pod, secret or node it is bound to. Reads; writes nothing.
+// Claims and validity of service account tokens: signed by our key, not expired, for this audience, and the account
+// with this UID still exists, as does the pod, secret or node that the token is bound to. Reads; writes nothing.
 
 import { nodes, pods, secrets, serviceAccounts } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
@@ -11,7 +11,7 @@ import { serviceAccountGroups, serviceAccountUsername } from './users.ts';
 export const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 export const API_AUDIENCES: readonly string[] = [ISSUER, 'api'];
 
-/** What is being deleted keeps its tokens for this long: a pod that shuts down may still have to speak. */
+/** Grace period after deletion: a terminating pod may still call the API. */
 const DELETED_GRACE_MS = 60_000;
 
 interface Reference {
@@ -54,11 +54,11 @@ function isClaims(claims: Record<string, unknown>): boolean {
 }
 
 export function createServiceAccountTokens(ports: { signer: TokenSigner; reader: Reader; clock: Clock }): {
-  /** Judges a token for any of `audiences` (those of this API server when absent). */
+  /** Validates a token for any of `audiences` (those of this API server when absent). */
   check(token: string, audiences?: readonly string[]): TokenVerdict;
 } {
   const { signer, reader, clock } = ports;
-  // Signatures never change, so each is checked once; everything else is checked at every use.
+  // A signature never changes, so it is verified once; everything else is checked at every use.
   const verified = new Map<string, ServiceAccountClaims>();
   const MAX_REMEMBERED = 2048;
 
@@ -104,7 +104,7 @@ export function createServiceAccountTokens(ports: { signer: TokenSigner; reader:
       if (secret && gone(reader.get(secrets, { namespace, name: secret.name }), secret)) {
         return { problem: `secret ${namespace}/${secret.name}, to which the token is bound, is gone` };
       }
-      // With a pod the node is information only.
+      // For tokens bound to a pod the node is informational.
       if (node && !pod && gone(reader.get(nodes, { name: node.name }), node)) {
         return { problem: `node ${node.name}, to which the token is bound, is gone` };
       }

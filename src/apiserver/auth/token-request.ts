@@ -1,5 +1,5 @@
-// POST serviceaccounts/NAME/token: issues a service account token as a TokenRequest asks, bound to a pod, secret or
-// node where it says so. Stores nothing.
+// POST serviceaccounts/NAME/token: issues a service account token for a TokenRequest, bound to a pod, secret or node if
+// requested. Stores nothing.
 
 import { nodes, pods, secrets, serviceAccounts } from '../../api/kinds.ts';
 import type { Metadata } from '../../api/object.ts';
@@ -120,7 +120,7 @@ function bind(
   });
 }
 
-/** The request as it is answered: spec filled in, status with the token. Throws a KubeError. */
+/** The TokenRequest with its spec defaulted and the token in its status. Throws a KubeError. */
 export function issueServiceAccountToken(
   issuer: TokenIssuer,
   account: { namespace: string; name: string },

@@ -1,4 +1,4 @@
-// Signs and checks JSON Web Tokens with one ES256 key. What the claims mean is not its business.
+// Signs and verifies JSON Web Tokens with one ES256 key. Does not interpret the claims.
 
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
@@ -6,7 +6,7 @@ export interface TokenSigner {
   /** For the JWKS document. */
   readonly publicJwk: Readonly<Record<string, unknown>>;
   sign(claims: object): string;
-  /** The claims when this key signed the token, otherwise undefined. Dates are the caller's to check. */
+  /** The claims when this key signed the token, otherwise undefined. The caller checks the dates. */
   verify(token: string): Record<string, unknown> | undefined;
 }
 
@@ -41,7 +41,7 @@ export function createTokenSigner(privateKey: KeyObject): TokenSigner {
       const [head, body, signature] = parts;
       if (parts.length !== 3 || head === undefined || body === undefined || signature === undefined)
         return undefined;
-      // The one algorithm is ours to choose, never the token's.
+      // The algorithm is fixed; the token's own header does not choose it.
       const stated = decode(head);
       if (stated?.alg !== 'ES256' || stated.kid !== keyId) return undefined;
       const good = verify(

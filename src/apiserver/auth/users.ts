@@ -1,4 +1,4 @@
-// The user and group names that Kubernetes gives a meaning to.
+// The user and group names that have a meaning in Kubernetes.
 
 import type { User } from '../pipeline.ts';
 
@@ -23,7 +23,7 @@ export const serviceAccountGroups = (namespace: string): string[] => [
   `${GROUP_SERVICE_ACCOUNTS}:${namespace}`,
 ];
 
-/** A service account as it acts on the API: what the local door gives components that run under one. */
+/** The user of a service account, for components that use the local entry point. */
 export function serviceAccountUser(namespace: string, name: string): User {
   return {
     name: serviceAccountUsername(namespace, name),
@@ -43,7 +43,7 @@ export function parseServiceAccountUsername(
   return namespace && name && rest.length === 0 ? { namespace, name } : undefined;
 }
 
-/** The node a user is, `''` for a member of the nodes' group without a node's name, undefined for anyone else. */
+/** The node name of a user; `''` for a member of the nodes' group without one, undefined for anyone else. */
 export function nodeNameOf(user: User): string | undefined {
   if (!user.groups.includes(GROUP_NODES)) return undefined;
   return user.name.startsWith(NODE_PREFIX) ? user.name.slice(NODE_PREFIX.length) : '';

@@ -1,4 +1,4 @@
-// Who may do what, asked of the real server through both of its doors.
+// Authorization, tested on the real server through both entry points.
 
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The authorizers in a row: the masters' group, then nodes, then RBAC. The first that allows decides.
+// The chain of authorizers: the masters' group, then nodes, then RBAC. The first that allows decides.
 
 import { parseFieldSelector } from '../../api/selectors.ts';
 import { GROUP_MASTERS } from '../auth/users.ts';
@@ -9,9 +9,9 @@ import { createRbacAuthorizer } from './rbac-authorizer.ts';
 import type { RoleRef } from './role-index.ts';
 
 export interface ClusterAuthorizer extends Authorizer {
-  /** What the user may do by rule; nodes may do more, by relation. */
+  /** What the user may do by RBAC rules; nodes may do more, by relation. */
   rulesFor(user: User, namespace: string | undefined): PolicyRule[];
-  /** Undefined when there is no such role. */
+  /** Undefined when the role does not exist. */
   rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
@@ -20,7 +20,7 @@ const MASTER_RULES: PolicyRule[] = [
   { nonResourceURLs: ['*'], verbs: ['*'] },
 ];
 
-/** A list or watch of `metadata.name=x` is about x, and rules for x apply to it. */
+/** A list or watch of `metadata.name=x` counts as a request for x, so rules with that resourceName apply. */
 function withSelectedName(attributes: Attributes): Attributes {
   const { verb, name, fieldSelector } = attributes;
   if (name || !fieldSelector || !['list', 'watch', 'deletecollection'].includes(verb)) return attributes;
@@ -34,14 +34,16 @@ function withSelectedName(attributes: Attributes): Attributes {
   }
 }
 
-/** A Namespace counts as being in itself: whoever may read namespaces by a RoleBinding there may read this one. */
+/**
+ * A Namespace counts as being in itself: a RoleBinding there that allows reading namespaces allows reading this one.
+ */
 function withOwnNamespace(attributes: Attributes): Attributes {
   const { group, plural, namespace, name, verb } = attributes;
   if (plural !== 'namespaces' || group !== '' || namespace || !name || verb === 'create') return attributes;
   return { ...attributes, namespace: name };
 }
 
-/** Follows the reader from now on; what it holds already is taken in first. */
+/** Loads the reader's current objects first, then follows its changes. */
 export function createAuthorizer({ reader }: { reader: Reader }): ClusterAuthorizer {
   const node = createNodeAuthorizer(reader);
   const rbac = createRbacAuthorizer(reader);

@@ -1,4 +1,4 @@
-// Who is bound to which roles, where: an index by subject, kept in step with the store. Reads; writes nothing.
+// Role bindings indexed by subject, updated from the store. Reads; writes nothing.
 
 import type { ClusterRoleBinding, RoleBinding } from '../../api/kinds.ts';
 import { clusterRoleBindings, roleBindings } from '../../api/kinds.ts';
@@ -14,7 +14,7 @@ export interface Grant {
 }
 
 type Binding = ClusterRoleBinding | RoleBinding;
-/** Scope ('' is the cluster), then binding name. */
+/** By scope ('' is the cluster), then binding name. */
 type Grants = Map<string, Map<string, Grant>>;
 
 function subjectKeys(binding: Binding): string[] {

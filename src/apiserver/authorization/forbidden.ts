@@ -1,4 +1,4 @@
-// How a refusal is worded: as Kubernetes words it, for people and tools that know its sentences.
+// The text of a Forbidden error, in Kubernetes' words, for users and tools that match it.
 
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Attributes } from '../pipeline.ts';

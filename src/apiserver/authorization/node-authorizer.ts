@@ -1,5 +1,5 @@
-// What a node may do: read what its own pods need, and write what is its own. Names of new objects are not known
-// here; NodeRestriction admission completes these rules. No opinion on anyone who is not a node.
+// The node authorizer: a node may read what its own pods need, and write its own objects. Names of new objects are not
+// known here; the NodeRestriction admission plugin completes these rules. No opinion on users that are not nodes.
 
 import { pods, volumeAttachments } from '../../api/kinds.ts';
 import { getOwn } from '../../api/own-property.ts';
@@ -60,7 +60,7 @@ function decide(node: string, attributes: Attributes, context: Context): Decisio
   const { group = '', plural = '', subresource = '', verb } = attributes;
   const related = group === '' ? getOwn(RELATED, plural) : undefined;
   if (related === 'claim' && subresource === 'status') {
-    // The node reports the size of what it expanded; admission limits it to that.
+    // The node reports the size after an expansion; admission restricts the write to that.
     return ['update', 'patch'].includes(verb)
       ? byRelation(node, 'claim', attributes, context)
       : no('can only update or patch the status');
@@ -93,7 +93,7 @@ function decide(node: string, attributes: Attributes, context: Context): Decisio
   return UNIFORM_RULES.allows(attributes) ? allow : { decision: 'no-opinion' };
 }
 
-/** Undefined when this is a read of one object by name (a list or watch of one name included). */
+/** Undefined unless this is a read of one object by name (including a list or watch of one name). */
 function readSingle({ verb, subresource, name }: Attributes): Decision | undefined {
   if (!READ.includes(verb)) return no('can only read resources of this type');
   if (subresource) return no('cannot read subresources');

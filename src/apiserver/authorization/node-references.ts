@@ -1,5 +1,5 @@
-// What a pod or a volume makes its node read. Exactly what a kubelet needs: of a CSI volume's secrets those for
-// staging, publishing and expanding on the node, never those for the controller.
+// Which objects a pod or a volume refers to that its node must read. Exactly what a kubelet needs: of a CSI volume's
+// secrets those for staging, publishing and expanding on the node, never those for the controller.
 
 import type { PersistentVolume, Pod } from '../../api/kinds.ts';
 import { claimNameOf } from '../../api/volumes.ts';
@@ -20,7 +20,7 @@ export interface PodReference {
   key: string;
 }
 
-/** A mirror pod comes from the node itself and must not widen what that node may read. */
+/** A mirror pod is created by the node itself and must not extend what that node may read. */
 export const isMirrorPod = (pod: { metadata: { annotations?: Record<string, string> } }): boolean =>
   pod.metadata.annotations?.[MIRROR_POD] !== undefined;
 
@@ -30,7 +30,7 @@ export function refersToObjects(pod: Pod): boolean {
   return podReferences(ordinary).length > 0 || claimsOf(ordinary).length > 0;
 }
 
-/** Each reference once. */
+/** References without duplicates. */
 export function podReferences(pod: Pod): PodReference[] {
   if (isMirrorPod(pod)) return [];
   const found = new Map<string, PodReference>();
@@ -73,7 +73,7 @@ export function podReferences(pod: Pod): PodReference[] {
   return [...found.values()];
 }
 
-/** Claims the pod mounts, those made for its ephemeral volumes included: namespace/name, each once. */
+/** Claims that the pod mounts, including those of its ephemeral volumes: namespace/name, without duplicates. */
 export function claimsOf(pod: Pod): string[] {
   if (isMirrorPod(pod)) return [];
   const claims = new Set<string>();
@@ -84,7 +84,7 @@ export function claimsOf(pod: Pod): string[] {
   return [...claims];
 }
 
-/** namespace/name of the secrets that mounting this volume on a node takes, each once. */
+/** namespace/name of the secrets that a node needs to mount this volume, without duplicates. */
 export function secretsOfVolume({ spec }: PersistentVolume): string[] {
   const { nodeStageSecretRef, nodePublishSecretRef, nodeExpandSecretRef } = spec.csi ?? {};
   const keys = new Set<string>();

@@ -1,5 +1,6 @@
-// Which nodes need which objects: node ← pod ← Secret, ConfigMap, ServiceAccount, claim ← volume ← Secret. Counted
-// edge by edge as pods and volumes come and go, so that the question costs two lookups however many there are.
+// Which nodes need which objects: node ← pod ← Secret, ConfigMap, ServiceAccount, claim ← volume ← Secret. Edges are
+// counted as pods and volumes are added and removed, so that a query costs two lookups whatever the size of the
+// cluster.
 
 import type { PersistentVolume, Pod } from '../../api/kinds.ts';
 import { persistentVolumes, pods } from '../../api/kinds.ts';
@@ -9,12 +10,12 @@ import { claimsOf, podReferences, secretsOfVolume } from './node-references.ts';
 export type RelatedKind = 'secret' | 'configmap' | 'serviceaccount' | 'claim' | 'volume';
 
 export interface NodeRelations {
-  /** `key` as `keyOf` makes it. */
+  /** `key` in the format of `keyOf`. */
   isRelated(node: string, kind: RelatedKind, key: string): boolean;
 }
 
 export function createNodeRelations(reader: Reader): NodeRelations {
-  /** `kind key` to node to the number of ways that lead there. */
+  /** `kind key` to node to the number of paths between them. */
   const counts = new Map<string, Map<string, number>>();
   const volumesByClaim = new Map<string, Map<string, PersistentVolume>>();
 
@@ -69,7 +70,7 @@ export function createNodeRelations(reader: Reader): NodeRelations {
   });
   reader.subscribe(pods, (before, after) => {
     if (before?.spec === after?.spec) return;
-    // The new edges first: what both versions need is never out of reach, and nothing is rebuilt for it.
+    // New edges first: what both versions need stays reachable, and nothing is rebuilt for it.
     if (after) changePod(after, 1);
     if (before) changePod(before, -1);
   });

@@ -1,14 +1,14 @@
-// RBAC rules as data: what a rule allows, and whether one set of rules covers another. Pure.
+// RBAC rules: what a rule allows, and whether one set of rules covers another. Pure.
 
 import type { PolicyRule } from 'kubernetes-types/rbac/v1.js';
 import type { Attributes } from '../pipeline.ts';
 
 export type { PolicyRule };
 
-/** Names a rule is limited to; undefined when it is not limited. */
+/** resourceNames of a rule; undefined when it is not restricted. */
 type Names = ReadonlySet<string> | undefined;
 
-/** Rules turned into lookups: verb, then group, then resource, then the names. */
+/** Rules compiled into lookups: verb, then group, then resource, then the names. */
 export class CompiledRules {
   readonly rules: readonly PolicyRule[];
   readonly #resources = new Map<string, Map<string, Map<string, Names>>>();
@@ -71,7 +71,7 @@ function pathMatches(pattern: string, path: string): boolean {
   return pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1));
 }
 
-/** Those parts of `wanted`, one verb and resource each, that `owned` does not grant. */
+/** The parts of `wanted`, each one verb and resource, that `owned` does not grant. */
 export function uncoveredRules(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   return wanted.flatMap(breakDown).filter((atom) => !owned.some((rule) => covers(rule, atom)));
 }
@@ -106,7 +106,7 @@ function covers(rule: PolicyRule, atom: PolicyRule): boolean {
   return !rule.resourceNames?.length || (name !== undefined && rule.resourceNames.includes(name));
 }
 
-/** As Kubernetes shows rules in its messages: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
+/** Rules in the format of Kubernetes' messages: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
 export function showRule(rule: PolicyRule): string {
   const parts: string[] = [];
   const show = (label: string, list: readonly string[] | undefined) => {

@@ -1,4 +1,4 @@
-// Role-based access control: allows what some role bound to the user grants, and has no opinion on the rest.
+// RBAC: allows what a role bound to the user grants, and has no opinion on the rest.
 
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../api/kinds.ts';
 import type { Resource } from '../../api/object.ts';
@@ -8,9 +8,9 @@ import type { CompiledRules, PolicyRule } from './policy-rules.ts';
 import { createRoleIndex, type RoleRef } from './role-index.ts';
 
 export interface RbacAuthorizer extends Authorizer {
-  /** Everything the user may do in a namespace (cluster-wide grants included), or cluster-wide only. */
+  /** Everything the user may do in a namespace (including cluster-wide grants), or cluster-wide only. */
   rulesFor(user: User, namespace: string | undefined): PolicyRule[];
-  /** What a role grants, aggregation included. Undefined when there is no such role. */
+  /** The rules of a role, including aggregated ones. Undefined when the role does not exist. */
   rulesOfRole(ref: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined;
 }
 
@@ -29,7 +29,7 @@ function reasonOf({ roleRef, binding, namespace }: Grant, subject: string): stri
 export function createRbacAuthorizer(reader: Reader): RbacAuthorizer {
   const index = createRoleIndex(reader);
   const bindings = createBindingIndex(reader);
-  /** By user, then namespace; whatever changes about roles and bindings, all of it is found out anew. */
+  /** By user, then namespace. Any change of roles or bindings invalidates all of it. */
   let granted = new WeakMap<User, Map<string, readonly Granted[]>>();
   const forget = () => {
     granted = new WeakMap();

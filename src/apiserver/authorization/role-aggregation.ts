@@ -1,5 +1,5 @@
-// Writes into each aggregated ClusterRole the rules it stands for, so that people see them. Nothing depends on it: the
-// authorizer works them out for itself.
+// Writes the aggregated rules into each aggregated ClusterRole, for users. Nothing depends on it: the authorizer
+// computes them itself.
 
 import { clusterRoles } from '../../api/kinds.ts';
 import { sameJson } from '../../api/same-json.ts';
@@ -10,7 +10,7 @@ import type { Reader } from '../pipeline.ts';
 import type { PolicyRule } from './policy-rules.ts';
 import { effectiveRules } from './role-index.ts';
 
-/** Aggregated roles whose stored rules are not, or no longer, the right ones. */
+/** Aggregated roles whose stored rules are out of date. */
 export function staleAggregations(reader: Reader): { name: string; rules: readonly PolicyRule[] }[] {
   const stale: { name: string; rules: readonly PolicyRule[] }[] = [];
   const all = [...reader.list(clusterRoles)];
@@ -22,7 +22,10 @@ export function staleAggregations(reader: Reader): { name: string; rules: readon
   return stale;
 }
 
-/** `client` may change any ClusterRole; `isDone`: nothing is to be done before one changes. Returns what ends it. */
+/**
+ * `client` may change any ClusterRole; `isDone`: nothing is to do until a role changes. Returns a function that stops
+ * it.
+ */
 export function followRoleAggregation(ports: {
   reader: Reader;
   client: KubeClient;
@@ -43,7 +46,7 @@ export function followRoleAggregation(ports: {
         try {
           await client.patch(clusterRoles, { name }, { rules }, { type: 'merge' });
         } catch (error) {
-          // Whoever was faster caused a change, and that change brings us back.
+          // On a conflict the other write causes a change event, which triggers the next run.
           if (isNotFound(error) || isConflict(error) || isOver) continue;
           log.error('the rules of an aggregated role were not written', error, { clusterRole: name });
         }

@@ -1,5 +1,5 @@
-// Roles, compiled, and kept in step with the store. Aggregated ClusterRoles are worked out here from the labels of
-// the others, so they are right at once, whatever their stored rules say. Reads; writes nothing.
+// Compiled roles, updated from the store. Aggregated ClusterRoles are computed here from the labels of the others, so
+// they are up to date at once, whatever their stored rules are. Reads; writes nothing.
 
 import type { ClusterRole } from '../../api/kinds.ts';
 import { clusterRoles, roles } from '../../api/kinds.ts';
@@ -14,7 +14,7 @@ export interface RoleRef {
 
 const NO_RULES = new CompiledRules([]);
 
-/** By the rules of the stored role: servers that start from one image have the very same ones. */
+/** Keyed by the rules object: servers that start from one image share it. */
 const compiled = new WeakMap<readonly PolicyRule[], CompiledRules>();
 
 function compile(rules: readonly PolicyRule[]): CompiledRules {
@@ -32,13 +32,13 @@ function selectorsOf(role: ClusterRole): ParsedSelector[] {
     try {
       parsed.push(labelSelectorOf(selector));
     } catch {
-      // A selector that cannot be read selects nothing; validation refuses it before it is stored.
+      // An invalid selector matches nothing; validation rejects it before it is stored.
     }
   }
   return parsed;
 }
 
-/** The rules a ClusterRole grants, those of the roles it aggregates (and what they aggregate) included. */
+/** The rules that a ClusterRole grants, including those of the roles it aggregates, recursively. */
 export function effectiveRules(role: ClusterRole, all: Iterable<ClusterRole>): readonly PolicyRule[] {
   if (!role.aggregationRule) return role.rules ?? [];
   const everyone = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -59,7 +59,7 @@ export function effectiveRules(role: ClusterRole, all: Iterable<ClusterRole>): r
 }
 
 export interface RoleIndex {
-  /** Whether there is the role that a binding in `namespace` refers to. */
+  /** Whether the role exists that a binding in `namespace` refers to. */
   has(ref: RoleRef, namespace: string | undefined): boolean;
   /** Rules of the role that a binding in `namespace` (undefined: a ClusterRoleBinding) refers to. */
   rulesOf(ref: RoleRef, namespace: string | undefined): CompiledRules;

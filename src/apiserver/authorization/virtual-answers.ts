@@ -1,5 +1,5 @@
-// Answers what is asked of the API and never stored: the reviews, and tokens of service accounts. The right to ask
-// was checked by the caller; admission of a token request happens here, since no store write follows.
+// Handles resources that are never stored: the reviews, and tokens of service accounts. The caller has authorized the
+// request; admission of a token request happens here, since no store write follows.
 
 import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -22,7 +22,7 @@ export interface VirtualRequest {
   warn(message: string): void;
 }
 
-/** Undefined when the request is about something else. */
+/** Undefined when the request is about another resource. */
 export type VirtualAnswers = (request: VirtualRequest, body: unknown) => object | undefined;
 
 export function createVirtualAnswers(ports: {

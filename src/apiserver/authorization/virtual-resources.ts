@@ -1,5 +1,5 @@
-// The kinds that are questions: posted, answered, never stored. Who am I, who is this token, may I, may they, what
-// may I do.
+// The review kinds, which are created, answered and never stored: SelfSubjectReview, TokenReview, the access reviews
+// and SelfSubjectRulesReview.
 
 import type { Metadata } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -15,7 +15,7 @@ export interface VirtualResource {
   readonly singular: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Answers the posted object with its status filled in. The right to create it was asked already. */
+  /** Returns the posted object with its status filled in. The request is authorized already. */
   create(body: Review, user: User, namespace?: string): object;
 }
 

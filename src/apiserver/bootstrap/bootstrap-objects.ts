@@ -1,6 +1,6 @@
-// What a new cluster holds before anyone has asked for anything, and how an older data directory is brought up to it:
-// missing objects are made, missing rules and subjects added, nothing that someone added is taken away. Objects that
-// carry `rbac.authorization.kubernetes.io/autoupdate: "false"` are left alone. Pure: the caller writes.
+// The objects of a new cluster, and the upgrade of an older data directory: missing objects are created, missing rules
+// and subjects added, and nothing that a user added is removed. Objects with
+// `rbac.authorization.kubernetes.io/autoupdate: "false"` are not changed. Pure: the caller writes.
 
 import type { ClusterRole, ClusterRoleBinding, Namespace, ServiceAccount } from '../../api/kinds.ts';
 import {
@@ -21,7 +21,7 @@ import { defaultClusterRoleBindings, defaultClusterRoles } from './default-roles
 
 export const BOOTSTRAP_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
-/** A namespace's default account. Whoever creates a namespace creates this with it, in the same commit. */
+/** A namespace's default service account, created with the namespace in the same commit. */
 export function defaultServiceAccount(namespace: string): Draft<ServiceAccount> {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
 }
@@ -34,7 +34,7 @@ function namespaceObject(name: string): Draft<Namespace> {
   };
 }
 
-/** In an order in which they can be created. */
+/** In order of creation. */
 export function bootstrapObjects(): Draft<KubeObject>[] {
   const all: Draft<KubeObject>[] = [
     ...BOOTSTRAP_NAMESPACES.map(namespaceObject),
@@ -65,7 +65,7 @@ export interface BootstrapStep {
   object: Draft<KubeObject>;
 }
 
-/** What is to be written so that the store holds all of `wanted`. Empty on the second run. */
+/** The writes that bring the store up to `wanted`. Empty on the second run. */
 export function bootstrapSteps(
   reader: Reader,
   wanted: readonly Draft<KubeObject>[] = bootstrapObjects(),
@@ -83,7 +83,7 @@ export function bootstrapSteps(
     const updated = broughtUpToDate(present, object);
     if (updated) steps.push({ operation: 'update', resource, object: updated });
   }
-  // A namespace whose default account is missing (an older directory, a deletion) gets it back.
+  // A namespace whose default service account is missing (an older directory, a deletion) gets it again.
   const made = new Set(
     wanted.map((object) => `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`),
   );
@@ -96,7 +96,7 @@ export function bootstrapSteps(
   return steps;
 }
 
-/** The stored object with what it lacks, or undefined when it lacks nothing or wants to be left alone. */
+/** The stored object with what it lacks; undefined when it lacks nothing or opts out. */
 function broughtUpToDate(present: KubeObject, wanted: Draft<KubeObject>): Draft<KubeObject> | undefined {
   const { labels = {}, annotations = {} } = present.metadata;
   if (annotations['rbac.authorization.kubernetes.io/autoupdate'] !== 'true') return undefined;

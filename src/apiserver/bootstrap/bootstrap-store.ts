@@ -1,5 +1,5 @@
-// Brings the store up to what every cluster has (namespaces, their default accounts, roles and bindings), and gives
-// each namespace that is made later its default account.
+// Writes the bootstrap objects (namespaces, default service accounts, roles and bindings) to the store, and creates the
+// default service account of each later namespace.
 
 import { namespaces, serviceAccounts } from '../../api/kinds.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
@@ -8,7 +8,7 @@ import type { Log } from '../../runtime/ports.ts';
 import type { Reader } from '../pipeline.ts';
 import { type BootstrapStep, bootstrapSteps, defaultServiceAccount } from './bootstrap-objects.ts';
 
-/** `client` acts as the server itself. Returns the function that ends the following of namespaces. */
+/** `client` acts as the server itself. Returns a function that stops following namespaces. */
 export async function bootstrapStore(
   client: KubeClient,
   reader: Reader,
@@ -17,7 +17,7 @@ export async function bootstrapStore(
 ): Promise<() => void> {
   const perform = ({ operation, resource, object }: BootstrapStep) => client[operation](resource, object);
   const steps = isDone ? [] : bootstrapSteps(reader);
-  // What decides about the rest is there before the rest is judged by it.
+  // RBAC objects first: they decide about the other writes.
   await Promise.all(steps.filter(({ object }) => object.kind === 'Namespace').map(perform));
   await Promise.all(steps.filter(({ object }) => object.kind !== 'Namespace').map(perform));
   return reader.subscribe(namespaces, (before, after) => {

@@ -1,5 +1,5 @@
-// One role for each controller, bound to its own service account in kube-system: what Kubernetes gives the controller
-// of that name, with `patch` wherever it gives `update`, since Berth's controllers patch.
+// One role per controller, bound to its service account in kube-system: the rules of Kubernetes' controller of that
+// name, with `patch` wherever it has `update`, since Berth's controllers patch.
 
 import type { ClusterRole, ClusterRoleBinding, ServiceAccount } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';

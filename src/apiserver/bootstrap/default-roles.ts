@@ -1,5 +1,5 @@
-// The roles that every Kubernetes cluster has, for the kinds that are served here: for people, for clients that look
-// around, for the scheduler and the controller manager.
+// The default roles of a Kubernetes cluster, for the kinds that are served here: for users, for discovery, for the
+// scheduler and the controller manager.
 
 import type { ClusterRole, ClusterRoleBinding } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
@@ -151,7 +151,7 @@ export function defaultClusterRoles(): Draft<ClusterRole>[] {
       rule(CORE, ['events'], ['watch']),
       EVENTS,
     ]),
-    // What the page shows: everything about volumes, never a Secret.
+    // What the dashboard shows: everything about volumes, never a Secret.
     clusterRole('berth:dashboard', [
       rule(
         CORE,

@@ -1,4 +1,4 @@
-// Short ways to write RBAC objects, for the tables of default roles.
+// Shorthand for RBAC objects in the tables of default roles.
 
 import type { ClusterRole, ClusterRoleBinding } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';

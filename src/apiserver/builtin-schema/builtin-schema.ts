@@ -1,6 +1,6 @@
-// The schemas of Kubernetes' own kinds, from generated/schemas.json, which scripts/generate-schemas.ts makes. Schemas of
-// named types are shared nodes (recursive ones point back at themselves); their names, for OpenAPI, and the
-// descriptions of fields that hold them, are kept beside. The file is read when the first schema is asked for.
+// The schemas of Kubernetes' built-in kinds, from generated/schemas.json, which scripts/generate-schemas.ts writes.
+// Schemas of named types are shared nodes (recursive ones refer to themselves). The names, for OpenAPI, and the
+// descriptions of fields of these types are kept separately. The file is read when the first schema is requested.
 
 import { readFileSync } from 'node:fs';
 import { getOwn } from '../../api/own-property.ts';
@@ -20,7 +20,7 @@ const schemas = new Map<string, Schema>();
 const names = new WeakMap<Schema, string>();
 const fieldDescriptions = new WeakMap<Schema, ReadonlyMap<string, string>>();
 
-/** For example `builtinSchema('core/v1', 'Pod')`. Throws when there is no such type. */
+/** For example `builtinSchema('core/v1', 'Pod')`. Throws when the type does not exist. */
 export function builtinSchema(module: string, type: string): Schema {
   return named(`${module}.${type}`);
 }
@@ -66,12 +66,12 @@ function fill(schema: Schema, text: Schema): Schema {
   return schema;
 }
 
-/** The name in OpenAPI documents, such as `io.k8s.api.core.v1.Pod`, when the schema is a type with a name. */
+/** The OpenAPI name of a named type, such as `io.k8s.api.core.v1.Pod`. */
 export function definitionNameOf(schema: Schema): string | undefined {
   return names.get(schema);
 }
 
-/** What the declaration says of a field whose type has a name (and so a description) of its own. */
+/** The description of a field whose type has a name (and so a description) of its own. */
 export function fieldDescriptionOf(schema: Schema, field: string): string | undefined {
   return fieldDescriptions.get(schema)?.get(field) ?? getOwn(schema.properties, field)?.description;
 }

@@ -1,5 +1,5 @@
-// Refuses a CRD whose rules could cost too much: each rule is estimated on the largest values that the schema allows,
-// times the number of times that the value it is about can occur in one object.
+// Rejects a CRD whose rules could cost too much: the cost of each rule is estimated on the largest values that the
+// schema allows, times the maximum number of such values in one object.
 
 import { type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import type { Schema } from '../schema.ts';
@@ -8,18 +8,18 @@ import { CelError, compileCel } from './cel/cel.ts';
 import { estimateCost } from './cel/estimate.ts';
 import { ANY, MAX_REQUEST_BYTES, type Shape, shapeOf } from './cel/shape.ts';
 
-/** As kube-apiserver. */
+/** kube-apiserver's limits. */
 export const STATIC_ESTIMATED_COST_LIMIT = 10_000_000;
 export const STATIC_ESTIMATED_CRD_COST_LIMIT = 100_000_000;
 
 interface Walk {
   readonly checks: Checks;
   total: number;
-  /** The rules that cost most, for the message about the total. */
+  /** The most expensive rules, for the message about the total. */
   readonly costs: { path: string; cost: number }[];
 }
 
-/** `schema` has passed as structural. */
+/** `schema` is known to be structural. */
 export function checkRuleCosts(checks: Checks, path: string, schema: LooseMap): void {
   const walk: Walk = { checks, total: 0, costs: [] };
   visit(walk, path, schema, shapeOf(schema as Schema), 1);
@@ -36,7 +36,7 @@ export function checkRuleCosts(checks: Checks, path: string, schema: LooseMap): 
   checks.add(forbidden(path, exceeds(what, walk.total / STATIC_ESTIMATED_CRD_COST_LIMIT)));
 }
 
-/** `count`: how often the value can occur, Infinity where nothing but the size of a request bounds it. */
+/** `count`: how often the value can occur; Infinity where only the size of a request bounds it. */
 function visit(walk: Walk, path: string, schema: LooseMap, shape: Shape, count: number): void {
   const times = Number.isFinite(count) ? count : Math.floor(MAX_REQUEST_BYTES / (shape.minBytes + 1));
   for (const [index, { rule }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
@@ -65,7 +65,7 @@ function bound(most: unknown, count: number): number {
   return typeof most === 'number' ? most * count : Number.POSITIVE_INFINITY;
 }
 
-/** A rule that does not compile is refused elsewhere. */
+/** Another check rejects a rule that does not compile. */
 function ruleCost(rule: string, self: Shape): number {
   try {
     return estimateCost(compileCel(rule).expression, self);

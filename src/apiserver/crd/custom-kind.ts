@@ -1,5 +1,5 @@
-// Makes the kinds that a CustomResourceDefinition asks for, one for each served version. Versions other than the
-// stored one are views: conversion strategy None changes nothing but `apiVersion`.
+// Builds the kinds that a CustomResourceDefinition defines, one per served version. Versions other than the storage
+// version are views: conversion strategy None changes only `apiVersion`.
 
 import { asText } from '../../api/as-text.ts';
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
@@ -18,7 +18,7 @@ import { validateAgainstSchema } from './validate-schema.ts';
 
 type Version = CustomResourceDefinition['spec']['versions'][number];
 
-/** Stored definitions never change, and compiling a schema takes a while. */
+/** Cached: stored definitions never change, and compiling a schema is slow. */
 const compiled = new WeakMap<CustomResourceDefinition, readonly Kind[]>();
 
 export function customKinds(crd: CustomResourceDefinition): readonly Kind[] {
@@ -73,7 +73,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     prepareForUpdate(next, current, subresource) {
       if (hasStatus) isolate(next as Loose, current as Loose, subresource);
     },
-    // Rules are asked only of objects that have the right shape.
+    // Rules are evaluated only on objects that pass schema validation.
     validate(object) {
       const errors = validateAgainstSchema(schema, object);
       return errors.length > 0 ? errors : rules.validate(object);
@@ -90,7 +90,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
   };
 }
 
-/** A status write changes status alone; here, unlike in built-in kinds, metadata stays as it was. */
+/** A status write changes only status; unlike in built-in kinds, metadata is kept too. */
 function isolate(next: Loose, current: Loose, subresource: Subresource): void {
   if (subresource === '') restore(next, current, 'status');
   if (subresource !== 'status') return;
@@ -120,7 +120,7 @@ function scaleOf(version: Version): Pick<Kind, 'scale'> | object {
   };
 }
 
-/** The schema with what every object has, whether the author wrote it or not. */
+/** The schema with the fields that every object has, whether or not the author declared them. */
 function wholeSchema(version: Version): Schema {
   const given = (version.schema?.openAPIV3Schema ?? {
     type: 'object',

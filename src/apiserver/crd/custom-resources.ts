@@ -22,8 +22,8 @@ const TYPE = storageTypeOf(customResourceDefinitions);
 const SYSTEM: User = { name: 'system:apiserver', groups: ['system:masters'] };
 
 /**
- * Serves what is stored already, then follows. `isSettled`: nothing of that is under way. Returns the function that
- * ends it.
+ * Serves the stored definitions, then follows changes. `isSettled`: no work is in flight. Returns a function that stops
+ * it.
  */
 export function followCustomResources(
   machine: Machine,
@@ -42,7 +42,7 @@ export function followCustomResources(
     }
     if (isEstablished(crd)) {
       registry.addCustom(crd);
-      // The last object of a CRD that is going away lets it go.
+      // The deletion of its last object lets a terminating CRD be removed.
       const type = `${crd.spec.names.plural}.${crd.spec.group}`;
       if (!watched.has(name)) {
         const settle = () => void settled(machine, name, log);
@@ -68,7 +68,7 @@ export function followCustomResources(
   };
 }
 
-/** Brings one CRD to where it should be; what fails is tried again at the CRD's next change. */
+/** Reconciles one CRD; a failure is retried at the CRD's next change. */
 async function settled(machine: Machine, name: string, log: Log): Promise<void> {
   try {
     const version = machine.store.get(TYPE, name);
@@ -102,7 +102,7 @@ function planStatus(machine: Machine, current: Version | undefined): Plan {
   return sameJson(crd, current.object) ? { kind: 'keep', version: current } : { kind: 'put', object: crd };
 }
 
-/** Of other definitions and of built-in kinds in the same group. */
+/** Names of other definitions and of built-in kinds in the same group. */
 function takenNames({ store, registry }: Machine, crd: CustomResourceDefinition): TakenNames {
   const others = [...store.range(TYPE, '')].map(({ object }) => object as CustomResourceDefinition);
   const { resources, kinds } = namesTakenBy(others, crd);

@@ -1,12 +1,12 @@
-// The status of a CustomResourceDefinition: whether its names are free, and whether it is served. Computed at once
-// by the server that stores it, as a controller of Kubernetes does a moment later.
+// The status of a CustomResourceDefinition: whether its names are accepted, and whether it is established. Computed by
+// the server when it stores the definition; in Kubernetes a controller does so a moment later.
 
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
 
 type Status = NonNullable<CustomResourceDefinition['status']>;
 type Condition = NonNullable<Status['conditions']>[number];
 
-/** Names that are taken in a group: those of other definitions, and of built-in kinds. */
+/** Names taken in a group, by other definitions and by built-in kinds. */
 export interface TakenNames {
   /** Plural, singular and short names. */
   readonly resources: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export function namesTakenBy(
   return { resources, kinds };
 }
 
-/** `now` as an RFC 3339 stamp. Conditions that do not change keep their time. */
+/** `now` as an RFC 3339 timestamp. Conditions that do not change keep their time. */
 export function definitionStatus(crd: CustomResourceDefinition, taken: TakenNames, now: string): Status {
   const { names, versions } = crd.spec;
   const before = crd.status;
@@ -58,7 +58,7 @@ export function definitionStatus(crd: CustomResourceDefinition, taken: TakenName
   };
 }
 
-/** What the server serves: definitions whose names were accepted. */
+/** The definitions that are served: those whose names were accepted. */
 export function isEstablished(crd: CustomResourceDefinition): boolean {
   return (
     crd.status?.conditions?.some((each) => each.type === 'Established' && each.status === 'True') ?? false

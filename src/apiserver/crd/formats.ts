@@ -1,4 +1,4 @@
-// The string formats that schemas may name. A format that is not known here is accepted, as in Kubernetes.
+// The string formats of schemas. An unknown format is accepted, as in Kubernetes.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { getOwn } from '../../api/own-property.ts';

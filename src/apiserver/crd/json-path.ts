@@ -1,5 +1,5 @@
-// The JSONPath that printer columns use: `.spec.a`, `['b.c']`, `[0]`, `[-1]`, `[*]`, `[?(@.type=="Ready")].status`.
-// Compiled once, then read from many objects.
+// The JSONPath of printer columns: `.spec.a`, `['b.c']`, `[0]`, `[-1]`, `[*]`, `[?(@.type=="Ready")].status`. Compiled
+// once, then evaluated on many objects.
 
 import { asText } from '../../api/as-text.ts';
 
@@ -11,7 +11,7 @@ export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
 
-/** A path is followed in every object that is printed. */
+/** Cached: a path is evaluated for every printed object. */
 const MAX_LENGTH = 1024;
 
 const FIELD = /^\.?([^.[\]\s]+)/;

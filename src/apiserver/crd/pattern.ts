@@ -1,12 +1,12 @@
-// Regular expressions that clients bring: `pattern` in schemas and `matches` in rules. RE2 syntax, as in Kubernetes, on
-// an engine whose time is linear in the text (docs/decisions/0040-regular-expressions.md). What is left to bound is
-// the size of the program that a pattern compiles to, and program size times text length.
+// Regular expressions from clients: `pattern` in schemas and `matches` in rules. RE2 syntax, as in Kubernetes, on a
+// linear-time engine (docs/decisions/0040-regular-expressions.md). Two things are bounded here: the size of the
+// compiled program, and program size times text length.
 
 import { RE2JS, RE2JSException } from 're2js';
 
-/** Characters times the largest repeat count: an upper bound of the program, known before it is compiled. */
+/** Characters times the largest repeat count: an upper bound of the program size, known before it is compiled. */
 const MAX_PROGRAM_ESTIMATE = 100_000;
-/** Program size times text length, for all patterns of one request. At the engine's slowest some 3 s. */
+/** Program size times text length, for all patterns of one request. About 3 s in the engine's worst case. */
 export const MAX_PATTERN_STEPS = 30_000_000;
 
 export class PatternError extends Error {
@@ -20,7 +20,7 @@ export interface Pattern {
   test(text: string): boolean;
 }
 
-/** Throws a PatternError, worded as Go's regexp package does. */
+/** Throws a PatternError, in the words of Go's regexp package. */
 export function compilePattern(text: string): Pattern {
   const counts = [...text.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, low, high]) => Number(high || low));
   const estimate = text.length * Math.max(1, ...counts.slice(0, 10_000));
@@ -38,7 +38,7 @@ export function compilePattern(text: string): Pattern {
   }
 }
 
-/** One request would cost more than it may. The message names the limit. */
+/** The patterns of one request exceed the limit, which the message names. */
 export class WorkLimitError extends Error {
   override readonly name = 'WorkLimitError';
 }
@@ -47,7 +47,7 @@ export class WorkLimitError extends Error {
 export class PatternBudget {
   #left = MAX_PATTERN_STEPS;
 
-  /** Throws a WorkLimitError when this request's patterns would cost more than the limit. */
+  /** Throws a WorkLimitError when this request's patterns would exceed the limit. */
   test(pattern: Pattern, text: string): boolean {
     this.#left -= pattern.size * text.length;
     if (this.#left < 0) {

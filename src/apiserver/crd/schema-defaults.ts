@@ -1,4 +1,4 @@
-// Fills in the defaults that a structural schema declares, deepest values included.
+// Applies the defaults that a structural schema declares, at every depth.
 
 import { setOwn } from '../../api/own-property.ts';
 import { copyJson } from '../patch/json.ts';

@@ -1,4 +1,4 @@
-// What makes a schema structural: every field has one type, and keywords stand where Kubernetes allows them.
+// Checks that a schema is structural: every field has one type, and keywords appear only where Kubernetes allows them.
 
 import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, type Checks, forbidden, invalid, required } from '../validation/checks.ts';
@@ -7,7 +7,7 @@ import { compilePattern, PatternError } from './pattern.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const LIST_TYPES = ['atomic', 'map', 'set'];
-/** Deeper than any real schema; a limit on what one request may cost. */
+/** Deeper than any real schema; bounds the cost of one request. */
 const MAX_DEPTH = 64;
 
 export function checkStructural(checks: Checks, path: string, schema: LooseMap, depth = 0): void {
@@ -85,7 +85,7 @@ function checkList(checks: Checks, path: string, schema: LooseMap): void {
   }
 }
 
-/** A rule that this server cannot evaluate would be a rule that does not hold: it is refused. */
+/** A rule that this server cannot evaluate would not be enforced, so it is rejected. */
 function checkRules(checks: Checks, path: string, schema: LooseMap): void {
   for (const [index, { rule }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
     const field = `${at(`${path}.x-kubernetes-validations`, index)}.rule`;
@@ -110,7 +110,7 @@ function checkPattern(checks: Checks, path: string, pattern: unknown): void {
   }
 }
 
-/** Inside of allOf, anyOf and oneOf a schema only restricts: it declares nothing. */
+/** Inside allOf, anyOf and oneOf a schema only restricts; it declares nothing. */
 function checkNested(checks: Checks, path: string, schema: LooseMap): void {
   for (const keyword of ['description', 'default', 'type', 'additionalProperties', 'nullable']) {
     if (keyword === 'type' && (schema.type === 'integer' || schema.type === 'string')) continue;

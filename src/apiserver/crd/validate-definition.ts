@@ -1,4 +1,4 @@
-// CustomResourceDefinitions themselves: names, versions, and the rules that make a schema structural.
+// Validation of CustomResourceDefinitions: names, versions, and structural schemas.
 
 import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
 import type { FieldError, Subresource } from '../kind.ts';

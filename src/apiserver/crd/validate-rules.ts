@@ -1,6 +1,6 @@
-// Evaluates the rules (`x-kubernetes-validations`) of a schema on an object, within the cost budget of one object. Rules
-// about the previous value run on updates only, where there is one; elements of keyed lists are matched by their keys,
-// those of other lists have no previous value.
+// Evaluates the CEL rules (`x-kubernetes-validations`) of a schema on an object, within the cost budget of one object.
+// Transition rules run on updates only, where a previous value exists; elements of keyed lists are matched by their
+// keys, those of other lists have no previous value.
 
 import { getOwn } from '../../api/own-property.ts';
 import type { FieldError } from '../kind.ts';
@@ -10,9 +10,9 @@ import { fieldPath, invalid, isFull } from '../validation/checks.ts';
 import { CelCostError, CelError, type CelRule, compileCel, Meter } from './cel/cel.ts';
 
 export interface RuleSet {
-  /** The rules about one state of the object. */
+  /** The rules about the new state of the object. */
   validate(object: unknown): FieldError[];
-  /** The rules that compare with the previous state. */
+  /** The transition rules, which compare with the previous state. */
   validateUpdate(next: unknown, current: unknown): FieldError[];
 }
 
@@ -28,7 +28,7 @@ interface Run {
   readonly transition: boolean;
 }
 
-/** Compiles on first use; throws a CelError for a rule that does not compile, which validation of CRDs excludes. */
+/** Compiles on first use; throws a CelError for a rule that does not compile, which validation of CRDs prevents. */
 export function createRuleSet(schema: Schema): RuleSet {
   const compiled = new WeakMap<Schema, Compiled[]>();
   const rulesOf = (node: Schema): Compiled[] => {
@@ -76,7 +76,7 @@ export function createRuleSet(schema: Schema): RuleSet {
   };
 }
 
-/** After a CelCostError, which is reported and thrown on, no more rules are run. */
+/** A CelCostError is reported and rethrown; no more rules are evaluated after it. */
 function evaluate(
   { rule, text, message }: Compiled,
   self: unknown,
@@ -113,7 +113,7 @@ function propertyOf(schema: Schema, key: string): Schema | undefined {
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
-/** Finds what an element of a keyed list was before. */
+/** Finds the previous value of an element of a keyed list. */
 function previousElements(list: Schema, old: unknown): (element: unknown) => unknown {
   if (list['x-kubernetes-list-type'] !== 'map' || !Array.isArray(old)) return () => undefined;
   const keys = list['x-kubernetes-list-map-keys'] ?? [];

@@ -1,5 +1,4 @@
-// Validates a value against a structural schema and words what is wrong as Kubernetes does. Rules in the CEL language
-// are in validate-rules.ts.
+// Validates a value against a structural schema, with Kubernetes' messages. CEL rules are in validate-rules.ts.
 
 import { sameJson } from '../../api/same-json.ts';
 import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
@@ -20,7 +19,7 @@ import {
 import { formatProblem } from './formats.ts';
 import { compilePattern, type Pattern, PatternBudget, WorkLimitError } from './pattern.ts';
 
-/** Schemas that one object is compared with, counting alternatives and enumerated values: a second of work or so. */
+/** Number of schemas compared per object, including alternatives and enum values: about a second of work. */
 const MAX_STEPS = 5_000_000;
 
 export function validateAgainstSchema(schema: Schema, value: unknown): FieldError[] {
@@ -35,7 +34,7 @@ export function validateAgainstSchema(schema: Schema, value: unknown): FieldErro
   return errors;
 }
 
-/** What the validation of one object may cost. */
+/** The cost budget of validating one object. */
 interface Work {
   readonly patterns: PatternBudget;
   steps: number;
@@ -53,7 +52,7 @@ function count(work: Work, steps: number): void {
 function check(schema: Schema, value: unknown, path: string, errors: FieldError[], work: Work): void {
   if (isFull(errors)) return;
   count(work, 1 + (schema.enum?.length ?? 0));
-  // Metadata is validated as metadata.
+  // Metadata is validated separately.
   if (definitionNameOf(schema)) return;
   if (value === null && schema.nullable) return;
   if (!checkType(schema, value, path, errors)) return;
@@ -105,7 +104,7 @@ function checkString(schema: Schema, value: string, path: string, errors: FieldE
   }
 }
 
-/** Schemas of CRDs do not change once they are stored. */
+/** Cached: schemas of stored CRDs do not change. */
 const compiledPatterns = new WeakMap<Schema, Pattern>();
 
 function patternOf(schema: Schema): Pattern | undefined {

@@ -1,5 +1,5 @@
-// What the server serves, as clients ask for it: the legacy documents (one for each group version) and aggregated
-// discovery (everything in two). Pure functions of the registry.
+// Discovery: the legacy documents (one per group version) and aggregated discovery (everything in two). Pure functions
+// of the registry.
 
 import { apiVersionOf } from '../../api/object.ts';
 import type { Kind, Subresource } from '../kind.ts';
@@ -8,7 +8,7 @@ import type { KindRegistry } from '../kind-registry.ts';
 export type DiscoveryVersion = 'v2' | 'v2beta1';
 
 interface SubresourceDescription {
-  /** Its own kind, or that of the object when absent. */
+  /** The kind of the subresource; that of the object when absent. */
   kind?: { group: string; version: string; kind: string };
   verbs: readonly string[];
 }
@@ -47,7 +47,7 @@ export function groupList(registry: KindRegistry): object {
   };
 }
 
-/** `GET /apis/GROUP`; undefined when there is no such group. */
+/** `GET /apis/GROUP`; undefined when the group does not exist. */
 export function groupDocument(registry: KindRegistry, name: string): object | undefined {
   const found = registry.groupVersions().find(({ group }) => group === name && group !== '');
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(found.group, found.versions) };

@@ -1,10 +1,10 @@
-// What the server serves, for components in the same process: each kind once, in the version that discovery prefers.
+// The served resources, for components in the same process: each kind once, in the version that discovery prefers.
 
 import type { ServedResource } from '../../runtime/kube/kube.ts';
 import type { Kind } from '../kind.ts';
 import type { KindRegistry } from '../kind-registry.ts';
 
-/** By the list of kinds, which is a new one whenever a kind comes or goes. */
+/** Keyed by the list of kinds, which is replaced whenever a kind is added or removed. */
 const answers = new WeakMap<readonly Kind[], readonly ServedResource[]>();
 
 export function servedResources(registry: KindRegistry): readonly ServedResource[] {

@@ -1,5 +1,5 @@
-// Answers about resources, in the form that the client asked for: objects, tables, metadata alone, lists, as JSON or YAML.
-// Large lists are sent as fast as the client reads them, in its turns.
+// Responses about resources in the negotiated representation: objects, tables, metadata only, lists, as JSON or YAML.
+// Large lists are streamed with backpressure, in the client's turns of the fair queue.
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../runtime/ports.ts';
@@ -17,11 +17,11 @@ import type { MediaChoice } from './negotiation.ts';
 import type { RequestInfo } from './request-info.ts';
 import { YamlError } from './yaml/yaml-error.ts';
 
-/** Of a list: what is encoded, encrypted and handed to the socket at once. */
+/** Size of the chunks of a list: encoded, encrypted and written to the socket at once. */
 const CHUNK_BYTES = 128 * 1024;
 /** As with watches. */
 const STALL_MS = 30_000;
-/** As YAML, which must be made whole. As large as a body may be. */
+/** YAML cannot be streamed. The limit of a request body. */
 const MAX_YAML_BYTES = 3 * 1024 * 1024;
 
 export interface ResourceAnswer {
@@ -67,7 +67,7 @@ export async function answerList(
   const { fair, client, response, info, machine } = exchange;
   const isYaml = media.format === 'yaml';
   let next: NextChunk | undefined;
-  // Nothing, when all is said; otherwise a small or last chunk, or the client must read first.
+  // Nothing when complete; otherwise a small or last chunk, or the client must read first.
   const first = await fair.run(client, function* () {
     const list = yield* find();
     const form = { kind, media, includeObject: includeObjectOf(info), nowMs: machine.clock.now() };
@@ -87,7 +87,7 @@ export async function answerList(
   }
 }
 
-/** Until the client must read first. */
+/** Until the socket applies backpressure. */
 function* writeChunks(response: ServerResponse, next: NextChunk): Steps<void> {
   for (;;) {
     yield;
@@ -98,7 +98,7 @@ function* writeChunks(response: ServerResponse, next: NextChunk): Steps<void> {
   }
 }
 
-/** Until the client has read what was written, or is gone. One that reads nothing for too long is disconnected. */
+/** Waits until the socket drains or closes. A client that does not read for too long is disconnected. */
 function drained(response: ServerResponse, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stalled = clock.setTimeout(() => response.destroy(), STALL_MS);

@@ -1,18 +1,18 @@
-// Writes answers: what is already JSON, objects, and errors as Status bodies.
+// Writes responses: encoded JSON, objects, and errors as Status bodies.
 
 import type { ServerResponse } from 'node:http';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Version } from '../storage/version.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
 
-/** Below what makes a socket wait to drain. */
+/** Below the socket's high-water mark. */
 const SMALL_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
   code: number;
   pretty: boolean;
   warnings: readonly string[];
-  /** `application/json` unless told. */
+  /** Default: `application/json`. */
   contentType?: string;
 }
 
@@ -27,8 +27,8 @@ export function answerJson(response: ServerResponse, json: Buffer | string, opti
 }
 
 /**
- * A client must not have the end of an answer while the socket still waits for the rest to leave: when its next request
- * comes then, Node pauses the parser, and goes on to feed it what TLS has decrypted already, which fails with HPE_PAUSED.
+ * A client must not receive the end of a response while the socket still has to drain: if its next request arrives
+ * then, Node pauses the parser but continues to feed it decrypted TLS data, which fails with HPE_PAUSED.
  */
 export function writeLast(response: ServerResponse, body: Buffer | string): void {
   response.write(body, () => response.end());
@@ -47,7 +47,9 @@ export function startAnswer(
   });
 }
 
-/** Never fails: what is no KubeError is a bug in the server, and the client is told so without its details. */
+/**
+ * Never fails. An error that is no KubeError is a bug in the server: the client gets an internal error without details.
+ */
 export function answerError(response: ServerResponse, error: unknown, pretty: boolean): void {
   const known = error instanceof KubeError ? error : internalError('the server met an unexpected condition');
   const retryAfter = known.details.retryAfterSeconds;
@@ -64,7 +66,7 @@ export function partialMetadata(version: Version, asVersion: string): object {
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${asVersion}`, metadata };
 }
 
-/** Code 299 is what Kubernetes clients print. Characters a header cannot carry are left out. */
+/** Kubernetes clients print warnings with code 299. Characters that a header cannot carry are removed. */
 function warningHeader(text: string): string {
   const safe = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&');
   return `299 - "${safe}"`;

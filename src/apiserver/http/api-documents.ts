@@ -1,5 +1,5 @@
-// Which path is which document about the API: discovery, plain and aggregated, and OpenAPI. The documents themselves
-// are made by discovery/ and openapi/, loaded when first asked for.
+// Maps paths to documents about the API: discovery, legacy and aggregated, and OpenAPI. The documents are built by
+// discovery/ and openapi/, which are loaded on first use.
 
 import type { CachedDocument } from './documents.ts';
 import type { OtherExchange } from './handle-other.ts';
@@ -10,7 +10,7 @@ export interface FoundDocument extends CachedDocument {
 }
 
 const JSON_TYPE = 'application/json';
-/** kubectl asks for nothing else; the second spelling is that of older ones. */
+/** kubectl asks only for these; the second spelling is that of older versions. */
 const OPENAPI_V2_PROTOBUF = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
@@ -69,7 +69,7 @@ async function openapiDocument(
     const document = await documents.get('openapi/v2 protobuf', () =>
       encodeOpenApiV2(openapi.openapiV2(registry)),
     );
-    // The other spelling is no legal content type.
+    // The other spelling is not a valid content type.
     return withType(document, OPENAPI_V2_PROTOBUF[0] as string);
   }
   const build = (): object | undefined => {

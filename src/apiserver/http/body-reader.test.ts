@@ -1,4 +1,4 @@
-// Bodies as they come over real sockets: whole, in pieces, too large, too slow, too many.
+// Request bodies over real sockets: whole, in pieces, too large, too slow, too many.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { BodyReader, defaultBodyLimits } from './body-reader.ts';
 
-/** Sends pieces one after another; the body is never finished unless the last piece is `null`. */
+/** Sends the pieces in order; the body is finished only if the last piece is `null`. */
 async function send(t: { after(f: () => void): void }, pieces: readonly (string | null)[]) {
   const received = Promise.withResolvers<IncomingMessage>();
   const server = createServer((message) => received.resolve(message)).listen(0, '127.0.0.1');

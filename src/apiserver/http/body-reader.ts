@@ -1,6 +1,6 @@
-// Receives request bodies: bounded in size and time, and limited in number and in bytes, for each client and for all of
-// them together. A body has its bytes reserved before the first of them is read; until then it waits in the client's
-// socket. What is reserved counts until its owner releases it, which is when the body has been decoded.
+// Receives request bodies, limited in size, time, number and bytes, per client and in total. A body's bytes are
+// reserved before the first of them is read; until then it waits in the client's socket. The reservation counts until
+// its owner releases it, which is when the body has been decoded.
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Timer } from '../../runtime/ports.ts';
@@ -8,16 +8,16 @@ import { GrowingBuffer } from '../../wire/growing-buffer.ts';
 import { badRequest, bodyTimeout, tooLarge, tooManyRequests, unsupportedMediaType } from '../verbs/status.ts';
 
 export interface Usage {
-  /** Received, being received and waiting to be. */
+  /** Bodies received, being received and waiting. */
   bodies: number;
-  /** Reserved for those that are received or being received. */
+  /** Bytes reserved for bodies received or being received. */
   bytes: number;
 }
 
 export interface BodyLimits {
   /** Of one body. */
   readonly maxBytes: number;
-  /** From its head to its last byte, waiting included. */
+  /** From the request's head to the last byte of its body, including waiting. */
   readonly timeoutMs: number;
   readonly perClient: Readonly<Usage>;
   readonly all: Readonly<Usage>;
@@ -25,7 +25,7 @@ export interface BodyLimits {
 
 const MIB = 1024 * 1024;
 
-/** `maxBytes` is kube-apiserver's. One client alone cannot use up what there is for all. */
+/** `maxBytes` is kube-apiserver's. One client alone cannot use up the total. */
 export const defaultBodyLimits: BodyLimits = {
   maxBytes: 3 * MIB,
   timeoutMs: 30_000,
@@ -42,9 +42,9 @@ export interface ReceivedBody {
 
 interface Body {
   readonly client: string;
-  /** What it may turn out to have. */
+  /** The maximum size it may turn out to have. */
   readonly length: number;
-  /** Begins to receive it; undefined once it has begun. */
+  /** Starts to receive it; undefined once started. */
   start: (() => void) | undefined;
 }
 
@@ -60,7 +60,7 @@ export class BodyReader {
     this.limits = limits;
   }
 
-  /** What all bodies under way hold now. */
+  /** Bytes reserved by all bodies now. */
   get usage(): Readonly<Usage> {
     return this.#all;
   }
@@ -133,7 +133,7 @@ export class BodyReader {
     });
   }
 
-  /** In the order they came, but for those that do not fit now. */
+  /** In order of arrival, skipping those that do not fit now. */
   #startWaiting(): void {
     const { perClient, all } = this.limits;
     for (const body of this.#waiting) {
@@ -157,7 +157,7 @@ export class BodyReader {
   }
 }
 
-/** Undefined when the client does not say. */
+/** Undefined without a Content-Length. */
 function declaredLength({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);

@@ -1,17 +1,16 @@
-// Documents about the API itself (discovery, OpenAPI): functions of the kinds served now, kept as bytes until those
-// change.
+// Documents about the API itself (discovery, OpenAPI), cached as bytes until the served kinds change.
 
 import { createHash } from 'node:crypto';
 import type { KindRegistry } from '../kind-registry.ts';
 
 export interface CachedDocument {
   readonly bytes: Buffer;
-  /** Strong validator, quoted as the header wants it. */
+  /** Strong ETag, quoted for the header. */
   readonly etag: string;
 }
 
 export interface OpenDocuments {
-  /** `build` runs once until the kinds change. Undefined stays undefined. */
+  /** `build` runs once until the kinds change. An undefined result is not cached. */
   get(
     name: string,
     build: () => object | Promise<object | undefined> | undefined,
@@ -30,7 +29,7 @@ export function createDocuments(registry: KindRegistry): OpenDocuments {
           const bytes = Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value));
           return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').toUpperCase()}"` };
         });
-        // Names come from clients: what names nothing is not remembered.
+        // Names come from clients: unknown names are not cached.
         void document.then(
           (found) => found === undefined && cache.delete(name),
           () => cache.delete(name),

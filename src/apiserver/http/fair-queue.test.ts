@@ -1,4 +1,4 @@
-// Whose turn it is, on a clock that moves only when work says so.
+// The fair queue on a clock that advances only with work.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { FairQueue, type Steps } from './fair-queue.ts';
 
-/** A queue whose turns of the event loop are taken by hand, and whose work takes the time it says. */
+/** A queue whose event loop turns are driven by the test, and whose work takes the time it declares. */
 function scripted() {
   let nowMs = 0;
   const immediates: (() => void)[] = [];

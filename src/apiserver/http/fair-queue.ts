@@ -1,17 +1,17 @@
-// Whose turn it is. The event loop has one thread, so a client that asks for much would keep all others waiting: work is
-// done in steps, and clients take turns by the processor time that their steps take (deficit round robin, with those that
-// have been quiet first, as in fq_codel). Between turns the event loop reads what has come in. While nothing waits, work is
-// done at once.
+// Fair queuing of work between clients. The event loop has one thread, so a client with many requests would delay all
+// others: work is done in steps, and clients take turns by the CPU time of their steps (deficit round robin, idle
+// clients first, as in fq_codel). Between turns the event loop handles new input. While nothing waits, work is done at
+// once.
 
 import type { Clock } from '../../runtime/ports.ts';
 import { tooManyRequests } from '../verbs/status.ts';
 
-/** What a client may take in its turn, and what all may take before the event loop goes on. */
+/** The quantum of a client's turn, and the total before the event loop continues. */
 const TURN_MS = 2;
-/** Of one client. About what kube-apiserver lets one flow queue. */
+/** Queue length of one client. About kube-apiserver's limit for one flow. */
 const MAX_WAITING = 512;
 
-/** Work in steps: each `yield` is a place where others may go first. */
+/** Work in steps: at each `yield` other clients may go first. */
 export type Steps<T> = Generator<void, T, void>;
 
 interface Job {
@@ -23,26 +23,26 @@ interface Job {
 interface Flow {
   readonly client: string;
   readonly jobs: Job[];
-  /** Time left in its turn; negative after a long step, which the next turns pay for. */
+  /** Time left in its turn; negative after a long step, which is deducted from its next turns. */
   creditMs: number;
 }
 
 export class FairQueue {
   readonly #clock: Clock;
   readonly #flows = new Map<string, Flow>();
-  /** Quiet until now: first in line, for one turn. */
+  /** A flow that was idle: first in line, for one turn. */
   readonly #fresh: Flow[] = [];
   readonly #busy: Flow[] = [];
   #waiting = 0;
   #isScheduled = false;
-  /** Time that was taken at once in this turn of the event loop. */
+  /** Time used without queuing in this turn of the event loop. */
   #takenMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Rejects with 429 when too much of this client waits already, unless it goes on with what was let in before. */
+  /** Rejects with 429 when too much of this client's work is waiting, unless it continues admitted work. */
   run<T>(client: string, work: () => Steps<T>, { goesOn = false } = {}): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const job: Job = { steps: work(), resolve: resolve as Job['resolve'], reject };
@@ -102,14 +102,14 @@ export class FairQueue {
     if (this.#waiting > 0) this.#schedule();
   }
 
-  /** The flow whose turn it is, which stays first in its list. There is one, because something waits. */
+  /** The flow whose turn it is, which stays first in its list. There is one, because work is waiting. */
   #next(): Flow {
     for (;;) {
       const list = this.#fresh.length > 0 ? this.#fresh : this.#busy;
       const flow = list[0] as Flow;
       if (flow.creditMs > 0 && flow.jobs.length > 0) return flow;
       list.shift();
-      // One whose queue ran empty while it was new waits a round with the others before it can be new again.
+      // A flow whose queue became empty while it was new waits a round with the others before it can be new again.
       if (flow.creditMs > 0 && list === this.#busy) this.#flows.delete(flow.client);
       else this.#busy.push(flow);
       if (flow.creditMs <= 0) flow.creditMs += TURN_MS;
@@ -127,7 +127,7 @@ export class FairQueue {
     flow.creditMs -= this.#clock.monotonicMs() - startMs;
   }
 
-  /** Takes steps until the time; true when there are none left. */
+  /** Runs steps until the deadline; true when none are left. */
   #advance({ steps, resolve, reject }: Job, untilMs: number): boolean {
     try {
       do {

@@ -1,4 +1,4 @@
-// Requests about the server itself: health, version, metrics, discovery, OpenAPI. Each is judged by its path.
+// Requests for non-resource paths: health, version, metrics, discovery, OpenAPI. Each is authorized by its path.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PathHandler } from '../../runtime/process/path-handler.ts';
@@ -85,10 +85,10 @@ function goneSignal({ response, machine }: OtherExchange): AbortSignal {
   return AbortSignal.any([left.signal, machine.stopping]);
 }
 
-/** `only`: one check by its name. */
+/** `only`: a single check by its name. */
 function answerHealth({ response, info, unready }: OtherExchange, which: string, only?: string): void {
   const checks: { name: string; problem: string | undefined }[] = [{ name: 'ping', problem: undefined }];
-  // A server whose disk failed is alive: restarting it is for people to decide.
+  // A server whose disk failed is alive: an operator decides about a restart.
   if (which !== 'livez') checks.push({ name: 'storage', problem: unready() });
   const asked = checks.filter(({ name }) => only === undefined || name === only);
   if (asked.length === 0) throw noSuchPath();

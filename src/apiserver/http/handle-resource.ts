@@ -1,5 +1,5 @@
-// Requests about resources: finds the kind and the verb that method and path mean, has the verb done, and answers in the
-// form the client asked for.
+// Resource requests: determines kind and verb from method and path, runs the verb, and responds in the negotiated
+// representation.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { User } from '../pipeline.ts';
@@ -33,10 +33,13 @@ export interface ResourceExchange {
   fair: FairQueue;
 }
 
-/** Watches without a time-out end after half an hour to an hour, spread so that they do not all return at once. */
+/**
+ * Watches without a time-out end after a random time between half an hour and an hour, so that they do not all return
+ * at once.
+ */
 const MIN_WATCH_MS = 1_800_000;
 
-/** The verb as authorizers and metrics know it, or undefined for a method Kubernetes does not use. */
+/** The verb for authorizers and metrics; undefined for a method that Kubernetes does not use. */
 export function verbOf(method: string, { name }: ResourcePath, query: URLSearchParams): string | undefined {
   switch (method) {
     case 'GET':

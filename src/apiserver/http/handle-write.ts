@@ -1,4 +1,4 @@
-// Writes over HTTP: reads what the client sent, once it is known that it may, and hands it to the verb.
+// Writes over HTTP: reads the body after authorization, and passes it to the verb.
 
 import type { IncomingMessage } from 'node:http';
 import type { PatchType } from '../../runtime/kube/kube.ts';
@@ -82,7 +82,7 @@ function whatIsAsked(
   return { asked: { verb: 'patch', body, type, force }, dryRun: false };
 }
 
-/** As with unknown fields: the request says whether they are accepted, warned of or rejected. */
+/** As with unknown fields: the request selects whether duplicates are accepted, warned of or rejected. */
 function reportDuplicates(
   { kind, fieldValidation, warn }: WriteRequest,
   duplicates: readonly string[],
@@ -101,7 +101,7 @@ function isApply(message: IncomingMessage): boolean {
   return message.headers['content-type']?.startsWith(APPLY) ?? false;
 }
 
-/** As Kubernetes: the first part of the user agent, when the client does not name itself. */
+/** As in Kubernetes: the first part of the user agent, when the client gives no field manager. */
 function managerFrom(message: IncomingMessage): string {
   return (message.headers['user-agent'] ?? '').split('/', 1)[0]?.slice(0, 128) || 'unknown';
 }

@@ -1,4 +1,4 @@
-// The HTTPS door of a whole server: paths, forms, limits, streams, and everything that clients get wrong.
+// The HTTPS entry point of a whole server: paths, representations, limits, streams, and invalid input.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
@@ -63,7 +63,7 @@ async function openDoor(t: Pick<TestContext, 'after'>, options: object = {}): Pr
   };
 }
 
-/** The answer's head. By Node's own client: what ours would not send or understand is tested here too. */
+/** The response's head. With Node's own client: tests also what our client would not send or accept. */
 function ask(
   url: string,
   {
@@ -490,7 +490,7 @@ it('a thousand watchers hear of a change, and leave nothing behind', async (t) =
   const agent = new Agent(door.tls);
   t.after(() => agent.destroy());
   const watchers: IncomingMessage[] = [];
-  // Fifty handshakes at a time: a thousand at once would only measure how busy the machine is.
+  // Fifty handshakes at a time: a thousand at once would only measure the machine's load.
   while (watchers.length < 1000) {
     const open = () => ask(`${door.url}${MAPS}?watch=1`, { agent });
     watchers.push(...(await Promise.all(Array.from({ length: 50 }, open))));

@@ -33,13 +33,13 @@ export interface HttpsDoorOptions {
   pki: Pki;
   host: string;
   port: number;
-  /** Why the server is not ready, if it is not. */
+  /** Why the server is not ready; undefined when it is. */
   unready(): string | undefined;
-  /** Paths beyond Kubernetes' own, for those whom a role lets in. */
+  /** Handlers of paths beyond Kubernetes' own, subject to RBAC. */
   paths?: Readonly<Record<string, PathHandler>>;
 }
 
-/** What all requests share. */
+/** State that all requests share. */
 interface Door extends HttpsDoorOptions {
   readonly metrics: RequestMetrics;
   readonly documents: OpenDocuments;
@@ -51,23 +51,23 @@ interface Door extends HttpsDoorOptions {
 export interface HttpsDoor {
   readonly url: string;
   readonly port: number;
-  /** Ends watches, lets running requests answer, closes idle connections. */
+  /** Ends watches, finishes requests in flight, closes idle connections. */
   stop(): Promise<void>;
 }
 
-/** Connections that say nothing are closed after this; longer than the 90 s that Go clients keep theirs. */
+/** Idle connections are closed after this; longer than the 90 s that Go clients keep theirs. */
 const IDLE_MS = 120_000;
-/** A request must have arrived whole by then. */
+/** Deadline for receiving a request. */
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 20_000;
-/** How often the serving certificate is looked at. */
+/** How often the serving certificate is checked. */
 const CERTIFICATE_MS = 60_000;
 const TLS = { minVersion: 'TLSv1.2' } as const;
-/** Running requests get this long when the server stops. */
+/** Grace period of requests in flight when the server stops. */
 const STOP_MS = 2_000;
-/** Time for the last bytes of an answer to leave before connections are cut. */
+/** Time for the last bytes of a response before connections are cut. */
 const LINGER_MS = 100;
-/** A client that has not said who it is by then never will. */
+/** Deadline of the TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
@@ -89,7 +89,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       cert: certificatePem,
       ca: pki.caPem,
       requestCert: true,
-      // Without a certificate, or with a foreign one, a client is anonymous or refused by name, not by a broken handshake.
+      // A client with no certificate, or one of another CA, gets a 401 or is anonymous; the handshake succeeds.
       rejectUnauthorized: false,
       ...TLS,
       ALPNProtocols: ['http/1.1'],
@@ -134,7 +134,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
   };
 }
 
-/** Serves with the newest certificate, for connections that are made from then on. Returns the function that ends it. */
+/** Uses the newest certificate for new connections. Returns a function that stops it. */
 function followCertificate(server: Server, { pki, machine }: HttpsDoorOptions, first: string): () => void {
   const { clock, log } = machine;
   let current = first;
@@ -187,7 +187,7 @@ async function stop(
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // Connections that never came to a request are not the HTTP server's to close.
+  // The HTTP server does not close connections that never sent a request.
   const last = clock.setTimeout(cutOff, LINGER_MS);
   await closed;
   last.cancel();
@@ -219,7 +219,7 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
       response.destroy();
       return;
     }
-    // Whatever the client still sends would be taken for the next request.
+    // Anything more that the client sends would be parsed as the next request.
     if (!message.complete) response.setHeader('Connection', 'close');
     answerError(response, error, pretty);
     if (!message.complete) message.resume();
@@ -228,13 +228,13 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
 
 const certificates = new WeakMap<TLSSocket, { raw?: Uint8Array }>();
 
-/** As whom a request is judged, and whose limits it counts for. */
+/** The user that is authorized, and the one whose limits count. */
 function userOf(
   { authenticator, machine }: HttpsDoorOptions,
   message: IncomingMessage,
 ): { user: User; client: string } {
   const socket = message.socket as TLSSocket;
-  // Decoding the certificate costs more than all the rest of a small request: once a connection.
+  // Decoding the certificate costs more than the rest of a small request: once per connection.
   let peerCertificate = certificates.get(socket);
   if (peerCertificate === undefined) {
     const raw = socket.getPeerX509Certificate()?.raw;

@@ -1,10 +1,10 @@
-// What can be told of a JSON text without parsing it: how deep it is nested, how many keys it has, whether one of them is
-// `__proto__`; and, where an object has a key twice, which. The text may be broken: JSON.parse has the last word on that.
+// Properties of a JSON text without parsing it: nesting depth, number of keys, whether one of them is `__proto__`, and
+// duplicate keys. The text may be invalid: JSON.parse decides that.
 
 export interface JsonShape {
   readonly depth: number;
   readonly keys: number;
-  /** No Kubernetes field is called so, and code that copies properties must never meet it. */
+  /** No Kubernetes field has this name, and code that copies properties must never see it. */
   readonly hasProto: boolean;
 }
 
@@ -49,7 +49,7 @@ export function shapeOf(text: string): JsonShape {
   return { depth: deepest, keys, hasProto };
 }
 
-/** Where the string that begins at `start` has its closing quote, or the text its end. */
+/** The index of the closing quote of the string that begins at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   let at = text.indexOf('"', start + 1);
   while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
@@ -75,7 +75,7 @@ function keyOf(text: string, start: number, end: number): string {
 /** As many as kube-apiserver names. */
 const MAX_REPORTED = 100;
 
-/** The paths of keys that an object has twice, such as `spec.volumes[0].name`, each once. `text` is valid JSON. */
+/** The paths of duplicate keys, such as `spec.volumes[0].name`, each once. `text` is valid JSON. */
 export function duplicateFields(text: string): string[] {
   const found = new Set<string>();
   const open: { path: string; seen: Set<string> | undefined; index: number; key: string }[] = [];

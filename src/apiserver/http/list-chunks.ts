@@ -27,7 +27,7 @@ const STEP = 16;
 const COMMA = Buffer.from(',');
 const END = Buffer.from(']}\n');
 
-/** Makes the next chunk, of about `length` bytes. Not to be called after the last one. */
+/** Builds the next chunk, of about `length` bytes. Not to be called after the last one. */
 export type NextChunk = (length: number) => Steps<Chunk>;
 
 export function listChunks(list: ListAnswer, form: ListForm): NextChunk {
@@ -49,7 +49,7 @@ export function listChunks(list: ListAnswer, form: ListForm): NextChunk {
   };
 }
 
-/** What comes before the items, and an item's own form. */
+/** The text before the items, and the encoding of an item. */
 function encoding(
   { metadata }: ListAnswer,
   { kind, media, includeObject, nowMs }: ListForm,

@@ -1,4 +1,4 @@
-// What the server counts about itself, under the names that dashboards for kube-apiserver know.
+// The server's metrics, under kube-apiserver's names.
 
 import type { Clock } from '../../runtime/ports.ts';
 import type { Usage } from './body-reader.ts';
@@ -13,7 +13,7 @@ interface Histogram {
   sumSeconds: number;
 }
 
-/** What is not counted here, and shown with it. */
+/** Metrics that are kept elsewhere and exposed here. */
 export interface ServerState {
   readonly storedObjects: ReadonlyMap<string, number>;
   readonly revision: number;
@@ -31,7 +31,7 @@ export class RequestMetrics {
     this.#clock = clock;
   }
 
-  /** Call what it returns with the status code when the request is over. */
+  /** Returns a function to call with the status code when the request is over. */
   start(labels: RequestLabels, options: { longRunning: boolean; mutating: boolean }): (code: number) => void {
     const text = textOf(labels);
     const beganMs = this.#clock.monotonicMs();

@@ -1,13 +1,13 @@
-// Content negotiation: which of the forms we can give does `Accept` ask for first. JSON always; Table and metadata-only
-// views of it; YAML on request. Protobuf is not spoken: clients then fall back to JSON.
+// Content negotiation: the first representation in `Accept` that we support. JSON always; Table and metadata-only views
+// of it; YAML on request. Protobuf responses are not supported: clients then fall back to JSON.
 
 import { notAcceptable } from '../verbs/status.ts';
 
 export interface MediaChoice {
   readonly format: 'json' | 'yaml';
-  /** `as` of the media type, when it is one we serve. */
+  /** `as` of the media type, when we support it. */
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
-  /** Version that `as` is asked in. */
+  /** The version of `as`. */
   readonly asVersion?: string;
 }
 

@@ -1,5 +1,5 @@
-// Decodes a request's body: valid UTF-8, JSON, YAML or protobuf, bounded in depth. Whatever is wrong with it is rejected
-// before any of it is looked at.
+// Decodes a request body: valid UTF-8, JSON, YAML or protobuf, bounded in depth. An invalid body is rejected before
+// anything reads it.
 
 import { isUtf8 } from 'node:buffer';
 import { badRequest, tooLarge, unsupportedMediaType } from '../verbs/status.ts';
@@ -7,14 +7,14 @@ import { duplicateFields, type JsonShape, shapeOf } from './json-shape.ts';
 import type { YamlConverter } from './yaml/yaml-converter.ts';
 import { YamlError } from './yaml/yaml-error.ts';
 
-/** What kubectl and most Go clients send for built-in kinds. */
+/** kubectl and most Go clients send this for built-in kinds. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-/** Far beyond any real object; below what recursive code can walk. */
+/** Far beyond any real object; below the limit of recursive code. */
 export const MAX_DEPTH = 200;
 
 export interface ParsedBody {
   readonly value: unknown;
-  /** One sentence for each key that stands twice in one object. The last one counts. */
+  /** One sentence per duplicate key. The last value counts. */
   readonly duplicates: readonly string[];
 }
 
@@ -22,12 +22,12 @@ export interface ParseOptions {
   readonly contentType: string | undefined;
   readonly accepted: readonly string[];
   readonly yaml: YamlConverter;
-  /** In whose turn YAML is read. */
+  /** The client in whose turn YAML is converted. */
   readonly client: string;
   readonly maxBytes: number;
 }
 
-/** All that takes waiting; what is returned does the rest, in the client's turn. */
+/** The asynchronous part; the returned function does the rest, in the client's turn. */
 export async function bodyParser(bytes: Buffer, options: ParseOptions): Promise<() => ParsedBody> {
   const mediaType = mediaTypeOf(options.contentType);
   const { accepted } = options;
@@ -66,7 +66,7 @@ function duplicatesOf(text: string): string[] {
   return duplicateFields(text).map((path) => `duplicate field "${path}"`);
 }
 
-/** Fewer than the text has: some stand there twice. */
+/** Fewer keys than in the text: some are duplicates. */
 function keysIn(value: unknown): JsonShape['keys'] {
   if (typeof value !== 'object' || value === null) return 0;
   let keys = 0;
@@ -93,7 +93,7 @@ async function protobufParser(bytes: Buffer): Promise<() => ParsedBody> {
 async function yamlParser(text: string, { yaml, client, maxBytes }: ParseOptions): Promise<() => ParsedBody> {
   try {
     const { json, duplicates } = await yaml.toJson(text, client);
-    // Aliases can unfold a small text into a huge object.
+    // Aliases can expand a small text into a huge object.
     if (json.length > maxBytes) throw tooLarge(maxBytes);
     return () => ({ value: parseJson(json).value, duplicates });
   } catch (error) {

@@ -1,4 +1,4 @@
-// Query parameters of resource requests, read and checked in one place.
+// Parses and validates the query parameters of resource requests.
 
 import type { ListParameters } from '../verbs/read/list.ts';
 import type { WatchParameters } from '../verbs/read/watch.ts';
@@ -7,7 +7,7 @@ import { badRequest } from '../verbs/status.ts';
 export function readBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
-  // What Go's strconv.ParseBool takes.
+  // The values that Go's strconv.ParseBool accepts.
   if (/^(1|t|true)$/i.test(text)) return true;
   if (/^(0|f|false)$/i.test(text)) return false;
   throw badRequest(`${name}: Invalid value: "${text}": must be true or false`);

@@ -1,5 +1,5 @@
-// Reads a URL the way Kubernetes does: which group, version, namespace, resource, name and subresource it names, or
-// that it names none of them. Pure; knows no kinds.
+// Parses a URL as Kubernetes does: group, version, namespace, resource, name and subresource, or a non-resource path.
+// Pure; does not depend on the registry of kinds.
 
 export interface ResourcePath {
   readonly kind: 'resource';

@@ -1,5 +1,5 @@
-// The labels that a request is counted under. All of them come from closed sets, the kinds that are served and the methods
-// of HTTP: what a client invents is counted as one.
+// The metric labels of a request. All values come from closed sets, the served kinds and HTTP's methods, so that
+// clients cannot create new series.
 
 import type { IncomingMessage } from 'node:http';
 import type { KindRegistry } from '../kind-registry.ts';

@@ -1,4 +1,4 @@
-// What `/version` answers: the Kubernetes API that clients may expect, and what is really behind it.
+// The response of `/version`: the Kubernetes version that clients may expect, and Berth's own.
 
 export function versionInfo(): object {
   return {

@@ -1,5 +1,5 @@
-// One watch over HTTP: frames of JSON, one a line, written as long as the client reads. What the client does not read
-// waits in a bounded queue; a client that stays behind is disconnected. Ends at its time-out with a last bookmark.
+// One watch over HTTP: JSON frames, one per line. Events that the client has not read wait in a bounded queue; a client
+// that stays behind is disconnected. Ends at its time-out with a last bookmark.
 
 import type { ServerResponse } from 'node:http';
 import { apiVersionOf } from '../../api/object.ts';
@@ -18,11 +18,11 @@ import type { MediaChoice } from './negotiation.ts';
 
 /** As kube-apiserver: about once a minute. */
 const BOOKMARK_PERIOD_MS = 60_000;
-/** A client that takes nothing for this long while events wait is gone. */
+/** A client that reads nothing for this long while events wait is disconnected. */
 const STALL_MS = 30_000;
 /** The least time between two writes to one client: changes in between are sent together. */
 const PACE_MS = 5;
-/** How much is put together for one write. */
+/** Size of the batches. */
 const CHUNK_LENGTH = 64 * 1024;
 
 export interface WatchStreamOptions {
@@ -33,15 +33,15 @@ export interface WatchStreamOptions {
   includeObject: string;
   allowBookmarks: boolean;
   timeoutMs: number;
-  /** A start, or why there is none: refusals that come late travel as an ERROR event. */
+  /** A start, or an error: late errors are sent as an ERROR event. */
   start: () => WatchStart;
-  /** Does work in the client's turns. */
+  /** Runs work in the client's turns. */
   takeTurns(work: () => Steps<void>): Promise<void>;
 }
 
 const DONE = Promise.resolve();
 
-/** Resolves when the watch is over, however it ends. */
+/** Resolves when the watch has ended, for whatever reason. */
 export function streamWatch(options: WatchStreamOptions): Promise<void> {
   const { machine, response, kind } = options;
   const { clock, store } = machine;
@@ -73,7 +73,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     const stop = (): void => finish(() => response.end());
     let isWriting = false;
     let written = DONE;
-    /** Writes what there is, in the client's turn. Resolves when nothing is left, or the client must read first. */
+    /** Writes the waiting events, in the client's turn. Resolves when none are left, or the client must read first. */
     const pump = (): Promise<void> => {
       if (over || blocked || isWriting) return written;
       isWriting = true;
@@ -96,7 +96,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
       } finally {
         isWriting = false;
       }
-      // Closed, not told: the client starts again from the last version it has.
+      // Closed without an event: the client resumes from the last version it has.
       if (queue.overflowed) finish(() => response.destroy());
     };
     const nextChunk = function* (): Steps<string> {
@@ -132,8 +132,8 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
       lastSentMs = clock.monotonicMs();
       void pump();
     };
-    // The changes of one commit come one by one and at once: they leave together. So do those of several commits, where
-    // one follows the other, since each write costs the same whatever it carries.
+    // The changes of one commit arrive one by one at the same time and are written together. So are those of
+    // consecutive commits, since the cost of a write hardly depends on its size.
     const wake = (): void => {
       if (woken || over) return;
       woken = true;
@@ -176,7 +176,7 @@ function frame(event: QueuedEvent, kind: Kind, media: MediaChoice): string {
     return `${JSON.stringify({ type, object: partialMetadata(version, media.asVersion ?? 'v1') })}\n`;
   }
   if (change === undefined || change.last.isSettled) return objectFrame(type, version);
-  // The same change looks the same to all who watch this API version: made once.
+  // Encoded once for all watchers of this API version.
   const cacheKey = `${type} ${apiVersionOf(kind)}`;
   change.encoded ??= new Map();
   let text = change.encoded.get(cacheKey);
@@ -203,7 +203,7 @@ function bookmarkObject(event: QueuedEvent & { kind: 'bookmark' }, kind: Kind, m
   };
 }
 
-/** kubectl wants the column names once, with the first event. */
+/** kubectl expects the column definitions once, with the first event. */
 function tableFrame(event: QueuedEvent, options: WatchStreamOptions, first: boolean): string {
   const { kind, machine, includeObject, media } = options;
   const nowMs = machine.clock.now();

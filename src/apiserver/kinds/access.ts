@@ -1,4 +1,4 @@
-// Who may do what: RBAC objects, PodSecurityPolicy, and the reviews that are answered and never stored.
+// Access control kinds: RBAC objects, PodSecurityPolicy, and the reviews, which are answered and never stored.
 
 import type { Kind } from '../kind.ts';
 import {

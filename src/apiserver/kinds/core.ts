@@ -94,7 +94,7 @@ const podKind = defineKind({
   setDefaults(pod) {
     const spec = ensureMap(pod, 'spec');
     setPodSpecDefaults(spec);
-    // Of pods themselves, not of templates.
+    // For pods themselves, not for templates.
     setDefault(spec, 'enableServiceLinks', true);
     setPodRequestDefaults(spec);
   },
@@ -163,7 +163,7 @@ const persistentVolumeKind = defineKind({
     const status = ensureMap(next, 'status');
     const last = current?.status?.lastPhaseTransitionTime;
     if (status.phase !== current?.status?.phase) {
-      // A writer may say itself when it was; one that only copied what was there has not.
+      // A writer may set the transition time itself; a value equal to the stored one is only a copy.
       if (!status.lastPhaseTransitionTime || status.lastPhaseTransitionTime === last) {
         status.lastPhaseTransitionTime = now;
       }
@@ -194,7 +194,7 @@ const persistentVolumeClaimKind = defineKind({
   validateUpdate: validateClaimUpdate,
 });
 
-/** `dataSource` and `dataSourceRef` say the same for the kinds that both can name. */
+/** `dataSource` and `dataSourceRef` are kept equal for the kinds that both can name. */
 function mirrorDataSources(spec: Record<string, unknown>): void {
   const source = mapOf(spec.dataSource);
   const reference = mapOf(spec.dataSourceRef);

@@ -32,7 +32,7 @@ export interface KindDefinition {
   subresources?: readonly Subresource[];
   columns: readonly Column[];
   hasGeneration?: boolean;
-  /** Created with the status that the client gives (nodes register with theirs). */
+  /** The client may set the status at creation (nodes register with theirs). */
   keepsStatusOnCreate?: boolean;
   verbs?: readonly string[];
   virtual?: boolean;
@@ -44,7 +44,7 @@ export interface KindDefinition {
   prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
   stampTimes?(next: Loose, current: Loose | undefined, now: string): void;
   validate?(object: Loose): FieldError[];
-  /** Additional to `validate`, which runs on the new object too. */
+  /** In addition to `validate`, which also runs on the new object. */
   validateUpdate?(next: Loose, current: Loose, subresource: Subresource): FieldError[];
   selectable?: Readonly<Record<string, (object: Loose) => unknown>>;
 }
@@ -94,7 +94,7 @@ export function defineKind(definition: KindDefinition): Kind {
   };
 }
 
-/** A status write changes status and metadata only; a write to the object never changes status. */
+/** A status write changes only status and metadata; a write to the object never changes status. */
 function isolate(next: Loose, current: Loose, subresource: Subresource): void {
   if (subresource === 'status') {
     for (const field in current) {
@@ -108,7 +108,7 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 
 export function restore(next: KubeObject, current: KubeObject, field: string): void {
   const [target, source] = [next as Loose, current as Loose];
-  // What is stored is shared; who changes a section in place needs its own.
+  // Stored objects are shared; a section that is mutated in place must be copied first.
   if (Object.hasOwn(source, field))
     setOwn(target, field, mapOf(source[field]) ? { ...source[field] } : source[field]);
   else deleteOwn(target, field);

@@ -1,4 +1,5 @@
-// events.k8s.io/v1 Event: the core group's events under newer field names. Nothing is stored under this group.
+// events.k8s.io/v1 Event: a view of the core group's events under newer field names. Nothing is stored under this
+// group.
 
 import { events } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';

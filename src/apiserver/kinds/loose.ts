@@ -33,7 +33,7 @@ export function setDefault(target: LooseMap, field: string, value: unknown): voi
   if (present === undefined || present === null) setOwn(target, field, value);
 }
 
-/** The map in a field, made when absent. */
+/** The map in a field, created when absent. */
 export function ensureMap(target: LooseMap, field: string): LooseMap {
   const present = mapOf(getOwn(target, field));
   if (present) return present;

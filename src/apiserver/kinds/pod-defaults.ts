@@ -1,4 +1,4 @@
-// Defaults of pods and of everything that has a pod template. Values are Kubernetes'.
+// Defaults of pods and pod templates. The values are Kubernetes'.
 
 import { ensureMap, type LooseMap, mapOf, mapsOf, setDefault, stringOf } from './loose.ts';
 
@@ -11,7 +11,7 @@ export function setPodSpecDefaults(spec: LooseMap): void {
   setDefault(spec, 'dnsPolicy', 'ClusterFirst');
   setDefault(spec, 'schedulerName', 'default-scheduler');
   ensureMap(spec, 'securityContext');
-  // The two spellings of the account name are kept equal, the newer one winning.
+  // Both fields of the service account name are kept equal; the newer one wins.
   const account = stringOf(spec.serviceAccountName) || stringOf(spec.serviceAccount);
   if (account && (spec.serviceAccountName !== account || spec.serviceAccount !== account)) {
     Object.assign(spec, { serviceAccountName: account, serviceAccount: account });
@@ -22,7 +22,7 @@ export function setPodSpecDefaults(spec: LooseMap): void {
   }
 }
 
-/** Pods alone: limits stand in for requests that are not given. Templates keep what was written. */
+/** Pods only: limits default the requests. Templates are not changed. */
 export function setPodRequestDefaults(spec: LooseMap): void {
   for (const field of ['containers', 'initContainers']) {
     for (const container of mapsOf(spec[field])) {

@@ -1,4 +1,4 @@
-// The quality-of-service class of a pod, from what its containers request and limit.
+// The QoS class of a pod, from the requests and limits of its containers.
 
 import { getOwn } from '../../api/own-property.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';

@@ -1,4 +1,4 @@
-// ResourceQuota: what claims of a namespace may ask for in all.
+// ResourceQuota: limits the total requests of the claims in a namespace.
 
 import { qualifiedNameProblems } from '../../api/names.ts';
 import { isQuantity, parseQuantity } from '../../api/quantity.ts';
@@ -8,7 +8,7 @@ import { at, Checks, forbidden, invalid } from '../validation/checks.ts';
 import { defineKind } from './define-kind.ts';
 import { type Loose, mapOf, mapsOf, stringsOf } from './loose.ts';
 
-/** Names without a group that Kubernetes knows. */
+/** Kubernetes' resource names without a prefix. */
 const STANDARD = new Set([
   ...['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
   ...['requests.storage', 'persistentvolumeclaims', 'pods', 'resourcequotas', 'services'],

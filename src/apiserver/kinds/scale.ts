@@ -35,7 +35,7 @@ export function scaleOf(object: KubeObject, kind: Kind): KubeObject {
   return scale as KubeObject;
 }
 
-/** A copy of the object with the replicas of the scale, and its resource version when it names one. */
+/** A copy of the object with the replicas of the scale, and its resourceVersion if given. */
 export function withScale(object: KubeObject, scale: unknown, kind: Kind): KubeObject {
   const replicas = mapOf(mapOf(scale)?.spec)?.replicas ?? 0;
   if (!Number.isInteger(replicas) || (replicas as number) < 0) {

@@ -44,7 +44,7 @@ const storageClassKind = defineKind({
   validateUpdate: validateStorageClassUpdate,
 });
 
-/** The inline design's `lifecycle` is today's `volumeLifecycleModes`; either may be given, both are answered alike. */
+/** `lifecycle` of the inline design is today's `volumeLifecycleModes`; either may be given, and both are returned. */
 function mapLifecycle(spec: LooseMap): void {
   if (spec.lifecycle === 'persistent') setDefault(spec, 'volumeLifecycleModes', ['Persistent']);
   else if (spec.lifecycle === 'ephemeral') setDefault(spec, 'volumeLifecycleModes', ['Ephemeral']);

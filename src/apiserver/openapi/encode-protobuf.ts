@@ -1,12 +1,13 @@
-// The OpenAPI v2 document in the protobuf form that kubectl asks for (`com.github.proto-openapi.spec.v2@v1.0+protobuf`):
-// the messages of the gnostic project, of which only what clients of Kubernetes read is written.
+// The OpenAPI v2 document in the protobuf form that kubectl asks for
+// (`com.github.proto-openapi.spec.v2@v1.0+protobuf`): the messages of the gnostic project, with only the fields that
+// Kubernetes clients read.
 
 import { tagged, utf8, varint } from '../../api/protobuf/encode-message.ts';
 import type { OpenApiV2 } from './openapi.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One message: what it writes is its body, a character a byte. */
+/** One message: it appends to its body, a character per byte. */
 class Message {
   #body = '';
 
@@ -62,14 +63,14 @@ export function encodeOpenApiV2({ swagger, info, paths, definitions }: OpenApiV2
   return document.bytes();
 }
 
-/** Entries of a map: a name, and a value. */
+/** Entries of a map: a name and a value. */
 function named(map: object, encode: (value: Fields) => Message): Message[] {
   return Object.entries(map).map(([name, value]) =>
     new Message().text(1, name).message(2, encode(value as Fields)),
   );
 }
 
-/** Values of any shape travel as YAML, of which JSON is a part. */
+/** Arbitrary values are encoded as YAML, of which JSON is a subset. */
 const any = (value: unknown): Message => new Message().text(2, JSON.stringify(value));
 
 function extensions(fields: Fields): Message[] {

@@ -1,5 +1,5 @@
-// Turns schemas into OpenAPI definitions: types with a name become references, and the two versions' ways of saying
-// "number or text" are applied. Collects every definition that is referred to.
+// Converts schemas to OpenAPI definitions: named types become references, and "number or string" is expressed as each
+// OpenAPI version does. Collects all referenced definitions.
 
 import { definitionNameOf, fieldDescriptionOf } from '../builtin-schema/builtin-schema.ts';
 import type { Schema } from '../schema.ts';
@@ -20,7 +20,7 @@ export function refTo(name: string, { version }: Definitions): { $ref: string } 
   return { $ref: PREFIX[version] + name };
 }
 
-/** Adds the schema as a definition, with everything it refers to. */
+/** Adds the schema as a definition, with everything it references. */
 export function defineSchema(name: string, schema: Schema, into: Definitions, extra: object = {}): void {
   if (into.byName.has(name)) return;
   const definition = {};

@@ -19,7 +19,7 @@ interface Tree {
 }
 const tree = (value: unknown): Tree => value as Tree;
 
-/** Every `$ref` in a document must lead somewhere. */
+/** Every `$ref` in a document must resolve. */
 function refsIn(value: unknown, into: Set<string> = new Set()): Set<string> {
   if (Array.isArray(value)) for (const each of value) refsIn(each, into);
   else if (typeof value === 'object' && value !== null) {

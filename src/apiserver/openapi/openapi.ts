@@ -1,5 +1,5 @@
-// OpenAPI documents, built when they are asked for: `/openapi/v3` (an index, and one document for each group version)
-// and `/openapi/v2` (one document for everything, as JSON or as the protobuf that older kubectl asks for).
+// OpenAPI documents, built on request: `/openapi/v3` (an index, and one document per group version) and `/openapi/v2`
+// (one document for everything, as JSON or as the protobuf that older kubectl asks for).
 
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../api/object.ts';
@@ -10,7 +10,7 @@ import type { Schema } from '../schema.ts';
 import { type Definitions, defineSchema, type OpenApiVersion, refTo } from './export-schema.ts';
 import { pathsOf } from './operations.ts';
 
-/** Part of every hash: raise it when documents are built differently. */
+/** Part of every hash: increment it when documents are built differently. */
 const EDITION = '1';
 
 /** `GET /openapi/v3`. */
@@ -69,7 +69,7 @@ function isCustom(kind: Kind): boolean {
   return definitionNameOf(kind.schema()) === undefined;
 }
 
-/** As Kubernetes names them: the group's parts reversed, then version and kind. */
+/** Kubernetes' names: the group's parts reversed, then version and kind. */
 function nameOf(kind: Kind): string {
   const builtin = definitionNameOf(kind.schema());
   return builtin ?? [...kind.group.split('.').reverse(), kind.version, kind.kind].join('.');
@@ -86,7 +86,7 @@ function describe(
     const identity = { group: kind.group, kind: kind.kind, version: kind.version };
     defineSchema(name, kind.schema(), into, { 'x-kubernetes-group-version-kind': [identity] });
     const definition = into.byName.get(name);
-    // A kind that another one refers to was defined before its turn.
+    // A kind that another one references is defined already.
     if (definition) Object.assign(definition, { 'x-kubernetes-group-version-kind': [identity] });
     defineSchema(`${name}List`, listSchema(kind), into, {
       'x-kubernetes-group-version-kind': [{ ...identity, kind: `${kind.kind}List` }],

@@ -1,5 +1,4 @@
-// The paths of a kind in OpenAPI: what kubectl looks at to know which parameters a verb takes and which patch types
-// a kind accepts.
+// The OpenAPI paths of a kind: kubectl reads them to find the parameters of a verb and the patch types of a kind.
 
 import { apiVersionOf } from '../../api/object.ts';
 import { setOwn } from '../../api/own-property.ts';
@@ -83,7 +82,7 @@ const ITEM: Verb[] = [
   { method: 'delete', action: 'delete', verb: 'delete', parameters: DELETE },
 ];
 
-/** All paths of one kind; `ref` points at its definition. */
+/** All paths of one kind; `ref` references its definition. */
 export function pathsOf(kind: Kind, ref: object, version: OpenApiVersion): Record<string, object> {
   const root = kind.group === '' ? '/api/v1' : `/apis/${apiVersionOf(kind)}`;
   const base = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
@@ -147,7 +146,7 @@ function operation(
   };
 }
 
-/** Only kinds of Kubernetes' own know merge keys. */
+/** Only built-in kinds have merge keys. */
 function patchTypes(kind: Kind): string[] {
   return definitionNameOf(kind.schema()) ? [...PATCH_TYPES, STRATEGIC] : PATCH_TYPES;
 }

@@ -1,4 +1,4 @@
-// Applies a patch of any of the four types to an object. Pure but for `current`, which is private to the request.
+// Applies a patch of any of the four types to an object. Pure except for `current`, which is private to the request.
 
 import type { KubeObject } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';

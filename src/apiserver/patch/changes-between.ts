@@ -9,7 +9,7 @@ import type { FieldSets } from './field-sets.ts';
 import { ChangesBuilder, compareFields, type FieldChanges, propertySchema } from './field-walk.ts';
 import type { Json, JsonObject } from './json.ts';
 
-/** Those of metadata that clients write. */
+/** The metadata fields that clients write. */
 export const OWNED_METADATA = [
   'labels',
   'annotations',

@@ -24,7 +24,7 @@ const { fields } = fc.letrec((tie) => ({
     fc.dictionary(fc.oneof(edges, fc.constant('.')), tie('fields'), { maxKeys: 3 }),
   ),
 }));
-/** As the server writes them: "." has nothing below it. */
+/** As the server writes them: "." has no children. */
 const sets = fields.map((value) =>
   parseFields(JSON.parse(JSON.stringify(value).replaceAll(/"\.":\{[^{}]*\}/g, '".":{}'))),
 );

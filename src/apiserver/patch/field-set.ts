@@ -5,7 +5,7 @@
 import { setOwn } from '../../api/own-property.ts';
 import type { FieldSet, FieldSets } from './field-sets.ts';
 
-/** Beyond this, a set has met so many different others that it hardly meets one of them again. */
+/** Beyond this many cached results another hit is unlikely. */
 const MAX_REMEMBERED = 64;
 
 function remember(known: Map<FieldSet, FieldSet>, other: FieldSet, result: FieldSet): FieldSet {
@@ -18,7 +18,7 @@ export function isEmptySet(set: FieldSet): boolean {
   return !set.member && set.children.size === 0;
 }
 
-/** The same set, whose root is a member. */
+/** The same set with its root as a member. */
 export function asMember(set: FieldSet): FieldSet {
   if (set.member) return set;
   const builder = set.maker.builder();
@@ -37,17 +37,17 @@ export function parseFields(fields: unknown, sets: FieldSets): FieldSet {
   return builder.build({ member });
 }
 
-/** What has nothing below it is a member, whether it says so or not. */
+/** A node without children is a member, with or without ".". */
 function parsePart(fields: unknown, sets: FieldSets): FieldSet {
   if (typeof fields !== 'object' || fields === null || Object.keys(fields).length === 0) return sets.leaf;
   const set = parseFields(fields, sets);
   return set.children.size === 0 ? sets.leaf : set;
 }
 
-/** Most of what is recorded are leaves, and all leaves are the same. */
+/** Most nodes are leaves, and all leaves are the same object. */
 const NO_FIELDS: Record<string, unknown> = Object.freeze({});
 
-/** The `fieldsV1` form: a leaf is `{}`, a member with children says so with ".". Edges are sorted. Shared, never changed. */
+/** The `fieldsV1` form: a leaf is `{}`, a member with children has ".". Edges are sorted. Shared, immutable. */
 export function formatFields(set: FieldSet): Record<string, unknown> {
   if (set.children.size === 0) return NO_FIELDS;
   if (set.text !== undefined) return set.text;
@@ -88,7 +88,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return builder.build({ member: a.member && b.member });
 }
 
-/** Whether they have a member in common. */
+/** Whether they have a common member. */
 export function intersects(a: FieldSet, b: FieldSet): boolean {
   if (a.member && b.member) return true;
   const [small, large] = a.children.size <= b.children.size ? [a, b] : [b, a];
@@ -114,7 +114,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return remember(a.differences, b, builder.build({ member: a.member && !b.member }));
 }
 
-/** `a` without anything at or below the members of `b`: what is left when those are removed from an object. */
+/** `a` without anything at or below the members of `b`. */
 export function withoutBelow(a: FieldSet, b: FieldSet): FieldSet {
   if (b.member) return a.maker.empty;
   if (isEmptySet(b)) return a;
@@ -140,7 +140,7 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** Every member as Kubernetes writes paths: `.spec.containers[name="a"].image`. */
+/** Every member in Kubernetes' path format: `.spec.containers[name="a"].image`. */
 export function pathsOf(set: FieldSet, prefix = ''): string[] {
   const paths = set.member && prefix !== '' ? [prefix] : [];
   for (const [edge, below] of sorted(set)) paths.push(...pathsOf(below, prefix + edgeText(edge)));

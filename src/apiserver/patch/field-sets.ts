@@ -5,17 +5,17 @@
 import type { ManagedFieldsEntry } from '../../api/object.ts';
 
 export class FieldSet {
-  /** Who made it, and makes what comes of it. */
+  /** The interning table that it belongs to, and in which results of operations on it are built. */
   readonly maker: FieldSets;
   readonly member: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
-  /** What came of operations with others, and how it is written. */
+  /** Cached results of operations with other sets, and its encoding. */
   unions: Map<FieldSet, FieldSet> | undefined = undefined;
   differences: Map<FieldSet, FieldSet> | undefined = undefined;
   remainders: Map<FieldSet, FieldSet> | undefined = undefined;
   text: Record<string, unknown> | undefined = undefined;
   json: string | undefined = undefined;
-  /** The last record of it: writes of one manager in the same second share it. */
+  /** The last managedFields entry with it: writes by the same manager in the same second share it. */
   entry: ManagedFieldsEntry | undefined = undefined;
   /** That entry as JSON. */
   entryJson: string | undefined = undefined;
@@ -32,7 +32,7 @@ const MAX_STEPS = 20_000;
 const MAX_EDGES = 5_000;
 
 export class FieldSets {
-  /** A member without anything below: most of every set, and the same one everywhere. */
+  /** A member without children: most of every set, shared everywhere. */
   readonly leaf: FieldSet = new FieldSet(this, true, new Map());
   readonly empty: FieldSet = new FieldSet(this, false, new Map());
   readonly #fieldEdges = new Edges((name) => `f:${name}`);
@@ -45,7 +45,7 @@ export class FieldSets {
     return new FieldSetBuilder(this, this.#root);
   }
 
-  /** Where `at` leads along an edge to `below`. */
+  /** The step after `at` along an edge to `below`. */
   next(at: Step, edge: string, below: FieldSet): Step {
     const along = at.nextTo(below, this.leaf);
     let next = along.get(edge);
@@ -64,12 +64,12 @@ export class FieldSets {
     return this.#fieldEdges.of(name);
   }
 
-  /** Of an element of a set. */
+  /** The edge of an element of a set. */
   valueEdge(value: unknown): string {
     return typeof value === 'string' ? this.#valueEdges.of(value) : `v:${JSON.stringify(value)}`;
   }
 
-  /** Of an element that one field tells from the others. */
+  /** The edge of an element of a list with a single key. */
   keyEdge(field: string, value: string): string {
     let edges = this.#keyEdges.get(field);
     if (edges === undefined) {
@@ -96,7 +96,7 @@ class Step {
     this.below = below;
   }
 
-  /** Along the edges that lead to the same set. */
+  /** The next steps by edge, of edges that lead to `below`. */
   nextTo(below: FieldSet, leaf: FieldSet): Map<string, Step> {
     if (below === leaf) return this.leaves;
     this.others ??= new Map();
@@ -124,12 +124,12 @@ export class FieldSetBuilder {
     this.#at = start;
   }
 
-  /** Each edge at most once, to something that is not empty. */
+  /** Each edge at most once, with a non-empty child. */
   add(edge: string, below: FieldSet): void {
     this.#at = this.#maker.next(this.#at, edge, below);
   }
 
-  /** `none` is what it is when nothing was added. */
+  /** `none` is the result when nothing was added. */
   build(
     { member }: { member: boolean },
     none: FieldSet = member ? this.#maker.leaf : this.#maker.empty,
@@ -145,7 +145,7 @@ export class FieldSetBuilder {
   }
 }
 
-/** Names come back all the time, and making an edge costs more than finding it. */
+/** Cached: names recur, and building an edge costs more than looking it up. */
 class Edges {
   readonly #known = new Map<string, string>();
   readonly #make: (name: string) => string;

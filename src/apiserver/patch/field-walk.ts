@@ -8,14 +8,14 @@ import { asMember, isEmptySet } from './field-set.ts';
 import type { FieldSet, FieldSetBuilder, FieldSets } from './field-sets.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
-/** List keys that may be left out, because they have a default. */
+/** List keys that may be omitted, because they have a default. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 function isAtomic(schema: Schema | undefined): boolean {
   return schema?.['x-kubernetes-map-type'] === 'atomic';
 }
 
-/** The edges of a list's elements, or undefined when the list is one leaf. */
+/** The edges of a list's elements; undefined when the list is atomic. */
 function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldSets): string[] | undefined {
   const type = schema?.['x-kubernetes-list-type'];
   if (type !== 'set' && type !== 'map') return undefined;
@@ -26,11 +26,11 @@ function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldS
     if (edge === undefined) return undefined;
     edges.push(edge);
   }
-  // A list with repeated elements is one leaf: nobody can own a part of it.
+  // A list with duplicate elements is atomic: its parts cannot be owned.
   return edges.length > 1 && new Set(edges).size < edges.length ? undefined : edges;
 }
 
-/** The parts of a value by edge, or undefined when the value is one leaf. */
+/** The parts of a value by edge; undefined when the value is atomic. */
 function partsOf(
   value: Json | undefined,
   schema: Schema | undefined,
@@ -90,7 +90,7 @@ export function fieldsOf(value: Json | undefined, schema: Schema | undefined, se
   return fields.build({ member: false }, sets.leaf);
 }
 
-/** What a write did to fields: added or gave another value, and removed. Undefined where there is none. */
+/** The fields that a write added or changed, and those it removed. Undefined where there are none. */
 export interface FieldChanges {
   changed?: FieldSet | undefined;
   removed?: FieldSet | undefined;
@@ -117,7 +117,7 @@ export class ChangesBuilder {
     }
   }
 
-  /** Undefined when nothing changed, as most of an object in most writes. */
+  /** Undefined when nothing changed, which is true of most of an object in most writes. */
   build(): FieldChanges | undefined {
     if (this.#changed === undefined && this.#removed === undefined) return undefined;
     return {
@@ -176,7 +176,7 @@ interface Elements {
   readonly edges: readonly string[];
 }
 
-/** Elements are found by their edges, wherever they stand; usually they stand where they did. */
+/** Elements are matched by their edges at any position; usually the position is the same. */
 function compareLists(
   before: Elements,
   after: Elements,
@@ -198,14 +198,14 @@ function compareLists(
   return found.build();
 }
 
-/** Where each element stood; undefined when all stand where they did. */
+/** The previous position of each element; undefined when none has moved. */
 function placesOf(before: Elements, after: Elements): Map<string, number> | undefined {
   const same = before.edges.length === after.edges.length;
   if (same && before.edges.every((edge, index) => edge === after.edges[index])) return undefined;
   return new Map(before.edges.map((edge, index) => [edge, index]));
 }
 
-/** Everything that `applied` says, in what `live` has. Elements keep the live order; new ones follow. */
+/** Merges `applied` into `live`. Elements keep the live order; new ones follow. */
 export function mergeApplied(
   live: Json | undefined,
   applied: Json,
@@ -227,8 +227,8 @@ function assembled(parts: Map<string, Json>, isList: boolean): Json {
 }
 
 /**
- * The value without the members of `gone`, except for what lies on the way to members of `kept`.
- * Undefined when nothing is left of it.
+ * The value without the members of `gone`, except for the ancestors of members of `kept`. Undefined when nothing is
+ * left.
  */
 export function removeFields(
   value: Json,

@@ -1,6 +1,6 @@
-// RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not changed, and
-// what the patch leaves alone is shared with it. The work of one patch is bounded: operations, copied bytes, moved
-// list elements and the depth of the result.
+// RFC 6902 JSON Patch, with the messages of the library that Kubernetes uses. Pure: the document is not mutated, and
+// unchanged parts are shared with the result. The cost of one patch is bounded: operations, copied bytes, moved list
+// elements and the depth of the result.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
@@ -22,11 +22,11 @@ interface Operation {
   value?: Json;
 }
 
-/** As kube-apiserver. */
+/** kube-apiserver's limit. */
 const MAX_OPERATIONS = 10_000;
-/** All that `copy` operations of one patch add, as JSON. As kube-apiserver. */
+/** Total size that the `copy` operations of one patch add, as JSON. kube-apiserver's limit. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
-/** Inserting into a list, or removing from it, moves the elements behind. This many take some 30 ms. */
+/** Inserting into a list, or removing from it, moves the elements behind. This many take about 30 ms. */
 const MAX_MOVED_ELEMENTS = 50_000_000;
 
 export function applyJsonPatch(document: Json, patch: unknown): Json {
@@ -47,13 +47,13 @@ export function applyJsonPatch(document: Json, patch: unknown): Json {
 }
 
 interface Work {
-  /** Objects and lists that belong to the result alone. */
+  /** Objects and lists that only the result refers to. */
   readonly own: Set<Json>;
   copiedBytes: number;
   movedElements: number;
 }
 
-/** A copy of its own. What it costs is known before it is made. */
+/** A private copy. Its cost is checked before it is made. */
 function copied(value: Json, work: Work): Json {
   refuseDeep(value);
   const text = JSON.stringify(value);
@@ -158,7 +158,7 @@ function index(key: string, last: number, path: string): number {
   return Number(key);
 }
 
-/** The document with all that lies on the way to the parent of `path` its own, so that the parent may be changed. */
+/** Copies everything on the way to the parent of `path`, so that the parent may be mutated. */
 function opened(
   document: Json,
   path: string,
@@ -167,7 +167,7 @@ function opened(
   const keys = decodePointer(path);
   const key = keys.pop();
   if (key === undefined) throw missing(op, path);
-  // Refuses paths that lead nowhere.
+  // Rejects paths that do not exist.
   read(document, path.slice(0, path.lastIndexOf('/')), op);
   const root = owned(document, work);
   let parent = root;
@@ -187,7 +187,7 @@ function owned(value: Json, work: Work): Json {
   return copy;
 }
 
-/** A member that is not there is added: Kubernetes' library takes it so, and the official snapshot controller counts on it. */
+/** A missing member is added: Kubernetes' library does so, and the official snapshot controller relies on it. */
 function replace(before: Json, path: string, value: Json, work: Work): Json {
   if (path === '') return value;
   const { document, parent, key } = opened(before, path, { op: 'replace', work });

@@ -1,4 +1,4 @@
-// JSON values as patches see them, and the one error that patches throw.
+// JSON values for patches, and the error that patches throw.
 
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import { KubeError, type KubeErrorReason } from '../../runtime/kube/kube-error.ts';
@@ -15,7 +15,7 @@ const CODES: Partial<Record<KubeErrorReason, number>> = {
   UnsupportedMediaType: 415,
 };
 
-/** A patch that cannot be applied, with the status that a Kubernetes API server gives for it. */
+/** A patch that cannot be applied, with the status code of a Kubernetes API server. */
 export class PatchError extends KubeError {
   constructor(message: string, reason: KubeErrorReason = 'BadRequest') {
     super({ reason, code: CODES[reason] ?? 400, message });
@@ -31,14 +31,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * What JSON would make of the value: a copy without undefined fields. Several times faster than by way of text, or than
- * structuredClone, and every write makes a few copies.
+ * A JSON copy of the value, without undefined fields. Several times faster than via text or structuredClone, and every
+ * write makes a few copies.
  */
 export function copyJson<T>(value: T): T {
   return copyValue(value, undefined) as T;
 }
 
-/** The same, except that parts which are the very objects at their place in `known`, which nobody changes, are kept. */
+/** The same, but parts that are identical objects at their place in `known`, which is immutable, are kept. */
 export function copyJsonExcept<T>(value: T, known: unknown): T {
   return copyValue(value, known) as T;
 }
@@ -62,7 +62,7 @@ function copyValue(value: unknown, known: unknown): unknown {
 
 const NONE: readonly unknown[] = [];
 
-/** The keys of a JSON pointer (RFC 6901). A name that bodies may not contain is refused here as well. */
+/** The keys of a JSON pointer (RFC 6901). A name that bodies may not contain is rejected here as well. */
 export function decodePointer(path: string): string[] {
   if (path === '') return [];
   if (!path.startsWith('/')) throw new PatchError(`invalid JSON pointer "${path}": it must start with "/"`);
@@ -74,10 +74,10 @@ export function decodePointer(path: string): string[] {
   return keys;
 }
 
-/** As deep as a body may be. Everything that walks an object recursively relies on it. */
+/** The limit of a body. Everything that walks an object recursively relies on it. */
 const MAX_DEPTH = 200;
 
-/** A patch can nest values into each other, so that the result is deeper than what any request carried. */
+/** A patch can nest values, so that the result is deeper than any request body. */
 export function refuseDeep(value: Json, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth >= MAX_DEPTH) {

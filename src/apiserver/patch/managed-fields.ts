@@ -1,5 +1,5 @@
-// Who owns which field: reads and writes `metadata.managedFields`, and tracks ordinary writes in it. Server-side
-// apply stands on the same functions (server-side-apply.ts).
+// Field ownership: reads and writes `metadata.managedFields`, and tracks ordinary writes in it. Server-side apply uses
+// the same functions (server-side-apply.ts).
 
 import { apiVersionOf, type KubeObject, type ManagedFieldsEntry } from '../../api/object.ts';
 import type { Kind, Subresource } from '../kind.ts';
@@ -15,7 +15,7 @@ import {
   withoutBelow,
 } from './field-set.ts';
 import type { FieldSet, FieldSets } from './field-sets.ts';
-/** One owner: a name, how it writes, through which version and subresource. */
+/** One owner: a manager with operation, version and subresource. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -23,12 +23,12 @@ export interface Manager {
   readonly subresource: string;
   time: string | undefined;
   fields: FieldSet;
-  /** As it was read; written again as it is while the fields stay the same set. */
+  /** The entry as it was read; written back unchanged while the set of fields is the same. */
   readonly read?: { readonly fields: FieldSet; readonly entry: ManagedFieldsEntry };
 }
 
 export interface TrackOptions {
-  /** Changed in place: its `metadata.managedFields`. */
+  /** Mutated in place: its `metadata.managedFields`. */
   next: KubeObject;
   current: KubeObject | undefined;
   manager: string;
@@ -39,11 +39,11 @@ export interface TrackOptions {
   fieldSets: FieldSets;
 }
 
-/** Beyond this many, the oldest ordinary writers are summed up as one. */
+/** Beyond this many, the oldest entries of ordinary writers are merged into one. */
 const MAX_UPDATE_MANAGERS = 10;
 const ANCIENT = 'ancient-changes';
 
-/** Records an ordinary write: what it changed is its writer's, and nobody else's any more. */
+/** Records an ordinary write: its writer becomes the only owner of what it changed. */
 export function trackManagedFields(options: TrackOptions): void {
   const { next, current, manager, kind, subresource, nowMs, fieldSets } = options;
   if (kind.virtual) return;
@@ -74,7 +74,7 @@ export function trackManagedFields(options: TrackOptions): void {
   writeManagers(next, changed ? capped(managers) : managers);
 }
 
-/** A client that sends one empty entry asks to forget all ownership. */
+/** A client that sends one empty entry asks to drop all ownership. */
 function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
   return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 }
@@ -144,7 +144,7 @@ export function findOrAdd(
   return made;
 }
 
-/** Empty owners vanish; appliers come first, then by time, then by name. */
+/** Empty entries are removed; appliers come first, then by time, then by name. */
 export function writeManagers(object: KubeObject, managers: readonly Manager[]): void {
   const entries = managers
     .filter((each) => !isEmptySet(each.fields))

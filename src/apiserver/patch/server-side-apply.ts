@@ -1,5 +1,5 @@
-// Server-side apply: merges what a manager applies into the live object, refuses to take fields from others unless
-// forced, and drops fields that the manager applied before, applies no longer, and nobody else owns.
+// Server-side apply: merges a manager's configuration into the live object, rejects conflicts with other owners unless
+// forced, and removes fields that the manager applied before, applies no longer, and no one else owns.
 
 import { asText } from '../../api/as-text.ts';
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
@@ -70,7 +70,7 @@ export function applyServerSide(options: ApplyOptions): KubeObject {
   return result;
 }
 
-/** The object as owners see it. */
+/** The object without what is not tracked in field ownership. */
 function bodyOf(object: KubeObject): Json {
   const { apiVersion, kind, metadata, ...rest } = object as KubeObject & Record<string, Json>;
   const present = OWNED_METADATA.filter((field) => metadata[field] !== undefined);
@@ -98,10 +98,10 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   return applied;
 }
 
-/** So many conflicts are listed. */
+/** Maximum number of conflicts listed. */
 const MAX_LISTED = 100;
 
-/** Without force, a changed field that another owns is refused; with force it changes hands. */
+/** Without force, changing a field of another owner is a conflict; with force, ownership moves. */
 function resolveConflicts(others: readonly Manager[], changed: FieldSet, force: boolean): void {
   const conflicts = others
     .map((manager) => ({ manager, fields: intersection(manager.fields, changed) }))

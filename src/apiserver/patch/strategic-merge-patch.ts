@@ -69,7 +69,7 @@ function mergeField(
   return Array.isArray(order) ? ordered(merged, order, list, mergeKey) : merged;
 }
 
-/** Directives may stand alone, without the list they speak of. */
+/** Directives may occur without the list they refer to. */
 function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Schema | undefined): void {
   for (const [directive, value] of Object.entries(patch)) {
     if (!Array.isArray(value)) continue;
@@ -87,7 +87,7 @@ function applyListDirectives(result: JsonObject, patch: JsonObject, schema: Sche
   }
 }
 
-/** The elements of `list` that `gone` does not have. */
+/** The elements of `list` that are not in `gone`. */
 function without(list: Json[], gone: Json[]): Json[] {
   const texts = new Set(gone.map((each) => identityText(each, undefined)));
   return list.filter((each) => !texts.has(identityText(each, undefined)));
@@ -99,7 +99,7 @@ function propertyOf(schema: Schema | undefined, key: string): Schema | undefined
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** Elements of a keyed list are found by their key: searching the list for each would take quadratic time. */
+/** Elements of a keyed list are looked up by key: a search for each would be quadratic. */
 function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Schema | undefined): Json[] {
   const elements = patch.map((element) => {
     if (isJsonObject(element)) return element;
@@ -137,13 +137,13 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
   return result.filter((each) => each !== undefined);
 }
 
-/** What tells an element from the others: its merge key, or all of it. */
+/** The identity of an element: its merge key, or the whole element. */
 function identityText(element: Json | undefined, mergeKey: string | undefined): string {
   const identity = mergeKey && isJsonObject(element) ? getOwn(element, mergeKey) : element;
   return JSON.stringify(identity) ?? '';
 }
 
-/** Elements the order names come in that order; the others keep their place among them as on the server. */
+/** Elements named in the order come in that order; the others keep their server-side position among them. */
 function ordered(list: Json[], order: Json[], server: Json[], mergeKey: string | undefined): Json[] {
   const positions = (within: Json[]): ((element: Json | undefined) => number) => {
     const first = new Map(within.map((each, at) => [identityText(each, mergeKey), at] as const).reverse());

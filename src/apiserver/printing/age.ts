@@ -1,4 +1,4 @@
-// Ages and durations the way kubectl shows them.
+// Ages and durations in kubectl's format.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -28,7 +28,7 @@ function joined(large: number, largeUnit: string, small: number, smallUnit: stri
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Time since an RFC 3339 stamp; `<unknown>` without one. */
+/** Time since an RFC 3339 timestamp; `<unknown>` without one. */
 export function ageOf(stamp: unknown, nowMs: number): string {
   const atMs = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN;
   return Number.isNaN(atMs) ? '<unknown>' : humanDuration(nowMs - atMs);

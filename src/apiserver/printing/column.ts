@@ -1,4 +1,4 @@
-// Small makers of columns, so that a kind's table reads as a list.
+// Helpers for columns, so that a kind's table reads as a list.
 
 import type { Column } from '../kind.ts';
 import type { Loose } from '../kinds/loose.ts';
@@ -42,7 +42,7 @@ const SHORT_MODES: Record<string, string> = {
   ReadWriteOncePod: 'RWOP',
 };
 
-/** In Kubernetes' fixed order, each once. */
+/** In Kubernetes' fixed order, without duplicates. */
 export function shortAccessModes(modes: unknown): string {
   const given = new Set(Array.isArray(modes) ? modes : []);
   return Object.entries(SHORT_MODES)

@@ -1,4 +1,4 @@
-// The columns of the core group's kinds but pods.
+// The columns of the core group's kinds, except pods.
 
 import { getOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, isQuantity } from '../../api/quantity.ts';
@@ -54,7 +54,7 @@ const amountOf = (amount: unknown): string =>
 const storageOf = (resources: unknown): string => amountOf(mapOf(resources)?.storage);
 const phaseOf = (object: Loose): string =>
   object.metadata.deletionTimestamp ? 'Terminating' : stringOf(object.status?.phase);
-/** The annotation is what classes were before they had a field. */
+/** The annotation named the class before the field existed. */
 const classOf = (object: Loose): string =>
   object.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ??
   stringOf(object.spec?.storageClassName);

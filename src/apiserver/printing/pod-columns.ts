@@ -1,4 +1,4 @@
-// The columns of pods: the Status column sums up phase, init containers, containers and deletion in one word.
+// The columns of pods: the Status column summarizes phase, init containers, containers and deletion in one word.
 
 import type { Column } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringOf } from '../kinds/loose.ts';

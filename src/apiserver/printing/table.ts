@@ -1,4 +1,4 @@
-// `meta.k8s.io/v1 Table`: what kubectl asks for to print `get`.
+// `meta.k8s.io/v1 Table`: the response format of `kubectl get`.
 
 import type { KubeObject } from '../../api/object.ts';
 import { printableText } from '../../runtime/log/printable.ts';
@@ -40,7 +40,7 @@ export function toTable(kind: Kind, objects: readonly KubeObject[], options: Tab
   };
 }
 
-/** Clients print cells as they are; kubectl escapes some of what a terminal obeys, not all. */
+/** Clients print cells as they are; kubectl escapes only some of the terminal's control sequences. */
 function printable<T>(cell: T): T | string {
   return typeof cell === 'string' ? printableText(cell) : cell;
 }

@@ -1,4 +1,4 @@
-// The objects of one kind: their newest committed versions, what is still to be committed, and who follows them.
+// The objects of one kind: their newest committed versions, pending writes, and subscribers.
 
 import { OrderedVersions } from './ordered-versions.ts';
 import type { Change } from './recent-changes.ts';
@@ -9,7 +9,7 @@ export type ChangeListener = (change: Change) => void;
 export class Collection<Pending> {
   readonly versions = new Map<string, Version>();
   readonly ordered = new OrderedVersions();
-  /** The newest uncommitted write of the keys that have one. */
+  /** The newest pending write by key. */
   readonly heads = new Map<string, Pending>();
   /** Copied on write, so that a listener may come or go while a change is being announced. */
   #listeners: readonly ChangeListener[] = [];
@@ -41,7 +41,7 @@ export class Collection<Pending> {
     };
   }
 
-  /** All that follow all objects, then those that follow this one. */
+  /** Subscribers to all objects, then those to this one. */
   listenersTo(key: string): readonly ChangeListener[] {
     const only = this.#byKey.get(key);
     return only === undefined ? this.#listeners : [...this.#listeners, ...only];

@@ -1,5 +1,5 @@
-// An object as JSON. What it says about who owns which field is often half of it and mostly the same for many objects,
-// so it is put together from texts that are made once.
+// Encodes an object as JSON. managedFields is often half of the text and mostly the same for many objects, so it is
+// assembled from cached texts.
 
 import type { KubeObject } from '../../api/object.ts';
 import { entryText } from '../patch/managed-fields.ts';
@@ -7,7 +7,7 @@ import { entryText } from '../patch/managed-fields.ts';
 export function encodeObject(object: KubeObject): string {
   const { managedFields, ...metadata } = object.metadata;
   if (managedFields === undefined) return JSON.stringify(object);
-  // Stored objects begin with these three, and readers of stored bytes rely on it.
+  // Stored objects begin with these three fields, and readers of stored bytes rely on it.
   const { apiVersion, kind, metadata: _metadata, ...rest } = object;
   const sections = JSON.stringify(rest);
   return (

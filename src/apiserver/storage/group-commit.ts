@@ -1,6 +1,7 @@
-// Group commit: writes that are decided in one turn of the event loop, or while the journal is busy, are made durable as
-// one batch; only then they are published, in order, and their writers get their answers. A batch that fails is taken back
-// as a whole, with everything that was decided on top of it. Without a journal each write is a batch of its own, at once.
+// Group commit: writes that are decided in one turn of the event loop, or while the journal is busy, are made durable
+// as one batch. Only then are they published, in order, and their writers get their responses. A batch that fails is
+// rolled back as a whole, with everything that was decided on top of it. Without a journal each write is a batch of its
+// own, committed at once.
 
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
@@ -9,20 +10,20 @@ import { type Journal, type JournalRecord, RetryableCommitError } from './journa
 import type { Change } from './recent-changes.ts';
 import type { Version } from './version.ts';
 
-/** A commit failed: nothing of its batch happened. */
+/** A commit failed: no write of its batch took effect. */
 export class CommitError extends KubeError {
   constructor(message: string) {
     super({ reason: 'InternalError', code: 500, message: `Internal error occurred: ${message}` });
   }
 }
 
-/** A write that is decided and not committed yet. */
+/** A pending write: decided but not committed. */
 export interface Pending {
   readonly change: Change;
   readonly collection: Collection<Pending>;
-  /** Undefined without a journal: nobody has to wait. */
+  /** Undefined without a journal, where nothing has to wait. */
   readonly waiting: Waiting | undefined;
-  /** Writes that changed nothing, on top of this one. */
+  /** No-op writes on top of this one. */
   followers: (() => void)[] | undefined;
   failure: Error | undefined;
 }
@@ -36,7 +37,7 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly journal: Journal | undefined;
-  /** Lets readers and watchers see it. Must not throw. */
+  /** Makes it visible to readers and watchers. Must not throw. */
   publish(pending: Pending): void;
 }
 
@@ -69,7 +70,7 @@ export class GroupCommit {
     this.#schedule();
   }
 
-  /** Makes durable what is queued; afterwards the journal is closed and writes fail. */
+  /** Commits what is queued; afterwards the journal is closed and writes fail. */
   async close(): Promise<void> {
     while (this.#queue.length > 0 || this.#isFlushing) {
       await new Promise<void>((resolve) => {
@@ -92,7 +93,7 @@ export class GroupCommit {
     }
   }
 
-  /** One batch at a time; what is written meanwhile, by listeners too, makes the next one. */
+  /** One batch at a time; writes that arrive meanwhile, also from listeners, form the next one. */
   #flush(): void {
     this.#isScheduled = false;
     if (this.#isFlushing) return;
@@ -154,7 +155,7 @@ export class GroupCommit {
   }
 }
 
-/** Resolves with the version once the pending write is committed: nobody may be told of a state that is not on disk. */
+/** Resolves with the version once the pending write is committed: a state that is not on disk is never returned. */
 export async function afterCommit(pending: Pending, version: Version): Promise<Version> {
   await new Promise<void>((resolve) => {
     pending.followers ??= [];

@@ -1,4 +1,4 @@
-// The journal in its thread, on real files.
+// The journal in its worker thread, on real files.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -23,7 +23,7 @@ export type FromJournalThread =
   | { kind: 'committed' }
   | { kind: 'failed'; message: string; mayTryAgain: boolean };
 
-/** Batches come and go; nothing stays. */
+/** A small young generation is enough: batches are short-lived. */
 const YOUNG_MB = 4;
 
 export async function openJournalThread(dataDir: string): Promise<Journal> {
@@ -47,7 +47,7 @@ class JournalThread implements Journal {
     this.#worker = new Worker(new URL(file, import.meta.url), {
       workerData: path,
       env: threadEnvironment(),
-      // What this process was told of its own program (`--eval`, `--import`) is not meant for the thread.
+      // Options of this process's own program (`--eval`, `--import`) are not passed to the thread.
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
@@ -74,7 +74,7 @@ class JournalThread implements Journal {
   commit(batch: readonly JournalRecord[]): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#committing = Promise.withResolvers();
-    // As any file does, it keeps the process alive while there is something to do, and not otherwise.
+    // Like an open file, it keeps the process alive only while there is work.
     this.#worker.ref();
     this.#send(batch);
     return this.#committing.promise;

@@ -1,11 +1,11 @@
-// The other side of journal-thread.ts: what runs in the thread. Owns the file; answers each batch when it is on disk.
+// The worker thread of journal-thread.ts. Owns the file; responds to each batch when it is on disk.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { DataDirError, type JournalRecord, RetryableCommitError, type StoredRow } from './journal.ts';
 import type { FromJournalThread, ToJournalThread } from './journal-thread.ts';
 import { openStateFile, type StateFile } from './state-file.ts';
 
-/** So many are handed over at once: the thread holds no more of a large file than that. */
+/** Rows per message when loading: bounds the thread's memory for a large file. */
 const ROWS_AT_ONCE = 1_000;
 
 const port = parentPort;

@@ -1,13 +1,13 @@
-// The durability port of the store: where committed writes go before anyone hears of them. SQLite is one
-// implementation; without a journal the store lives in memory only.
+// The durability port of the store: committed writes go here before they become visible. SQLite is one implementation;
+// without a journal the store is in memory only.
 
-/** One write. `text` is the object as JSON; undefined means that it is removed. */
+/** One write. `text` is the object as JSON; undefined means deletion. */
 export interface JournalRecord {
   readonly revision: number;
   readonly type: string;
   readonly key: string;
   readonly text: string | undefined;
-  /** Revision of the version this one replaces; 0 when there is none. */
+  /** Revision of the version that this one replaces; 0 when there is none. */
   readonly replaces: number;
 }
 
@@ -21,17 +21,17 @@ export interface StoredRow {
 export interface Journal {
   /** The highest revision ever committed. */
   readonly revision: number;
-  /** What was there when it was opened. Asked once. */
+  /** The contents at the time of opening. Called once. */
   load(): Iterable<StoredRow>;
   /**
-   * All of the batch or nothing. Resolves when it is on disk; rejects when nothing of it was written, or when it is
-   * written but nobody knows whether it will survive. Not called again before it is settled.
+   * Atomic. Resolves when the batch is on disk; rejects when nothing was written, or when it is unknown whether it will
+   * survive. Not called again before it is settled.
    */
   commit(batch: readonly JournalRecord[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The data directory cannot be used as it is. Says which file, what is wrong with it, what to do. */
+/** The data directory cannot be used as it is. The message names the file, the problem and what to do. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }

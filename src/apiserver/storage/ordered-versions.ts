@@ -1,5 +1,5 @@
-// The versions of one kind in key order, for lists and pages: chunks of a few hundred entries, found by binary
-// search, so that an insert costs the same among 100,000 objects as among 1,000.
+// The versions of one kind in key order, for lists and pages: chunks of a few hundred entries, found by binary search,
+// so that an insert costs the same among 100,000 objects as among 1,000.
 
 import type { Version } from './version.ts';
 
@@ -9,7 +9,7 @@ export class OrderedVersions {
   #chunks: Version[][] = [];
   size = 0;
 
-  /** Puts the version in, in place of one with the same key. */
+  /** Inserts the version, or replaces the one with the same key. */
   set(version: Version): void {
     const chunkIndex = this.#chunkFor(version.key);
     const chunk = this.#chunks[chunkIndex];
@@ -41,7 +41,7 @@ export class OrderedVersions {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** From the first key ≥ `from`, in order, for as long as the keys start with `prefix`. */
+  /** From the first key ≥ `from`, in order, while the keys start with `prefix`. */
   *range(from: string, prefix: string): Generator<Version> {
     let chunkIndex = this.#chunkFor(from);
     let at = lowerBound(this.#chunks[chunkIndex] ?? [], from);
@@ -55,7 +55,7 @@ export class OrderedVersions {
     }
   }
 
-  /** The chunk that holds `key` or where it belongs: the last one whose first key is not above it. */
+  /** The chunk that contains or would contain `key`: the last one whose first key is not above it. */
   #chunkFor(key: string): number {
     let low = 0;
     let high = this.#chunks.length - 1;

@@ -1,5 +1,5 @@
-// What happened lately, for watches that start in the past and for pages of a list that must all show the same
-// moment. Bounded by count, bytes and age; what falls out makes older revisions unreadable (410 Expired).
+// The recent history, for watches that start at an older revision and for pages of a list that must show one revision.
+// Bounded by count, bytes and age; revisions older than what was dropped are compacted (410 Expired).
 
 import type { Version } from './version.ts';
 
@@ -8,14 +8,14 @@ export interface Change {
   readonly revision: number;
   readonly type: string;
   readonly key: string;
-  /** Undefined when the object was created by this change. */
+  /** Undefined when this change created the object. */
   readonly before: Version | undefined;
-  /** Undefined when the object was removed by this change. */
+  /** Undefined when this change deleted the object. */
   readonly after: Version | undefined;
-  /** The last state, carrying this change's revision: `after`, or what a removed object looked like. */
+  /** The last state, with this change's revision: `after`, or the final state of a deleted object. */
   readonly last: Version;
   readonly atMs: number;
-  /** Wire forms of this change, made once and shared by all watchers; not kept once `last` is settled. */
+  /** Wire forms of this change, encoded once and shared by all watchers; dropped once `last` is settled. */
   encoded: Map<string, string> | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ChangeLimits {
   maxAgeMs: number;
 }
 
-/** Five minutes is what kube-apiserver keeps in etcd by default; the rest keeps memory within bounds under load. */
+/** Five minutes, as kube-apiserver keeps in etcd by default; the other limits bound memory under load. */
 export const defaultChangeLimits: ChangeLimits = {
   maxChanges: 20_000,
   maxBytes: 32 * 1024 * 1024,

@@ -1,8 +1,8 @@
-// The SQLite file that holds the store: a row a live object, whose row id is the revision that wrote it, so that a
-// write appends at the end of one tree and removes its predecessor by number. WAL, and a sync of the log after each
-// transaction, as with synchronous=FULL; but the sync is ours, since SQLite's own writes the time of the file, too.
-// Everything here blocks until it is done, and belongs in a thread of its own (journal-worker.ts). The exclusive lock on
-// the file keeps a second process out, and dies with us.
+// The store's SQLite file: one row per live object, whose row id is the revision that wrote it, so that a write appends
+// at the end of one B-tree and deletes its predecessor by number. WAL with a sync of the log after each transaction, as
+// with synchronous=FULL; but the sync is our own fdatasync, since SQLite's also updates the file's times. All functions
+// block, and belong in a thread of their own (journal-worker.ts). The exclusive lock on the file excludes a second
+// process, and is released when the process dies.
 
 import { chmodSync, closeSync, existsSync, fdatasyncSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { crc32 } from 'node:zlib';
 import { DataDirError, type JournalRecord, RetryableCommitError, type StoredRow } from './journal.ts';
 
 const FORMAT_VERSION = 1;
-/** Marks the file as ours: the letters BRTH. */
+/** The application ID of the file: the letters BRTH. */
 const APPLICATION_ID = 0x42525448;
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
@@ -21,7 +21,7 @@ export function openStateFile(path: string): StateFile {
     // It holds Secrets.
     closeSync(openSync(path, 'a', 0o600));
     db = new DatabaseSync(path);
-    // Locks at the first read and never lets go; a second process then fails here instead of corrupting anything.
+    // Locks at the first read and keeps the lock; a second process then fails here instead of corrupting anything.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     prepareFile(db, path);
     makePrivate(path);
@@ -32,12 +32,12 @@ export function openStateFile(path: string): StateFile {
   }
 }
 
-/** A file of ours may be older than this rule. New ones that SQLite puts beside it have the mode of the file itself. */
+/** An existing file may be older than this rule. Files that SQLite creates beside it inherit its mode. */
 function makePrivate(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
 }
 
-/** Refuses a file that is not ours or newer than we are, before anything is written to it. */
+/** Rejects a file that is not ours or of a newer version, before anything is written to it. */
 function prepareFile(db: DatabaseSync, path: string): void {
   const applicationId = pragma(db, 'application_id');
   const format = pragma(db, 'user_version');
@@ -54,7 +54,7 @@ function prepareFile(db: DatabaseSync, path: string): void {
         'use the version of berth that wrote it, or another --data-dir (nothing was changed)',
     );
   }
-  // 16 MB of log between checkpoints: each costs two more syncs, and more log than that slows the next start.
+  // 16 MB of log between checkpoints: each checkpoint costs two more syncs, and a longer log slows the next start.
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000');
   if (isNew) {
     db.exec(`
@@ -69,7 +69,7 @@ function prepareFile(db: DatabaseSync, path: string): void {
       COMMIT;
     `);
   } else {
-    // Takes the write lock now, so that a second process is refused even while neither writes.
+    // Takes the write lock now, so that a second process is rejected even while neither writes.
     db.exec('BEGIN IMMEDIATE; COMMIT');
   }
 }
@@ -143,7 +143,7 @@ export class StateFile {
     }
   }
 
-  /** All of the batch or nothing: throws when it is not written, or when nobody knows whether it will survive. */
+  /** Atomic: throws when nothing was written, or when it is unknown whether the batch will survive. */
   commit(batch: readonly JournalRecord[]): void {
     this.#write(batch);
     this.#sync();
@@ -165,23 +165,23 @@ export class StateFile {
       this.#rollBack();
       const { errcode = 0, message } = error as { errcode?: number; message?: string };
       const text = `writing ${batch.length} change(s) to ${this.#path} failed: ${message ?? String(error)}`;
-      // After a failed fsync nobody knows which pages reached the disk, so only a full disk may be tried again.
+      // After a failed fsync it is unknown which pages reached the disk, so only a full disk may be retried.
       if ((errcode & 0xff) === SQLITE_FULL) throw new RetryableCommitError(text, { cause: error });
       throw new Error(text, { cause: error });
     }
   }
 
   #put({ revision, type, key, replaces }: JournalRecord, text: string): void {
-    // A character takes three bytes at most; SQLite copies what it is given.
+    // A character takes at most three bytes; SQLite copies its arguments.
     if (this.#scratch.length < text.length * 3) this.#scratch = Buffer.allocUnsafeSlow(text.length * 4);
     const bytes = this.#scratch.subarray(0, this.#scratch.write(text));
     const crc = crc32(bytes);
-    // One statement for both is a quarter cheaper than removing the one row and inserting the other.
+    // One statement for both is a quarter cheaper than a delete and an insert.
     if (replaces !== 0 && this.#replace.run(revision, crc, bytes, replaces).changes !== 0) return;
     this.#insert.run(revision, type, key, crc, bytes);
   }
 
-  /** The log file stays the same one from the first transaction to the close. */
+  /** The log file is the same one from the first transaction to the close. */
   #sync(): void {
     const log = `${this.#path}-wal`;
     try {
@@ -196,7 +196,7 @@ export class StateFile {
     try {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
     } catch {
-      // The failure that brought us here is the one to report.
+      // The original failure is the one to report.
     }
   }
 

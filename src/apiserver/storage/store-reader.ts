@@ -1,4 +1,4 @@
-// The store as authorizers and admission see it: committed objects, by kind and name, and each change in order.
+// The store's interface for authorizers and admission: committed objects, by kind and name, and changes in order.
 
 import { type KubeObject, keyOf, type ObjectName, type Resource } from '../../api/object.ts';
 import type { Reader } from '../pipeline.ts';

@@ -1,6 +1,6 @@
-// The state of the API server: all objects in memory, one revision counter, and the order in which changes become
-// real. A write is judged against the newest pending state of its object, joins the batch of this turn of the event
-// loop, is made durable with it, and only then is seen by readers and watchers, in revision order.
+// The state of the API server: all objects in memory, one revision counter, and the order of commits. A write is
+// checked against the newest pending state of its object, joins the current batch, is made durable with it, and only
+// then becomes visible to readers and watchers, in revision order.
 
 import type { KubeObject } from '../../api/object.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -11,20 +11,20 @@ import type { Journal } from './journal.ts';
 import { type Change, type ChangeLimits, RecentChanges } from './recent-changes.ts';
 import { Version } from './version.ts';
 
-/** What a request may carry: an object can always be read, changed and written back. */
+/** The limit of a request body: an object can always be read, changed and written back. */
 const MAX_OBJECT_LENGTH = 3 * 1024 * 1024;
 
-/** What a write decides once it has seen the current state. */
+/** A write's decision, from the current state. */
 export type Plan =
   | { readonly kind: 'put'; readonly object: KubeObject }
-  /** `object` is the last state, as watchers will see it. */
+  /** `object` is the final state, as watchers will see it. */
   | { readonly kind: 'remove'; readonly object: KubeObject }
-  /** Nothing changes; the caller gets the current version. */
+  /** No change; the caller gets the current version. */
   | { readonly kind: 'keep'; readonly version: Version };
 
 export type Decide = (current: Version | undefined) => Plan;
 
-/** The state of a store at one moment. Versions never change, so any number of stores can start from one image. */
+/** The state of a store at one revision. Versions are immutable, so any number of stores can start from one image. */
 export interface StoreImage {
   readonly revision: number;
   readonly versions: ReadonlyMap<string, readonly Version[]>;
@@ -33,16 +33,18 @@ export interface StoreImage {
 export interface StoreOptions {
   clock: Clock;
   log: Log;
-  /** What it holds at the start, beside what the journal does. */
+  /** The initial contents, in addition to the journal's. */
   image?: StoreImage;
   /** Absent: memory only, every write committed before `write` returns. */
   journal?: Journal;
   history: ChangeLimits;
-  /** Freezes every object deeply, so that whoever changes a shared one fails at once. For tests. */
+  /** Deep-freezes every object, so that code which mutates a shared one fails at once. For tests. */
   freeze: boolean;
 }
 
-/** Followers over HTTP are written to every few milliseconds: so many of the newest changes they may still ask for. */
+/**
+ * HTTP watchers are written to every few milliseconds: the encoded form of this many newest changes is kept for them.
+ */
 const KEPT_IN_WRITING = 128;
 
 export class Store {
@@ -52,7 +54,7 @@ export class Store {
   #revision: number;
   #headRevision: number;
   readonly #commits: GroupCommit;
-  /** The changes that are kept in writing, by revision modulo their number. */
+  /** The changes whose encoded form is kept, by revision modulo their number. */
   readonly #told: Change[] = [];
 
   constructor(options: StoreOptions) {
@@ -98,12 +100,12 @@ export class Store {
     return { revision: this.#revision, versions: new Map(versions) };
   }
 
-  /** In key order, from the first key ≥ `from` that starts with `prefix`, as of now. */
+  /** In key order, from the first key ≥ `from` that starts with `prefix`, at the current revision. */
   range(type: string, prefix: string, from = prefix): Iterable<Version> {
     return this.#collections.get(type)?.ordered.range(from, prefix) ?? [];
   }
 
-  /** The same as of an older revision, which must not be below `history.compactedRevision`. */
+  /** The same at an older revision, which must not be below `history.compactedRevision`. */
   *rangeAt(type: string, prefix: string, from: string, revision: number): Generator<Version> {
     const then = new Map<string, Version | undefined>();
     for (const { key, before } of this.history.since(type, revision)) {
@@ -123,14 +125,14 @@ export class Store {
   }
 
   /**
-   * Follows one kind, or one object of it. Listeners run in revision order, after the change can be read, and must not
-   * throw.
+   * Subscribes to one kind, or one object of it. Listeners run in revision order, after the change is visible, and must
+   * not throw.
    */
   subscribe(type: string, listener: ChangeListener, onlyKey?: string): () => void {
     return this.#collection(type).subscribe(listener, onlyKey);
   }
 
-  /** Resolves once the plan is durable and visible; rejects with what `decide` threw, or a CommitError. */
+  /** Resolves once the write is durable and visible; rejects with what `decide` threw, or a CommitError. */
   write(type: string, key: string, decide: Decide): Promise<Version> {
     try {
       return this.#write(type, key, decide);
@@ -160,14 +162,14 @@ export class Store {
     this.#commits.add({ change, collection, waiting, followers: undefined, failure: undefined });
   }
 
-  /** What `write` would decide on, for dry runs. */
+  /** The state that `write` would decide from, for dry runs. */
   head(type: string, key: string): Version | undefined {
     const collection = this.#collections.get(type);
     const head = collection?.heads.get(key);
     return head === undefined ? collection?.versions.get(key) : head.change.after;
   }
 
-  /** What is decided and not committed yet: the committed version of each such object, and the newest. */
+  /** Pending writes: the committed version of each such object, and the newest. */
   *pending(
     type: string,
     prefix: string,
@@ -178,7 +180,7 @@ export class Store {
     }
   }
 
-  /** Makes durable what is queued; afterwards the journal is closed and writes fail. */
+  /** Commits what is queued; afterwards the journal is closed and writes fail. */
   close(): Promise<void> {
     return this.#commits.close();
   }
@@ -197,7 +199,7 @@ export class Store {
       object: plan.object,
       freeze: this.#options.freeze,
     });
-    // The journal needs the text anyway. Without one there is no other limit than memory.
+    // The journal needs the text anyway. Without one, memory is the only limit.
     if (plan.kind === 'put' && this.#options.journal !== undefined && last.text.length > MAX_OBJECT_LENGTH) {
       this.#headRevision--;
       throw new KubeError({

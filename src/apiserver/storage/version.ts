@@ -37,7 +37,7 @@ export class Version {
     if (init.freeze && init.object !== undefined) deepFreeze(init.object);
   }
 
-  /** As JSON. Kept until it is settled: until then the journal and all who watch ask for it. */
+  /** As JSON. Cached until it is settled: until then the journal and all watchers need it. */
   get text(): string {
     if (this.#text !== undefined) return this.#text;
     if (this.#object === undefined) return this.bytes.toString('utf8');
@@ -46,7 +46,7 @@ export class Version {
     return text;
   }
 
-  /** The same for those who read it again and again: kept for as long as it is the newest version. */
+  /** The same for repeated readers: cached while it is the newest version. */
   get bytes(): Buffer {
     this.#bytes ??= ownBytes(this.text);
     return this.#bytes;
@@ -67,18 +67,18 @@ export class Version {
     return this.#settled;
   }
 
-  /** There is a newer one. */
+  /** A newer version exists. */
   supersede(): void {
     if (this.#object !== undefined) this.#bytes = undefined;
   }
 
-  /** In bytes, or about that; the same whenever it is asked. */
+  /** In bytes, approximately; the same at every call. */
   get size(): number {
     this.#size ??= this.#text?.length ?? this.#bytes?.length ?? USUAL_SIZE;
     return this.#size;
   }
 
-  /** Whether its `apiVersion` is this one; nothing is parsed to tell. */
+  /** Whether its `apiVersion` is this one; does not parse. */
   isOf(apiVersion: string): boolean {
     if (this.#object !== undefined) return this.#object.apiVersion === apiVersion;
     // Stored bytes begin with the API version.
@@ -94,14 +94,14 @@ export class Version {
     return this.#object;
   }
 
-  /** A private copy that its caller may change. */
+  /** A private copy that the caller may mutate. */
   copy(): KubeObject {
     if (this.#object !== undefined) return copyJson(this.#object);
     return JSON.parse(this.bytes.toString('utf8')) as KubeObject;
   }
 }
 
-/** In memory of their own: a slice of Buffer's pool would keep its whole slab for as long as the object lives. */
+/** In memory of their own: a slice of Buffer's pool would keep its whole slab alive. */
 export function ownBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

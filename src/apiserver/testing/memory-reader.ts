@@ -1,5 +1,5 @@
-// A Reader over a handful of objects, for tests of authorizers and admission: the same contract as the store's
-// (objects by kind, changes told in order), nothing else.
+// A Reader over a few objects, for tests of authorizers and admission: the same contract as the store's (objects by
+// kind, changes in order).
 
 import { apiVersionOf, type KubeObject, keyOf, type Metadata, type Resource } from '../../api/object.ts';
 import type { Reader } from '../pipeline.ts';

@@ -1,4 +1,4 @@
-// An API server for tests: in memory, frozen objects, virtual or real time, and helpers to ask it things.
+// An API server for tests: in memory, frozen objects, virtual or real time, and helpers for requests.
 
 import type { TestContext } from 'node:test';
 import type { KubeObject } from '../../api/object.ts';
@@ -34,7 +34,7 @@ export async function testServer(
   return server;
 }
 
-/** A draft of anything, without the ceremony of its type. */
+/** A draft of any kind, loosely typed. */
 export function draft<T extends KubeObject>(object: object): T {
   return object as T;
 }

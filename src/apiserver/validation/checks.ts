@@ -5,10 +5,10 @@ import { compareQuantities, isQuantity } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 
-/** A wrong value is repeated in the message only so far, and so is a key in a path. */
+/** Wrong values, and keys in paths, are truncated in messages. */
 const MAX_SHOWN = 1024;
 const MAX_SHOWN_KEY = 253;
-/** So many problems of one object are listed. */
+/** Maximum number of errors listed for one object. */
 export const MAX_FIELD_ERRORS = 100;
 
 function shown(value: unknown): string {
@@ -101,13 +101,13 @@ export class Checks {
     return isEmpty(value) ? this.add(required(field, detail)) : true;
   }
 
-  /** Absent is fine: ask for it with `required`. */
+  /** An absent value passes: use `required` for that. */
   oneOf(field: string, value: unknown, supported: readonly string[]): boolean {
     if (value === undefined || value === null) return true;
     return supported.includes(value as string) || this.add(notSupported(field, value, [...supported].sort()));
   }
 
-  /** `problems` as the checks of names.ts give them. */
+  /** `problems` from the checks of names.ts. */
   text(field: string, value: unknown, problems: (text: string) => string[]): boolean {
     if (value === undefined || value === null) return true;
     const found = problems(String(value));

@@ -1,4 +1,4 @@
-// PersistentVolumeClaims: what a claim may say, and the few things that may change once it exists.
+// PersistentVolumeClaims: validation, and the few fields that may change after creation.
 
 import { dns1123SubdomainProblems } from '../../api/names.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';

@@ -1,4 +1,4 @@
-// ConfigMaps and Secrets: keys, sizes, types, and objects that were declared immutable.
+// ConfigMaps and Secrets: keys, sizes, types, and immutable objects.
 
 import { configKeyProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
@@ -7,7 +7,7 @@ import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf } from '../kinds/loose.ts';
 import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
 
-/** One MiB of data in all, keys not counted. */
+/** One MiB of data in total, keys not counted. */
 const MAX_BYTES = 1024 * 1024;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -29,7 +29,7 @@ export function validateSecret(secret: Loose): FieldError[] {
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
     checks.text(`data[${key}]`, key, configKeyProblems);
-    // The value is never shown: it is a secret even when it is malformed.
+    // The value is never shown: it is secret even when malformed.
     if (typeof value !== 'string' || !BASE64.test(value)) {
       checks.add({
         reason: 'FieldValueInvalid',

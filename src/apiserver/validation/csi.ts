@@ -9,7 +9,7 @@ import { checkDriverName } from './volume.ts';
 
 const LIFECYCLE_MODES = ['Ephemeral', 'Persistent'];
 const MAX_NODE_ID_BYTES = 256;
-/** Tokens live ten minutes at least, and their expiration fits 32 bits. */
+/** Tokens are valid for at least ten minutes, and their expiration fits 32 bits. */
 const TOKEN_SECONDS = { min: 600, max: 2 ** 32 };
 
 export function validateCSIDriver(driver: Loose): FieldError[] {
@@ -110,7 +110,7 @@ export function validateCSINode(node: Loose): FieldError[] {
   return checks.errors;
 }
 
-/** An entry is removed and added again, or only its allocatable count changes. */
+/** An entry may be removed and added again, or change its allocatable count only. */
 export function validateCSINodeUpdate(next: Loose, current: Loose): FieldError[] {
   const checks = new Checks();
   const fixed = ({ allocatable, ...rest }: LooseMap): LooseMap => rest;

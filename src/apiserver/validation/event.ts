@@ -1,10 +1,10 @@
-// Events, in the core group's words and in events.k8s.io's.
+// Events, of the core group and of events.k8s.io.
 
 import type { FieldError } from '../kind.ts';
 import { type Loose, mapOf } from '../kinds/loose.ts';
 import { Checks, invalid, tooLong } from './checks.ts';
 
-/** Events of cluster-scoped objects live in `default`. */
+/** Events of cluster-scoped objects are in `default`. */
 export function validateEvent(event: Loose): FieldError[] {
   const checks = new Checks();
   const involved = mapOf(event.involvedObject)?.namespace;

@@ -1,5 +1,5 @@
-// Metadata of every object: names by the rules of the kind, labels, annotations, owners, finalizers, and what of it
-// may never change.
+// Metadata of every object: names by the rules of the kind, labels, annotations, owners, finalizers, and the immutable
+// fields.
 
 import {
   dns1035LabelProblems,
@@ -26,7 +26,7 @@ function nameProblems(kind: Kind, name: string): string[] {
     return pathSegmentProblems(name);
   if (kind.group === '' && LABEL_NAMED.has(kind.kind)) return dns1123LabelProblems(name);
   if (kind.group === '' && kind.kind === 'Service') return dns1035LabelProblems(name);
-  // Older clients write events with odd names: only what a path cannot hold is refused.
+  // Older clients write events with odd names: only what a path cannot hold is rejected.
   if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io'))
     return dns1123SubdomainProblems(name);
   if (kind.group === 'storage.k8s.io' && kind.kind === 'CSIDriver')
@@ -34,12 +34,12 @@ function nameProblems(kind: Kind, name: string): string[] {
   return dns1123SubdomainProblems(name);
 }
 
-/** All problems of an object that is about to be created; with `current`, of one that is about to replace that. */
+/** All errors of an object that is created; with `current`, of one that replaces it. */
 export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeObject): FieldError[] {
   const checks = new Checks();
   if (current) checkChange(checks, object, current);
   const metadata = mapOf(object.metadata) ?? {};
-  // What is stored was fine when it was written.
+  // The stored object was valid when it was written.
   const stored: LooseMap = mapOf(current?.metadata) ?? {};
   const isNew = (field: string): boolean => getOwn(metadata, field) !== getOwn(stored, field);
   if (current === undefined || isNew('name') || isNew('namespace')) checkName(checks, metadata, kind);
@@ -72,7 +72,7 @@ function checkName(checks: Checks, metadata: LooseMap, kind: Kind): void {
   }
 }
 
-/** Names without a prefix are kept for Kubernetes' own finalizers. */
+/** Names without a prefix are reserved for Kubernetes' own finalizers. */
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 function finalizerProblems(name: string): string[] {
@@ -121,7 +121,7 @@ function checkOwners(checks: Checks, owners: unknown): void {
   }
 }
 
-/** What may not change between two states of one object. */
+/** The fields that may not change between two states of one object. */
 function checkChange(checks: Checks, next: KubeObject, current: KubeObject): void {
   for (const field of [
     'name',

@@ -82,7 +82,7 @@ export function checkLabelSelector(checks: Checks, field: string, selector: Loos
   }
 }
 
-/** `allowedTopologies` of storage classes: per term a key may appear once, and values are listed without repeats. */
+/** `allowedTopologies` of storage classes: in a term each key appears once, and values are unique. */
 export function checkTopologySelectorTerms(checks: Checks, field: string, terms: unknown): void {
   const seen = new Set<string>();
   for (const [index, term] of mapsOf(terms).entries()) {

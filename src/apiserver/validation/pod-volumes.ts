@@ -1,4 +1,4 @@
-// The volumes of a pod: names, exactly one source each, and the sources that this project acts on in detail.
+// The volumes of a pod: names, exactly one source each, and in detail the sources that Berth handles.
 
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';

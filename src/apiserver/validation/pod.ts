@@ -1,4 +1,4 @@
-// Pods and pod specs: enough that a manifest which a real API server refuses is refused here, in the same words.
+// Pods and pod specs: a manifest that a real API server rejects is rejected here, in the same words.
 
 import {
   dns1123LabelProblems,

@@ -1,6 +1,6 @@
-// Reads an arriving object against its kind's schema: removes (and names) fields that the kind does not have, drops
-// nulls as Kubernetes' decoder does, brings quantities into canonical form, and refuses values of a wrong type.
-// Custom kinds keep wrong types for schema validation, which reports all of them with their paths.
+// Decodes an object by its kind's schema: removes (and reports) unknown fields, drops nulls as Kubernetes' decoder
+// does, converts quantities to canonical form, and rejects values of a wrong type. Custom kinds keep wrong types for
+// schema validation, which reports all of them with their paths.
 
 import type { KubeObject } from '../../api/object.ts';
 import { getOwn, setOwn } from '../../api/own-property.ts';
@@ -14,16 +14,16 @@ import { fieldPath } from './checks.ts';
 interface Walk {
   readonly kind: Pick<Kind, 'kind' | 'version'>;
   readonly unknown: string[];
-  /** Nulls dropped, types enforced, quantities canonical: what decoding into Go structures does. */
+  /** Nulls dropped, types enforced, quantities canonical: as decoding into Go structures does. */
   readonly decodes: boolean;
-  /** Unknown fields are left alone: only values are brought into form. */
+  /** Unknown fields are kept: only values are normalized. */
   readonly keepsUnknown: boolean;
 }
 
 /**
- * The paths of unknown fields, such as `spec.containers[0].foo`; they are removed from the object, in place.
- * Throws a KubeError BadRequest when a built-in kind's field has a value that cannot be decoded. Parts that are the
- * very objects at their place in `known`, an object that was stored, have been read before and are passed over.
+ * Returns the paths of unknown fields, such as `spec.containers[0].foo`, and removes them from the object, in place.
+ * Throws a KubeError BadRequest when a field of a built-in kind has a value that cannot be decoded. Parts that are
+ * identical objects at their place in `known`, a stored object, are skipped: they were decoded before.
  */
 export function pruneUnknownFields(object: KubeObject, kind: Kind, known?: KubeObject): string[] {
   const schema = kind.schema();
@@ -37,7 +37,7 @@ export function pruneUnknownFields(object: KubeObject, kind: Kind, known?: KubeO
   return walk.unknown;
 }
 
-/** Brings values into the form they are stored in, in place, so that they can be compared with stored ones. */
+/** Normalizes values in place to their stored form, so that they can be compared with stored ones. */
 export function decodeValues(object: KubeObject, kind: Kind): void {
   const schema = kind.schema();
   if (definitionNameOf(schema) === undefined) return;
@@ -49,7 +49,7 @@ export function decodeValues(object: KubeObject, kind: Kind): void {
   });
 }
 
-/** So many unknown fields of one object are named; all are removed. */
+/** Maximum number of unknown fields named for one object; all are removed. */
 const MAX_UNKNOWN = 100;
 
 const OBJECT_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
@@ -89,7 +89,7 @@ function visitObject(
   }
 }
 
-/** Most values: a string or a boolean where there should be one, with nothing more to it. */
+/** Most values: a string or boolean where one is expected. */
 function isPlain(value: unknown, { type, format }: Schema): boolean {
   return typeof value === type && format === undefined && type !== 'object';
 }
@@ -148,7 +148,7 @@ function visit(
   }
 }
 
-/** What Go's decoder makes of a null in a list. */
+/** The result of Go's decoder for a null in a list. */
 function emptyOf({ type }: Schema): unknown {
   if (type === 'string') return '';
   if (type === 'boolean') return false;
@@ -183,7 +183,7 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
   throw undecodable(value, GO_TYPES[expected], path, walk);
 }
 
-/** As components write them; the last days of a month need a calendar. */
+/** The format that components write; the last days of a month need a calendar. */
 const USUAL_TIME =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 

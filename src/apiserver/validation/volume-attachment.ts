@@ -1,4 +1,4 @@
-// VolumeAttachments: exactly one source, only CSI inline, and a spec that never changes.
+// VolumeAttachments: exactly one source, inline only for CSI, and an immutable spec.
 
 import { qualifiedNameProblems } from '../../api/names.ts';
 import type { FieldError } from '../kind.ts';
@@ -42,7 +42,7 @@ function checkSource(checks: Checks, source: LooseMap): void {
   if (inline) checkInlineSource(checks, `${field}.inlineVolumeSource`, inline);
 }
 
-/** What an inline spec may not have, because it is no object of its own. */
+/** Fields that an inline spec may not have, because it is no object of its own. */
 const NOT_INLINE = [
   'claimRef',
   'persistentVolumeReclaimPolicy',

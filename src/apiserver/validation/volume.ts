@@ -1,4 +1,4 @@
-// PersistentVolumes: one source, capacity, access modes, node affinity, and what may change once one exists.
+// PersistentVolumes: one source, capacity, access modes, node affinity, and the fields that may change after creation.
 
 import { dns1123SubdomainProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
@@ -166,7 +166,7 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
   return checks.errors;
 }
 
-/** The secrets for expansion may be set later on. */
+/** The secrets for expansion may be set later. */
 function withoutExpandSecrets({
   controllerExpandSecretRef,
   nodeExpandSecretRef,
@@ -175,7 +175,7 @@ function withoutExpandSecrets({
   return rest;
 }
 
-/** Kubernetes lets beta topology labels be replaced by their stable names. */
+/** Kubernetes allows replacing beta topology labels by their stable names. */
 function isTopologyLabelFix(affinity: unknown): boolean {
   const terms = mapsOf(mapOf(mapOf(affinity)?.required)?.nodeSelectorTerms);
   const keys = terms.flatMap((term) => mapsOf(term.matchExpressions).map((each) => each.key));

@@ -1,5 +1,5 @@
-// The one way to a verb, whichever door a request came through: authorizes it, finds out whether the kind serves it, and
-// maps verb, kind and subresource to the function that does it. Verbs do not authorize: nothing else may call them.
+// Dispatch of requests from both entry points: authorizes a request, checks that the kind serves it, and maps verb,
+// kind and subresource to a function. Verbs do not authorize: nothing else may call them.
 
 import type { KubeObject } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';
@@ -24,7 +24,7 @@ import type { DeleteParameters } from './write/deletion.ts';
 import { patch } from './write/patch.ts';
 import { update } from './write/update.ts';
 
-/** What a request asks for, before anyone knows whether there is such a thing. */
+/** The target of a request, before it is known whether it exists. */
 export interface Target {
   readonly user: User;
   readonly verb: string;
@@ -38,7 +38,7 @@ export interface Target {
   readonly fieldSelector?: string | undefined;
 }
 
-/** A write with what it needs. Bodies are decoded, and private to the request but for parts of `stored`. */
+/** A write with its arguments. Bodies are decoded, and private to the request except for parts of `stored`. */
 export type Write =
   | { readonly verb: 'create'; readonly body: unknown }
   | { readonly verb: 'update'; readonly body: unknown; readonly stored?: KubeObject | undefined }
@@ -53,8 +53,8 @@ export type Write =
 export type Answer = WriteAnswer | { readonly kind: 'list'; readonly list: ListAnswer };
 
 /**
- * Authorization comes first, as in Kubernetes: who may not ask learns nothing about what is served. `kind` is what the
- * registry has for the target.
+ * Authorization comes first, as in Kubernetes: an unauthorized user learns nothing about what is served. `kind` is the
+ * registry's entry for the target.
  */
 export function openRequest(machine: Machine, target: Target, kind: Kind | undefined): ResourceRequest {
   const { user, verb, group, version, plural, namespace, name, fieldSelector } = target;
@@ -73,7 +73,7 @@ export function openRequest(machine: Machine, target: Target, kind: Kind | undef
   const subresource = target.subresource as Subresource;
   if (subresource !== '' && !kind.subresources.includes(subresource)) throw noSuchPath();
   if (namespace !== undefined && !kind.namespaced) throw noSuchPath();
-  // One object of a namespaced kind has no path without its namespace.
+  // An object of a namespaced kind has no path without its namespace.
   if (kind.namespaced && namespace === undefined && name !== '') throw noSuchPath();
   if (!serves(kind, target)) throw methodNotAllowed(verb, kind);
   return { user, kind, namespace, name, subresource };
@@ -110,7 +110,7 @@ export function read(machine: Machine, request: ResourceRequest, resourceVersion
   return { kind: 'object', version: get(machine, request, resourceVersion), created: false };
 }
 
-/** What needs no look at the object is rejected at once, by throwing. */
+/** What can be checked without the object is rejected at once, by throwing. */
 export function write(machine: Machine, request: WriteRequest, asked: Write): Promise<Answer> {
   const { kind, subresource } = request;
   switch (asked.verb) {

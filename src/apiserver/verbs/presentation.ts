@@ -1,11 +1,11 @@
-// Where a kind is stored, and how a stored object looks through another view of it: custom kinds keep one stored form
-// for all their versions, and some kinds (events.k8s.io) are views of another kind's objects.
+// How a kind is stored, and how a stored object is converted to another view: custom kinds have one storage version for
+// all their versions, and some kinds (events.k8s.io) are views of another kind's objects.
 
 import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
 import { Version } from '../storage/version.ts';
 
-/** The name of the kind's collection in the store: kinds that share it are the same objects. */
+/** The name of the kind's collection in the store: kinds that share it are views of the same objects. */
 export function storageTypeOf(kind: Resource & Pick<Kind, 'storedAs'>): string {
   let type = types.get(kind);
   if (type === undefined) {
@@ -16,12 +16,12 @@ export function storageTypeOf(kind: Resource & Pick<Kind, 'storedAs'>): string {
   return type;
 }
 
-/** Asked for several times a request. */
+/** Cached: used several times per request. */
 const types = new WeakMap<Resource, string>();
 
 const views = new WeakMap<Version, Map<string, Version>>();
 
-/** The version as this kind shows it: itself, or a converted copy that is made once. */
+/** The version as this kind presents it: itself, or a cached converted copy. */
 export function present(version: Version, kind: Kind): Version {
   if (version.isOf(apiVersionOf(kind))) return version;
   let ofVersion = views.get(version);
@@ -39,7 +39,7 @@ export function present(version: Version, kind: Kind): Version {
   return view;
 }
 
-/** The form in which a private object of this kind is stored. */
+/** The stored form of a private object of this kind. */
 export function toStored(object: KubeObject, kind: Kind): KubeObject {
   if (kind.storedAs === undefined) return ordered(object, kind);
   return ordered(kind.storedAs.toStored(object), kind.storedAs.resource);
@@ -56,7 +56,7 @@ function isOrdered(object: KubeObject): boolean {
 
 const FIRST = ['apiVersion', 'kind', 'metadata'];
 
-/** apiVersion, kind and metadata first, as people expect and `present` relies on. */
+/** apiVersion, kind and metadata first, as users expect and `present` relies on. */
 function ordered(object: KubeObject, kind: Resource): KubeObject {
   if (isOrdered(object) && object.apiVersion === apiVersionOf(kind)) return object;
   const { apiVersion: _a, kind: _k, metadata, ...rest } = object;

@@ -1,5 +1,4 @@
-// What a verb is given: the parts of the server it works with, and one request in terms of kinds, whichever door it
-// came through.
+// A verb's arguments: the parts of the server it uses, and one request in terms of kinds, from either entry point.
 
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
 import { forbidden } from '../authorization/forbidden.ts';
@@ -12,7 +11,7 @@ import type { Store } from '../storage/store.ts';
 import type { Version } from '../storage/version.ts';
 import type { ChangeEvents } from './read/change-events.ts';
 
-/** The server, as verbs see it. */
+/** The parts of the server that verbs use. */
 export interface Machine {
   readonly store: Store;
   readonly registry: KindRegistry;
@@ -22,16 +21,16 @@ export interface Machine {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether it is recorded who wrote which field. */
+  /** Whether field ownership is recorded. */
   readonly tracksFields: boolean;
   readonly fieldSets: FieldSets;
   /** Aborts when the server stops: watches end. */
   readonly stopping: AbortSignal;
-  /** Answers kinds and subresources that are never stored (reviews, tokens); undefined for any other. */
+  /** Handles kinds and subresources that are never stored (reviews, tokens); undefined for any other. */
   virtual(request: WriteRequest, body: unknown): object | undefined;
 }
 
-/** Authorized, and served by its kind: `openRequest` (dispatch.ts) alone makes one. */
+/** Authorized, and served by its kind: only `openRequest` (dispatch.ts) creates one. */
 export interface ResourceRequest {
   readonly user: User;
   readonly kind: Kind;
@@ -49,7 +48,7 @@ export interface WriteRequest extends ResourceRequest {
   warn(message: string): void;
 }
 
-/** What a write answers: a stored object, or (subresources, virtual kinds) an object of another kind. */
+/** The result of a write: a stored object, or (subresources, virtual kinds) an object of another kind. */
 export type WriteAnswer =
   | { readonly kind: 'object'; readonly version: Version; readonly created: boolean }
   | { readonly kind: 'other'; readonly body: object; readonly code: number };
@@ -63,10 +62,10 @@ export function authorize({ authorizer }: Pick<Machine, 'authorizer'>, attribute
   if (decision !== 'allow') throw forbidden(attributes, reason);
 }
 
-/** A private copy of something a client in this process handed in. */
+/** A private copy of an object from a client in this process. */
 export const copyOf: <T>(value: T) => T = copyJson;
 
-/** The same, except for parts that it was handed out before: they are stored, shared, and kept as they are. */
+/** The same, but parts that are stored objects, which are shared, are kept. */
 export const copyUnlessStored: <T>(value: T, stored: unknown) => T = copyJsonExcept;
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,9 +1,9 @@
-// The refusals of the API server, worded as Kubernetes words them, and the Status body they travel in.
+// The errors of the API server, in Kubernetes' words, and their Status body.
 
 import { KubeError, type KubeErrorReason, type StatusDetails } from '../../runtime/kube/kube-error.ts';
 import type { FieldError, Kind } from '../kind.ts';
 
-/** What a Status names: built-in errors carry the plural as `kind`, validation errors the Kind. */
+/** The kind in a Status: built-in errors carry the plural as `kind`, validation errors the Kind. */
 type Named = Pick<Kind, 'group' | 'plural'>;
 
 function qualified({ group, plural }: Named): string {
@@ -22,7 +22,7 @@ export function notFound(kind: Named, name: string): KubeError {
   return fail('NotFound', 404, `${qualified(kind)} "${name}" not found`, detailsOf(kind, name));
 }
 
-/** The path names nothing that is served. */
+/** The path is not served. */
 export function noSuchPath(): KubeError {
   return fail('NotFound', 404, 'the server could not find the requested resource');
 }
@@ -116,7 +116,7 @@ export function tooLarge(limitBytes: number): KubeError {
   return fail('RequestEntityTooLarge', 413, `Request entity too large: limit is ${limitBytes}`);
 }
 
-/** Clients of Kubernetes try again after the time that is named. */
+/** Kubernetes clients retry after the given time. */
 export function tooManyRequests(why: string): KubeError {
   return fail('TooManyRequests', 429, `too many requests, please try again later: ${why}`, {
     retryAfterSeconds: 1,
@@ -133,7 +133,7 @@ export function internalError(message: string): KubeError {
   });
 }
 
-/** The next page is asked for, but its snapshot is gone: the client may go on, inconsistently, from `continueToken`. */
+/** The revision of the next page is compacted: the client may continue, inconsistently, from `continueToken`. */
 export class ExpiredContinueError extends KubeError {
   readonly continueToken: string;
 
@@ -151,7 +151,7 @@ export class ExpiredContinueError extends KubeError {
   }
 }
 
-/** The body of an error answer. */
+/** The body of an error response. */
 export function statusOf(error: KubeError): object {
   return {
     kind: 'Status',

@@ -1,4 +1,4 @@
-// What the verbs promise, asked through the local door of a whole server.
+// The behaviour of the verbs, through the local entry point of a whole server.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

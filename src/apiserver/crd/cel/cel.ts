@@ -1,4 +1,4 @@
-// A validation rule in the CEL language: compiled once, evaluated on many values, each time within a cost limit.
+// A CEL validation rule: compiled once, evaluated on many values, each time within a cost limit.
 
 import { type CelScope, evaluateCel, type Meter } from './evaluate.ts';
 import { parseCel } from './parse.ts';
@@ -11,11 +11,11 @@ export interface CelRule {
   readonly expression: Expression;
   /** Throws a CelError when the rule cannot be evaluated on these values, a CelCostError when it costs too much. */
   evaluate(values: { self: unknown; oldSelf?: unknown }, meter: Meter): unknown;
-  /** Rules that compare with the previous value apply to updates only. */
+  /** Transition rules, which compare with the previous value, apply to updates only. */
   readonly usesOldSelf: boolean;
 }
 
-/** Throws a CelError when the rule is not understood. */
+/** Throws a CelError when the rule cannot be compiled. */
 export function compileCel(rule: string): CelRule {
   const expression = parseCel(rule);
   return {

@@ -18,7 +18,7 @@ const map = (values: Schema, maxProperties?: number): Schema => ({
 const number: Schema = { type: 'number' };
 const text = (maxLength?: number): Schema => ({ type: 'string', ...(maxLength && { maxLength }) });
 
-/** What kube-apiserver estimates for the same rule and schema. */
+/** kube-apiserver's estimate for the same rule and schema. */
 const cases: [string, Schema, number][] = [
   ['self.all(x, true)', list(number), 4718591],
   ['self.all(x, true)', list(number, 10), 32],

@@ -1,4 +1,4 @@
-// Estimates the most that a rule can cost on any value its schema allows, as cel-go does: without running it.
+// Estimates the maximum cost of a rule over all values that its schema allows, as cel-go does, without evaluating it.
 
 import { ACCESS_COST, ITERATION_COST, LIST_COST, MACRO_COST } from './evaluate.ts';
 import { traversal } from './functions.ts';
@@ -12,7 +12,7 @@ interface Estimate {
 
 type Shapes = ReadonlyMap<string, Shape>;
 
-/** `self` is what the rule is evaluated on. */
+/** `self` is the value that the rule is evaluated on. */
 export function estimateCost(expression: Expression, self: Shape): number {
   const shapes = new Map([
     ['self', self],
@@ -40,7 +40,7 @@ function estimate(expression: Expression, shapes: Shapes): Estimate {
       return { cost: target.cost + index.cost + ACCESS_COST, shape: target.shape.element ?? ANY };
     }
     case 'has':
-      // Neither the last field nor the variable count in a presence test.
+      // In a presence test neither the last field nor the variable counts.
       return { cost: Math.max(0, of(expression.target).cost - 2 * ACCESS_COST), shape: ONE };
     case 'list': {
       const items = expression.items.map(of);
@@ -76,7 +76,7 @@ function estimate(expression: Expression, shapes: Shapes): Estimate {
   }
 }
 
-/** What an operator or a function returns that has no elements. */
+/** The result of an operator or function without elements. */
 const ONE: Shape = { ...SCALAR, size: 1 };
 
 const total = (estimates: readonly Estimate[]): number => estimates.reduce((sum, { cost }) => sum + cost, 0);

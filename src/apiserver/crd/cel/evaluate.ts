@@ -1,15 +1,18 @@
-// Evaluates a CEL expression and counts what it costs, in the units of cel-go: a unit is roughly 50 to 100 ns. Where this
+// Evaluates a CEL expression and counts its cost in cel-go's units: a unit is roughly 50 to 100 ns. Where this
 // evaluator does more than cel-go counts (comparing whole structures, joining lists), that work is counted too.
 
 import { sizeOf, traversal } from './functions.ts';
 import { CelError, type Expression } from './syntax.ts';
 import { arithmetic, contains, element, field, iterated, number, sameValue, sum, truth } from './values.ts';
 
-/** As kube-apiserver (k8s.io/apiserver/pkg/apis/cel): one evaluation of one rule, and all of them for one object. */
+/**
+ * kube-apiserver's limits (k8s.io/apiserver/pkg/apis/cel): for one evaluation of one rule, and for all rules of one
+ * object.
+ */
 export const PER_CALL_LIMIT = 1_000_000;
 export const RUNTIME_COST_BUDGET = 10_000_000;
 
-/** A rule, or all rules of an object, cost more than they may. */
+/** A rule, or all rules of an object, exceeded the cost limit. */
 export class CelCostError extends Error {
   override readonly name = 'CelCostError';
   readonly limit: 'PerCallLimit' | 'RuntimeCELCostBudget';
@@ -42,19 +45,19 @@ export class Meter {
   }
 }
 
-/** The variables at one place of an expression, innermost first. */
+/** The variables in scope, innermost first. */
 export interface CelScope {
   readonly name: string;
   readonly value: unknown;
   readonly outer: CelScope | undefined;
 }
 
-/** What accessing a variable or a field costs, and what creating a list costs. */
+/** The cost of accessing a variable or field, and of creating a list. */
 export const ACCESS_COST = 1;
 export const LIST_COST = 10;
-/** What each element costs besides the body, from what cel-go expands the macro to. */
+/** The cost per element besides the body, from cel-go's expansion of the macro. */
 export const ITERATION_COST = { all: 3, exists: 4, exists_one: 2, filter: 13, map: 12 } as const;
-/** What the macro costs besides its range and its elements. */
+/** The cost of the macro besides its range and its elements. */
 export const MACRO_COST = { all: 1, exists: 1, exists_one: 2, filter: 11, map: 11 } as const;
 
 export function evaluateCel(expression: Expression, scope: CelScope, meter: Meter): unknown {

@@ -1,33 +1,33 @@
-// The functions and methods of CEL that rules may call: what each returns, what a call costs at run time, and how large
-// its result can be. Costs are those of cel-go and of Kubernetes' own library.
+// The CEL functions and methods that rules may call: the result, the run-time cost and the maximum size of the result
+// of each. Costs are those of cel-go and of Kubernetes' own library.
 
 import { asText } from '../../../api/as-text.ts';
 import { compilePattern, type Pattern, PatternError } from '../pattern.ts';
 import { CelError } from './syntax.ts';
 import { celSize, iterated, text } from './values.ts';
 
-/** What one character costs to read once, and a character of a regular expression. */
+/** The cost of reading one character of a text, and of a regular expression. */
 export const STRING_FACTOR = 0.1;
 const REGEX_FACTOR = 0.25;
-/** A pattern that is not a constant is compiled at each call, which takes far longer than to match a short text. */
+/** A pattern that is not a constant is compiled at each call, which takes far longer than matching a short text. */
 const COMPILE_COST = 1_000;
 
 export const traversal = (size: number): number => Math.ceil(size * STRING_FACTOR);
 
 export interface CelFunction {
-  /** With the target of a method. */
+  /** Including the target of a method. */
   readonly arity: number;
   call(...args: unknown[]): unknown;
-  /** From the sizes of the arguments, as cel-go counts: for estimates. */
+  /** From the sizes of the arguments, as in cel-go: for estimates. */
   cost(...sizes: number[]): number;
-  /** What a call takes here, where that is more. */
+  /** The actual cost here, where it is higher. */
   actualCost?(...sizes: number[]): number;
-  /** The largest result, from the largest arguments; 1 for a scalar. */
+  /** The maximum size of the result, from the maximum sizes of the arguments; 1 for a scalar. */
   resultSize?(...sizes: number[]): number;
 }
 
 const matchCost = (size = 0, pattern = 0): number => traversal(size + 1) * Math.ceil(pattern * REGEX_FACTOR);
-/** A number or a truth value as text. */
+/** A number or boolean as text. */
 const SCALAR_TEXT = 32;
 
 /** What can be converted. */
@@ -107,7 +107,7 @@ export const METHODS: Readonly<Record<string, CelFunction>> = {
   },
 };
 
-/** `matches` with a pattern that the rule spells out: compiled with the rule, and refused with it. */
+/** `matches` with a constant pattern: compiled with the rule, and rejected with it. */
 export function constantMatch(patternText: string): CelFunction {
   const pattern = compiled(patternText);
   return {
@@ -128,7 +128,7 @@ function compiled(pattern: string): Pattern {
   }
 }
 
-/** How large a value counts for cost: 1 for scalars and objects without elements. */
+/** The size of a value for cost: 1 for scalars and objects without elements. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   return typeof value === 'object' && value !== null ? iterated(value).length : 1;

@@ -1,12 +1,12 @@
-// Parses the part of the CEL language that validation rules of CRDs use: literals, `self` and `oldSelf`, fields, indexes,
-// operators, `has`, functions on strings and lists, and the macros all, exists, exists_one, filter and map.
-// A rule that uses more does not parse, and the CRD is refused: no rule is ever skipped silently.
+// Parses the subset of CEL that validation rules of CRDs use: literals, `self` and `oldSelf`, fields, indexes,
+// operators, `has`, functions on strings and lists, and the macros all, exists, exists_one, filter and map. A rule that
+// uses more does not parse, and the CRD is rejected: no rule is ever skipped silently.
 
 import { getOwn } from '../../../api/own-property.ts';
 import { type CelFunction, constantMatch, FUNCTIONS, METHODS } from './functions.ts';
 import { CelError, type Expression, type Macro } from './syntax.ts';
 
-/** As cel-go: code points of an expression, and how deep it may nest. */
+/** cel-go's limits: code points of an expression, and nesting depth. */
 const MAX_LENGTH = 100_000;
 const MAX_DEPTH = 250;
 
@@ -49,7 +49,7 @@ function unquoted(text: string): string {
   return text.slice(1, -1).replace(/\\(.)/g, (_, letter: string) => getOwn(ESCAPES, letter) ?? letter);
 }
 
-/** CEL writes reserved words among field names as `__namespace__`. */
+/** CEL escapes reserved words in field names as `__namespace__`. */
 const fieldName = (name: string): string => /^__(.+)__$/.exec(name)?.[1] ?? name;
 
 const BINARY: readonly (readonly string[])[] = [
@@ -98,7 +98,7 @@ class Parser {
     if (!this.#accept(symbol)) throw new CelError(`expected "${symbol}", found "${this.#peek().text}"`);
   }
 
-  /** Everything that nests comes through here. */
+  /** All nesting goes through here. */
   #ternary(): Expression {
     limitDepth(++this.#depth);
     const condition = this.#logic('||');

@@ -1,18 +1,18 @@
-// How large the values that a schema allows can be at most, and how small at least: what cost estimates are made from.
-// A value without a bound of its own is bounded by the largest request. The figures are kube-apiserver's.
+// The maximum and minimum sizes of values that a schema allows, for cost estimates. A value without a bound of its own
+// is bounded by the largest request. The figures are kube-apiserver's.
 
 import { asText } from '../../../api/as-text.ts';
 import type { Schema } from '../../schema.ts';
 
-/** As kube-apiserver: what a request may carry. */
+/** kube-apiserver's limit of a request body. */
 export const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
 
 export interface Shape {
-  /** `any`: nothing is known of it. */
+  /** `any`: unknown. */
   readonly kind: 'list' | 'map' | 'object' | 'string' | 'scalar' | 'any';
-  /** Elements or characters, at most. Scalars and objects count as 0. */
+  /** Maximum number of elements or characters. Scalars and objects count as 0. */
   readonly size: number;
-  /** As JSON, at least. */
+  /** Minimum size as JSON. */
   readonly minBytes: number;
   readonly element?: Shape;
   readonly fields?: ReadonlyMap<string, Shape>;
@@ -20,7 +20,7 @@ export interface Shape {
 
 export const SCALAR: Shape = { kind: 'scalar', size: 0, minBytes: 1 };
 export const ANY: Shape = { kind: 'any', size: MAX_REQUEST_BYTES, minBytes: 1 };
-/** Keys of maps; their length is part of what bounds the map. */
+/** Keys of maps; their length is part of the bound of the map. */
 export const MAP_KEY: Shape = { kind: 'string', size: 0, minBytes: 2 };
 
 export const stringShape = (size: number, minBytes = 2): Shape => ({ kind: 'string', size, minBytes });
@@ -39,7 +39,7 @@ export function shapeOf(schema: Schema): Shape {
     case 'object': {
       if (typeof additionalProperties !== 'object') return objectShape(schema);
       const element = shapeOf(additionalProperties);
-      // A key with its quotes, a colon and a comma take six bytes at least.
+      // A key with its quotes, a colon and a comma take at least six bytes.
       const size = schema.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (element.minBytes + 6));
       return { kind: 'map', size, minBytes: 2, element };
     }
@@ -61,14 +61,14 @@ function objectShape({ properties = {}, required = [] }: Schema): Shape {
   for (const [name, property] of Object.entries(properties)) {
     const shape = shapeOf(property);
     fields.set(name, shape);
-    // The server fills in what has a default.
+    // The server fills in defaults.
     if (required.includes(name) && property.default === undefined)
       minBytes += name.length + shape.minBytes + 4;
   }
   return { kind: 'object', size: 0, minBytes, fields };
 }
 
-/** Sizes of formats with their quotes. */
+/** Sizes of formats, including quotes. */
 const FORMATS = new Map([
   ['duration', stringShape(32, 3)],
   ['date', stringShape(12, 12)],

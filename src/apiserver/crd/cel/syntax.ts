@@ -22,7 +22,7 @@ export type Expression =
       readonly left: Expression;
       readonly right: Expression;
     }
-  /** A whole chain of one operator, so that a long one is not a deep tree. */
+  /** A whole chain of one operator, so that a long chain is not a deep tree. */
   | { readonly kind: 'logic'; readonly operator: '&&' | '||'; readonly terms: readonly Expression[] }
   | {
       readonly kind: 'ternary';

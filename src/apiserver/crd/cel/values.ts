@@ -1,4 +1,4 @@
-// What CEL's operators do with values. Every misuse is a CelError.
+// CEL's operators on values. Every misuse is a CelError.
 
 import { asText } from '../../../api/as-text.ts';
 import { getOwn } from '../../../api/own-property.ts';
@@ -40,7 +40,7 @@ export function text(value: unknown): string {
   return value;
 }
 
-/** `visited` is called for each pair of values that is looked at. */
+/** `visited` is called for each pair of compared values. */
 export function sameValue(a: unknown, b: unknown, visited: () => void): boolean {
   visited();
   if (Array.isArray(a) && Array.isArray(b))

@@ -1,10 +1,10 @@
-// One YAML document as JSON, in time linear to its length, and back. The library's own search for duplicate keys compares
-// each key with all before it, so keys are checked here.
+// Converts one YAML document to JSON, in time linear in its length, and back. The library's own search for duplicate
+// keys is quadratic, so keys are checked here.
 
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { type YamlAsJson, YamlError } from './yaml-error.ts';
 
-/** No object that people write has so many; each may unfold what it stands for. */
+/** More aliases than any real manifest has; each may expand to a large value. */
 const MAX_ALIASES = 100;
 const MAX_REPORTED = 100;
 
@@ -41,7 +41,7 @@ export function toJson(text: string, maxDepth: number): YamlAsJson {
     return { json: JSON.stringify(value) ?? 'null', duplicates };
   } catch (error) {
     if (error instanceof YamlError) throw error;
-    // Nested too deep for the library, or aliases that unfold into too much.
+    // Nested too deep for the library, or aliases that expand into too much.
     throw new YamlError((error as Error).message, { cause: error });
   }
 }

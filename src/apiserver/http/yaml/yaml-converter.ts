@@ -1,6 +1,6 @@
-// Reads and writes YAML without keeping others waiting. A megabyte takes seconds, so all but small texts are converted by
-// a thread, one at a time, clients in turns, within a time and memory limit. The thread starts when it is needed and ends
-// when it has been idle.
+// Converts YAML without blocking other clients. A megabyte takes seconds, so all but small texts are converted in a
+// worker thread, one at a time, with clients in turns, within a time and memory limit. The thread starts on demand and
+// ends when idle.
 
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../../runtime/ports.ts';
@@ -8,9 +8,9 @@ import { threadEnvironment } from '../../../runtime/process/thread-environment.t
 import { type YamlAsJson, YamlError } from './yaml-error.ts';
 
 export interface YamlConverter {
-  /** Rejects with a YamlError what is no YAML, or takes too long. */
+  /** Rejects with a YamlError if the text is invalid, or takes too long. */
   toJson(yaml: string, client: string): Promise<YamlAsJson>;
-  /** Rejects with a YamlError what takes too long. */
+  /** Rejects with a YamlError if it takes too long. */
   toYaml(json: string, client: string): Promise<string>;
   stop(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Conversion {
   readonly text: string;
 }
 
-/** About five milliseconds' worth. */
+/** About five milliseconds of work. */
 const SMALL_LENGTH = 4 * 1024;
 /** The largest body takes about six seconds on a slow machine. */
 const CONVERT_MS = 20_000;
@@ -73,7 +73,7 @@ export function createYamlConverter(clock: Clock, maxDepth: number): YamlConvert
           : done.reject(new YamlError(answer.message)),
       ),
     );
-    // An error is followed by an exit.
+    // An exit event follows the error.
     started.on('error', () => {});
     started.on('exit', () => {
       if (worker !== started) return;
@@ -84,7 +84,7 @@ export function createYamlConverter(clock: Clock, maxDepth: number): YamlConvert
   };
   const next = (): void => {
     if (current !== undefined) return;
-    // A client that sends many waits for those who send few.
+    // A client that sends many waits for those that send few.
     const other = waiting.findIndex(({ client }) => client !== lastClient);
     [current] = waiting.splice(Math.max(other, 0), 1);
     if (current === undefined) {

@@ -1,12 +1,13 @@
-// What reading YAML ends in: JSON, or the reason why not. Apart from the reader, so that nobody loads the library for it.
+// The results of reading YAML: JSON, or an error. Separate from the reader, so that importing it does not load the
+// library.
 
 export interface YamlAsJson {
   readonly json: string;
-  /** One sentence for each key that stands twice in one map, as kube-apiserver words it. */
+  /** One sentence per duplicate key of a map, in kube-apiserver's words. */
   readonly duplicates: readonly string[];
 }
 
-/** The text is not a YAML document that could be an object. */
+/** The text is not a YAML document with an object. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
 }

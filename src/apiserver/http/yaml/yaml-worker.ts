@@ -1,4 +1,4 @@
-// The other side of yaml-converter.ts: what runs in the thread. One text in, one answer out.
+// The worker thread of yaml-converter.ts: one text in, one result out.
 
 import { parentPort } from 'node:worker_threads';
 import { toJson, toYaml } from './convert.ts';

@@ -1,4 +1,4 @@
-// What watchers are told of a change, made once for all who are told the same. Each server has one.
+// Watch events of a change, built once for all watchers that get the same event. One instance per server.
 
 import { apiVersionOf } from '../../../api/object.ts';
 import type { Kind } from '../../kind.ts';
@@ -7,17 +7,17 @@ import { Version } from '../../storage/version.ts';
 import { present } from '../presentation.ts';
 import type { CompiledSelection } from './selection.ts';
 
-/** Shared by all who are told the same, so that its wire form can be made once. */
+/** Shared by all watchers that get the same event, so that it is encoded once. */
 export interface ObjectEvent {
   readonly kind: 'object';
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: Version;
-  /** Absent for what was there when the watch began. */
+  /** Absent for initial events. */
   readonly change?: Change;
 }
 
 export class ChangeEvents {
-  /** A change is told to one watcher after the other: the event of the last one is kept for the next of them. */
+  /** Watchers are notified one after the other: the event of the last one is kept for the next. */
   #lastWhole: ObjectEvent | undefined;
   readonly #left = new WeakMap<Change, Version>();
 
@@ -31,12 +31,12 @@ export class ChangeEvents {
     if (does)
       return { kind: 'object', type: did ? 'MODIFIED' : 'ADDED', version: present(after, kind), change };
     if (!did) return undefined;
-    // A watcher that must forget the object sees its last matching state, at the revision that ended it.
+    // A watcher whose selection no longer matches gets a DELETED event: the last matching state, with the new revision.
     const version = after === undefined ? last : this.#atRevision(before, change);
     return { kind: 'object', type: 'DELETED', version: present(version, kind), change };
   }
 
-  /** As everyone sees it who selects nothing. */
+  /** For watchers without selectors. */
   #wholeEvent(change: Change): ObjectEvent {
     if (this.#lastWhole?.change === change) return this.#lastWhole;
     const { before, after, last } = change;

@@ -1,9 +1,9 @@
-// The token that asks for the next page of a list: the revision all pages show, and the key to go on after.
+// The continue token of a list: the revision that all pages show, and the key to continue after.
 
 import { badRequest } from '../status.ts';
 
 export interface ContinueToken {
-  /** −1: at whatever is current, for clients that accept an inconsistent list. */
+  /** −1: the current revision, for clients that accept an inconsistent list. */
   revision: number;
   startAfter: string;
 }
@@ -18,7 +18,7 @@ export function decodeContinueToken(token: string): ContinueToken {
   try {
     parsed = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
   } catch {
-    // Refused below, like everything else that is no token of ours.
+    // Rejected below, like any other invalid token.
   }
   const { v, rv, start } = parsed ?? {};
   if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || typeof start !== 'string' || start === '') {

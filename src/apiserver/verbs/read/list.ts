@@ -1,4 +1,4 @@
-// Lists the objects of a kind, whole or in pages that all show the same moment.
+// Lists the objects of a kind, whole or in pages that all show one revision.
 
 import type { Version } from '../../storage/version.ts';
 import { present, storageTypeOf } from '../presentation.ts';
@@ -26,7 +26,7 @@ export function list(machine: Machine, request: ResourceRequest, parameters: Lis
   return finish(listSteps(machine, request, parameters));
 }
 
-/** The same in steps. All of them show the moment of the first. */
+/** The same in steps. All of them show the revision of the first. */
 export function listSteps(
   machine: Machine,
   request: ResourceRequest,
@@ -61,19 +61,19 @@ function* selectedSteps(
     revision === store.revision
       ? sourceNow(store, type, selection, from)
       : store.rangeAt(type, selection.prefix, from, revision);
-  // 0 and less is no limit, as in Kubernetes.
+  // 0 and less means no limit, as in Kubernetes.
   const limit = parameters.limit && parameters.limit > 0 ? parameters.limit : Number.POSITIVE_INFINITY;
   const items: Version[] = [];
   let more = 0;
   let looked = 0;
-  // Versions never change: what is selected from them later is still of this moment.
+  // Versions are immutable: selecting from them later still shows this revision.
   for (const version of [...source]) {
     if (++looked % STEP === 0) yield;
     if (selection.selective && !selection.matches(version)) continue;
     if (items.length < limit) items.push(present(version, kind));
     else {
       more++;
-      // How many are left is only told where counting needs no selector, as in Kubernetes.
+      // remainingItemCount is set only without selectors, as in Kubernetes.
       if (selection.selective) break;
     }
   }
@@ -85,7 +85,7 @@ function* selectedSteps(
   return { items, metadata };
 }
 
-/** Everything of this moment that the selection may select. */
+/** All objects at this revision that the selection may match. */
 export function candidatesNow(
   { store }: Pick<Machine, 'store'>,
   { kind }: Pick<ResourceRequest, 'kind'>,
@@ -105,7 +105,7 @@ function sourceNow(
   return only === undefined ? [] : [only];
 }
 
-/** The revision to show and the key to go on after. */
+/** The revision to show and the key to continue after. */
 function positionOf(
   store: Machine['store'],
   parameters: ListParameters,

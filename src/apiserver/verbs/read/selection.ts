@@ -1,5 +1,5 @@
-// Which objects a list, a watch or a deletecollection is about: namespace, name, label and field selectors, turned
-// into one predicate. A field the kind does not offer is refused, as Kubernetes does.
+// The selection of a list, a watch or a deletecollection: namespace, name, label and field selectors, compiled into one
+// predicate. An unsupported field is rejected, as in Kubernetes.
 
 import type { KubeObject } from '../../../api/object.ts';
 import {
@@ -25,13 +25,13 @@ export interface SelectionInput {
 }
 
 export interface CompiledSelection {
-  /** What the keys of all selected objects start with. */
+  /** The common prefix of the keys of all selected objects. */
   readonly prefix: string;
   /** Set when only this one key can match. */
   readonly onlyKey: string | undefined;
   /** Whether all objects of the kind are selected. */
   readonly everything: boolean;
-  /** Whether anything besides the prefix narrows the selection. */
+  /** Whether anything besides the prefix restricts the selection. */
   readonly selective: boolean;
   matches(version: Version): boolean;
 }

@@ -1,5 +1,5 @@
-// What a watcher has still to read. Bounded: a watcher that falls too far behind is closed rather than kept in
-// memory; it then lists or watches again from where it was.
+// The queue of a watcher's pending events. Bounded: a watcher that falls too far behind is closed; it then lists or
+// watches again from its last version.
 
 import type { ObjectEvent } from './change-events.ts';
 import type { WatchStart } from './watch.ts';
@@ -8,20 +8,20 @@ export type QueuedEvent =
   | ObjectEvent
   | { readonly kind: 'bookmark'; readonly revision: number; readonly initialEventsEnd: boolean };
 
-/** Live events a watcher may lag behind; the objects themselves are shared with the store's history. */
+/** Live events that a watcher may lag behind; the objects themselves are shared with the store's history. */
 const MAX_LAG = 10_000;
 const MANY = 50;
 
 export class WatchQueue {
   #past: Iterator<ObjectEvent | undefined> | undefined;
-  /** Up to `#at` they are taken, and undefined. */
+  /** Entries before `#at` are taken, and undefined. */
   #events: (QueuedEvent | undefined)[] = [];
   #at = 0;
   #unsubscribe: () => void;
   /** Fell too far behind. */
   overflowed = false;
 
-  /** `wake` is called whenever there is something new to take. */
+  /** `wake` is called when there are new events. */
   constructor(start: WatchStart, revision: number, wake: () => void) {
     this.#past = start.past;
     if (start.endsWithBookmark) this.#events.push({ kind: 'bookmark', revision, initialEventsEnd: true });
@@ -35,7 +35,7 @@ export class WatchQueue {
     this.#push({ kind: 'bookmark', revision, initialEventsEnd: false });
   }
 
-  /** Undefined: nothing is left. `searching`: ask again, after others had their turn. */
+  /** Undefined: nothing is left. `searching`: call again, after other clients had their turn. */
   take(): QueuedEvent | 'searching' | undefined {
     if (this.#past !== undefined) {
       const { done, value } = this.#past.next();
@@ -46,7 +46,7 @@ export class WatchQueue {
     if (event === undefined) return undefined;
     this.#events[this.#at] = undefined;
     this.#at++;
-    // Usually one comes and is taken: an array for each would be most of the cost.
+    // Usually one event comes and is taken: an array for each would be most of the cost.
     if ((this.#at === this.#events.length && this.#at > MANY) || this.#at > MAX_LAG) {
       this.#events = this.#events.slice(this.#at);
       this.#at = 0;

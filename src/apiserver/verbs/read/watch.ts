@@ -1,5 +1,5 @@
-// Follows the objects of a kind from a revision on. What it hands to its sink is in revision order, without gaps;
-// an object that starts or stops matching the selection appears as added or deleted.
+// Watches the objects of a kind from a revision on. Events reach the sink in revision order, without gaps; an object
+// that starts or stops matching the selection appears as added or deleted.
 
 import type { Version } from '../../storage/version.ts';
 import { present, storageTypeOf } from '../presentation.ts';
@@ -21,13 +21,13 @@ export interface WatchParameters {
 
 export interface WatchStart {
   /**
-   * What comes before live events: current objects as ADDED, or the changes since the given version. Found as it is
-   * taken; undefined where many were looked at and none was found.
+   * The events before the live ones: current objects as ADDED, or the changes since the given version. Evaluated
+   * lazily; undefined after a step that found none.
    */
   readonly past: Iterator<ObjectEvent | undefined>;
-  /** Whether a bookmark that ends the initial events follows them. */
+  /** Whether a bookmark ends the initial events. */
   readonly endsWithBookmark: boolean;
-  /** From where on events go to the sink. Called once, in the same turn. */
+  /** Starts to send live events to the sink. Called once, in the same turn. */
   follow(sink: (event: ObjectEvent) => void): () => void;
 }
 

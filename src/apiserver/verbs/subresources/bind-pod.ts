@@ -1,4 +1,4 @@
-// POST pods/NAME/binding: how a scheduler places a pod on a node. Once, and never on a pod that is going away.
+// POST pods/NAME/binding: a scheduler assigns a pod to a node. Once, and never for a pod that is being deleted.
 
 import type { KubeObject } from '../../../api/object.ts';
 import type { Plan } from '../../storage/store.ts';
@@ -56,7 +56,7 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
   return { kind: 'other', body: successStatus(undefined, 201), code: 201 };
 }
 
-/** A copy of as much as `place` changes. */
+/** A copy of the parts that `place` changes. */
 function unsharedPod(pod: Pod): Pod {
   return { ...pod, metadata: { ...pod.metadata }, spec: { ...pod.spec } };
 }

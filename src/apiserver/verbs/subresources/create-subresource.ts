@@ -1,4 +1,4 @@
-// POST to a subresource, and to kinds that are answered and never stored: each goes to the one part that knows it.
+// POST to a subresource, and to kinds that are never stored: each is passed to the part that handles it.
 
 import type { Machine, WriteAnswer, WriteRequest } from '../request.ts';
 import { methodNotAllowed } from '../status.ts';
@@ -24,7 +24,7 @@ export async function createVirtual(
   request: WriteRequest,
   body: unknown,
 ): Promise<WriteAnswer> {
-  // A token request is a kind of its own, which its issuer reads; the others have their schema.
+  // A token request is decoded by its issuer; the others by their schema.
   const asked = request.subresource === '' ? decodeObject(body, request) : body;
   const answer = machine.virtual(request, asked);
   if (answer === undefined) throw methodNotAllowed('create', request.kind);

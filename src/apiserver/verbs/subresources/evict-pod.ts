@@ -1,5 +1,5 @@
-// POST pods/NAME/eviction: deletion of a pod in the name of someone who drains a node. There are no disruption
-// budgets here, so an eviction is a deletion under its own permission.
+// POST pods/NAME/eviction, as used to drain a node. There are no disruption budgets here, so an eviction is a deletion
+// with its own permission.
 
 import { isObject, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
 import { badRequest, successStatus } from '../status.ts';

@@ -1,5 +1,5 @@
-// The `scale` subresource: reads a Scale off an object, and writes the replicas of one back through an ordinary
-// update of the object, so that validation, generation and conflicts are those of the object itself.
+// The `scale` subresource: reads a Scale from an object, and writes its replicas back by an ordinary update of the
+// object, so that validation, generation and conflicts are those of the object itself.
 
 import type { KubeObject } from '../../../api/object.ts';
 import type { PatchType } from '../../../runtime/kube/kube.ts';
@@ -29,7 +29,7 @@ export async function updateScale(
   return writeScale(machine, request, () => body);
 }
 
-/** A Scale is too plain for lists to be merged: a strategic patch of it is a merge patch. */
+/** A Scale has no lists to merge: a strategic merge patch of it is a merge patch. */
 export async function patchScale(
   machine: Machine,
   request: WriteRequest,

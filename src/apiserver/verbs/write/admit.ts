@@ -1,5 +1,4 @@
-// Runs the admission plugins of a write, and everything a write must pass between them: defaults, the kind's own
-// preparation, validation.
+// Runs the admission plugins of a write, and the steps between them: defaults, the kind's preparation, validation.
 
 import type { KubeObject } from '../../../api/object.ts';
 import type { FieldError } from '../../kind.ts';
@@ -22,7 +21,7 @@ export function admissionRequest(request: WriteRequest, admission: Admission): A
   return { user, kind, subresource, namespace, dryRun, ...admission, warn: (text) => request.warn(text) };
 }
 
-/** `track` records what the writer set: after defaults, which are its own choice, before admission, which is not. */
+/** `track` records field ownership: after defaults, which count as the writer's, before admission, which does not. */
 export function admitCreate(
   machine: Machine,
   request: WriteRequest,
@@ -37,7 +36,7 @@ export function admitCreate(
   kind.stampTimes?.(object, undefined, timestamp(machine.clock.now()));
   track(object);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
-  // What was cleared has defaults too, such as the phase of a new claim.
+  // Cleared fields have defaults too, such as the phase of a new claim.
   kind.setDefaults(object);
   refuse(request, object, validateMetadata(object, kind), kind.validate(object));
   for (const plugin of machine.admission) plugin.validate?.(asked);
@@ -60,7 +59,7 @@ export function admitUpdate(
   steps.track(next);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   steps.afterMutation(next);
-  // What is stored was valid when it was written. A few rules look at annotations, too.
+  // The stored object was valid when it was written. A few rules depend on annotations, too.
   const isOther = sectionsChanged || next.metadata.annotations !== current.metadata.annotations;
   refuse(
     request,
@@ -86,7 +85,7 @@ export function admitDelete(machine: Machine, request: WriteRequest, current: Ku
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }
 
-/** `validate` and `validateUpdate` may find the same problem; a client is told once. */
+/** `validate` and `validateUpdate` may find the same error; it is reported once. */
 function refuse({ kind }: WriteRequest, object: KubeObject, ...found: readonly FieldError[][]): void {
   if (found.every((errors) => errors.length === 0)) return;
   const distinct = new Map(found.flat().map((error) => [`${error.field} ${error.message}`, error]));

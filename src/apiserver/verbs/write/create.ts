@@ -1,4 +1,4 @@
-// Creates an object: names it, gives it its identity, passes it through admission and validation, stores it.
+// Creates an object: sets its name and identity, runs admission and validation, stores it.
 
 import type { KubeObject } from '../../../api/object.ts';
 import { isAlreadyExists } from '../../../runtime/kube/kube-error.ts';
@@ -11,10 +11,10 @@ import { alreadyExists, badRequest, nameCollisions } from '../status.ts';
 import { admitCreate } from './admit.ts';
 import { decodeObject } from './decode-object.ts';
 
-/** Kubernetes cuts the base so that the whole name still fits a label. */
+/** Kubernetes truncates the base so that the whole name still fits a label. */
 const MAX_GENERATED_BASE = 58;
 const SUFFIX_LENGTH = 5;
-/** A 27-letter alphabet and five letters: eight collisions in a row mean something else is wrong. */
+/** A 27-letter alphabet and five letters: eight collisions in a row mean that something else is wrong. */
 const MAX_NAME_ATTEMPTS = 8;
 
 /** `body` is private to the request. */
@@ -56,7 +56,7 @@ async function createNamed(machine: Machine, request: WriteRequest, draft: KubeO
   return { kind: 'object', version: present(version, kind), created: true };
 }
 
-/** The object as it will be stored, but for its resource version. Also how server-side apply creates. */
+/** The object as it will be stored, without its resourceVersion. Server-side apply creates with it, too. */
 export function prepareCreate(
   machine: Machine,
   request: WriteRequest,
@@ -87,7 +87,7 @@ export function prepareCreate(
   return toStored(object, kind);
 }
 
-/** What a dry run answers with: the object that would have been stored. */
+/** The result of a dry run: the object that would have been stored. */
 export function dryRunVersion(key: string, object: KubeObject, { store }: Machine): Version {
   return new Version({ key, revision: store.revision, object, freeze: false });
 }

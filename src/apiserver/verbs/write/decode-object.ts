@@ -1,5 +1,5 @@
-// Turns a body into an object of the kind that the path names: checks type, API version, name and namespace, and
-// deals with unknown fields the way the request asks for. The result is private to the request, as far as the body was.
+// Decodes a body into an object of the kind that the path names: checks type, API version, name and namespace, and
+// handles unknown fields as the request asks. The result is as private to the request as the body was.
 
 import { asText } from '../../../api/as-text.ts';
 import { apiVersionOf, type KubeObject, type Metadata } from '../../../api/object.ts';
@@ -9,10 +9,10 @@ import { pruneUnknownFields } from '../../validation/unknown-fields.ts';
 import { isObject, type WriteRequest } from '../request.ts';
 import { badRequest } from '../status.ts';
 
-/** Of a field manager's name, as Kubernetes. */
+/** The length limit of a field manager's name, as in Kubernetes. */
 const MAX_MANAGER_LENGTH = 128;
 
-/** `stored`: the object as it is; parts of the body that are parts of it have been through all this before. */
+/** `stored`: the current object; parts that the body shares with it were decoded before. */
 export function decodeObject(body: unknown, request: WriteRequest, stored?: KubeObject): KubeObject {
   const { kind, fieldManager } = request;
   if (fieldManager.length > MAX_MANAGER_LENGTH || /\p{C}/u.test(fieldManager)) {
@@ -97,7 +97,7 @@ function normalizeMetadata(metadata: Metadata, kind: Kind): void {
   deleteOwn(fields, 'selfLink');
 }
 
-/** A for-in over maps of ever new shapes is optimized and given up by V8 again and again. */
+/** V8 repeatedly optimizes and deoptimizes a for-in over maps with many hidden classes. */
 function allStrings(map: Record<string, unknown>): boolean {
   return Object.values(map).every((value) => typeof value === 'string');
 }

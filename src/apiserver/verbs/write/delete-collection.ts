@@ -1,4 +1,4 @@
-// Deletes every object of a selection, one by one, each under its own rules. Objects that vanish meanwhile are fine.
+// Deletes every object of a selection, one by one. Objects that are deleted meanwhile are skipped.
 
 import { isNotFound } from '../../../runtime/kube/kube-error.ts';
 import { type ListAnswer, type ListParameters, listSelected } from '../read/list.ts';

@@ -1,4 +1,5 @@
-// Deletes an object: at once, or by marking it until its grace period is over and its finalizers are gone.
+// Deletes an object: at once, or by setting its deletionTimestamp until its grace period is over and its finalizers are
+// gone.
 
 import { asText } from '../../../api/as-text.ts';
 import type { KubeObject } from '../../../api/object.ts';
@@ -70,7 +71,7 @@ function checkPreconditions(kind: Kind, current: KubeObject, { preconditions }: 
 
 const POLICIES = ['Background', 'Foreground', 'Orphan'] as const;
 
-/** Reads a DeleteOptions body. `dryRun` is the door's to combine with the query. */
+/** Reads a DeleteOptions body. The caller combines `dryRun` with the query. */
 export function readDeleteOptions(body: unknown): DeleteParameters & { dryRun: boolean } {
   if (body === undefined) return { dryRun: false };
   if (!isObject(body)) throw badRequest('the body must be a DeleteOptions object');

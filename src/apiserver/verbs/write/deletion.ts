@@ -19,7 +19,7 @@ export interface DeleteParameters {
 export type DeletionStep =
   | { kind: 'remove'; object: KubeObject }
   | { kind: 'mark'; object: KubeObject }
-  /** Deletion is already under way, and this request does not hasten it. */
+  /** The object is being deleted already, and this request does not shorten its grace period. */
   | { kind: 'wait' };
 
 type PodLike = KubeObject & {
@@ -28,7 +28,7 @@ type PodLike = KubeObject & {
 };
 type NamespaceLike = KubeObject & { spec?: { finalizers?: string[] }; status?: { phase?: string } };
 
-/** Being deleted, and nothing holds it any more. */
+/** Being deleted, with no finalizer and no grace period left. */
 export function isFinished(object: KubeObject, kind: Kind): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata;
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && !isHeld(object, kind);
@@ -39,7 +39,7 @@ function isHeld(object: KubeObject, kind: Kind): boolean {
   return isNamespace(kind) && ((object as NamespaceLike).spec?.finalizers ?? []).length > 0;
 }
 
-/** `object` is the current state; itself and its metadata are private and changed in place, nothing below them. */
+/** `object` is the current state; it and its metadata are private and mutated in place, nothing below them. */
 export function decideDeletion(
   object: KubeObject,
   kind: Kind,
@@ -62,7 +62,7 @@ export function decideDeletion(
     }
   } else if (graceSeconds < runningGrace) {
     changed = true;
-    // The clock of a deletion does not start again: the end moves forward by what was taken off.
+    // The start of a deletion stays the same: the deadline moves forward by the difference.
     const end = Date.parse(metadata.deletionTimestamp as string) - (runningGrace - graceSeconds) * 1000;
     metadata.deletionTimestamp = timestamp(graceSeconds === 0 ? Math.min(end, nowMs) : end);
     metadata.deletionGracePeriodSeconds = graceSeconds;
@@ -74,13 +74,13 @@ export function decideDeletion(
 function graceFor(object: KubeObject, kind: Kind, { gracePeriodSeconds }: DeleteParameters): number {
   if (kind.group !== '' || kind.plural !== 'pods') return 0;
   const { spec, status } = object as PodLike;
-  // Nothing runs that would need time to end.
+  // No process runs that would need the grace period.
   if (!spec?.nodeName || status?.phase === 'Failed' || status?.phase === 'Succeeded') return 0;
   const asked = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_POD_GRACE_SECONDS;
   return asked < 0 ? 1 : asked;
 }
 
-/** Whether that changed anything. */
+/** Returns whether that changed anything. */
 function applyPropagation(object: KubeObject, policy: DeleteParameters['propagationPolicy']): boolean {
   if (policy === undefined) return false;
   const { metadata } = object;

@@ -1,5 +1,5 @@
-// Changes an object by a patch of any of the four types. The patch is applied to the state the write is judged
-// against, so that it only conflicts when the client named a version.
+// Patches an object, with any of the four types. The patch is applied to the state that the write is checked against,
+// so it only conflicts when the client gave a resourceVersion.
 
 import type { KubeObject } from '../../../api/object.ts';
 import type { PatchType } from '../../../runtime/kube/kube.ts';
@@ -18,7 +18,7 @@ export interface PatchParameters {
   force: boolean;
 }
 
-/** Refuses at once, by throwing, what needs no look at the object. */
+/** What can be checked without the object is rejected at once, by throwing. */
 export function patch(
   machine: Machine,
   request: WriteRequest,
@@ -35,7 +35,7 @@ export function patch(
     const object = applyPatch({
       type,
       patch: body,
-      // Patches share what they leave alone; an apply may change what it is given.
+      // Patches share unchanged parts with their argument; apply may mutate its argument.
       current: current === undefined || type !== 'apply' ? current : copyOf(current),
       kind,
       fieldManager: request.fieldManager,

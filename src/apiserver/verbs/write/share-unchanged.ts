@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../api/object.ts';
 import { getOwn, setOwn } from '../../../api/own-property.ts';
 import { sameJson } from '../../../api/same-json.ts';
 
-/** Changes `next` in place, after which none of its sections may be changed in place any more. */
+/** Mutates `next`; afterwards none of its sections may be mutated any more. */
 export function shareUnchanged(next: KubeObject, current: KubeObject): { sectionsChanged: boolean } {
   const { metadata } = next;
   const own = current.metadata;

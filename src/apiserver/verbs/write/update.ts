@@ -1,5 +1,5 @@
-// Replaces an object, or one of its subresources. What the write may not touch is put back; a write that changes
-// nothing stores nothing; the last finalizer's removal removes the object.
+// Replaces an object, or one of its subresources. Fields that the write may not change are restored; a write that
+// changes nothing stores nothing; removing the last finalizer of a deleted object removes it.
 
 import type { KubeObject, ManagedFieldsEntry } from '../../../api/object.ts';
 import { getOwn } from '../../../api/own-property.ts';
@@ -16,7 +16,7 @@ import { dryRunVersion } from './create.ts';
 import { decodeObject } from './decode-object.ts';
 import { isFinished } from './deletion.ts';
 
-/** `body` is private to the request, except for parts of it that are parts of `stored`. Refuses at once, by throwing. */
+/** `body` is private to the request, except for parts that it shares with `stored`. Invalid requests throw at once. */
 export function update(
   machine: Machine,
   request: WriteRequest,
@@ -37,7 +37,7 @@ export function update(
   });
 }
 
-/** Runs a plan through the store, or only looks at it on a dry run. */
+/** Runs a plan through the store, or only evaluates it on a dry run. */
 export function writeUpdate(
   machine: Machine,
   request: WriteRequest,
@@ -100,7 +100,7 @@ export function planUpdate(
   return { kind: 'put', object: toStored(next, kind) };
 }
 
-/** What is stored stays as it is: sections that the draft shares with it become the draft's own. */
+/** The stored object is not mutated: sections that the draft shares with it are copied. */
 function ownSections(draft: KubeObject, current: KubeObject): KubeObject {
   const own = draft as KubeObject & Record<string, unknown>;
   const shared = current as KubeObject & Record<string, unknown>;
@@ -127,7 +127,7 @@ function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current
 
 const KEPT = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
 
-/** What the server alone decides, whatever the client sent. */
+/** Fields that only the server sets, whatever the client sent. */
 function restoreIdentity(next: KubeObject, current: KubeObject): void {
   const { metadata } = next;
   const own = current.metadata;
@@ -137,7 +137,7 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
     if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
     else if (metadata[field] !== undefined) delete metadata[field];
   }
-  // Absent means "as it was"; an empty list means "forget them".
+  // Absent means unchanged; an empty list means "drop all ownership".
   if (metadata.managedFields === undefined && own.managedFields !== undefined) {
     metadata.managedFields = own.managedFields;
   }
