@@ -156,7 +156,7 @@ test('[PROV-7] a source that the driver names by another spelling of its ID is a
   const bound = await world.bound('data');
   assert.equal(bound.volume.spec.csi?.volumeHandle, 'restored');
   assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
-  assert.match(world.log.text(), /made from snapshot urn:SNAP-1, asked for snapshot snap-1/);
+  assert.match(world.log.text(), /created from snapshot urn:SNAP-1; requested was snapshot snap-1/);
 });
 
 test('[PROV-7] a volume made from a source of another kind is deleted again', async (t) => {
@@ -173,7 +173,7 @@ test('[PROV-7] a volume made from a source of another kind is deleted again', as
   world.driver.script('CreateVolume', { answer: { volume } });
   await world.start();
   await world.makeClaim('data', fromSnapshot);
-  await world.event('ProvisioningFailed', 'made from volume snap-1 instead of snapshot snap-1');
+  await world.event('ProvisioningFailed', 'created from volume snap-1 instead of snapshot snap-1');
   await world.bound('data');
   assert.equal(world.driver.callsOf('DeleteVolume').length, 1);
 });
@@ -207,7 +207,7 @@ test('[PROV-7] the mode may change where the content allows it, in any spelling 
         preventVolumeModeConversion: true,
       });
     if (allowed) assert.equal(ask(), 'snap-1', text);
-    else assert.throws(ask, /that needs the annotation/, text);
+    else assert.throws(ask, /that requires the annotation/, text);
   }
 });
 

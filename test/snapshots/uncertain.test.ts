@@ -197,7 +197,7 @@ test('[SIDE-2] a driver that answers without an ID, or with another, is not beli
   world.driver.script('CreateSnapshot', { answer: { snapshot: undefined } });
   await world.start();
   await world.makeSnapshot('snap');
-  await world.event('SnapshotCreationFailed', 'without a snapshot ID');
+  await world.event('SnapshotCreationFailed', 'returned no snapshot ID');
   await world.snapshot('snap', ({ status }) => status?.creationTime !== undefined);
   const [first] = [...world.driver.snapshots.values()];
   assert.ok(first);

@@ -164,7 +164,7 @@ test('a driver that comes back is kept, one with another name ends the registrar
   await second.stop(0);
   const third = await serve(address, new ScriptedDriver({ name: 'other.csi.test' }));
   t.after(() => third.stop(0));
-  await assert.rejects(ended, /its name is other\.csi\.test, it was registered as scripted\.csi\.test/);
+  await assert.rejects(ended, /name is now other\.csi\.test, it was registered as scripted\.csi\.test/);
 });
 
 test('[REG-2] as a process: registers, answers /healthz, exits 1 when refused and 0 when told to stop', async (t) => {

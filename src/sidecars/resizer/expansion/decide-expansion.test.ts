@@ -56,11 +56,11 @@ const NODE = 'the node has to act next';
 
 describe('left alone', () => {
   const rows: [string, () => string, RegExp][] = [
-    ['as large as asked for', () => decide({ requested: '1Gi' }, '1Gi'), /as large/],
-    ['larger than asked for', () => decide({ requested: '1Gi', capacity: '2Gi' }, '2Gi'), /as large/],
-    ['the same in other words', () => decide({ requested: '1024Mi' }, '1Gi'), /as large/],
-    ['not bound', () => decide({ requested: '2Gi', phase: 'Lost' }, '1Gi'), /as large/],
-    ['volume unknown', () => decide({ requested: '2Gi' }, '1Gi', { volume: undefined }), /not there/],
+    ['as large as asked for', () => decide({ requested: '1Gi' }, '1Gi'), /requested size/],
+    ['larger than asked for', () => decide({ requested: '1Gi', capacity: '2Gi' }, '2Gi'), /requested size/],
+    ['the same in other words', () => decide({ requested: '1024Mi' }, '1Gi'), /requested size/],
+    ['not bound', () => decide({ requested: '2Gi', phase: 'Lost' }, '1Gi'), /requested size/],
+    ['volume unknown', () => decide({ requested: '2Gi' }, '1Gi', { volume: undefined }), /does not exist/],
     [
       "another driver's",
       () => decide({ requested: '2Gi' }, '1Gi', { volume: volume('1Gi', { driver: 'theirs' }) }),
