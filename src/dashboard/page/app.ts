@@ -1,4 +1,4 @@
-// The page as a whole: what stays on it, and the view that the address names.
+// The page's frame, and the view that the address selects.
 
 import { type ComponentChildren, h } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -23,7 +23,7 @@ import { VolumesView } from './views/volumes-view.ts';
 export interface AppProps {
   readonly model: Model;
   readonly route: Route;
-  /** In place of the address there is: a word in a filter is no step to go back over. */
+  /** Replaces the current history entry: typing in a filter adds no step to go back over. */
   readonly onReplace: (route: Route) => void;
   readonly onRetry: () => void;
 }
@@ -65,7 +65,7 @@ function Page({ model, route, onReplace, onRetry }: AppProps): ComponentChildren
         ? h(
             'p',
             { class: 'empty' },
-            model.connection === 'refused' ? '' : 'Waiting for the first word from the server…',
+            model.connection === 'refused' ? '' : 'Waiting for the first message from the server…',
           )
         : route.view === 'list'
           ? h(ListSection, { key: route.list, model, list: route.list, query: route.query, onReplace })
@@ -91,7 +91,7 @@ function ListSection({ model, list, query, onReplace }: ListSectionProps): Compo
   );
 }
 
-/** Apart, because it alone follows the clock. */
+/** A component of its own, because only it follows the clock. */
 function NotWellNow({ model, hasRows }: { model: Model; hasRows: boolean }): ComponentChildren {
   const nowMs = useNow();
   const list = useMemo(() => notWell(model, nowMs), [model.tables, model.unwellSince, nowMs]);
@@ -102,7 +102,7 @@ function NotWellNow({ model, hasRows }: { model: Model; hasRows: boolean }): Com
   return h(NotWellList, { list, hasRows });
 }
 
-/** Who follows a link by keyboard, or has the page read to them, goes on at what it led to. */
+/** Moves the focus to the new content, for users of the keyboard and of screen readers. */
 function useFocusAt(place: string) {
   const ref = useRef<HTMLElement>(null);
   const seen = useRef(place);

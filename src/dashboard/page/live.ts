@@ -1,4 +1,4 @@
-// The connection to the server: listens to it, notices when it is gone, and comes back.
+// The connection to the server: receives events, detects a lost connection, and reconnects.
 
 import type { Message } from '../page-messages.ts';
 import type { Connection } from './model/model.ts';
@@ -9,14 +9,14 @@ export interface LiveOptions {
 }
 
 export interface Live {
-  /** After a refusal nothing is tried until somebody asks for it. */
+  /** After a refusal nothing is retried until the user asks for it. */
   retry(): void;
 }
 
 const PATH = '/api/live';
-/** A sample comes each second; a connection that says nothing for this long is one that a sleeping machine left behind. */
+/** A sample comes each second; a connection without messages for this long is dead, as after the machine slept. */
 const SILENCE_MS = 15_000;
-/** A server that restarts is back about then. */
+/** A server that restarts is usually back by then. */
 const RETRY_MS = 2_000;
 
 export function listen({ onMessage, onConnection }: LiveOptions): Live {
@@ -36,7 +36,7 @@ export function listen({ onMessage, onConnection }: LiveOptions): Live {
     };
     source.onerror = () => {
       onConnection('lost');
-      // Connecting again is its own business unless it gave up, as it does at any answer that is not 200.
+      // EventSource reconnects itself unless it gave up, as it does at any status other than 200.
       if (source?.readyState === EventSource.CLOSED) void whenGivenUp();
     };
     after(SILENCE_MS, reopen);
@@ -54,7 +54,7 @@ export function listen({ onMessage, onConnection }: LiveOptions): Live {
   return { retry: reopen };
 }
 
-/** An EventSource does not tell with which answer it ended. */
+/** An EventSource does not expose the status with which it ended. */
 async function isRefused(): Promise<boolean> {
   const controller = new AbortController();
   try {

@@ -1,4 +1,4 @@
-// Where the page begins: puts it into the document, and draws it again when the server says something or the address
+// The page's entry point: mounts it into the document, and renders it again when a message arrives or the address
 // changes.
 
 import { h, render } from 'preact';
@@ -7,7 +7,7 @@ import { listen } from './live.ts';
 import { emptyModel, withMessage } from './model/model.ts';
 import { formatRoute, parseRoute, type Route } from './model/routes.ts';
 
-/** Messages come in bursts; nobody sees more pictures than these, and a tab in the background goes on with its title. */
+/** Messages come in bursts: renders are limited to this rate. A tab in the background still updates its title. */
 const DRAW_MS = 40;
 
 let model = emptyModel;

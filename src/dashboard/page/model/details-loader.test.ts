@@ -1,4 +1,4 @@
-// How often details are asked for, and what stays of them when an answer does not come.
+// How often details are requested, and what is kept when a request fails.
 
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
@@ -6,7 +6,7 @@ import { type DetailsState, loadDetails, REFRESH_MS } from './details-loader.ts'
 
 type Answer = { status: number; body?: unknown } | Error;
 
-/** Answers in this order; the last one again and again. */
+/** Responses in this order; the last one is repeated. */
 function start(...answers: Answer[]) {
   mock.timers.enable({ apis: ['setTimeout'] });
   const asked: string[] = [];

@@ -1,12 +1,12 @@
-// Keeps the details of one subject up to date: asks when told that something changed, never more often than twice a
-// second, and never forgets what it knew. Without a DOM; `fetch` is the browser's.
+// Keeps the details of one object up to date: requests them when something changed, at most twice a second, and keeps
+// the last result on failure. Does not use the DOM; `fetch` is the browser's.
 
 import type { SubjectDetails } from '../../page-messages.ts';
 import type { Subject } from './routes.ts';
 
 export interface DetailsState {
   readonly details: SubjectDetails | undefined;
-  /** `gone`: there is no such object any more. `refused`: the link has expired. */
+  /** `gone`: the object does not exist any more. `refused`: the link has expired. */
   readonly problem: 'gone' | 'refused' | { readonly says: string } | undefined;
   readonly isLoading: boolean;
 }
@@ -24,7 +24,7 @@ interface LoaderOptions {
   onState(state: DetailsState): void;
 }
 
-/** Volumes go through several steps a second; nobody reads faster than this. */
+/** Volumes go through several steps a second; a higher rate would not be readable. */
 export const REFRESH_MS = 500;
 
 export function loadDetails({ subject, fetch, onState }: LoaderOptions): DetailsLoader {

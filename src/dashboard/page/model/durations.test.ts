@@ -1,4 +1,4 @@
-// Times as they are read.
+// Formatting of times.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Times as people read them. Pure.
+// Formats times for users. Pure.
 
 const SECOND_MS = 1_000;
 
@@ -13,7 +13,7 @@ export function formatAge(ms: number): string {
   return `${Math.floor(hours / 24)}d${hours % 24}h`;
 }
 
-/** Time since a beginning, to the millisecond while that can matter: `+0.012s`, `+3m12s`. */
+/** Time since the start, with milliseconds while they matter: `+0.012s`, `+3m12s`. */
 export function formatSince(ms: number): string {
   return ms < 60 * SECOND_MS ? `+${(Math.max(0, ms) / SECOND_MS).toFixed(3)}s` : `+${formatAge(ms)}`;
 }
@@ -24,7 +24,7 @@ export function formatLatency(ms: number): string {
   return `${ms >= 10 || ms === 0 ? Math.round(ms) : ms.toFixed(1)} ms`;
 }
 
-/** `17:04:09`, where the reader is. */
+/** `17:04:09`, in the user's time zone. */
 export function formatClock(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':');

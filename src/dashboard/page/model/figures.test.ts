@@ -1,4 +1,4 @@
-// The lines of the charts.
+// The series of the charts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

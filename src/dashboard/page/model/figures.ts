@@ -1,26 +1,26 @@
-// The lines of the charts, from samples. Pure.
+// The series of the charts, computed from samples. Pure.
 
 import type { CallFigures, Sample } from '../../page-messages.ts';
 
 export interface ChartLine {
   readonly label: string;
-  /** `null`: nothing is known of that moment. */
+  /** `null`: no data at that time. */
   readonly values: readonly (number | null)[];
 }
 
 export interface ChartLines {
-  /** Seconds, as the charts' axis has them. */
+  /** Seconds, the unit of the charts' axis. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
 }
 
-/** More lines than these and none can be followed. */
+/** More series than these cannot be told apart. */
 const NAMED_METHODS = 5;
 const OTHERS = 'others';
-/** The line of calls that failed, of whatever method. */
+/** The series of failed calls, of all methods. */
 export const FAILED = 'failed';
 
-/** Samples are taken while somebody looks: what was between two that are this far apart is not known. */
+/** Samples are taken only while a page is open: a gap this long between two has no data. */
 const GAP_SECONDS = 5;
 
 export function standLines(
@@ -34,7 +34,7 @@ export function standLines(
   });
 }
 
-/** The most called methods, by name: a line keeps its colour while others overtake it. */
+/** The most called methods, sorted by name, so that a series keeps its colour when the order of calls changes. */
 export function busiestMethods(samples: readonly Sample[]): readonly string[] {
   const totals = new Map<string, number>();
   for (const { method, count } of samples.flatMap(({ calls = [] }) => calls)) {
@@ -58,7 +58,7 @@ export function callLines(samples: readonly Sample[]): ChartLines {
   return withGaps({ times, lines: hasFailures ? [...lines, { label: FAILED, values: failed }] : lines });
 }
 
-/** The others' median is that of their medians, each weighed by its calls: near it, since no more is told. */
+/** The median of the other methods is approximated: the median of their medians, weighted by calls. */
 export function medianLines(samples: readonly Sample[]): ChartLines {
   return withGaps(linesByMethod(samples, (figures) => weighedMedian(figures)));
 }
@@ -101,7 +101,7 @@ function weighedMedian(figures: readonly CallFigures[]): number | null {
   return null;
 }
 
-/** A moment of which nothing is known, so that no line is drawn over it. */
+/** A point without data, so that no line is drawn across the gap. */
 function withGaps({ times, lines }: ChartLines): ChartLines {
   const gaps = times.flatMap((time, index) =>
     time - (times[index - 1] ?? time) > GAP_SECONDS ? [index] : [],
@@ -117,7 +117,7 @@ function withGaps({ times, lines }: ChartLines): ChartLines {
 
 const timesOf = (samples: readonly Sample[]): number[] => samples.map(({ atMs }) => atMs / 1000);
 
-/** Samples come once a second, but not to the millisecond; the first has none before it. */
+/** The interval between samples, about a second; the first has no predecessor. */
 function secondsBefore(samples: readonly Sample[], index: number): number {
   const [before, now] = [samples[index - 1], samples[index]];
   if (before === undefined || now === undefined || now.atMs <= before.atMs) return 1;

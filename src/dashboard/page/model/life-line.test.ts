@@ -1,4 +1,4 @@
-// Each stage of a volume's life, by what its row says.
+// Each stage of a volume's life, from its row.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ const unmade = (): VolumeRow => {
   return rest;
 };
 
-/** One letter a stage. */
+/** One letter per stage. */
 const letters: Readonly<Record<string, StageState>> = {
   o: 'ok',
   w: 'working',

@@ -1,4 +1,4 @@
-// How far a volume is on its way: claimed, provisioned, bound, placed, attached, mounted. Pure.
+// The stages of a volume's life: claimed, provisioned, bound, placed, attached, mounted. Pure.
 
 import type { DriverRow, VolumeRow } from '../../page-messages.ts';
 
@@ -12,7 +12,7 @@ export interface Stage {
   readonly state: StageState;
 }
 
-/** Whether it is reached; `wanted`: not, and somebody is to bring it there. */
+/** Whether a stage is reached; `wanted`: not yet, and a component is working on it. */
 type Reach = 'reached' | 'wanted' | 'unwanted' | 'not-needed' | 'failed';
 
 /** Without its driver (unread, or gone) a volume counts as one that has to be attached. */
@@ -33,11 +33,11 @@ export function lifeLine(row: VolumeRow, driver?: Pick<DriverRow, 'attachRequire
   return stageNames.map((name, index) => ({ name, state: states[index] ?? 'not-yet' }));
 }
 
-/** Stages that are done; to sort by. */
+/** Number of completed stages, for sorting. */
 export const progressOf = (stages: readonly Stage[]): number =>
   stages.filter(({ state }) => state === 'ok' || state === 'not-needed').length;
 
-/** For those who do not see it: `claimed, provisioned, bound; placed working; attached, mounted not yet`. */
+/** For screen readers: `claimed, provisioned, bound; placed working; attached, mounted not yet`. */
 export function describeLifeLine(stages: readonly Stage[]): string {
   const groups: { state: StageState; names: string[] }[] = [];
   for (const { name, state } of stages) {
@@ -74,7 +74,7 @@ function boundReach(phase: string, isClaim: boolean): Reach {
   return isClaim ? 'wanted' : 'unwanted';
 }
 
-/** Attached where it is used; or, without users, anywhere still. */
+/** Attached where it is used; without users, attached anywhere. */
 function attachReach(attachments: VolumeRow['attachments'], users: VolumeRow['pods']): Reach {
   const isAttachedTo = (node: string | undefined): boolean =>
     attachments.some((attachment) => attachment.node === node && attachment.attached);

@@ -1,4 +1,4 @@
-// What the page knows after each kind of message.
+// The model after each kind of message.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// All that the page knows, and how each message changes it. Pure: a new model each time, with the parts that did not
-// change being the same objects, so that what shows them can tell.
+// The page's model, and how each message changes it. Pure: returns a new model that shares unchanged parts, so that
+// components can compare by identity.
 
 import type {
   About,
@@ -12,7 +12,7 @@ import type {
   Tables,
 } from '../../page-messages.ts';
 
-/** `lost`: will be tried again. `refused`: the link with which the page was opened is not valid any more. */
+/** `lost`: will be retried. `refused`: the link with which the page was opened is no longer valid. */
 export type Connection = 'live' | 'lost' | 'refused';
 
 export type KeyedTables = { readonly [T in keyof Tables]: ReadonlyMap<string, Tables[T][number]> };
@@ -26,7 +26,7 @@ export interface Model {
   /** Oldest first. */
   readonly steps: readonly Step[];
   readonly trouble: string | undefined;
-  /** Since when a volume or pod is not well, as far as this page saw it; by `unwellKey`. */
+  /** Since when a volume or pod is not well, as seen by this page; by `unwellKey`. */
   readonly unwellSince: ReadonlyMap<string, number>;
   /** The server's clock minus this one. */
   readonly offsetMs: number;
@@ -60,7 +60,7 @@ export const emptyModel: Model = {
 
 export const unwellKey = (table: 'volumes' | 'pods', id: string): string => `${table}/${id}`;
 
-/** `atMs`: this machine's clock when the message came. */
+/** `atMs`: the local time at which the message arrived. */
 export function withMessage(model: Model, message: Message, atMs: number): Model {
   const heard: Model = { ...model, connection: 'live', heardMs: atMs };
   switch (message.kind) {
@@ -89,7 +89,7 @@ export function withMessage(model: Model, message: Message, atMs: number): Model
     case 'trouble':
       return { ...heard, trouble: message.says };
     default:
-      // A newer server may say more than this page knows of.
+      // Messages of a newer server that this page does not know are ignored.
       return heard;
   }
 }
@@ -131,14 +131,14 @@ function changed<R extends { readonly id: string }>(
   return next;
 }
 
-/** A call under way has no number of its own, and its end comes as another step: only details show it. */
+/** A call in flight has no sequence number, and its end arrives as another step: only the details show it. */
 function withSteps(known: readonly Step[], more: readonly Step[]): readonly Step[] {
   const seen = new Set(known.map(({ seq }) => seq));
   const fresh = more.filter(({ seq }) => seq >= 0 && !seen.has(seq) && seen.add(seq));
   return fresh.length === 0 ? known : [...known, ...fresh].slice(-KEPT_STEPS);
 }
 
-/** What the page did not see begin may have lasted as long as the object is there. */
+/** The page did not see the start: the problem may be as old as the object. */
 function unwellSince(before: Model, tables: KeyedTables, nowMs: number): ReadonlyMap<string, number> {
   if (tables.volumes === before.tables.volumes && tables.pods === before.tables.pods) {
     return before.unwellSince;

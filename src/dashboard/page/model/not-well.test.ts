@@ -1,4 +1,4 @@
-// What is listed as not well, in which order, and how it is counted.
+// What is listed as not well, its order, and the counts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,10 +1,10 @@
-// What is not well, worst first, and the counts that the header and the document's title say. Pure.
+// What is not well, worst first, and the counts in the header and the document's title. Pure.
 
 import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
 import { type KeyedTables, type Model, unwellKey } from './model.ts';
 import { type Route, routeOfPod, routeOfVolume } from './routes.ts';
 
-/** Volumes and pods wait a moment on their ordinary way; a list that flickers says nothing. */
+/** Volumes and pods wait briefly in normal operation; this delay keeps the list from flickering. */
 const SHOWN_AFTER_MS = 3_000;
 
 export interface NotWell {
@@ -46,7 +46,7 @@ export function notWell({ tables, unwellSince }: Model, nowMs: number): NotWell[
 
 type Described = Pick<NotWell, 'kind' | 'name' | 'route'>;
 
-/** As people write it: `namespace/name`. */
+/** In the usual format: `namespace/name`. */
 export function nameOf({ namespace, name }: { namespace?: string; name: string }): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -1,4 +1,4 @@
-// Addresses: each leads where it says, and comes back as it was.
+// Routes: parsing and formatting are inverse.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

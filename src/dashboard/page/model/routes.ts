@@ -1,11 +1,11 @@
-// The page's addresses: all that a shared link has to bring back is in the hash. Pure.
+// The page's routes: the hash holds everything that a shared link restores. Pure.
 
 import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
 
 export const listViews = ['volumes', 'pods', 'nodes', 'drivers', 'snapshots', 'activity'] as const;
 export type ListView = (typeof listViews)[number];
 
-/** What a list shows of its rows. Without `sort` the list's own order. */
+/** Filter and sort order of a list. Without `sort` the list's default order. */
 export interface Query {
   readonly filter: string;
   readonly state: State | undefined;
@@ -43,7 +43,7 @@ export const routeOfVolume = ({
 export const routeOfPod = ({ namespace, name }: Pick<PodRow, 'namespace' | 'name'>): Route =>
   detailsRoute({ kind: 'pod', namespace, name });
 
-/** What is no address of this page is the list of volumes. */
+/** Any unknown address is the list of volumes. */
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const parts = path.split('/').map(decoded);
@@ -74,7 +74,7 @@ export function formatRoute(route: Route): string {
   return `#/${route.list}${search.size === 0 ? '' : `?${search}`}`;
 }
 
-/** The page of what a link of a chain is about, if it has one: `PersistentVolumeClaim ns/data`. */
+/** The route of a link's object, if it has a page: `PersistentVolumeClaim ns/data`. */
 export function routeOfChainSubject(subject: string): Route | undefined {
   const [, kind, first, second] =
     /^(PersistentVolumeClaim|PersistentVolume|Pod) ([^\s/]+)(?:\/([^\s/]+))?$/.exec(subject) ?? [];
@@ -101,7 +101,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Typed by hand: whatever it is, it names nothing.
+    // Typed by hand and malformed: names no object.
     return part;
   }
 }

@@ -1,6 +1,6 @@
-// Which rows of a list are shown, in which order, and which of them are in sight. Pure.
+// Filtering, sorting and windowing of a list's rows. Pure.
 
-/** Whether a text has every word of the filter in it, in any case. */
+/** Whether a text contains every word of the filter, ignoring case. */
 export function filterOf(filter: string): (text: string) => boolean {
   const words = filter
     .toLowerCase()
@@ -14,7 +14,7 @@ export function filterOf(filter: string): (text: string) => boolean {
 
 export type SortValue = string | number | undefined;
 
-/** What has no value comes last, either way. Equal ones stay in the order they came in. */
+/** Rows without a value come last in both directions. The sort is stable. */
 export function sortedBy<R>(
   rows: readonly R[],
   sortValue: (row: R) => SortValue,
@@ -32,7 +32,9 @@ export function sortedBy<R>(
     .map(({ row }) => row);
 }
 
-/** So that `web-10` comes after `web-2`; a collator that does so takes ten times as long for thousands of rows. */
+/**
+ * A natural sort, so that `web-10` comes after `web-2`; Intl.Collator takes ten times as long for thousands of rows.
+ */
 function sortKey(value: SortValue): SortValue {
   if (typeof value !== 'string') return value;
   return value === '' ? undefined : value.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(12, '0'));
@@ -54,23 +56,23 @@ const UNITS: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** A quantity as Kubernetes writes it, near enough to sort by. */
+/** A Kubernetes quantity as a number, precise enough for sorting. */
 export function bytesOf(size: string | undefined): number | undefined {
   const [, number, unit] = /^([0-9.]+(?:e[0-9]+)?)([a-zA-Z]*)$/.exec(size ?? '') ?? [];
   const factor = unit === undefined ? undefined : UNITS[unit];
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }
 
-/** Rows that are kept beyond the edges, so that a quick scroll does not meet emptiness. */
+/** Rows rendered beyond the viewport, so that a quick scroll shows no gap. */
 const MARGIN_ROWS = 12;
 
 export interface Window {
   readonly first: number;
-  /** Not in it any more. */
+  /** Exclusive. */
   readonly end: number;
 }
 
-/** `top`: the first row in sight. A list that became shorter than where it was scrolled to shows its end. */
+/** `top`: the first visible row. A list that became shorter than its scroll position shows its end. */
 export function windowOf(count: number, top: number, inSight: number): Window {
   const end = Math.min(count, Math.max(0, top) + inSight + MARGIN_ROWS);
   const first = Math.max(0, Math.min(top, count - inSight) - MARGIN_ROWS);

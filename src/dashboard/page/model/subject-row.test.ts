@@ -1,4 +1,4 @@
-// The row of what an address names.
+// The row of the object that a route names.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

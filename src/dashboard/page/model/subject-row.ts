@@ -1,10 +1,10 @@
-// The row of what an address names. Pure.
+// The row of the object that a route names. Pure.
 
 import type { PodRow, VolumeRow } from '../../page-messages.ts';
 import type { KeyedTables } from './model.ts';
 import type { Subject } from './routes.ts';
 
-/** A volume that a claim has is in that claim's row. */
+/** A bound volume is in its claim's row. */
 export function rowOf({ volumes, pods }: KeyedTables, subject: Subject): VolumeRow | PodRow | undefined {
   const { kind, namespace, name } = subject;
   if (kind === 'pod')

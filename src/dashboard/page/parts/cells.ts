@@ -8,7 +8,7 @@ export interface Item {
   readonly route?: Route;
 }
 
-/** The first of several, and how many more; all of them where somebody points. */
+/** The first of several and the number of the others; all of them in the tooltip. */
 export function Several({ items }: { items: readonly Item[] }): ComponentChildren {
   const [first, ...more] = items;
   if (first === undefined) return h('span', { class: 'dim' }, '–');
@@ -20,7 +20,7 @@ export function Several({ items }: { items: readonly Item[] }): ComponentChildre
   );
 }
 
-/** What the cluster calls something. Cut off where it has no room, so that it can be read where somebody points. */
+/** A name from the cluster. Truncated where it does not fit; the tooltip has all of it. */
 export function Name({ text, route }: Item): ComponentChildren {
   if (route === undefined) return h('span', { class: 'name', title: text }, text);
   return h('a', { class: 'name', title: text, href: formatRoute(route) }, text);

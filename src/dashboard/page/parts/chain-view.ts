@@ -1,4 +1,4 @@
-// The chain from a pod to its storage, link by link, and at the one that does not hold what to do.
+// The chain from a pod to its storage, and for the broken link what to do.
 
 import { type ComponentChildren, h } from 'preact';
 import type { Link } from '../../../why/chain.ts';

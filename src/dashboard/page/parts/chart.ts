@@ -1,4 +1,4 @@
-// One chart: lines over the time that is kept, and beside each line's name its value now or where somebody points.
+// One chart: series over the time that is kept, with each series' value now or at the pointer.
 
 import { type ComponentChildren, h } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -80,7 +80,7 @@ const dataOf = ({ times, lines }: ChartLines): uPlot.AlignedData => [
   ...lines.map(({ values }) => [...values]),
 ];
 
-/** Seconds only where they say something. */
+/** Seconds only where they are informative. */
 const clockAt = (time: number): string => formatClock(time * 1000).slice(0, time % 60 === 0 ? 5 : 8);
 
 interface OptionsInput {

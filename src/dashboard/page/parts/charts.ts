@@ -1,4 +1,4 @@
-// The charts: how the cluster stands, and what drivers were asked and how long they took.
+// The charts: the state of the cluster, and rate and duration of the drivers' calls.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// The server's time, ticking: what shows an age follows it by itself, and nothing else is drawn again for it.
+// The server's time, ticking: components that show an age subscribe to it, so that only they are rendered again.
 
 import { type ComponentChildren, createContext, h } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -18,7 +18,7 @@ export function ClockProvider(props: { offsetMs: number; children?: ComponentChi
   return h(Clock.Provider, { value: ownMs + props.offsetMs }, props.children);
 }
 
-/** To the second; by the server's clock. */
+/** Rounded to seconds; by the server's clock. */
 export const useNow = (): number => useContext(Clock);
 
 export function Age({ sinceMs }: { sinceMs: number }): ComponentChildren {

@@ -1,4 +1,4 @@
-// A table of any length: sorted by a click on a head, with only the rows in sight in the document.
+// A table of any length: sorted by a click on a header, with only the visible rows in the document.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -7,10 +7,10 @@ import { type SortValue, sortedBy, windowOf } from '../model/rows.ts';
 import { useScroll } from './use-scroll.ts';
 
 export interface Column<R> {
-  /** In addresses, so of one table or of all those that one address shows. */
+  /** Used in routes, so it must be unique among the tables of one route. */
   readonly key: string;
   readonly title: ComponentChildren;
-  /** In CSS pixels; a table that has more room than its columns want gives each its share. */
+  /** In CSS pixels; extra width is shared among the columns. */
   readonly width: number;
   readonly isNumber?: boolean;
   /** Without it the table cannot be sorted by this column. */
@@ -30,7 +30,7 @@ export interface DataTableProps<R> {
   readonly onQuery: (query: Query) => void;
 }
 
-/** As in the style sheet: which rows are in sight is reckoned, not measured. */
+/** As in the style sheet: visible rows are computed, not measured. */
 const ROW_HEIGHT_PX = 30;
 
 export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
@@ -79,7 +79,7 @@ export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
             { key: idOf(row), 'aria-rowindex': first + index + 2, ...rowProps?.(row) },
             columns.map(({ key, isNumber, cell }, column) => {
               const name = isNumber ? 'number' : '';
-              // The first column is what a row is about.
+              // The first column names the row's object.
               return column === 0
                 ? h('th', { key, scope: 'row', class: name }, cell(row))
                 : h('td', { key, class: name }, cell(row));
@@ -92,7 +92,7 @@ export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
   );
 }
 
-/** Another choice or order of rows is another list: it is read from its beginning. */
+/** Another filter or sort order is another list: it is shown from its start. */
 const orderOf = ({ filter, state, sort, isDescending }: Query): string =>
   JSON.stringify([filter, state, sort, isDescending]);
 
@@ -123,7 +123,7 @@ function Head<R>({ column, by, isDescending, query, onQuery }: HeadProps<R>): Co
   );
 }
 
-/** As high as the rows that are not in the document. */
+/** A spacer as high as the rows that are not in the document. */
 function Gap({ rows }: { rows: number }): ComponentChildren {
   if (rows === 0) return null;
   return h('tr', { 'aria-hidden': true, class: 'gap', style: { height: `${rows * ROW_HEIGHT_PX}px` } });

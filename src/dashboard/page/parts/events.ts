@@ -1,4 +1,4 @@
-// What components said of something, newest first.
+// The events of an object, newest first.
 
 import { type ComponentChildren, h } from 'preact';
 import type { EventLine } from '../../page-messages.ts';

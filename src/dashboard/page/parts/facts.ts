@@ -1,4 +1,4 @@
-// What a row says of its subject, in a few words, with the ways to what belongs to it.
+// The facts of a row, with links to related objects.
 
 import { type ComponentChildren, h } from 'preact';
 import type { PodRow, VolumeRow } from '../../page-messages.ts';
@@ -12,7 +12,7 @@ type Fact = readonly [title: string, value: ComponentChildren];
 
 export interface FactsProps {
   readonly found: VolumeRow | PodRow;
-  /** What they are read for: it needs no way to itself. */
+  /** The object that is shown: it needs no link to itself. */
   readonly isOf: Subject['kind'];
 }
 
@@ -78,7 +78,7 @@ function podFacts({ namespace, node, volumes }: PodRow): Fact[] {
   const items = volumes.map(
     ({ claim, driver }): Item =>
       claim === undefined
-        ? { text: `written in it, ${driver ?? 'unknown driver'}` }
+        ? { text: `inline, ${driver ?? 'unknown driver'}` }
         : { text: claim, route: detailsRoute({ kind: 'claim', namespace, name: claim }) },
   );
   return [

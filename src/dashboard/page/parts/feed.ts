@@ -1,4 +1,4 @@
-// What happens, as it happens, newest first.
+// The live feed of steps, newest first.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// What narrows a list: words, and how things are.
+// The filter of a list: words and state.
 
 import { type ComponentChildren, h } from 'preact';
 import type { State } from '../../page-messages.ts';
@@ -7,7 +7,7 @@ import type { Query } from '../model/routes.ts';
 export interface FilterBarProps {
   readonly query: Query;
   readonly onQuery: (query: Query) => void;
-  /** Whether its rows have a state to be chosen by. */
+  /** Whether its rows can be filtered by state. */
   readonly hasStates: boolean;
   readonly shown: number;
   readonly total: number;

@@ -1,4 +1,4 @@
-// What and how many: the cluster that is shown, its counts, and whether what is shown is how it is now.
+// The header: the cluster, its counts, and whether the page is up to date.
 
 import { type ComponentChildren, h } from 'preact';
 import { formatClock } from '../model/durations.ts';
@@ -50,7 +50,7 @@ function ConnectionView({ model, onRetry }: { model: Model; onRetry: () => void 
 
 function connectionText({ connection, heardMs }: Model): string {
   if (connection === 'live') return 'live';
-  const seen = heardMs === undefined ? '' : `; what you see is from ${formatClock(heardMs)}`;
+  const seen = heardMs === undefined ? '' : `; the page shows the state at ${formatClock(heardMs)}`;
   if (connection === 'refused') {
     return `This link has expired: open again the one that berth up or berth dashboard printed${seen}.`;
   }

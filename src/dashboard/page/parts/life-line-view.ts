@@ -1,4 +1,4 @@
-// A volume's way as dots, one a stage; their names stand once, above the column.
+// The stages of a volume as dots; their names are in the column's header.
 
 import { type ComponentChildren, h } from 'preact';
 import { describeLifeLine, type Stage, stageNames } from '../model/life-line.ts';

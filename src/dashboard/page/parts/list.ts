@@ -1,4 +1,4 @@
-// A list that can be narrowed and sorted: the bar, and the table or the reason why it is empty.
+// A list with filter and sort order: the bar, and the table or the reason why it is empty.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -14,15 +14,15 @@ export interface ListProps<R> {
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   readonly idOf: (row: R) => string;
-  /** All names that a row shows. */
+  /** All names shown in a row, for the filter. */
   readonly textOf: (row: R) => string;
   readonly stateOf?: (row: R) => State;
   readonly rowProps?: (row: R) => Readonly<Record<string, string>>;
-  /** What is said when there is nothing at all. */
+  /** The text for a list without any rows. */
   readonly empty: string;
   readonly query: Query;
   readonly onQuery: (query: Query) => void;
-  /** For the second list of one address: the bar of the first is its own too. */
+  /** For the second list of one route, which shares the bar of the first. */
   readonly hasBar?: boolean;
 }
 

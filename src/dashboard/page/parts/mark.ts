@@ -1,11 +1,11 @@
-// How a thing is, in a symbol and a word: never by colour alone.
+// The state of an object as a symbol and a word: never by colour alone.
 
 import { type ComponentChildren, h } from 'preact';
 import type { State } from '../../page-messages.ts';
 
 export interface MarkProps {
   readonly state: State;
-  /** Instead of the state's own name. */
+  /** Replaces the state's own name. */
   readonly text?: string;
 }
 

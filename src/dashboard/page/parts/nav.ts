@@ -1,4 +1,4 @@
-// The ways to the lists.
+// The navigation between the lists.
 
 import { type ComponentChildren, h } from 'preact';
 import type { KeyedTables } from '../model/model.ts';
@@ -17,7 +17,7 @@ export const titleOfList = (list: ListView): string => titles[list];
 
 export interface NavProps {
   readonly tables: KeyedTables;
-  /** Absent where the page shows one thing of a list. */
+  /** Absent where the page shows one object. */
   readonly current: ListView | undefined;
 }
 

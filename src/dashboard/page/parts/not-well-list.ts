@@ -1,4 +1,4 @@
-// What is not well: the first thing to read.
+// What is not well: shown first.
 
 import { type ComponentChildren, h } from 'preact';
 import { useState } from 'preact/hooks';
@@ -7,9 +7,9 @@ import { Name } from './cells.ts';
 import { Age } from './clock.ts';
 import { Mark } from './mark.ts';
 
-/** More than these push the page's other parts out of sight before anybody asked for them. */
+/** More than these would push the rest of the page out of view. */
 const SHOWN_AT_FIRST = 6;
-/** More than these nobody reads; the lists can be narrowed to them. */
+/** More than these are not readable; the lists can be filtered instead. */
 const SHOWN_AT_MOST = 200;
 
 export function NotWellList({

@@ -1,4 +1,4 @@
-// What the page cannot show, and why.
+// Which data the page cannot show, and why.
 
 import { type ComponentChildren, h } from 'preact';
 import type { Model } from '../model/model.ts';
@@ -15,7 +15,7 @@ export function Notices({ model: { about, trouble } }: { model: Model }): Compon
           { class: 'notice' },
           'Not shown, since they may not be read or are not served: ',
           h('span', { class: 'name' }, unread.join(', ')),
-          '. What they would say is missing here.',
+          '. Their data is missing on this page.',
         ),
     trouble === undefined ? null : h('p', { class: 'notice', role: 'alert' }, trouble),
   );

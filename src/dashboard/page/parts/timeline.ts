@@ -1,4 +1,4 @@
-// What happened to something, from its beginning; calls under way tick.
+// The steps of an object, from its start; calls in flight show their running time.
 
 import { type ComponentChildren, h } from 'preact';
 import type { Step } from '../../page-messages.ts';
@@ -12,7 +12,7 @@ export function Timeline({ steps }: { steps: readonly Step[] }): ComponentChildr
     { class: 'timeline' },
     steps.map((step, index) => {
       const isUnderWay = step.seq < 0;
-      // Calls under way have no number; begun by the same one at the same time they are told apart by their place.
+      // Calls in flight have no sequence number; those with the same start and caller are distinguished by position.
       const key = isUnderWay ? `under way ${step.by} ${step.atMs} ${index}` : step.seq;
       return h(
         'li',

@@ -1,4 +1,4 @@
-// The style sheet's colours, for what is drawn and not styled; anew when the reader's colour scheme changes.
+// The style sheet's colours, for what is drawn on a canvas; updated when the colour scheme changes.
 
 import { useEffect, useState } from 'preact/hooks';
 

@@ -1,27 +1,27 @@
-// Where a table is scrolled to, in rows; and back there when somebody returns to it.
+// The scroll position of a table in rows, restored when the user returns to it.
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Where each table was left, by its name. */
+/** The last position of each table, by its name. */
 export const Scrolls = createContext<Map<string, number>>(new Map());
 
 export interface Scroll {
   readonly ref: RefObject<HTMLDivElement | null>;
-  /** The first row in sight. */
+  /** The first visible row. */
   readonly top: number;
-  /** Rows that have room. */
+  /** Number of rows that fit. */
   readonly inSight: number;
 }
 
-/** Before it is measured, more than a common screen shows. */
+/** Before measuring: more than a common screen shows. */
 const UNMEASURED_ROWS = 40;
 
-/** `order`: when it changes, the table goes to its beginning. */
+/** `order`: when it changes, the table scrolls to its start. */
 export function useScroll(name: string, rowHeightPx: number, order: string): Scroll {
   const scrolls = useContext(Scrolls);
   const ref = useRef<HTMLDivElement>(null);
-  // In whole rows, so that a scroll within one draws nothing.
+  // In whole rows, so that scrolling within one row renders nothing.
   const [top, setTop] = useState(() => Math.floor((scrolls.get(name) ?? 0) / rowHeightPx));
   const [inSight, setInSight] = useState(UNMEASURED_ROWS);
   useLayoutEffect(() => {

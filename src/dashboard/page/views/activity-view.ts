@@ -1,4 +1,4 @@
-// What goes on in the cluster: in figures, and step by step.
+// Activity in the cluster: charts and the feed of steps.
 
 import { type ComponentChildren, h } from 'preact';
 import { Charts } from '../parts/charts.ts';

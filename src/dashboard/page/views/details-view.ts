@@ -1,4 +1,4 @@
-// All of one claim, volume or pod: why it is as it is, what was said of it, and what happened.
+// The details of one claim, volume or pod: its chain, its events and its steps.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -19,7 +19,7 @@ import { useDetails } from './use-details.ts';
 export interface DetailsViewProps {
   readonly model: Model;
   readonly subject: Subject;
-  /** The list from which somebody came, as it was narrowed. */
+  /** The list that the user came from, with its filter. */
   readonly backHash: string;
 }
 
@@ -72,7 +72,7 @@ function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: b
       Part,
       { title: 'Events' },
       details.events.length === 0
-        ? h('p', { class: 'dim' }, 'Nobody said anything of it lately.')
+        ? h('p', { class: 'dim' }, 'No recent events.')
         : h(Events, { events: details.events }),
     ),
     h(
@@ -84,7 +84,7 @@ function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: b
             'p',
             { class: 'dim' },
             hasHistory
-              ? 'Nothing happened to it since the record begins.'
+              ? 'No steps since the recording started.'
               : 'Steps are recorded only in berth up, where everything runs in one process.',
           ),
     ),
@@ -99,7 +99,7 @@ function Part({ title, children }: { title: string; children?: ComponentChildren
 function Problem({ state, refresh }: { state: DetailsState; refresh: () => void }): ComponentChildren {
   const { problem, details } = state;
   if (problem === undefined) return null;
-  const known = details === undefined ? '' : ' What you see is what was last known of it.';
+  const known = details === undefined ? '' : ' The page shows its last known state.';
   if (problem === 'gone') {
     return h('p', { class: 'notice', role: 'status' }, `It is gone: the cluster has no such object.${known}`);
   }

@@ -1,4 +1,4 @@
-// Drivers as they describe themselves, and the classes that lead to them.
+// Drivers with their capabilities, and the classes that use them.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -98,7 +98,7 @@ const driverColumns: readonly Column<DriverRow>[] = [
   },
 ];
 
-// Their keys are other ones than the drivers': one address sorts both tables.
+// Keys differ from the drivers' table: one route sorts both tables.
 const classColumns: readonly Column<ClassRow>[] = [
   {
     key: 'class',

@@ -1,4 +1,4 @@
-// Nodes: one row for each driver on each, with how much of what it can attach is taken.
+// Nodes: one row per node and driver, with its attached volumes and its limit.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';

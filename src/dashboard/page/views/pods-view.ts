@@ -85,6 +85,6 @@ function phaseOf({ phase, isGoing }: PodRow): string {
 const volumesOf = ({ namespace, volumes }: PodRow): Item[] =>
   volumes.map(({ claim, driver }) =>
     claim === undefined
-      ? { text: `written in it, ${driver ?? 'unknown driver'}` }
+      ? { text: `inline, ${driver ?? 'unknown driver'}` }
       : { text: claim, route: detailsRoute({ kind: 'claim', namespace, name: claim }) },
   );

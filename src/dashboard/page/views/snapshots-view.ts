@@ -31,7 +31,7 @@ export function SnapshotsView({ model, query, onQuery }: ViewProps): ComponentCh
   });
 }
 
-/** A failed snapshot is tried again, so it may still become ready; somebody should look nevertheless. */
+/** A failed snapshot is retried and may still become ready, but needs attention. */
 function markOf({ isReady, isGoing, error }: SnapshotRow): Required<MarkProps> {
   if (error !== undefined) return { state: 'stuck', text: 'failed' };
   if (isGoing) return { state: 'waits', text: 'going' };

@@ -1,10 +1,10 @@
-// The details of what the address names, asked for again as often as the live messages say that they changed.
+// The details of the object that the route names, requested again when live messages show a change.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DetailsLoader, type DetailsState, loadDetails, noDetails } from '../model/details-loader.ts';
 import type { Subject } from '../model/routes.ts';
 
-/** `changes`: what, when it is another object, means that there may be news. Mount one a subject. */
+/** `changes`: a new object means that the details may have changed. Use one instance per object. */
 export function useDetails(
   subject: Subject,
   changes: readonly unknown[],

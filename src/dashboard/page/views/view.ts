@@ -1,4 +1,4 @@
-// What every list's view is given.
+// The properties of every list view.
 
 import type { Model } from '../model/model.ts';
 import type { Query } from '../model/routes.ts';

@@ -1,4 +1,4 @@
-// Every volume and how far it is on its way.
+// Every volume and its stage.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -28,7 +28,7 @@ export function VolumesView({ model, query, onQuery }: ViewProps): ComponentChil
     textOf,
     stateOf: ({ state }) => state,
     rowProps: (row) => ({ 'data-testid': 'volume-row', 'data-name': nameOf(row), 'data-state': row.state }),
-    empty: 'There are no claims and no volumes yet. One appears here the moment it is made.',
+    empty: 'There are no claims and no volumes yet. New ones appear here at once.',
     query,
     onQuery,
   });
@@ -104,7 +104,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
       title: 'Age',
       width: 70,
       isNumber: true,
-      // What is younger has the smaller age.
+      // The younger one has the smaller age.
       sortValue: ({ createdMs }) => -createdMs,
       cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
     },
@@ -113,7 +113,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
 
 const phaseOf = ({ phase, isGoing }: VolumeRow): string => (isGoing ? 'going' : phase);
 
-/** Where it is attached or used. */
+/** The nodes where it is attached or used. */
 const nodesOf = ({ attachments, pods }: VolumeRow): string[] =>
   distinct([...attachments, ...pods].flatMap(({ node }) => node ?? []));
 

@@ -1,5 +1,5 @@
-// What this process knows of its attempts to make volumes, one entry a claim, by UID. The intent, in the ledger or on the
-// claim, is what survives a crash; this is what helps while there was none.
+// What this process knows of its attempts to create volumes: one entry per claim, by UID. The intent, in the ledger or
+// on the claim, survives a crash; this does not.
 //
 //   (unknown) ──▶ asking ──▶ recorded ──▶ (unknown)      the PersistentVolume is written, and the cache shows it
 //                  │  ▲          │
@@ -7,8 +7,8 @@
 //                  ▼
 //             nothing-left ──▶ (unknown)                 the intent is dropped
 //
-// Together with the cache it says which volumes have a PersistentVolume: two claims can then never be given one volume,
-// and none is provisioned twice because the watch is slow.
+// Together with the cache it shows which volumes have a PersistentVolume, so that two claims never get one volume, and
+// a slow watch does not cause provisioning twice.
 
 import { type PersistentVolume, persistentVolumes } from '../../../api/kinds.ts';
 import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../../csi/names/driver-name.ts';
@@ -20,7 +20,7 @@ import type { SecretlessRequest } from '../planning/create-volume-request.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { VolumesByHandle } from '../volumes/volume-use.ts';
 
-/** A request word for word as the driver saw it: it can be repeated although class, Secret or claim are gone. */
+/** A request exactly as the driver saw it: it can be repeated when class, Secret or claim are gone. */
 export interface Asked {
   intent: Intent;
   plan: VolumePlan;
@@ -29,14 +29,14 @@ export interface Asked {
 }
 
 export type Attempt =
-  /** A call is under way or had no certain end. `asked` is what the intent stands for, if this process sent it. */
+  /** A call is in flight or had an uncertain outcome. `asked` is the request of the intent, if this process sent it. */
   | { is: 'asking'; asked: Asked | undefined }
-  /** A PersistentVolume is there for all that the driver made, or is just being written. */
+  /** Everything that the driver created has a PersistentVolume, or it is being written. */
   | { is: 'recorded'; volumeName: string; handle: VolumeHandle | undefined; onClaim: boolean }
-  /** The driver has nothing for this claim: what is left to do is to drop the intent. */
+  /** The driver has nothing for this claim: only the intent has to be dropped. */
   | { is: 'nothing-left'; reschedule: boolean };
 
-/** A PersistentVolume that the cache does not show within this time was deleted before it could. */
+/** A PersistentVolume that the cache does not show within this time was deleted before. */
 const FORGET_AFTER_MS = 60_000;
 
 export class Attempts {
@@ -87,7 +87,7 @@ export class Attempts {
     this.#byUid.delete(uid);
   }
 
-  /** The claim that the PersistentVolume of this name is for; undefined when there is none. */
+  /** The claim that the PersistentVolume of this name belongs to; undefined when there is none. */
   claimUidOf(volumeName: string, uid: string): string | undefined {
     const cached = this.#volumes.get(volumeName);
     if (cached) return cached.spec.claimRef?.uid ?? '';
@@ -95,7 +95,7 @@ export class Attempts {
     return attempt?.is === 'recorded' && this.#isUnseen(attempt.handle) ? uid : undefined;
   }
 
-  /** The PersistentVolume, other than `volumeName`, that stands for this volume. */
+  /** The PersistentVolume, other than `volumeName`, that has this volume. */
   ownerOf(handle: VolumeHandle, volumeName: string): string | undefined {
     const cached = this.#byHandle(handle).find((each) => each.metadata.name !== volumeName);
     if (cached) return cached.metadata.name;
@@ -112,7 +112,7 @@ export class Attempts {
     const uid = this.#unseen.get(handle)?.uid;
     this.#unseen.delete(handle);
     const attempt = uid === undefined ? undefined : this.#byUid.get(uid);
-    // While the intent is on the claim, that all is recorded must not be forgotten.
+    // While the intent is on the claim, the entry must stay.
     if (uid !== undefined && attempt?.is === 'recorded' && !attempt.onClaim) this.#byUid.delete(uid);
   }
 }

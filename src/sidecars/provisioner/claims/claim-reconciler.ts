@@ -1,5 +1,5 @@
-// The loop over claims, one key an attempt. Watches claims, classes and volumes; writes intents, in the ledger and on
-// claims, and PersistentVolumes; never touches a claim that another provisioner was asked for.
+// The loop over claims, one key per attempt. Watches claims, classes and volumes; writes intents, in the ledger and on
+// claims, and PersistentVolumes; never changes a claim of another provisioner.
 
 import {
   type PersistentVolumeClaim,
@@ -36,7 +36,7 @@ export interface ClaimReconcilerOptions {
   work: Omit<ClaimWork, 'claims'>;
   informers: Informers;
   naming: VolumeNaming;
-  /** With one provisioner a node. */
+  /** With one provisioner per node. */
   node: NodeOwner | undefined;
   loop: Omit<LoopOptions, 'name' | 'reconcile'>;
 }
@@ -53,7 +53,7 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   const look = (claim: PersistentVolumeClaim): void => {
     if (isOpen(claim)) add(claim);
   };
-  /** Something may be left to do: it has no volume yet, or its intent still stands. */
+  /** The claim may need work: it has no volume yet, or it still has an intent. */
   const isOpen = (claim: PersistentVolumeClaim): boolean =>
     provisionerOf(claim) === driver &&
     (!claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING));

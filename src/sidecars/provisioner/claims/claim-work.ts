@@ -1,5 +1,5 @@
-// What the steps on one claim share: the ports and memory of the provisioner, one run over one claim, and how such a run
-// ends.
+// What the steps on one claim share: the provisioner's ports and state, one run over one claim, and the outcomes of a
+// run.
 
 import {
   type PersistentVolume,
@@ -40,9 +40,9 @@ export interface ClaimWork {
   claims: ReadYourWrites<PersistentVolumeClaim>;
   ledger: LeaseLedger<Intent>;
   attempts: Attempts;
-  /** A volume of this class was made, or could not be: what is left has changed. */
+  /** A volume of this class was created, or could not be: its free capacity has changed. */
   capacityChanged(className: string): void;
-  /** The claim's volume exists: what it was made from may go. */
+  /** The claim's volume exists: its source's protection may be removed. */
   releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export interface ClaimRun extends ClaimSnapshot {
   work: ClaimWork;
   /** Of the claim, `namespace/name`. */
   key: string;
-  /** What an attempt is made from, as far as others can change it: a change is worth a new attempt at once. */
+  /** The inputs of an attempt that others can change: a change resets the backoff. */
   inputs: string;
   signal: AbortSignal;
 }
@@ -70,7 +70,7 @@ export function inputsOf(
   ]);
 }
 
-/** The next run reads what somebody else wrote; its watch event wakes the claim. */
+/** Another write came first; its watch event enqueues the claim again. */
 export const claimChanged: Outcome = failed({
   why: 'the claim changed, and the cache does not show it yet',
   quiet: true,
@@ -84,7 +84,7 @@ export async function provisionerSecrets(
   return ref && readSecret(work.kube, ref, { signal });
 }
 
-/** By the server's word: the PersistentVolume that records the claim's volume. */
+/** Read from the server: the PersistentVolume that records the claim's volume. */
 export async function recordOf({
   work,
   volume,
@@ -125,7 +125,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Found before the driver was asked, and somebody's to put right. */
+/** A problem found before the driver was called, which a user can correct. */
 export function isUsersProblem(error: unknown): error is ClaimProblem | SecretError {
   return error instanceof ClaimProblem || error instanceof SecretError;
 }

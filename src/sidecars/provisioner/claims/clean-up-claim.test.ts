@@ -7,7 +7,7 @@ import { type Answer, claimBench } from './testing/claim-bench.ts';
 
 const name = { name: 'data', namespace: 'default' };
 
-/** A claim whose first call made a volume that nobody recorded, and which is being deleted now. */
+/** A claim whose first call created a volume without a record, and which is being deleted now. */
 async function unrecorded(t: Parameters<typeof claimBench>[0]) {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;
@@ -50,7 +50,7 @@ for (const row of table) {
     assert.equal(outcome.kind, row.kind);
     assert.equal(bench.attempts.of(bench.uid)?.is, row.known);
     assert.equal(bench.made.size, row.volumes);
-    // The claim stays until the next run settles it, and the call was counted before it was made.
+    // The claim stays until the next run, and the call was counted before it was sent.
     const { onClaim } = (await bench.run(bench.uid)).attempt;
     assert.equal(onClaim?.asked, 2);
     assert.equal(

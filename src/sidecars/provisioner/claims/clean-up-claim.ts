@@ -1,6 +1,6 @@
-// Finds out what the driver has made for a claim whose last call had no certain end, and deletes it unless a
-// PersistentVolume records it. There is one way to learn of a volume by name: ask for it again. That is repeated until the
-// answer is certain; only then is the intent dropped.
+// Finds out what the driver has created for a claim whose last call had an uncertain outcome, and deletes it unless a
+// PersistentVolume records it. CSI looks up a volume by name only by repeating CreateVolume. That is repeated until the
+// outcome is known; only then is the intent dropped.
 
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import { keyOf, nameFromKey } from '../../../api/object.ts';
@@ -28,7 +28,10 @@ import {
 
 type Repeat = Pick<Asked, 'request' | 'secrets'> & { earlier: EarlierCalls };
 
-/** `isRecorded`: the claim has its volume, and only a further call is open. Ends with an attempt that can be settled. */
+/**
+ * `isRecorded`: the claim has its volume, and only a further call is uncertain. Ends with an attempt that can be
+ * settled.
+ */
 export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: boolean }): Promise<Outcome> {
   const { work, claim, attempt, inputs, volume } = run;
   const { onClaim, inLedger, known } = attempt;
@@ -74,12 +77,12 @@ function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boo
   return requeueAfter(0, 'its intent can be dropped');
 }
 
-/** By the server's word: caches may be behind, and the volume of a claim that lives is at stake. */
+/** Read from the server: caches may be stale, and the volume of an existing claim is at stake. */
 async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Promise<boolean> {
   const claim = await getIfThere(work.kube, persistentVolumeClaims, nameFromKey(key), signal);
   if (claim?.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) return false;
   if (claim.spec.volumeName && claim.spec.volumeName !== volume.name) return false;
-  // One that is another node's by now cannot be asked for there.
+  // A claim that another node owns by now cannot be provisioned here.
   return !node || selectedNodeOf(claim) === node.name;
 }
 
@@ -100,7 +103,7 @@ async function findAndDelete(
   if (!id) return { uncertain: 'the driver answered without a volume ID, asking again' };
   const owner = work.attempts.ownerOf(id, volume.name);
   if (owner !== undefined) return { how: `the driver answered with the volume of ${owner}` };
-  // A record that a process before this one sent may have arrived during the call.
+  // A PersistentVolume written by a previous process may have appeared during the call.
   if ((await recordOf(run))?.spec.csi?.volumeHandle === id) return { how: 'it is recorded' };
   try {
     await work.calls.delete(id, secrets, signal);
@@ -111,7 +114,7 @@ async function findAndDelete(
   return { how: `volume ${id} was deleted` };
 }
 
-/** The request as far as it can be made again, and whether it is the one that the intent stands for. */
+/** The request as far as it can be rebuilt, and whether it is the intent's request. */
 async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
   const { work, claim, storageClass, signal } = run;
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
@@ -125,7 +128,7 @@ async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
     return { request, secrets: await provisionerSecrets(run, plan), earlier };
   } catch (error) {
     if (!(error instanceof SecretError && error.missing)) throw error;
-    // Secrets often go with their namespace. Some drivers do without; a refusal proves nothing then.
+    // Secrets are often deleted with their namespace. Some drivers do not need them; a rejection proves nothing then.
     return { request, secrets: undefined, earlier: 'something else' };
   }
 }

@@ -61,10 +61,10 @@ interface Row {
   given: ClaimShape | undefined;
   class?: StorageClass | undefined;
   node?: ClaimSnapshot['node'];
-  /** The claim that the PersistentVolume is for. */
+  /** The claim that the PersistentVolume belongs to. */
   volumeOf?: string;
   inLedger?: boolean;
-  /** Calls that the intent on the claim counts. */
+  /** Number of calls in the claim's intent. */
   onClaim?: number;
   known?: Attempt;
   then: ClaimStep['do'] | 'clean-up, recorded' | 'settle, recorded';

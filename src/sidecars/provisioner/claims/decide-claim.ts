@@ -1,5 +1,5 @@
-// What to do for one claim, from the claim, its class, its volume and the attempt to make that. Pure and whole: the
-// reconciler performs the step and adds nothing.
+// What to do for one claim, from the claim, its class, its volume and the current attempt. Pure and complete: the
+// reconciler performs the step and adds no decision.
 
 import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import { provisionerOf, selectedNodeOf } from '../../../api/volumes.ts';
@@ -14,24 +14,24 @@ export interface ClaimSnapshot {
   driver: DriverName;
   /** The class that the claim names; undefined when it names none or it does not exist. */
   storageClass: StorageClass | undefined;
-  /** The name that the claim's volume has or will have, and the claim that the PersistentVolume of this name is for. */
+  /** The name of the claim's volume, and the claim that the PersistentVolume of this name belongs to. */
   volume: { name: string; claimUid: string | undefined };
-  /** The intent in the ledger, that on the claim, and what this process knows beyond them. */
+  /** The intent in the ledger, the one on the claim, and what this process knows beyond them. */
   attempt: { inLedger: Intent | undefined; onClaim: Intent | undefined; known: Attempt | undefined };
-  /** With one provisioner a node: this node, and whether it takes claims that no node was selected for. */
+  /** With one provisioner per node: this node, and whether it takes claims without a selected node. */
   node?: { name: string; takesImmediate: boolean } | undefined;
 }
 
 export type ClaimStep =
   | { do: 'nothing'; why: string }
   | { do: 'provision'; storageClass: StorageClass }
-  /** No node was selected: offer to make it here. */
+  /** No node is selected: try to take the claim for this node. */
   | { do: 'take'; storageClass: StorageClass }
-  /** A call may have made a volume that nothing records: find out by asking again, and delete it. */
+  /** A call may have created a volume without a record: find out by repeating the call, and delete it. */
   | { do: 'clean-up'; isRecorded: boolean }
   /** Nothing is unrecorded: drop the intent. */
   | { do: 'settle'; isRecorded: boolean }
-  /** It has its volume: what that was made from may go. */
+  /** It has its volume: the protection of its source may be removed. */
   | { do: 'release-source' }
   | { do: 'refuse'; problem: string };
 
@@ -50,14 +50,14 @@ export function decideClaim(snapshot: ClaimSnapshot): ClaimStep {
   if (provisionerOf(claim) !== driver) return nothing('it is for another provisioner');
   const selected = selectedNodeOf(claim);
   if (node && selected !== undefined && selected !== node.name) {
-    // The ledger is this node's own; what is on the claim is the other node's to take up.
+    // The ledger belongs to this node; the intent on the claim to the other node.
     return inLedger && mayBeUnrecorded ? cleanUp : nothing(`it is for node ${selected}`);
   }
   const deleting = claim.metadata.deletionTimestamp !== undefined;
   if (volume.claimUid === uid || claim.spec.volumeName === volume.name) {
     if (onClaim) {
-      // Asked again because nobody could know of the PersistentVolume. Until the answer to that is certain, the call
-      // may make another volume as soon as this one is deleted.
+      // Called again because the PersistentVolume was not known. Until the outcome is known, that call may create
+      // another volume as soon as this one is deleted.
       if (mayBeUnrecorded && (known || onClaim.asked > 1)) return { do: 'clean-up', isRecorded: true };
       const isBound = claim.status?.phase === 'Bound' || claim.status?.phase === 'Lost';
       if (!deleting && !isBound) return nothing('the binder is about to write it');

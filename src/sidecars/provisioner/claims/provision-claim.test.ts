@@ -17,12 +17,12 @@ test('[PROV-5] a volume that is made and recorded leaves no intent, and the clai
 
 interface Row {
   name: string;
-  /** Of each call, one run a call. */
+  /** The results of the calls, one run per call. */
   answers: Answer[];
-  /** What the last run ends with. */
+  /** The outcome of the last run. */
   outcome: { kind: string; slow?: boolean };
   known: string | undefined;
-  /** Calls that the intent on the claim counts. */
+  /** Number of calls in the claim's intent. */
   asked: number | undefined;
   volumes: 0 | 1;
 }

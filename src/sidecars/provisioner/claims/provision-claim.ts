@@ -1,5 +1,5 @@
-// Makes the volume of one claim. In order: plan; make the intent durable; ask the driver; create the PersistentVolume. A
-// crash or an error after any of these leaves a state from which the next run goes on, with one volume at the end.
+// Creates the volume of one claim. In order: plan; write the intent; call the driver; create the PersistentVolume.
+// After a crash or an error at any point the next run continues, with one volume at the end.
 
 import { type PersistentVolumeClaim, persistentVolumes, type StorageClass } from '../../../api/kinds.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
@@ -31,7 +31,7 @@ import {
 /** The watch is rarely later than this. */
 const catchUp = requeueAfter(50, 'its volume is recorded, and the cache does not show it yet');
 
-/** A run over a claim that wants a volume. */
+/** A run over a claim that needs a volume. */
 export interface ProvisionRun extends ClaimRun {
   claim: PersistentVolumeClaim;
   storageClass: StorageClass;
@@ -69,7 +69,7 @@ export async function provisionClaim(run: ProvisionRun): Promise<Outcome> {
 
 async function planFor({ work, claim, storageClass, attempt: { known }, signal }: ProvisionRun) {
   const before = known?.is === 'asking' ? known.asked?.plan : undefined;
-  // While a call may be going on, the cluster's changes must not make the next one another request.
+  // While a call may be in flight, changes in the cluster must not turn the next one into another request.
   const planned = await work.planner.plan(claim, storageClass, { signal, pinned: before?.topology });
   if ('populator' in planned || !before?.topology || before.selectedNode === planned.plan.selectedNode) {
     return planned;
@@ -77,7 +77,7 @@ async function planFor({ work, claim, storageClass, attempt: { known }, signal }
   return work.planner.plan(claim, storageClass, { signal });
 }
 
-/** Makes the intent durable: in the ledger for a first call, on the claim for any other or without a ledger. */
+/** Writes the intent: to the ledger for a first call, on the claim for any other or without a ledger. */
 async function begin(
   run: ProvisionRun,
   prepared: Omit<Asked, 'intent'>,
@@ -89,7 +89,7 @@ async function begin(
   const before = onClaim ?? inLedger;
   const open = before ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
   const earlier = open === undefined ? 'none' : open.digest === digest ? 'the same' : 'something else';
-  // An earlier call may have been recorded by the process before this one: asking again could only do harm.
+  // A previous process may have recorded the volume of an earlier call: another call could only do harm.
   if (before && (await recordOf(run))) return catchUp;
   const intent = before
     ? { ...before, asked: before.asked + 1 }
@@ -104,7 +104,7 @@ async function askDriver(run: BegunRun): Promise<Outcome> {
   const { work, uid, key, claim, asked, earlier, attempt, volume, signal } = run;
   const text = `External provisioner is provisioning volume for claim "${key}"`;
   work.recorder.event(claim, 'Normal', 'Provisioning', text);
-  // The request that the intent stands for is the one to repeat: a later, different one must not take its place.
+  // The intent's request is the one to repeat: a later, different one must not replace it.
   const first = attempt.known?.is === 'asking' ? attempt.known.asked : undefined;
   work.attempts.set(uid, { is: 'asking', asked: earlier === 'something else' ? first : asked });
   let made: Volume | undefined;
@@ -124,14 +124,14 @@ async function askDriver(run: BegunRun): Promise<Outcome> {
       return deleteUseless(run, check.handle, check.why);
     case 'accepted':
       if (isWanted(run)) return record(run, check);
-      // Shorter than making a PersistentVolume only to see it released.
+      // Saves creating a PersistentVolume that would be released at once.
       return deleteUseless(run, check.handle, 'the claim went away while its volume was made');
     default:
       return check satisfies never;
   }
 }
 
-/** The claim is still there and waits for this volume. */
+/** The claim still exists and waits for this volume. */
 function isWanted({ work, key, uid, volume }: BegunRun): boolean {
   const now = work.claims.get(key);
   if (now?.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined) return false;
@@ -177,7 +177,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
 
 async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): Promise<Outcome> {
   const { work, asked, signal } = run;
-  // By the server's word: the cache may be so far behind that the volume was recorded long ago, and is in use.
+  // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
   if (await recordOf(run)) {
     await settle(run);
     return catchUp;
@@ -206,7 +206,7 @@ async function callFailed(run: BegunRun, error: unknown): Promise<Outcome> {
     : uncertain(run, `${message}; a volume may exist, asking again until that is certain`);
 }
 
-/** The driver has nothing for the claim: the intent goes. `reschedule`: the scheduler chooses another node. */
+/** The driver has nothing for the claim: the intent is dropped. `reschedule`: the scheduler chooses another node. */
 async function nothingLeft(
   run: ProvisionRun,
   message: string,
@@ -218,12 +218,12 @@ async function nothingLeft(
   return reschedule ? done : outcome;
 }
 
-/** A volume may exist: from now on the claim says so itself, and is kept until that is certain. */
+/** A volume may exist: from now on the intent is on the claim, which is kept until the outcome is known. */
 async function uncertain(run: BegunRun, message: string): Promise<Outcome> {
   const { work, uid, key, claim, asked } = run;
   const outcome = failure(run, message, false);
   const now = work.claims.get(key);
-  // What cannot be moved stays in the ledger, and the next run takes it up from there.
+  // An intent that cannot be moved stays in the ledger, and the next run continues from there.
   const isThere = now?.metadata.uid === uid && !hasFinalizer(claim, FINALIZER_PROVISIONING);
   if (isThere) await moveToClaim(run, now, asked.intent);
   return outcome;
@@ -235,7 +235,7 @@ function failure({ work, claim, inputs }: ProvisionRun, why: string, slow: boole
   return failed({ why, slow, inputs });
 }
 
-/** Nothing was asked of the driver in this run, so an intent that stands stays as it is. */
+/** The driver was not called in this run, so an existing intent stays as it is. */
 async function cannotPlan(run: ProvisionRun, problem: ClaimProblem | SecretError): Promise<Outcome> {
   const { slow, reschedule } = problem instanceof ClaimProblem ? problem : { slow: false, reschedule: false };
   const { inLedger, onClaim, known } = run.attempt;

@@ -1,4 +1,4 @@
-// Gathers what a plan is made from: the source, the VolumeAttributesClass and the topology. Reads only.
+// Reads the inputs of a plan: the source, the VolumeAttributesClass and the topology. Writes nothing.
 
 import {
   csiNodeInfos,
@@ -44,7 +44,9 @@ export interface PlannedVolume {
 }
 
 export interface VolumePlanner {
-  /** `populator` when the volume is somebody else's to make. Throws a ClaimProblem when the claim cannot be had. */
+  /**
+   * `populator` when a volume populator creates the volume. Throws a ClaimProblem when the claim cannot be provisioned.
+   */
   plan(
     claim: PersistentVolumeClaim,
     storageClass: StorageClass,
@@ -54,7 +56,7 @@ export interface VolumePlanner {
 
 export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
   const { kube, driver, capabilities, options } = ports;
-  // Asked for only where needed: without topology nodes are nobody's business here.
+  // Informers of nodes are created only where needed: without topology nodes are not read.
   const watched = ports.topology && {
     nodes: ports.informers.of(nodes),
     csiNodes: ports.informers.of(csiNodes),
@@ -107,7 +109,7 @@ export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
     );
     if (answer.kind === 'requirement') return { requisite: answer.requisite, preferred: answer.preferred };
     if (answer.kind === 'anywhere') return undefined;
-    // Without CSINode nothing says that the driver will ever be there: the scheduler may do better.
+    // Without CSINode nothing shows that the driver will ever run there: the scheduler may choose better.
     const isGone = selectedNode !== undefined && !isThere(selectedNode);
     throw new ClaimProblem(`where the volume may be is not known: ${answer.why}`, { reschedule: isGone });
   }

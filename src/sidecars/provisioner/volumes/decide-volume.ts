@@ -10,7 +10,7 @@ export type VolumeStep =
   | { do: 'nothing' }
   /** Keep the object until its storage is deleted. */
   | { do: 'protect' }
-  /** Its storage is to stay: the object may go whenever the user wants. */
+  /** Its storage is to stay: the object may be deleted at any time. */
   | { do: 'release' }
   | { do: 'delete' };
 
@@ -25,7 +25,7 @@ export function decideVolume(volume: PersistentVolume, driver: DriverName): Volu
   }
   const deleting = metadata.deletionTimestamp !== undefined;
   if (status?.phase === 'Released') {
-    // Without the finalizer and on its way out: the storage was deleted already, by whoever took the finalizer off.
+    // Being deleted without the finalizer: the storage was deleted already, by whichever process removed it.
     return deleting && !isProtected ? { do: 'nothing' } : { do: 'delete' };
   }
   if (status?.phase === 'Bound' && !isProtected && !deleting) return { do: 'protect' };

@@ -1,12 +1,12 @@
-// Which Secret DeleteVolume gets: what the PersistentVolume says, and for volumes from before it said so, what the
-// class says.
+// Which Secret DeleteVolume gets: from the annotations of the PersistentVolume or, for older volumes without them, from
+// the class.
 
 import type { PersistentVolume, SecretReference, StorageClass } from '../../../api/kinds.ts';
 import { ANN_DELETION_SECRET_NAME, ANN_DELETION_SECRET_NAMESPACE } from '../../../api/well-known.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { secretReference } from '../planning/secret-references.ts';
 
-/** Throws a ClaimProblem when the volume was edited so that its Secret is not known. */
+/** Throws a ClaimProblem when the volume was edited so that its Secret is unknown. */
 export function deletionSecretOf(
   volume: PersistentVolume,
   storageClass: StorageClass | undefined,

@@ -214,7 +214,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
       return await readSecret(kube, ref, { signal });
     } catch (error) {
       if (!(error instanceof SecretError && error.missing)) throw error;
-      // It may have gone with its namespace; the driver says whether it can do without.
+      // The Secret may have been deleted with its namespace; the driver decides whether it needs it.
       options.log.warn('Deleting a volume without its secret', { volume: volume.metadata.name, err: error });
       return undefined;
     }

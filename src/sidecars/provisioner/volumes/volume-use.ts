@@ -19,13 +19,13 @@ const BY_VOLUME = 'provisioner/use-by-volume';
 const BY_HANDLE = 'provisioner/handle';
 
 export interface VolumeUse {
-  /** In words; undefined when the caches show none. */
+  /** As text for the user; undefined when the caches show no use. */
   of(volume: PersistentVolume): string | undefined;
   /** Whether this attachment is of the volume. */
   isOf(attachment: VolumeAttachment, volume: PersistentVolume): boolean;
 }
 
-/** The PersistentVolumes of the driver that stand for a handle. */
+/** The driver's PersistentVolumes with a handle. */
 export type VolumesByHandle = (handle: string) => readonly PersistentVolume[];
 
 /** To be called once for a set of informers. */
@@ -40,7 +40,7 @@ export function watchVolumeUse(options: {
   byHandle: VolumesByHandle;
   driver: string;
   attaches: boolean;
-  /** Hears the names of PersistentVolumes that may no longer be in use. */
+  /** Is called with the names of PersistentVolumes that may no longer be in use. */
   freed(volumeName: string): void;
 }): VolumeUse {
   const { informers, byHandle, driver, attaches } = options;

@@ -1,4 +1,4 @@
-// Rows for tests: well, a minute old, and as each test wants them.
+// Rows for tests: well, a minute old, with overrides.
 
 import type { PodRow, VolumeRow } from '../../../page-messages.ts';
 

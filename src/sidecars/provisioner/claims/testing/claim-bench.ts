@@ -1,4 +1,5 @@
-// For tests of single steps on a claim: a real API server, ledger, planner and attempts; the driver is a list of answers.
+// For tests of single steps on a claim: a real API server, ledger, planner and attempts; the driver is a list of
+// responses.
 
 import type { TestContext } from 'node:test';
 import {
@@ -29,7 +30,7 @@ import type { ProvisionRun } from '../provision-claim.ts';
 import { createVolumePlanner } from '../volume-planner.ts';
 
 const DRIVER = parseDriverName('d.test');
-/** What CreateVolume does: makes the volume, fails, or fails after it has made it. */
+/** What CreateVolume does: creates the volume, fails, or fails after creating it. */
 export type Answer = 'made' | GrpcCode | { after: GrpcCode };
 
 export async function claimBench(t: TestContext) {
@@ -54,7 +55,7 @@ export async function claimBench(t: TestContext) {
   const byHandle = indexByHandle(informers, DRIVER);
   const attempts = new Attempts({ informers, byHandle, driver: DRIVER, clock });
 
-  /** By name, as the driver has them. */
+  /** The driver's volumes by name. */
   const made = new Set<string>();
   const answers: Answer[] = [];
   const calls: string[] = [];
@@ -117,7 +118,7 @@ export async function claimBench(t: TestContext) {
   const read = (name: string): Promise<PersistentVolumeClaim | undefined> =>
     getIfThere(kube, persistentVolumeClaims, { name, namespace: 'default' }, signal);
 
-  /** A run as the reconciler makes it, from the server's objects. */
+  /** A run as the reconciler starts it, from the server's objects. */
   async function run(uid: string, name = 'data'): Promise<ClaimRun> {
     const claim = await read(name);
     const volumeName = `pvc-${uid}`;
