@@ -210,7 +210,7 @@ test('[SIDE-2] a driver that answers without an ID, or with another, is not beli
     groupSnapshotId: '',
   };
   world.driver.script('CreateSnapshot', { answer: { snapshot: strange } });
-  await world.event('SnapshotCreationFailed', `it was ${first.id}`);
+  await world.event('SnapshotCreationFailed', `the recorded ${first.id}`);
   first.ready = true;
   const { content } = await world.ready('snap');
   assert.equal(content.status?.snapshotHandle, first.id);

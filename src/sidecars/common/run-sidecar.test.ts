@@ -64,7 +64,7 @@ test('a sidecar waits for its driver, survives its restart, and stops when told'
 const replacements = {
   'with another name': {
     driver: { name: 'other.csi.test' },
-    message: /name is other\.csi\.test, it was scripted/,
+    message: /name is now other\.csi\.test, it was scripted/,
   },
   'with other capabilities': {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME' as const] },
