@@ -1,6 +1,6 @@
 // The embedded API server over HTTPS: durable creates, a list of 5,000 claims, one change to 500 watchers, time to
-// ready, loading 100,000 objects, and what a write costs among 1,000 and among 100,000. kube-apiserver with etcd is
-// measured beside it where BERTH_PEERS has both.
+// ready, loading 100,000 objects, and the cost of a write with 1,000 and with 100,000 objects. Compared with
+// kube-apiserver and etcd if BERTH_PEERS has both.
 import { join } from 'node:path';
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import type { FlagValues } from '../src/runtime/flags/parse-flags.ts';
@@ -45,7 +45,7 @@ class Clients {
     return answer.body;
   }
 
-  /** Calls `act` for 0, 1, … count − 1, `width` at a time; says how long it took. */
+  /** Calls `act` for 0, 1, … count − 1 with concurrency `width`; returns the time it took. */
   async many(count: number, width: number, act: (index: number) => Promise<unknown>): Promise<number> {
     const startMs = performance.now();
     let next = 0;
@@ -108,7 +108,7 @@ async function fastest(times: number, act: () => Promise<unknown>): Promise<numb
   return bestMs;
 }
 
-/** From sending a create to the last watcher's having seen it. */
+/** The time from sending a create until the last watcher has received it. */
 async function fanOut(
   watching: HttpsCaller,
   writers: Clients,
@@ -124,7 +124,7 @@ async function fanOut(
       heard.push(promise);
       let text = '';
       return watching.follow(path, {
-        // An event may come in pieces.
+        // An event may be split over chunks.
         text: (more) => {
           text += more;
           if (text.includes(name)) resolve();
@@ -143,7 +143,7 @@ async function fanOut(
   return tookMs;
 }
 
-/** Ready times, and what many objects do to a start and to a write; each measured once, on a directory of its own. */
+/** Time to ready, and the effect of many objects on start and write; each measured once, on a separate directory. */
 async function onceFigures(
   directory: string,
   own: FlagValues<typeof flags>,
@@ -163,7 +163,7 @@ async function onceFigures(
     clients.many(count, own.connections, (index) =>
       clients.call('POST', claimsPath('default'), claim(`claim-${from + index}`)),
     );
-  // The first thousands warm up the server's code, in a namespace that is emptied again.
+  // Warm-up, in a namespace that is emptied again.
   await clients.call('POST', '/api/v1/namespaces', { metadata: { name: 'warm-up' } });
   await clients.many(10_000, own.connections, (index) =>
     clients.call('POST', claimsPath('warm-up'), claim(`claim-${index}`)),

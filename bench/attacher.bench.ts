@@ -1,6 +1,6 @@
-// Attaches and detaches a second: an attacher as a process beside a driver that answers at once (in this process), on
-// an embedded API server, or on kube-apiserver and etcd where BERTH_PEERS has them. The official csi-attacher does the
-// same on the same server where BERTH_PEERS has it, with its limits lifted. `hand-over` measures two replicas instead:
+// Attaches and detaches per second: an attacher process with a driver that answers at once (in this process), on an
+// embedded API server, or on kube-apiserver and etcd if BERTH_PEERS has them. Compared with the official csi-attacher,
+// if BERTH_PEERS has it, on the same server without rate limits. `hand-over` measures failover between two replicas:
 // from SIGTERM to the leader until the other one has attached a volume.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -95,7 +95,7 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
     await server.stop();
   };
   let count = 0;
-  /** Volumes and their attachments, not yet counted in. */
+  /** Creates volumes and their attachments, outside of the measurement. */
   const prepare = async (volumes: number): Promise<string[]> => {
     const names = Array.from({ length: volumes }, () => `v${count++}`);
     await inParallel(names, async (name) => {
@@ -118,7 +118,7 @@ async function attaching(command: string[], flags: Flags, directory: string): Pr
       spec: { attacher: DRIVER, nodeName: 'node-a', source: { persistentVolumeName: name } },
     });
   const detach = (name: string) => kube.delete(volumeAttachments, { name });
-  // Started twice, as an installed program is: from changed sources Node loads a stripper of types, and keeps 15 MB of it.
+  // Started twice: at the first start from changed sources Node loads its type stripper, which takes 15 MB.
   const first = start();
   const few = await prepare(20);
   await Promise.all([everything(kube, few, 'attached'), inParallel(few, attach)]);
@@ -164,7 +164,7 @@ async function handOver(given: {
     (await kube.get(leases, { namespace: 'default', name: LEASE })).spec?.holderIdentity ?? '';
   const first = await holder();
   const totalMs = await timed(async () => {
-    // Which of the two leads is not known from outside: told to stop, the leader gives the lease up.
+    // Which replica leads is not visible from outside; the leader releases the lease when it is stopped.
     running[0]?.kill('SIGTERM');
     await given.attach(after);
     await everything(kube, [after], 'attached');

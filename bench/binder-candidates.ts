@@ -1,4 +1,4 @@
-// The binder on the embedded API server, everything in this process: volumes made by hand, and as many claims.
+// The binder on the embedded API server, all in this process: pre-created volumes, and as many claims.
 
 import { persistentVolumeClaims, persistentVolumes } from '../src/api/kinds.ts';
 import { createApiServer } from '../src/apiserver/index.ts';
@@ -12,7 +12,7 @@ import type { Candidate } from './harness.ts';
 
 const SIZES = ['1Gi', '2Gi', '5Gi', '10Gi'];
 
-/** From the first creation to the last claim bound; `first` is there before the other kind is created. */
+/** The time from the first creation until the last claim is bound. `first` is created before the other kind. */
 export async function binding(count: number, first: 'volumes' | 'claims'): Promise<Candidate> {
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const server = await createApiServer({ ...ports, listen: false });

@@ -1,5 +1,5 @@
-// What one change of an object costs those who follow it in the same process as the server: each follower is an informer,
-// a handler and a loop, whose run finds nothing to do. That is what most changes are to most components.
+// The cost of one object change for watchers in the server's process: each is an informer, a handler and a loop whose
+// run has nothing to do, as for most changes and components.
 import { setImmediate } from 'node:timers/promises';
 import { persistentVolumes } from '../src/api/kinds.ts';
 import { createApiServer } from '../src/apiserver/index.ts';
@@ -54,7 +54,7 @@ async function candidate(followers: number, changes: number) {
         const name = `volume-${written++ % VOLUMES}`;
         const patch = { metadata: { annotations: { change: String(written) } } };
         const { metadata } = await kube.patch(persistentVolumes, { name }, patch, { type: 'merge' });
-        // Loops let others have a turn now and then; a server with a disk gives them many.
+        // Loops yield now and then; a server with a disk yields often.
         await setImmediate();
         if (i === changes - 1)
           await Promise.all(caughtUp.map((upTo) => upTo(name, metadata.resourceVersion)));

@@ -1,4 +1,4 @@
-// What the control plane does in a second: claims bound to volumes that were made by hand.
+// Throughput of the control plane: claims bound to pre-created volumes.
 
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { binding } from './binder-candidates.ts';

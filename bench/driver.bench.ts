@@ -1,6 +1,5 @@
-// What hostpath does a second over its socket, as a process of its own: volumes created and deleted, and volumes
-// published and unpublished with real bind mounts. The official Go driver does the same beside it where BERTH_PEERS has
-// `hostpathplugin`.
+// Throughput of hostpath as a separate process, over its socket: volumes created and deleted, and volumes published and
+// unpublished with real bind mounts. Compared with the official Go driver if BERTH_PEERS has `hostpathplugin`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -33,7 +32,7 @@ interface Load {
   inFlight: number;
 }
 
-/** Starts the program, waits until it answers, and gives it the load. */
+/** Starts the program, waits until it answers, and runs the load. */
 async function driving(command: string[], directory: string, load: Load): Promise<Candidate> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'ignore'] });

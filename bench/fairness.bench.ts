@@ -1,5 +1,5 @@
 // How long a client's `get` takes while another client floods the API server with gets, lists, watches or large writes,
-// compared with a quiet server. The flood is another user, in a thread of its own.
+// compared with an idle server. The flood is another user, in a separate thread.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

@@ -1,5 +1,5 @@
-// A client that keeps an API server as busy as it can, in a thread of its own: what fairness.bench.ts measures others
-// against. `go` begins, `stop` ends; it answers `busy` once requests have been answered, and `idle` when none is left.
+// The load of fairness.bench.ts: a client that keeps an API server as busy as it can, in a separate thread. Messages:
+// `go` starts, `stop` ends; it replies `busy` once requests have been answered, and `idle` when none is in flight.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Access, HttpsCaller } from '../test/https-caller.ts';
 

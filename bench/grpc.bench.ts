@@ -1,5 +1,5 @@
-// CSI calls over a unix socket: how many a second, and what one costs both ends together (client and server are this
-// one process). CreateVolume with the fields a provisioner sends. Beside it the same messages over grpc-js, both ends.
+// CSI calls over a unix socket: calls per second, and the CPU cost of one for client and server together (both are in
+// this process). CreateVolume with the fields that a provisioner sends. Compared with grpc-js at both ends.
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import {
@@ -36,7 +36,7 @@ interface Client {
   createVolume(request: RequestInit): Promise<unknown>;
 }
 
-/** `inFlight` callers, each calling again as soon as it was answered. */
+/** `inFlight` callers, each with one call in flight at a time. */
 function calling(
   client: Client,
   options: { calls: number; inFlight: number; stop?: () => Promise<void> },

@@ -1,6 +1,6 @@
-// What a benchmark is, and how one is measured. `npm run bench -- NAME` runs `bench/NAME.bench.ts`, whose export
-// `benchmark` says which candidates to compare. All candidates are started, warmed up, and then measured in turns
-// (A, B, A, B, …), so that whatever else the machine does falls on all of them alike and their ratio stays honest.
+// Definition and measurement of benchmarks. `npm run bench -- NAME` runs `bench/NAME.bench.ts`, whose export
+// `benchmark` lists the candidates to compare. All candidates are started, warmed up, and then measured in turns (A, B,
+// A, B, …), so that other load on the machine affects all of them alike.
 //
 //   export const benchmark = defineBenchmark({
 //     summary: 'Calls a second over a unix socket',
@@ -30,11 +30,11 @@ import { processUsage, resetPeakMemory } from './process-usage.ts';
 
 export interface Benchmark<T extends FlagTable> {
   readonly summary: string;
-  /** What is counted, in the singular: `call`, `claim`, `event`. */
+  /** The unit of work, in the singular: `call`, `claim`, `event`. */
   readonly operation: string;
-  /** Knobs of this benchmark, read from the command line. */
+  /** Flags of this benchmark. */
   readonly flags?: T;
-  /** The first one is what the others are compared with, unless `baseline` names another. */
+  /** The first one is the baseline, unless `baseline` names another. */
   readonly candidates: Readonly<Record<string, StartCandidate<T>>>;
   readonly baseline?: string;
   readonly warmups?: number;
@@ -50,9 +50,9 @@ export type StartCandidate<T extends FlagTable> = (context: {
 export interface Candidate {
   /** One measured round. */
   round(): Promise<Round>;
-  /** After each round, outside of what is measured: what a round leaves to be done must not fall into another's. */
+  /** Runs after each round, outside of the measurement, so that work left by one round does not count in the next. */
   rest?(): Promise<void>;
-  /** Processes, by name and id, whose processor time and memory are measured beside this one's. */
+  /** Further processes, name to PID, whose CPU time and memory are measured. */
   readonly processes?: Readonly<Record<string, number>>;
   stop?(): Promise<void> | void;
 }
@@ -63,12 +63,12 @@ export interface Round {
   readonly figures?: Readonly<Record<string, number>>;
 }
 
-/** Thrown by a candidate that cannot run here; it is then left out, with the reason printed. */
+/** Thrown by a candidate that cannot run here; it is skipped and the reason printed. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
-/** For a candidate that cannot do without these programs of `BERTH_PEERS`. */
+/** For a candidate that needs these programs of `BERTH_PEERS`. */
 export function needPeers(...names: readonly string[]): void {
   const why = missingPeers(...names);
   if (why !== false) throw new Unavailable(why);
@@ -79,7 +79,7 @@ export function defineBenchmark<const T extends FlagTable>(benchmark: Benchmark<
   return benchmark;
 }
 
-/** A candidate's figures: for each name, one number a round. */
+/** A candidate's figures: for each name, one number per round. */
 export type Figures = Readonly<Record<string, readonly number[]>>;
 
 export interface Measured {

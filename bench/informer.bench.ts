@@ -1,5 +1,5 @@
-// How fast an informer follows a busy kind, what the cache costs, and what importing the client costs over an empty
-// process; beside it the official JavaScript client, on the same server.
+// Events per second of an informer, the memory of its cache, and the cost of importing the client over an empty
+// process. Compared with the official JavaScript client on the same server.
 import { execFile, fork } from 'node:child_process';
 import { glob, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
@@ -34,7 +34,7 @@ async function candidate(follow: Follow, imports: { from: URL; modules: readonly
   };
 }
 
-/** The sources as the npm package has them, without types: stripping them at import would cost memory of its own. */
+/** The compiled sources, as in the npm package: type stripping at import would take additional memory. */
 async function withoutTypes(directory: string): Promise<URL> {
   const root = new URL('..', import.meta.url);
   await symlink(new URL('node_modules', root), join(directory, 'node_modules'));

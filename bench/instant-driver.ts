@@ -1,5 +1,5 @@
-// A CSI driver that answers at once: it makes nothing and keeps nothing, and publishes every volume as a bind mount of
-// one directory. A process of its own, as a driver is: `node bench/instant-driver.ts SOCKET DIRECTORY` serves it.
+// A CSI driver that answers at once: it stores nothing, and publishes every volume as a bind mount of one directory.
+// Run as a separate process, as a driver is: `node bench/instant-driver.ts SOCKET DIRECTORY` serves it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rmdir } from 'node:fs/promises';

@@ -1,8 +1,8 @@
-// Whole lives of volumes on `berth up` as a process of its own, driven over HTTPS: claim and pod are made, the volume is
-// created, attached, staged and published, and everything goes back to nothing. With hostpath and real mounts, and with
-// a driver that answers at once. Also what a newcomer waits for: from the start of the process to ready, and to the
-// first volume published. A round is a thousand lives, after a thousand in which code is still being compiled. Whether
-// memory grows shows in `--lives 10000 --warmups 0 --repeats 1`.
+// Volume lifecycles on `berth up` as a separate process, driven over HTTPS: claim and pod are created, the volume is
+// created, attached, staged and published, and everything is deleted again. With hostpath and real mounts, and with a
+// driver that answers at once. Also the start-up time: to ready, and to the first published volume. A round is a
+// thousand lifecycles, after a thousand for JIT warm-up. `--lives 10000 --warmups 0 --repeats 1` shows whether memory
+// grows.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -97,7 +97,7 @@ async function connect(kubeconfig: string) {
     await volumeCache.waitFor(`pvc-${claim.metadata.uid}`, (volume) => volume === undefined);
     return publishedMs;
   };
-  /** Objects that the lives should have taken along. */
+  /** Objects that should have been deleted with the lifecycles. */
   const left = async (): Promise<string[]> => {
     const kinds: Resource[] = [pods, persistentVolumeClaims, persistentVolumes, volumeAttachments];
     const found = await Promise.all(
@@ -157,7 +157,7 @@ async function sustained(
   };
 }
 
-/** Without the memory that berth up gives its nodes for as long as it runs. */
+/** Without the fixed memory of the nodes of berth up. */
 function volumesMountedBelow(directory: string): string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -166,7 +166,7 @@ function volumesMountedBelow(directory: string): string[] {
     .filter((path) => path.startsWith(`${directory}/`));
 }
 
-/** The value that this share of all values is not above. */
+/** The percentile of the values. */
 function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
@@ -177,7 +177,7 @@ function residentMegabytes(pid: number): number {
   return (Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6;
 }
 
-/** A round is one start, from nothing to the first volume and to the end of the process. */
+/** A round is one start: from the launch to the first volume and to the exit of the process. */
 async function coldStart(directory: string): Promise<Candidate> {
   let counter = 0;
   return {

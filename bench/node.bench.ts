@@ -1,5 +1,5 @@
-// A node with real bind mounts: from `attached: true` to published, 200 pods with one volume each, and what an idle
-// `berth node` costs. The driver answers at once: it binds one directory, so that what is measured is the node.
+// A node with real bind mounts: from `attached: true` to published, 200 pods with one volume each, and the cost of an
+// idle `berth node`. The driver answers at once (a bind mount of one directory), so that the node is measured.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -47,7 +47,7 @@ type Measure = (
 
 interface World {
   world: NodeWorld;
-  /** Target path to the time of its NodePublishVolume's answer. */
+  /** Target path to the time at which its NodePublishVolume returned. */
   published: Map<string, number>;
 }
 
@@ -61,7 +61,7 @@ async function start(directory: string, measure: Measure): Promise<Candidate> {
     listen: false,
   });
   ends.push(() => server.stop());
-  // NodeWorld asks only for `after` of a test's context.
+  // NodeWorld only uses `after` of a test's context.
   const context = { after } as unknown as ConstructorParameters<typeof NodeWorld>[0];
   const mounter = await openLinuxMounter();
   const world = new NodeWorld(context, server, directory, mounter, realClock, silentLog);
@@ -184,7 +184,7 @@ async function many({ world, published }: World, round: number, count: number) {
   };
 }
 
-/** A process of its own, as it runs in a cluster. Each round starts it: the first leaves its compiled code for the others. */
+/** A separate process, as in a cluster. Each round starts it; the first one fills the compile cache. */
 async function idle(directory: string): Promise<Candidate> {
   const server = await startServer({ dir: directory });
   return {
@@ -192,14 +192,14 @@ async function idle(directory: string): Promise<Candidate> {
       const node = await startNode(directory, server.kubeconfig);
       const pid = node.pid ?? 0;
       const seconds = 3;
-      // What starting leaves to be done is not idling.
+      // Wait until start-up work is done.
       await wait(seconds);
       const before = processUsage(pid);
       await wait(seconds);
       const after = processUsage(pid);
       node.kill('SIGTERM');
       await once(node, 'exit');
-      if (before === undefined || after === undefined) throw new Error('berth node ended by itself');
+      if (before === undefined || after === undefined) throw new Error('berth node ended unexpectedly');
       const figures = {
         'CPU ms a second': (after.cpuMs - before.cpuMs) / seconds,
         'resident MB': after.memoryBytes / 1e6,

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 export interface ProcessUsage {
   /** User and system time of all its threads, without its children's. */
   readonly cpuMs: number;
-  /** The most resident memory since `resetPeakMemory`, or since its start. */
+  /** Peak resident memory since `resetPeakMemory`, or since its start. */
   readonly peakMemoryBytes: number;
   /** Resident now. */
   readonly memoryBytes: number;
@@ -49,7 +49,7 @@ function cpuMs(pid: number): number {
   return (userTicks + systemTicks) * MS_PER_TICK;
 }
 
-/** Makes the peak start again from now, where the kernel lets us. */
+/** Resets the peak, if the kernel allows it. */
 export function resetPeakMemory(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');

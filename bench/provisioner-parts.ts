@@ -1,5 +1,5 @@
-// What the candidates of the provisioner's benchmark are put together from: a driver in a process of its own, claims
-// that are made and waited for, and a count of what the provisioner asks of the API server.
+// Parts of the provisioner benchmark: a driver in a separate process, creation of claims and the wait for them, and a
+// counter of the provisioner's API requests.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
@@ -56,7 +56,7 @@ export async function startDriver(
   return { socket, ...runningOf(child) };
 }
 
-/** Any program, whose output is of no interest. */
+/** Starts a program and ignores its output. */
 export function startProgram(path: string, argv: readonly string[]): Running {
   return runningOf(spawn(path, argv, { stdio: process.env.BENCH_OUTPUT ? 'inherit' : 'ignore' }));
 }
@@ -68,7 +68,7 @@ function runningOf(child: ChildProcess): Running {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   return {
     pid: child.pid as number,
-    // Gracefully: only then does Node keep the compiled code for the next start.
+    // Graceful: only then does Node write its compile cache for the next start.
     async stop() {
       child.kill('SIGTERM');
       const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
@@ -85,7 +85,7 @@ async function lineOf(child: ChildProcess, pattern: RegExp): Promise<void> {
   throw new Error('the driver ended before it was ready');
 }
 
-/** The binder beside, and claims that are made a round at a time and waited for. */
+/** Starts the binder; each round creates claims and waits for them. */
 export async function startClaims(kube: KubeClient) {
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const stop = new AbortController();
@@ -106,8 +106,8 @@ export async function startClaims(kube: KubeClient) {
       });
     },
     /**
-     * From the first creation to the last claim that is bound and free of what the provisioner put on it. Says after
-     * how many milliseconds all were bound.
+     * Runs from the first creation until all claims are bound and without the provisioner's finalizer. Returns the time
+     * until all were bound, in milliseconds.
      */
     async bind(
       count: number,

@@ -1,8 +1,8 @@
 // Claims from creation to bound. Embedded: API server (durable), binder and provisioner in this process, the hostpath
-// driver in its own, over its socket; without topology, and with it at 50 and at 5,000 nodes. On kube-apiserver, where
-// BERTH_PEERS has it: `berth provisioner` and the official one, with its default flags and with its limits lifted, the
-// same driver and binder beside each. All of these see the claims of all rounds: what one alone takes at a thousand claims is
-// told by `--only 'kube-apiserver with berth' --warmups 0 --repeats 1`.
+// driver in its own, over its socket; without topology, and with it at 50 and at 5,000 nodes. On kube-apiserver, if
+// BERTH_PEERS has it: `berth provisioner` and the official one, with default flags and without rate limits, each with
+// the same driver and binder. All of these cache the claims of all rounds; for the memory of one candidate with a
+// thousand claims use `--only 'kube-apiserver with berth' --warmups 0 --repeats 1`.
 import { join } from 'node:path';
 import { csiNodes, nodes } from '../src/api/kinds.ts';
 import { ANN_SELECTED_NODE } from '../src/api/well-known.ts';
@@ -33,15 +33,16 @@ import {
 } from './provisioner-parts.ts';
 
 const flags = {
-  // Fewer would measure how a program warms up, and say nothing of the memory that a cluster's claims take.
+  // Fewer would mainly measure warm-up, and not the memory of a cluster's claims.
   claims: intFlag({ help: 'Claims a round', default: 1_000, min: 1 }),
   'slow-claims': intFlag({ help: 'Claims a round at the official default flags', default: 40, min: 1 }),
 };
 const ports = { clock: realClock, random: realRandom, log: silentLog };
 const EVENTS_TAIL_MS = 4_000;
 /**
- * Each program is started twice, and makes these before it is ended the first time. From changed sources Node loads a stripper
- * of types and keeps 15 MB of it; the second time, as in an installed package, it does not.
+ * Each program is started twice, and provisions these before it is stopped the first time. At the first start from
+ * changed sources Node loads its type stripper, which takes 15 MB; at the second start, as in an installed package, it
+ * does not.
  */
 const FIRST_CLAIMS = 20;
 const ZONE = 'topology.bench/zone';
@@ -114,7 +115,7 @@ interface SharedServer {
   users: number;
 }
 
-/** One server and one binder for all that run on it: two cores would not bear more. */
+/** One server and one binder for all candidates on it: two cores cannot run more. */
 let shared: Promise<SharedServer> | undefined;
 
 async function startShared(directory: string): Promise<SharedServer> {
@@ -148,7 +149,7 @@ async function onKubeApiserver(
       const boundMs = await claims.bind(count, `${name}-${round++}`, name);
       return { operations: count, figures: { 'bound/s': (count / boundMs) * 1000 } };
     },
-    // The official provisioner writes its events one after another, for seconds after the last claim is bound.
+    // The official provisioner writes its events serially, for seconds after the last claim is bound.
     rest: () => realClock.sleep(EVENTS_TAIL_MS),
     async stop() {
       await provisioner.stop();

@@ -1,5 +1,5 @@
-// What a work queue costs: one operation is an add and the run that follows it, whose reconciler does nothing. The
-// candidates differ in how many keys there are and how they come in; the virtual clock is measured beside them.
+// The cost of the work queue: one operation is an add and its run, with an empty reconciler. The candidates differ in
+// the number of keys and how they are added; the virtual clock is measured too.
 
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { silentLog } from '../src/runtime/log/log.ts';
@@ -11,7 +11,7 @@ import { realClock } from '../src/runtime/time/clock.ts';
 import { VirtualClock } from '../src/runtime/time/virtual-clock.ts';
 import { type Candidate, defineBenchmark } from './harness.ts';
 
-/** Hands keys to a loop and waits until it has run `runs` times. */
+/** Adds keys to a loop and waits until it has run `runs` times. */
 function working(
   act: (loop: Loop, runs: number) => void,
   runs: number,
@@ -80,7 +80,7 @@ export const benchmark = defineBenchmark({
   },
 });
 
-/** What the simulation stands on: periodic timers whose callbacks await a few promises each. */
+/** The load of the simulation: periodic timers whose callbacks await a few promises each. */
 function virtualTimers(firings: number): Candidate {
   return {
     round: async () => {

@@ -1,5 +1,5 @@
 // `npm run bench -- NAME [--repeats N] [flags of the benchmark]`: measures one benchmark, prints a table and writes
-// bench/results/NAME.json. Without a name it lists what there is.
+// bench/results/NAME.json. Without a name it lists the benchmarks.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { type FlagTable, intFlag, stringsFlag } from '../src/runtime/flags/flag.ts';

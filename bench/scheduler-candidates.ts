@@ -50,7 +50,7 @@ async function all(count: number, make: (i: number) => Promise<unknown>): Promis
   }
 }
 
-/** From the creation of the first pod to the last one on its node. */
+/** The time from the creation of the first pod until the last one is scheduled. */
 export async function scheduling(nodeCount: number, podCount: number): Promise<Candidate> {
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const server = await createApiServer({ ...ports, listen: false });
@@ -137,7 +137,7 @@ const specOf = (claimName: string): Pod['spec'] => ({
   volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
 });
 
-/** The search for a node alone, without a server: what grows with the cluster, if anything does. */
+/** Only the search for a node, without a server: the part that could depend on the size of the cluster. */
 export async function searching(nodeCount: number, podCount: number): Promise<Candidate> {
   const cache = new SchedulerCache({
     claim: () => undefined,

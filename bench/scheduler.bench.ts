@@ -1,4 +1,4 @@
-// What scheduling costs a pod, and how little of that depends on how many nodes there are.
+// The cost of scheduling a pod, and its dependence on the number of nodes.
 
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { defineBenchmark } from './harness.ts';

@@ -1,4 +1,4 @@
-// How many seeds `berth sim` runs in a second of one core's time: whole simulated clusters under faults, and without.
+// Seeds of `berth sim` per second of CPU time: simulated clusters with faults, and without.
 import { intFlag } from '../src/runtime/flags/flag.ts';
 import { ALL_FAULTS, type Fault } from '../src/simulation/faults.ts';
 import { seedResults } from '../src/simulation/seed-results.ts';

@@ -1,4 +1,4 @@
-// What it costs to start `berth` at all, beside an empty Node process.
+// The cost of starting `berth`, compared with an empty Node process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

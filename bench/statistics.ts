@@ -5,7 +5,7 @@ export interface Summary {
   readonly median: number;
   readonly min: number;
   readonly max: number;
-  /** Half the distance between smallest and largest, as a share of the median: ±. */
+  /** Half the range (maximum − minimum), relative to the median: ±. */
   readonly spread: number;
 }
 
@@ -45,7 +45,7 @@ function mapValues<V, W>(record: Readonly<Record<string, V>>, map: (value: V) =>
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
-/** A row a figure, a column a candidate. */
+/** One row per figure, one column per candidate. */
 export function table({ baseline, candidates, ratios }: Report): string {
   const names = Object.keys(candidates);
   const figures = [...new Set(names.flatMap((name) => Object.keys(candidates[name] ?? {})))];

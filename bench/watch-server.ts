@@ -1,5 +1,5 @@
-// A process that serves one kind: an empty list, and a watch that sends as many new pods as its argument says, as fast
-// as they are read. It does as little work as it can, so that the reader is what is measured.
+// A process that serves one kind: an empty list, and a watch that sends the given number of new pods as fast as they
+// are read. It does as little work as possible, so that the client is measured.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

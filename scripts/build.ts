@@ -1,5 +1,5 @@
-// `npm run build`: src/ compiled to dist/, which is what the npm package holds, since Node does not strip types below
-// node_modules. Files that are not TypeScript are copied along.
+// `npm run build`: compiles src/ to dist/, the content of the npm package, since Node does not strip types below
+// node_modules. Other files are copied.
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { projectRoot } from './source-files.ts';
 const output = join(projectRoot, 'dist');
 rmSync(output, { recursive: true, force: true });
 const compiler = join(projectRoot, 'node_modules/typescript/bin/tsc');
-// The page has the types of a browser, and so a configuration of its own.
+// The browser code needs browser types, and so its own configuration.
 for (const project of ['tsconfig.build.json', 'tsconfig.page.json']) {
   const { status } = spawnSync(process.execPath, [compiler, '-p', project], {
     cwd: projectRoot,

@@ -1,7 +1,7 @@
-// The import rule: which part of src/ may stand on which. Parts meet through API objects and sockets, as in
-// production; an import that says otherwise is a design change and belongs in docs/ARCHITECTURE.md first.
-// Also: what ships imports only what package.json lists under `dependencies` and nothing from a `testing/` folder; and
-// every part that has an index.ts can be imported as `berth/<part>`.
+// The import rule: which part of src/ may import which. Parts communicate through API objects and sockets, as in
+// production; any other import is a design change and needs docs/ARCHITECTURE.md first. Also: shipped code imports only
+// the `dependencies` of package.json and nothing from a `testing/` folder; and every part with an index.ts is exported
+// as `berth/<part>`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix } from 'node:path';
@@ -29,7 +29,7 @@ import {
 const ground = ['api', 'wire', 'csi', 'runtime'];
 const everything = '*';
 
-/** What each part may import beside itself. */
+/** The parts that each part may import, beside itself. */
 export const allowedImports: Readonly<Record<string, readonly string[] | typeof everything>> = {
   wire: [],
   api: ['wire'],
@@ -52,14 +52,14 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   cli: everything,
 };
 /**
- * A test beside the code may import these to have the real thing instead of an imitation. Tests of the wire may not:
- * the room is sealed.
+ * Tests beside the code may also import these, to use real parts instead of fakes. Not tests of src/wire, which imports
+ * nothing else.
  */
 const allowedInTests = [...ground, 'apiserver', 'driver', 'cluster', 'manifests'];
 
 export interface ImportCheckOptions {
   readonly files: readonly ParsedFile[];
-  /** Packages that are installed with the published one. */
+  /** The `dependencies` of package.json. */
   readonly dependencies: readonly string[];
 }
 
@@ -109,7 +109,7 @@ function relativeProblem(path: string, specifier: string): string | undefined {
   return `${from} must not import ${to} (${specifier}); it may import ${allowed.join(', ') || 'nothing'}`;
 }
 
-/** The folder below src/; undefined for what is not in one. */
+/** The folder below src/; undefined outside of one. */
 function partOf(path: string): string | undefined {
   return /^src\/([^/]+)\//.exec(path)?.[1];
 }

@@ -1,6 +1,6 @@
 // package-lock.json must work for everyone: it names no registry host, and it has an entry for every platform's variant
-// of a package. A registry that lacks some variants makes `npm install` drop their entries without a word, and `npm ci`
-// then refuses the file everywhere.
+// of a package. If a registry lacks some variants, `npm install` silently drops their entries, and `npm ci` then
+// rejects the file everywhere.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from './source-files.ts';

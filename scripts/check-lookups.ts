@@ -1,6 +1,6 @@
-// Names that clients choose must not reach what every JavaScript object inherits: where the API server's code looks a
-// name up in an object (`object[name]`, `name in object`), the name is a literal, of a closed set by its type, or known
-// to be the object's own. Otherwise use a Map, or getOwn and setOwn of src/api/own-property.ts.
+// Prevents access to inherited properties (prototype pollution) by names that clients choose: in the API server's code
+// the name in `object[name]` and `name in object` must be a literal, of a closed set by its type, or known to be an own
+// property. Otherwise use a Map, or getOwn and setOwn of src/api/own-property.ts.
 import {
   isArrayLiteralExpression,
   isArrowFunction,
@@ -29,7 +29,7 @@ import {
 } from './source-files.ts';
 
 const GUARDED = ['src/api/', 'src/apiserver/'];
-/** The functions that the others are to use, and code that goes by generated tables of names. */
+/** Exempt: the functions to use instead, and code that works on generated tables of names. */
 const FREE = ['src/api/own-property.ts', 'src/api/protobuf/'];
 
 interface Lookup {
@@ -70,7 +70,7 @@ function* lookupsIn(tree: Node): Generator<Lookup> {
   }
 }
 
-/** The function around it asks whether the object has the name itself, or has the name from the object. */
+/** The enclosing function checks for an own property, or took the name from the object. */
 function isOwn({ node, object, key }: Lookup): boolean {
   const [objectText, keyText] = [plain(object), key.getText()];
   for (const other of nodesOf(functionAround(node))) {
@@ -97,7 +97,7 @@ function isOwn({ node, object, key }: Lookup): boolean {
   return false;
 }
 
-/** What an expression lists the names of: `x` of `Object.keys(x)`, `Object.entries(x)`, also where filtered. */
+/** The object whose keys an expression lists: `x` of `Object.keys(x)`, `Object.entries(x)`, also where filtered. */
 function ownNamesOf(expression: Node): string | undefined {
   if (!isCallExpression(expression) || !isPropertyAccessExpression(expression.expression)) return undefined;
   const { name, expression: called } = expression.expression;
@@ -106,7 +106,7 @@ function ownNamesOf(expression: Node): string | undefined {
   return (name.text === 'keys' || name.text === 'entries') && first ? plain(first) : undefined;
 }
 
-/** A list of names that stands in the code: `['a', 'b']`, here or as a constant of the file. */
+/** A literal list of names: `['a', 'b']`, here or as a constant of the file. */
 function isWrittenOut(list: Node): boolean {
   if (isArrayLiteralExpression(list)) return list.elements.every(isStringLiteral);
   if (!isIdentifier(list)) return false;
@@ -122,7 +122,7 @@ function isWrittenOut(list: Node): boolean {
 
 function functionAround(node: Node): Node {
   let around = node.parent;
-  // Callbacks belong to the function that they are written in.
+  // Callbacks belong to their enclosing function.
   while (around.parent !== undefined && !isFunction(around)) around = around.parent;
   return around;
 }
@@ -146,7 +146,7 @@ function identifiersIn(node: Node): string[] {
   return [...nodesOf(node)].flatMap((each) => (isIdentifier(each) ? [each.text] : []));
 }
 
-/** Without what types, defaults and optional access add. */
+/** Strips type assertions, defaults and optional access. */
 function plain(node: Node): string {
   return node
     .getText()

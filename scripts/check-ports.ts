@@ -1,5 +1,5 @@
-// Time and chance come in through ports: outside src/runtime, nothing may read the clock, set a timer or draw a random
-// number by itself, or the simulation could not replay a run. Tests, scripts and the page in the browser are free to.
+// Time and randomness only through ports: outside src/runtime no code may read the clock, set a timer or draw a random
+// number directly, or the simulation could not replay a run. Tests, scripts and the browser code are exempt.
 import {
   type Identifier,
   isBinaryExpression,
@@ -86,7 +86,7 @@ function memberProblem(object: Node, member: string): string | undefined {
       ? object.name.text
       : undefined;
   if (name === undefined) return undefined;
-  // `globalThis.setTimeout` is the global by another road.
+  // `globalThis.setTimeout` is the same global.
   if (name === 'globalThis' && TIMERS.includes(member)) return `${member} is not for here: take a clock`;
   if (/crypto$/i.test(name) && RANDOM_OF_CRYPTO.includes(member))
     return `${name}.${member} is not for here: take a random`;
@@ -104,7 +104,7 @@ function identifierProblem(node: Identifier): string | undefined {
   return undefined;
 }
 
-/** A use of the value called so; not a member, a declaration or a type that has that name. */
+/** A use of the value of this name; not a member, a declaration or a type. */
 function isReference(node: Identifier): boolean {
   const { parent } = node;
   if (isPropertyAccessExpression(parent)) return parent.expression === node;
@@ -114,7 +114,7 @@ function isReference(node: Identifier): boolean {
   return !elsewhere.includes(parent.kind);
 }
 
-/** `Date(…)`, `new Date()`, or `Date` handed on as a value; not `new Date(x)`, `Date.parse`, `x instanceof Date`. */
+/** `Date(…)`, `new Date()`, or `Date` passed as a value; not `new Date(x)`, `Date.parse`, `x instanceof Date`. */
 function readsTheClock(node: Identifier): boolean {
   const { parent } = node;
   if (isNewExpression(parent) && parent.expression === node) return (parent.arguments?.length ?? 0) === 0;

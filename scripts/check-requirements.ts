@@ -1,6 +1,6 @@
-// Keeps docs/requirements.md honest: a row is `done` exactly when a test carries its ID in brackets, and then the row
-// links to those tests. `npm run requirements` rewrites the last two columns; the check fails when they are stale or
-// when a test names an ID that the document does not have. The behaviour itself is written by hand.
+// Keeps docs/requirements.md up to date: a row is `done` exactly when a test carries its ID in brackets, and then the
+// row links to those tests. `npm run requirements` rewrites the last two columns; the check fails when they are stale
+// or when a test names an ID that the document does not have. The behaviour itself is written by hand.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -18,7 +18,7 @@ const ROW = /^\| ([A-Z]+-\d+) \| (.*?) \|(?: (?:open|done) \| .*\|)?$/;
 export function claimedIds(files: readonly ParsedFile[]): Map<string, string[]> {
   const claims = new Map<string, string[]>();
   for (const { path, tree } of files) {
-    // Not the checks' own tests, which speak of IDs without meaning them.
+    // Not the tests of the checks, whose IDs are examples.
     if (!isTest(path) || path.startsWith('scripts/')) continue;
     const ids = new Set<string>();
     for (const node of nodesOf(tree)) {
@@ -31,7 +31,7 @@ export function claimedIds(files: readonly ParsedFile[]): Map<string, string[]> 
   return claims;
 }
 
-/** The document with status and tests of each row as the tests have it. */
+/** The document with the status and tests columns updated from the tests. */
 export function updateRequirements(document: string, claims: ReadonlyMap<string, readonly string[]>): string {
   return document
     .split('\n')

@@ -1,4 +1,4 @@
-// The checks of the source are themselves checked: each rule must find a planted violation, and only that.
+// Tests of the source checks: each rule must find a planted violation, and only that.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +12,11 @@ import { type Violation, withSourceFiles } from './source-files.ts';
 interface Planted {
   path: string;
   code: string;
-  /** What must be reported, as patterns; empty: nothing. */
+  /** Patterns of the expected violations. */
   found: RegExp[];
 }
 
-/** Each file gets a folder of its own below its part, so that all fit in one project. */
+/** Each file gets a separate folder below its part, so that one project holds all. */
 function checks(planted: readonly Planted[], check: (root: string) => Violation[]): void {
   let root = '';
   let violations: Violation[] = [];

@@ -1,16 +1,16 @@
-// A reporter for Node's test runner: one marked JSON line an event, which test-file.ts picks out of what the tests
-// themselves print.
+// A reporter for Node's test runner: one marked JSON line per event, which test-file.ts separates from the output of
+// the tests.
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** Starts each line of ours; no text that a test prints holds it. */
+/** The prefix of each event line; tests do not print it. */
 export const EVENT_MARK = '\u0001berth-test ';
 
 export type ReportedEvent =
   | { type: 'pass' | 'fail' | 'skip'; title: string; detail: string }
-  /** A test or suite begins and is over, told at that moment; results come later, in the order of the file. */
+  /** A test or suite starts or ends, sent at that moment; results come later, in the order of the file. */
   | { type: 'begin' | 'over' }
-  /** The process is about to end by itself. */
+  /** The process is about to exit normally. */
   | { type: 'end' };
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
@@ -18,7 +18,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   for await (const event of source) {
     if (event.type === 'test:start') titles[event.data.nesting] = event.data.name;
     const reported = reportedEvent(event, titles);
-    // A newline first, in case a test left its own line unfinished.
+    // A newline first, in case a test printed an incomplete line.
     if (reported !== undefined) yield `\n${EVENT_MARK}${JSON.stringify(reported)}\n`;
   }
 }
@@ -36,7 +36,7 @@ function reportedEvent(event: TestEvent, titles: readonly string[]): ReportedEve
     return isSuite ? undefined : { type: 'pass', title, detail: '' };
   }
   const error: Error & { failureType?: string } = event.data.details.error;
-  // A suite or test that failed only because of one inside it says nothing new.
+  // A suite or test that failed only because of a nested one adds nothing.
   if (error.failureType === 'subtestsFailed') return undefined;
   return { type: 'fail', title, detail: inspect(error.cause ?? error) };
 }

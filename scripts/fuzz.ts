@@ -1,18 +1,18 @@
-// `npm run fuzz -- NAME [--seconds=60] [--seed=N]`: tries random seeds of one fuzz target, or one seed again. The targets
-// are in test/fuzz/targets.ts. They run in a thread, so that one that hangs is noticed and named by its seed.
+// `npm run fuzz -- NAME [--seconds=60] [--seed=N]`: runs random seeds of one fuzz target, or replays one seed. The
+// targets are in test/fuzz/targets.ts. They run in a thread, so that a hang is detected and reported with its seed.
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Draw } from '../test/fuzz/target.ts';
 import { fuzzTargets } from '../test/fuzz/targets.ts';
 
-/** Far more than any try takes. */
+/** Far more than any seed takes. */
 const HANG_MS = 20_000;
 
 interface Job {
   readonly name: string;
   readonly seconds: number;
   readonly seed: number | undefined;
-  /** The seed that is being tried. */
+  /** The current seed. */
   readonly current: Int32Array;
 }
 

@@ -1,6 +1,6 @@
-// Generates src/csi/generated from proto/: the types of the messages, and the tables that src/wire/protobuf reads. Reads
-// the interface with the locally installed buf; works offline.
-// With --check it writes nothing, and fails naming each file that is stale.
+// Generates src/csi/generated from proto/: the types of the messages, and the tables that src/wire/protobuf reads.
+// Parses the .proto files with the locally installed buf; works offline. With --check it writes nothing, and fails with
+// the names of stale files.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const generated = join(root, 'src/csi/generated');
 const OWN_PROTOS = 'google/protobuf/';
 
-/** By path below src/csi/generated. */
+/** Content by path below src/csi/generated. */
 function generate(): Map<string, string> {
   const set = execFileSync(
     join(root, 'node_modules/.bin/buf'),
@@ -52,7 +52,7 @@ const file = protoFile('${packageName}', wellKnown);
 `;
 }
 
-/** What a message is made of stands before it. */
+/** The nested enums and messages come before the message. */
 function withNested(message: DescMessage): string[] {
   return [
     ...message.nestedEnums.map((each) => enumText(each)),

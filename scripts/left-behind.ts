@@ -1,12 +1,12 @@
-// Finds what tests left behind: processes that carry their mark in the environment, mounts below their directory, and
-// loop devices whose file is in there. All of it belongs to the tests alone, so it may be cleared away afterwards.
+// Finds what tests left behind: processes with their environment variable, mounts below their directory, and loop
+// devices over files in it. All of it belongs to the tests, so it can be cleaned up.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Tracked {
   /** A `NAME=value` in the environment of every process the tests start. */
   readonly mark: string;
-  /** Where the tests keep their files. */
+  /** The directory of the tests' files. */
   readonly directory: string;
 }
 
@@ -32,7 +32,7 @@ export function describeLeftBehind({ processes, mounts, loopDevices }: LeftBehin
   ];
 }
 
-/** Ends, unmounts and detaches it all; what resists is left for the next run's report. */
+/** Kills, unmounts and detaches it all; what fails is reported by the next run. */
 export function clearAway({ processes, mounts, loopDevices }: LeftBehind): void {
   for (const { pid } of processes) attempt(() => process.kill(pid, 'SIGKILL'));
   // Deepest first.
@@ -46,7 +46,7 @@ function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // Gone meanwhile, or not ours to remove.
+    // Gone meanwhile, or not permitted.
   }
 }
 
@@ -55,7 +55,7 @@ function markedProcesses(mark: string): { pid: number; command: string }[] {
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => {
       const environment = text(`/proc/${name}/environ`).split('\0');
-      // A zombie has no command line any more and needs no ending.
+      // A zombie has no command line and need not be killed.
       const command = text(`/proc/${name}/cmdline`).split('\0').join(' ').trim();
       return environment.includes(mark) && command !== '' ? [{ pid: Number(name), command }] : [];
     });

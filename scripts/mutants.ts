@@ -1,6 +1,6 @@
-// `npm run mutants -- FOLDER [--seed N] [--count N] [--jobs N] [--at-least PERCENT]`: changes one operator at a time in
-// the sources of a folder, runs the tests that belong to that folder and reach the change, and lists the changes that no
-// test noticed. Takes long; no part of `npm test`.
+// `npm run mutants -- FOLDER [--seed N] [--count N] [--jobs N] [--at-least PERCENT]`: mutation testing. Mutates the
+// sources of a folder one site at a time, runs the folder's tests that reach it, and lists the surviving mutants. Slow;
+// not part of `npm test`.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
@@ -13,7 +13,7 @@ import { type Mutation, mutationsOf } from './mutants/mutation-sites.ts';
 import { isTest, projectRoot, withSourceFiles } from './source-files.ts';
 import { runTestFile } from './test-file.ts';
 
-/** Folders below test/ that belong to a room of src/. */
+/** Folders below test/ that belong to a folder of src/. */
 const testFolders: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['apiserver', 'attacks'],
   'control-plane': ['control-plane'],
@@ -83,7 +83,7 @@ function chooseMutations(within: string, { seed, count }: { seed: number; count:
   return all.slice(0, count);
 }
 
-/** Test files below the folder, and those below test/ that belong to its room. */
+/** Test files below the folder, and those below test/ that belong to it. */
 function testsOf(within: string): string[] {
   const room = within.split('/')[1] ?? '';
   const folders = [within, ...(testFolders[room] ?? []).map((name) => `test/${name}`)];
@@ -119,7 +119,7 @@ async function firstToNotice(
     BERTH_MUTANT_URL: pathToFileURL(join(projectRoot, mutation.path)).href,
   };
   for (const { path, durationMs } of reached) {
-    // Room for a busy machine; a mutant that never ends is noticed by that.
+    // Enough for a busy machine; a mutant that never ends is detected by this time-out.
     const failed = await failures(path, { env, limitMs: 3 * durationMs + 10_000 });
     if (failed !== undefined) return `noticed by ${path}`;
   }

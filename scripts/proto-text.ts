@@ -1,4 +1,4 @@
-// The TypeScript of one enum, message or service of an interface. Refuses what src/wire/protobuf cannot read. Pure.
+// Generates the TypeScript of an enum, message or service. Rejects what src/wire/protobuf does not support. Pure.
 
 import {
   type DescEnum,
@@ -121,7 +121,7 @@ function scalar(field: DescField, type: ScalarType): { table: string; type: stri
   );
 }
 
-/** `csi_secret`, the interface's own extension of field options, by its number. */
+/** `csi_secret`, CSI's extension of field options, by its number. */
 const CSI_SECRET = 1059;
 
 function hasSecretOption(field: DescField): boolean {

@@ -1,6 +1,5 @@
-// The project's TypeScript files as syntax trees, from the compiler itself, so that checks look at code and never at
-// comments or texts that happen to resemble it. The compiler's programming interface is still called unstable: this
-// file is the only one that knows it.
+// The project's TypeScript files as syntax trees of the compiler, so that checks see code and not comments or strings
+// that resemble it. The compiler's API is unstable: only this file uses it.
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Node, SourceFile } from 'typescript/unstable/ast';
@@ -14,21 +13,21 @@ export interface ParsedFile {
   readonly tree: SourceFile;
 }
 
-/** Something wrong at a place in a file. */
+/** A violation at a position in a file. */
 export interface Violation {
   readonly path: string;
   readonly line: number;
   readonly message: string;
 }
 
-/** What can be asked of an expression's type. */
+/** Queries on the type of an expression. */
 export interface TypeQuestions {
-  /** Not a number, a symbol, or text of a closed set. */
+  /** True unless it is a number, a symbol, or a string of a closed set. */
   mayBeAnyText(expression: Node): boolean;
   isArray(expression: Node): boolean;
 }
 
-/** Parses what `<root>/tsconfig.json` includes, and hands it to `use`; all of it is valid only during that call. */
+/** Parses the files of `<root>/tsconfig.json` and passes them to `use`; they are valid only during that call. */
 export function withSourceFiles<R>(
   root: string,
   use: (files: readonly ParsedFile[], types: TypeQuestions) => R,
@@ -84,7 +83,7 @@ export function lineOf(tree: SourceFile, node: Node): number {
   return tree.text.slice(0, start).split('\n').length;
 }
 
-/** A test, or what only tests use: files in a folder called `testing`. */
+/** A test, or test support: files in a folder called `testing`. */
 export const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 
 /** Prints the violations; true when there are none. */

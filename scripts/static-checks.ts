@@ -1,5 +1,5 @@
-// The checks that need no test to run: types, lint, the project's own rules, generated code. Each is a program that
-// prints what is wrong and exits accordingly.
+// The static checks: types, lint, the project's rules, generated code. Each is a program that prints violations and
+// exits with a code.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -31,7 +31,7 @@ export function staticChecks(): StaticCheck[] {
   );
 }
 
-/** Resolves to what it printed and whether it was content. */
+/** Resolves with its output and whether it succeeded. */
 export function runStaticCheck({
   command: [program, ...args],
 }: StaticCheck): Promise<{ ok: boolean; output: string }> {

@@ -1,4 +1,4 @@
-// The runner itself: whatever a test file does, it must come back, count right and name what is wrong.
+// Tests of the runner: for any behaviour of a test file it must return, count correctly and name the failure.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ function runCode(name: string, code: string) {
   const path = join(directory, `${name}.mjs`);
   writeFileSync(path, `import { test, describe } from 'node:test';\n${code}`);
   const env = { ...process.env };
-  // Set by the runner that runs this very file; a nested run must not take itself for a part of it.
+  // Set by the runner of this file; a nested run must not count as a part of it.
   delete env.NODE_TEST_CONTEXT;
   return runTestFile({ path, cwd: directory, env, testTimeoutMs: 1000, fileTimeoutMs: 5000, lingerMs: 1000 });
 }

@@ -1,5 +1,5 @@
-// Runs one test file in a process of its own, and ends that process and its children when it does not end by itself:
-// a test that hangs costs its time limit and never the run.
+// Runs one test file in a separate process, and kills it with its children at its time limit, so that a test that hangs
+// does not block the run.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface FileResult {
   readonly failed: number;
   readonly skipped: number;
   readonly failures: readonly { readonly title: string; readonly detail: string }[];
-  /** Reasons, each once a test. */
+  /** Reasons of skipped tests, one per test. */
   readonly skips: readonly string[];
   /** What the tests printed. */
   readonly output: string;
@@ -22,11 +22,11 @@ export interface RunTestFileOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly testTimeoutMs: number;
   readonly fileTimeoutMs: number;
-  /** How long the process may live on after its last test. */
+  /** How long the process may run after its last test. */
   readonly lingerMs: number;
 }
 
-/** More than enough for what is already in a pipe. */
+/** Enough to read what is already in a pipe. */
 const DRAIN_MS = 1000;
 
 const reporter = fileURLToPath(new URL('./event-reporter.ts', import.meta.url));
@@ -35,7 +35,7 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
   const child = spawn(
     process.execPath,
     ['--test-reporter', reporter, '--test-timeout', String(options.testTimeoutMs), options.path],
-    // A group of its own, so that its children can be ended with it.
+    // A separate process group, so that its children can be killed with it.
     { cwd: options.cwd, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
   );
   const events: ReportedEvent[] = [];
@@ -91,7 +91,7 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
 function resultOf(run: {
   events: ReportedEvent[];
   output: string[];
-  /** How it ended, unless well. */
+  /** The problem with its exit, if any. */
   ending: string | undefined;
   wasStopped: boolean;
 }): FileResult {
@@ -100,7 +100,7 @@ function resultOf(run: {
   const failures = tests.filter(({ type }) => type === 'fail');
   const skips = tests.filter(({ type }) => type === 'skip');
   const problem = run.ending ?? (ended ? undefined : 'ended before its tests did');
-  // A failed test makes the exit code bad too; what that does not explain, the file itself has failed.
+  // A failed test explains a bad exit code; any other problem is a failure of the file.
   if (problem !== undefined && (failures.length === 0 || !ended || run.wasStopped)) {
     failures.push({ type: 'fail', title: 'the file as a whole', detail: problem });
   }

@@ -10,11 +10,11 @@ import { runStaticCheck, staticChecks } from './static-checks.ts';
 import { type FileResult, runTestFile } from './test-file.ts';
 
 const CONCURRENCY = 2;
-/** Far above what any test takes here, so that only a hang meets it. */
+/** Far above the time of any test, so that only a hang exceeds it. */
 const TEST_TIMEOUT_MS = 60_000;
 const FILE_TIMEOUT_MS = 180_000;
 const LINGER_MS = 10_000;
-/** A process that was told to stop gets this long to be gone. */
+/** Grace time of a process after SIGTERM. */
 const SETTLE_MS = 2_000;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -27,7 +27,7 @@ function print(line: string): void {
 const indent = (text: string): string => text.trimEnd().replaceAll(/^/gm, '    ');
 const seconds = (sinceMs: number): string => `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
 
-/** Runs `work` on all items, a few at a time. */
+/** Runs `work` on all items with limited concurrency. */
 async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const remaining = items[Symbol.iterator]();
   const worker = async (): Promise<void> => {
@@ -62,7 +62,7 @@ function printMissingCapabilities(): void {
   }
 }
 
-/** This Node first; and where `capabilities` looks, so that a test finds the programs it was promised. */
+/** PATH with this Node first, and the directories that `capabilities` searches. */
 function testPath(): string {
   return [join(projectRoot, 'node_modules/.bin'), ...programDirectories()].join(delimiter);
 }
@@ -70,7 +70,7 @@ function testPath(): string {
 async function runTests(files: readonly string[]): Promise<void> {
   // Short, because unix socket paths are limited to 107 bytes.
   const base = mkdtempSync(join(tmpdir(), 'bt-'));
-  // Others may pass through: what a test starts as another user must reach its own directory.
+  // Traversable by others: a process that a test starts as another user must reach its directory.
   chmodSync(base, 0o711);
   await forEachConcurrently([...files.entries()], async ([index, path]) => {
     const startMs = performance.now();

@@ -1,12 +1,12 @@
-// What this machine can do beyond running Node. A test that needs more says so: `test('…', { skip: lacking('root') }, …)`,
-// and the test command prints one line for each capability that is missing and what that leaves out.
+// Capabilities of the machine beyond Node. A test declares what it needs: `test('…', { skip: lacking('root') }, …)`,
+// and the test command prints one line for each missing capability and what is skipped.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 interface Capability {
-  /** What is not tested without it. */
+  /** What is skipped without it. */
   readonly without: string;
-  /** Why it is missing; undefined when it is there. */
+  /** Why it is missing; undefined when present. */
   missing(): string | undefined;
 }
 
@@ -30,21 +30,21 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** A program of `BERTH_PEERS`, the directory with official programs to compare and to work with. */
+/** A program of `BERTH_PEERS`, the directory with official programs. */
 export function peerPath(name: string): string | undefined {
   const directory = process.env.BERTH_PEERS;
   const path = directory ? join(directory, name) : undefined;
   return path !== undefined && isExecutable(path) ? path : undefined;
 }
 
-/** Why what needs all of these programs of `BERTH_PEERS` is left out, or false when they are there: fits `skip`. */
+/** For `skip`: why tests that need all of these programs of `BERTH_PEERS` are skipped, or false. */
 export function missingPeers(...names: readonly string[]): string | false {
   const absent = names.filter((name) => peerPath(name) === undefined);
   if (absent.length === 0) return false;
   return process.env.BERTH_PEERS ? `BERTH_PEERS has no ${absent.join(', ')}` : 'BERTH_PEERS is not set';
 }
 
-/** A program that `go install` makes: on the path, among the peers, or where Go puts it. */
+/** A program from `go install`: on the PATH, in BERTH_PEERS, or in Go's bin directory. */
 export function goProgramPath(name: string): string | undefined {
   const home = join(process.env.HOME ?? '/', 'go', 'bin');
   const places = [process.env.GOBIN, process.env.GOPATH && join(process.env.GOPATH, 'bin'), home];
@@ -95,7 +95,7 @@ export const capabilities = {
 
 export type CapabilityName = keyof typeof capabilities;
 
-/** Why a test that needs all of these is skipped, or false when it can run: fits `skip`. */
+/** For `skip`: why a test that needs all of these is skipped, or false. */
 export function lacking(...names: readonly CapabilityName[]): string | false {
   const reasons = names.map((name) => capabilities[name].missing()).filter((reason) => reason !== undefined);
   return reasons.length === 0 ? false : reasons.join(', ');

@@ -1,8 +1,11 @@
-// Loads the page as a browser does, without one: the document, and every module and style that it leads to.
+// Loads the dashboard without a browser: the document, and every module and style that it references.
 
 import assert from 'node:assert/strict';
 
-/** `url` is the link with the token. Resolves to all paths that were loaded; fails where one is missing or of a wrong type. */
+/**
+ * `url` is the link with the token. Resolves to all paths that were loaded; fails where one is missing or of a wrong
+ * type.
+ */
 export async function crawlPage(url: string): Promise<string[]> {
   const { origin } = new URL(url);
   const welcome = await fetch(url, { redirect: 'manual' });

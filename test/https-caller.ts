@@ -1,4 +1,4 @@
-// HTTPS with given certificates, for tests and benchmarks that look at what a server says rather than at objects.
+// HTTPS requests with given certificates, for tests and benchmarks that examine raw responses.
 import type { TlsMaterial } from '../src/runtime/kube/credentials.ts';
 import {
   createHttpTransport,
@@ -42,7 +42,7 @@ export class HttpsCaller {
     return { code: answer.status, body: answer.body.toString() };
   }
 
-  /** Opens a stream; what it says ends in `heard` as it comes. */
+  /** Opens a stream; its data is appended to `heard`. */
   async follow(
     path: string,
     heard: { text(more: string): void; ended(error?: Error): void },

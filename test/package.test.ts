@@ -1,4 +1,4 @@
-// The package as a user gets it: packed, installed elsewhere, run.
+// The npm package as users get it: packed, installed elsewhere, run.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ describe('the packed package', () => {
     await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: copy });
     const tarball = (await readdir(directory)).find((name) => name.endsWith('.tgz'));
     assert.ok(tarball !== undefined);
-    // What `npm install` does with a tarball, but with the dependencies that are here already: no network needed.
+    // As `npm install` of a tarball, but with the dependencies that are already installed: no network needed.
     installed = join(directory, 'app/node_modules/berth');
     await run('mkdir', ['-p', installed]);
     await run('tar', ['-xzf', join(directory, tarball), '-C', installed, '--strip-components=1']);

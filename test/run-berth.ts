@@ -1,4 +1,4 @@
-// A command of `berth` as a user runs it, without a process: its exit code and what it printed.
+// Runs a `berth` command in this process; returns its exit code and output.
 
 import { commands } from '../src/cli/commands.ts';
 import { runCommand } from '../src/cli/run-command.ts';

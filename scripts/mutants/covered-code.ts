@@ -1,5 +1,5 @@
-// Which parts of the sources a test executed, from V8's own coverage: a mutant is judged only by tests that reach it.
-// Node strips types without moving anything, so V8's offsets are those of the source text.
+// The code that a test executed, from V8 coverage: a mutant is run only against tests that reach it. Node's type
+// stripping keeps positions, so V8's offsets are those of the source text.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ interface Report {
   readonly result: readonly { readonly url: string; readonly functions: readonly { ranges: Range[] }[] }[];
 }
 
-/** By source file, each process's ranges; nested ones are inner blocks. */
+/** Ranges per source file and process; nested ranges are inner blocks. */
 export type CoveredCode = ReadonlyMap<string, readonly (readonly Range[])[]>;
 
 /** Reads what NODE_V8_COVERAGE made a test and its processes write into `directory`. */

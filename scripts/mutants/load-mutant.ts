@@ -1,5 +1,5 @@
-// Loaded into every process of a test that judges a mutant (`--import`): one module's source is replaced while it is
-// loaded, so the files themselves are never touched and two mutants can be judged side by side.
+// Loaded with `--import` into every process of a test that runs against a mutant: replaces one module's source at load
+// time, so that files are not changed and mutants can run concurrently.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

@@ -1,5 +1,5 @@
-// Every place in a source file where one operator, literal or statement can be changed so that the program still parses
-// and means something else. Pure: text positions in, replacements out.
+// The mutation sites of a source file: operators, literals and statements that can be replaced so that the program
+// still parses and behaves differently. Pure.
 import {
   isBinaryExpression,
   isConditionalExpression,
@@ -17,14 +17,14 @@ import { lineOf, nodesOf, type ParsedFile } from '../source-files.ts';
 export interface Mutation {
   readonly path: string;
   readonly line: number;
-  /** Offsets in the file's text; what lies between is replaced. */
+  /** Offsets of the text to replace. */
   readonly start: number;
   readonly end: number;
   readonly before: string;
   readonly after: string;
 }
 
-/** Operators whose swap keeps the types: a mutant that does not compile would prove nothing. */
+/** Replacements that keep the types: a mutant that does not compile proves nothing. */
 const swaps = new Map<SyntaxKind, string>([
   [SyntaxKind.EqualsEqualsEqualsToken, '!=='],
   [SyntaxKind.ExclamationEqualsEqualsToken, '==='],
@@ -71,7 +71,7 @@ export function mutationsOf({ path, tree }: ParsedFile): Mutation[] {
   return found;
 }
 
-/** `true` and `false` where they are types: nothing is left of them when the program runs. */
+/** `true` and `false` as types, which do not exist at run time. */
 function literalTypes(tree: SourceFile): Set<Node> {
   const found = new Set<Node>();
   for (const node of nodesOf(tree)) if (isLiteralTypeNode(node)) found.add(node.literal);
