@@ -74,8 +74,8 @@ export class BodyReader {
     const length = declaredLength(message) ?? maxBytes;
     if (length > maxBytes) throw tooLarge(maxBytes);
     const used = this.#clients.get(client)?.bodies ?? 0;
-    if (used >= perClient.bodies) throw tooManyRequests('this client has too many request bodies under way');
-    if (this.#all.bodies >= all.bodies) throw tooManyRequests('there are too many request bodies under way');
+    if (used >= perClient.bodies) throw tooManyRequests('this client has too many request bodies in flight');
+    if (this.#all.bodies >= all.bodies) throw tooManyRequests('there are too many request bodies in flight');
     const body: Body = { client, length, start: undefined };
     this.#count(client, { bodies: 1, bytes: 0 });
     let isReleased = false;
@@ -124,7 +124,7 @@ export class BodyReader {
         const isWaiting = body.start !== undefined;
         fail(
           isWaiting
-            ? tooManyRequests('this client has too many large bodies under way')
+            ? tooManyRequests('this client has too many large bodies in flight')
             : bodyTimeout(timeoutMs),
         );
       }, timeoutMs);

@@ -101,7 +101,7 @@ export class RequestMetrics {
     section(
       'berth_apiserver_request_bodies',
       'gauge',
-      'Request bodies under way: waiting, arriving, undecoded.',
+      'Request bodies in flight: waiting, arriving, undecoded.',
       [`berth_apiserver_request_bodies ${bodies.bodies}`],
     );
     section('berth_apiserver_request_body_bytes', 'gauge', 'Bytes reserved for request bodies.', [

@@ -23,7 +23,7 @@ export class AttachedReport {
   readonly #ports: AttachedReportPorts;
   readonly #latest: ReadYourWrites<Node>;
   readonly #withheld = new Set<string>();
-  /** The write under way, or the last one that was. */
+  /** The write in flight, or the last one. */
   readonly #last = new Map<string, Promise<unknown>>();
   /** The write that follows it, as long as it has not begun. */
   readonly #next = new Map<string, Promise<Node | undefined>>();

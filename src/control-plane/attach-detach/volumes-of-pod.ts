@@ -46,7 +46,7 @@ function claimed(pod: Pod, podVolume: PodVolume, lookups: VolumeLookups): UsedVo
   if (claimName === undefined) return undefined;
   const claim = lookups.claim(`${pod.metadata.namespace}/${claimName}`);
   if (!claim?.spec.volumeName) return undefined;
-  // A claim of that name which somebody else made is not the pod's.
+  // A claim of that name that was not created for the pod is not the pod's.
   if (podVolume.ephemeral && !isMadeFor(claim, pod)) return undefined;
   const persistent = lookups.volume(claim.spec.volumeName);
   if (!persistent || !refersToClaim(persistent.spec.claimRef, claim)) return undefined;

@@ -95,7 +95,7 @@ export function createClaimReconciler(ports: ClaimReconcilerPorts): Reconcile {
 
   return async (key, { signal }) => {
     const claim = objects.claims.get(key);
-    // A claim that is being deleted is not bound anew; its existing binding stays until the volume is released.
+    // A claim that is being deleted is not bound again; its existing binding stays until the volume is released.
     if (!claim || (claim.metadata.deletionTimestamp && !isBindCompleted(claim))) return done;
     const { volumeName } = claim.spec;
     const className = storageClassOf(claim);

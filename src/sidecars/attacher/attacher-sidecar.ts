@@ -17,12 +17,12 @@ export const attacherSidecar = defineSidecar({
     'worker-threads': intFlag({ help: 'Volumes attached and detached at once', default: 10, min: 1 }),
     'max-entries': intFlag({ help: 'Volumes a page of ListVolumes; 0: no limit', default: 0, min: 0 }),
     'retry-interval-start': durationFlag({
-      help: 'Backoff after the first failure; it doubles with each',
+      help: 'Initial retry interval; doubles with each failure',
       default: 1_000,
       min: 1,
     }),
-    'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
-    resync: durationFlag({ help: 'Resync interval', default: 600_000 }),
+    'retry-interval-max': durationFlag({ help: 'Maximum retry interval', default: 300_000, min: 1 }),
+    resync: durationFlag({ help: 'Interval of the full resync', default: 600_000 }),
     'reconcile-sync': durationFlag({
       help: 'Compare attachments with ListVolumes at this interval',
       default: 60_000,

@@ -28,7 +28,7 @@ export class VolumeProtection {
   readonly #finalizer: string;
   readonly #volumes: ReadYourWrites<PersistentVolume>;
   readonly #attachments: Informer<VolumeAttachment>;
-  /** Removals under way. An attachment that appears meanwhile waits, and puts the finalizer back. */
+  /** Removals in flight. An attachment that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
 
   constructor(options: VolumeProtectionOptions) {
@@ -39,7 +39,7 @@ export class VolumeProtection {
     this.#attachments = options.attachments;
   }
 
-  /** The volume as last seen or written, once nobody here is changing it. */
+  /** The volume as last seen or written, once no write of this process is in flight. */
   async read(name: string): Promise<PersistentVolume | undefined> {
     await this.#removals.get(name)?.catch(() => {});
     return this.#volumes.get(name);

@@ -35,11 +35,11 @@ const flags = {
     default: 300_000,
   }),
   'retry-interval-start': durationFlag({
-    help: 'Backoff after the first failure; it doubles with each',
+    help: 'Initial retry interval; doubles with each failure',
     default: 1_000,
     min: 1,
   }),
-  'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
+  'retry-interval-max': durationFlag({ help: 'Maximum retry interval', default: 300_000, min: 1 }),
   master: stringFlag({
     help: 'Address of the API server',
     default: '',

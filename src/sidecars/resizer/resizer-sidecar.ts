@@ -16,7 +16,7 @@ export const resizerSidecar = defineSidecar({
     }),
     workers: intFlag({ help: 'Claims processed concurrently', default: 10, min: 1 }),
     'retry-interval-start': durationFlag({
-      help: 'Backoff after the first failure; it doubles with each',
+      help: 'Initial retry interval; doubles with each failure',
       default: 1_000,
       min: 1,
     }),
@@ -25,7 +25,7 @@ export const resizerSidecar = defineSidecar({
       default: 300_000,
       min: 1,
     }),
-    'resync-period': durationFlag({ help: 'Resync interval', default: 600_000 }),
+    'resync-period': durationFlag({ help: 'Interval of the full resync', default: 600_000 }),
     'handle-volume-inuse-error': boolFlag({
       help: 'After a driver rejected the expansion of a volume in use, retry only once no pod uses it',
       default: true,

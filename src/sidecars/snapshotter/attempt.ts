@@ -1,8 +1,8 @@
-// One attempt to make a snapshot, from its one durable record: annotations on the content, written before the driver is
-// asked. Pure. (Whether the record is one that this process has written is content-writes.ts's to know.)
+// One attempt to create a snapshot, read from its durable record: annotations on the content, written before the driver
+// is called. Pure. (content-writes.ts knows whether this process wrote the record.)
 //
 //   none ──▶ asking ──▶ recorded     the handle is in the status
-//              └──────▶ none         the driver has said a final no
+//              └──────▶ none         the driver has definitely failed
 
 import type { VolumeSnapshotContent } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_BEING_CREATED, ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
@@ -10,9 +10,9 @@ import type { EarlierCalls } from '../../csi/outcome.ts';
 
 export type Attempt =
   | { is: 'none' }
-  /** The driver may have made a snapshot whose handle nobody knows. `earlier`: what it was asked for. */
+  /** The driver may have created a snapshot whose handle is unknown. `earlier`: the recorded request. */
   | { is: 'asking'; earlier: Exclude<EarlierCalls, 'none'> }
-  /** `isTidy`: nothing of the record is left. */
+  /** `isTidy`: the record is removed. */
   | { is: 'recorded'; handle: string; isTidy: boolean };
 
 export function attemptOn({ metadata: { annotations = {} }, status }: VolumeSnapshotContent): Attempt {
@@ -21,6 +21,6 @@ export function attemptOn({ metadata: { annotations = {} }, status }: VolumeSnap
   if (status?.snapshotHandle) {
     return { is: 'recorded', handle: status.snapshotHandle, isTidy: !begun && !parameters };
   }
-  // The official snapshotter records no parameters: its class may be another by now.
+  // The official snapshotter records no parameters: the class may have changed since.
   return begun ? { is: 'asking', earlier: parameters ? 'the same' : 'something else' } : { is: 'none' };
 }

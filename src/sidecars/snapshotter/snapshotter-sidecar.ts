@@ -22,13 +22,13 @@ export const snapshotterSidecar = defineSidecar({
   flags: {
     timeout: durationFlag({ help: 'Time-out of each call to the driver', default: 60_000, min: 1 }),
     'worker-threads': intFlag({ help: 'Snapshots created and deleted concurrently', default: 10, min: 1 }),
-    'resync-period': durationFlag({ help: 'Resync interval', default: 900_000 }),
+    'resync-period': durationFlag({ help: 'Interval of the full resync', default: 900_000 }),
     'retry-interval-start': durationFlag({
       help: 'Backoff after the first failure, and before a snapshot is first checked again; it doubles with each',
       default: 1_000,
       min: 1,
     }),
-    'retry-interval-max': durationFlag({ help: 'Longest backoff', default: 300_000, min: 1 }),
+    'retry-interval-max': durationFlag({ help: 'Maximum retry interval', default: 300_000, min: 1 }),
     'snapshot-name-prefix': flagOf<string>(
       {
         type: 'string',

@@ -1,5 +1,5 @@
-// The rules of deletion: how long a pod may take, which finalizers a propagation policy puts on, when an object
-// that is being deleted is really gone. Pure: decides on private copies, stores nothing.
+// The rules of deletion: grace periods, the finalizers of a propagation policy, and when an object that is being
+// deleted is removed. Pure: works on private copies, stores nothing.
 
 import type { KubeObject } from '../../../api/object.ts';
 import { sameJson } from '../../../api/same-json.ts';

@@ -1,5 +1,5 @@
 // For the tests of the attacher: a whole API server in memory, the attacher under its published role, a scripted
-// driver, and somebody to watch what becomes of the objects.
+// driver, and a recorder of object changes.
 
 import type { TestContext } from 'node:test';
 import {
@@ -55,7 +55,7 @@ export interface AttacherWorld {
   attachments: Informer<VolumeAttachment>;
   volumes: Informer<PersistentVolume>;
   events: Informer<Event>;
-  /** `through` puts something between the attacher and the outside. `abandoned`: nobody waits for its end. */
+  /** `through` wraps the attacher's connections. `abandoned`: its end is not awaited. */
   start(
     through?: (ports: { kube: KubeClient; csi: CsiTransport }) => object,
     options?: { abandoned?: boolean },

@@ -1,6 +1,6 @@
-// Where the caches show a volume in use, so that it must not be deleted yet. Of drivers that attach: VolumeAttachments, by
-// PersistentVolume or inline by handle. Of others: `volumesInUse` of Nodes, where Berth's node lists what it has staged;
-// a kubelet lists only what it attaches, so with kubelets and such drivers the driver itself must refuse. A node that is
+// Where the caches show a volume in use, so that it must not be deleted yet. For drivers that attach: VolumeAttachments,
+// by PersistentVolume or inline by handle. For others: `volumesInUse` of Nodes, where Berth's node lists what it has
+// staged; a kubelet lists only attachable volumes, so there the driver itself must reject DeleteVolume. A node that is
 // gone or out of service uses nothing. Watches; writes nothing.
 
 import {
@@ -28,7 +28,7 @@ export interface VolumeUse {
 /** The driver's PersistentVolumes with a handle. */
 export type VolumesByHandle = (handle: string) => readonly PersistentVolume[];
 
-/** To be called once for a set of informers. */
+/** Call once per set of informers. */
 export function indexByHandle(informers: Informers, driver: string): VolumesByHandle {
   const volumes = informers.of(persistentVolumes);
   volumes.addIndex(BY_HANDLE, ({ spec: { csi } }) => (csi?.driver === driver ? [csi.volumeHandle] : []));
