@@ -56,6 +56,8 @@ export type Entry = { readonly atMs: number } & (
       readonly name: string;
       /** Where a volume is made or grows. */
       readonly gib?: number;
+      /** Where it is published: it cannot be written there, by its device either. */
+      readonly isReadOnly?: boolean;
     }
   | { readonly kind: 'fault'; readonly fault: string; readonly where: string }
   | { readonly kind: 'user'; readonly text: string }

@@ -418,6 +418,13 @@ export const MUTATIONS = {
         return { ...rest, status: { ...status, attachError } };
       }),
   },
+  'published-writable': {
+    what: 'the node does not say in NodePublishVolume that a pod only reads',
+    rule: 'read-only',
+    process: 'node',
+    csi: (inner) =>
+      onCall(inner, 'NodePublishVolume', (request, next) => next({ ...request, readonly: false })),
+  },
   'two-calls-at-once': {
     what: 'a component calls twice for one volume without waiting for the first answer',
     rule: 'one-in-flight',

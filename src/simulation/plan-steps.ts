@@ -74,14 +74,16 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   const isBoundAtOnce = classes.some(({ name, binding }) => name === className && binding === 'Immediate');
   const isMisled = !isBoundAtOnce && drivers.every(({ topology }) => topology) && random.next() < 0.3;
   const selected = isMisled ? { selected: BARE_NODE } : {};
-  add(startMs, { do: 'create-claim', name: claim, className, mode, ...selected });
+  // Filesystems that grow are enough for expansion.
+  const isBlock = !drivers.some(({ expands }) => expands) && random.next() < 0.15 ? { isBlock: true } : {};
+  add(startMs, { do: 'create-claim', name: claim, className, mode, ...selected, ...isBlock });
   const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
   const endMs = planPods(world, group, random, add);
   if (random.next() < 0.5) {
     const atMs = endMs + random.int(10_000) - 5_000;
     add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
     if (random.next() < 0.4)
-      add(atMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode });
+      add(atMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode, ...isBlock });
   }
 }
 
@@ -107,7 +109,8 @@ function planPods(
     // With topology, a pod that names its node may never run; for a claim with delayed binding nobody selects a node then.
     const place = drivers.some(({ topology }) => topology) ? (group.isBoundAtOnce ? 'pinned' : '') : 'node';
     const node = insists && place ? { [place]: pick(nodes).name } : {};
-    add(atMs, { do: 'create-pod', name, ...group.volumes, ...node });
+    const readOnly = group.volumes.claims.length > 0 && random.next() < 0.15 ? { readOnly: true } : {};
+    add(atMs, { do: 'create-pod', name, ...group.volumes, ...node, ...readOnly });
     if (random.next() < 0.75 || round < rounds - 1) {
       // Sometimes before anything is mounted, sometimes long after.
       atMs += random.next() < 0.5 ? random.int(3_000) : random.int(40_000);

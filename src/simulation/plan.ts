@@ -47,7 +47,14 @@ export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
 export type Deed =
   /** `selected`: the node that somebody has selected for it already. */
-  | { do: 'create-claim'; name: string; className: string; mode: AccessMode; selected?: string }
+  | {
+      do: 'create-claim';
+      name: string;
+      className: string;
+      mode: AccessMode;
+      selected?: string;
+      isBlock?: boolean;
+    }
   /** `node`: the scheduler has to place the pod there. `pinned`: the pod names its node, and no scheduler looks. */
   | {
       do: 'create-pod';
@@ -55,6 +62,8 @@ export type Deed =
       claims: readonly string[];
       node?: string;
       pinned?: string;
+      /** It only reads what its claims stand for. */
+      readOnly?: boolean;
       inline?: string;
       ephemeral?: string;
       /** The driver whose existing volume the pod uses inline, without a claim. */

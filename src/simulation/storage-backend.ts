@@ -167,6 +167,7 @@ export class StorageBackend {
     const driver = defineDriver({
       name: plan.name,
       version: '1',
+      accessTypes: ['mount', 'block'],
       features: { topology: plan.topology, publishedNodes: plan.lists && plan.attaches },
       // A node's plugin answers GetPluginCapabilities too; nobody asks it.
       ...operations,
@@ -193,7 +194,7 @@ export class StorageBackend {
   #changed(
     change: StorageChange,
     volume: string,
-    where: { node?: string; path?: string; name?: string; bytes?: bigint } = {},
+    where: { node?: string; path?: string; name?: string; bytes?: bigint; isReadOnly?: boolean } = {},
   ): void {
     this.#history.add({
       kind: 'storage',
@@ -203,6 +204,7 @@ export class StorageBackend {
       node: where.node ?? '',
       path: where.path ?? '',
       name: where.name ?? '',
+      ...(where.isReadOnly && { isReadOnly: true }),
       ...(where.bytes !== undefined && { gib: Number(where.bytes / GIB) }),
     });
   }
@@ -354,7 +356,7 @@ export class StorageBackend {
         },
       }),
       nodePublishVolume: async (request) => {
-        const { volumeId, targetPath, stagingTargetPath, volumeContext } = request;
+        const { volumeId, targetPath, stagingTargetPath, volumeContext, readonly } = request;
         await this.#work('NodePublishVolume', volumeId);
         const isEphemeral = volumeContext['csi.storage.k8s.io/ephemeral'] === 'true';
         if (!isEphemeral) this.#find(volumeId);
@@ -366,10 +368,13 @@ export class StorageBackend {
         }
         if (node.published.has(targetPath)) return {};
         await node.files.makeDirectory(dirname(targetPath));
-        await node.files.makeDirectory(targetPath);
-        await node.mounter.bind(stagingTargetPath || `/dev/${volumeId}`, targetPath, {});
+        if (request.volumeCapability?.accessType.case === 'block')
+          await node.files.writeRecord(targetPath, '');
+        else await node.files.makeDirectory(targetPath);
+        await node.mounter.bind(stagingTargetPath || `/dev/${volumeId}`, targetPath, { readOnly: readonly });
         node.published.set(targetPath, volumeId);
-        this.#changed('published', volumeId, { node: node.name, path: targetPath });
+        const where = { node: node.name, path: targetPath, isReadOnly: readonly };
+        this.#changed('published', volumeId, where);
         return {};
       },
       ...(plan.expands === 'node' && {
@@ -388,7 +393,8 @@ export class StorageBackend {
           await node.mounter.unmount(targetPath);
           this.#changed('unpublished', volumeId, { node: node.name, path: targetPath });
         }
-        await node.files.removeDirectory(targetPath);
+        if ((await node.files.kindOf(targetPath)) === 'file') await node.files.removeEmptyFile(targetPath);
+        else await node.files.removeDirectory(targetPath);
         return {};
       },
     };

@@ -135,7 +135,10 @@ export class Users {
             namespace: NAMESPACE,
             ...(deed.selected && { annotations: { [ANN_SELECTED_NODE]: deed.selected } }),
           },
-          spec: claimSpec(deed.className, deed.mode),
+          spec: {
+            ...claimSpec(deed.className, deed.mode),
+            ...(deed.isBlock && { volumeMode: 'Block' }),
+          },
         });
         return;
       case 'create-pod':
@@ -296,7 +299,7 @@ function podDraft(deed: Extract<Deed, { do: 'create-pod' }>): Draft<Pod> {
       volumes: [
         ...deed.claims.map((claimName, index) => ({
           name: `v${index}`,
-          persistentVolumeClaim: { claimName },
+          persistentVolumeClaim: { claimName, ...(deed.readOnly && { readOnly: true }) },
         })),
         ...(deed.existing
           ? [

@@ -79,8 +79,11 @@ function plan({
 const at = (seconds: number, deed: Step['deed']): Step => ({ atMs: seconds * 1000, deed });
 const claim = (seconds: number, name = 'a'): Step =>
   at(seconds, { do: 'create-claim', name, className: NOW.name, mode: 'ReadWriteOnce' });
-const pod = (seconds: number, name = 'p', more: { node?: string; pinned?: string } = {}): Step =>
-  at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
+const pod = (
+  seconds: number,
+  name = 'p',
+  more: { node?: string; pinned?: string; readOnly?: boolean } = {},
+): Step => at(seconds, { do: 'create-pod', name, claims: ['a'], ...more });
 const existing = (seconds: number, name: string, node: string): Step =>
   at(seconds, { do: 'create-pod', name, claims: [], existing: FULL.name, node });
 const resized = (seconds: number, gib: number): Step => at(seconds, { do: 'resize-claim', name: 'a', gib });
@@ -138,6 +141,23 @@ export const SCENARIOS: readonly Scenario[] = [
       steps: [claim(1), pod(5, 'p', { pinned: 'n1' }), podGone(40), pod(50, 'q', { pinned: 'n2' })],
     }),
     faults: [],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-5] pods read a raw block volume, one after the other, and one writes it',
+    was: 'a pod that only reads could write the device',
+    plan: plan({
+      steps: [
+        at(1, { do: 'create-claim', name: 'a', className: NOW.name, mode: 'ReadWriteOnce', isBlock: true }),
+        pod(5, 'p', { readOnly: true }),
+        podGone(20),
+        pod(30, 'q'),
+        podGone(40, 'q', 0),
+        claimGone(41),
+      ],
+      events: [event(10, 'node-reboot', 'n1', 2)],
+    }),
+    faults: ['node-reboot'],
     seeds: 3,
   },
   {

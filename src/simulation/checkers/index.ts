@@ -10,6 +10,7 @@ import { finalizerChecker } from './finalizers.ts';
 import { hotLoopChecker } from './hot-loops.ts';
 import { leaderChecker } from './leaders.ts';
 import { provisioningChecker } from './provisioning.ts';
+import { readOnlyChecker } from './read-only.ts';
 import { secretChecker } from './secrets.ts';
 import { volumeStateChecker } from './volume-states.ts';
 
@@ -45,6 +46,7 @@ export const RULES = {
   'changed-request':
     'a repeated CreateVolume asks for what the first one asked for; so does ControllerExpandVolume, while one may be under way',
   size: 'no claim and no volume says that it is larger than the storage, or its filesystem, is',
+  'read-only': 'a volume that a pod only reads is published read-only, down to the device',
   'two-leaders': 'whoever does not hold the lease calls no driver',
   secret: 'secrets are in the calls they belong to, and nowhere else',
   'hot-loop': 'nothing is asked or written over and over',
@@ -64,6 +66,7 @@ export function createCheckers({ plan, history }: { plan: Plan; history: History
     provisioningChecker(rules),
     expansionChecker(rules),
     leaderChecker(rules),
+    readOnlyChecker(rules),
     secretChecker(rules),
     hotLoopChecker(rules),
   ];

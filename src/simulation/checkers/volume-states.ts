@@ -236,7 +236,9 @@ function isOut(spec: Node['spec']): boolean {
   return spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false;
 }
 
-/** Every target path is below its pod's directory. */
-function podUidOf(path: string): string {
-  return /\/pods\/([^/]+)\//.exec(path)?.[1] ?? '';
+/** A target path is below its pod's directory; that of a raw block volume is named after the pod. */
+export function podUidOf(path: string): string {
+  return (
+    /\/pods\/([^/]+)\/|\/volumeDevices\/publish\/[^/]+\/([^/]+)$/.exec(path)?.slice(1).find(Boolean) ?? ''
+  );
 }
