@@ -54,10 +54,26 @@ describe('the status of a pod', () => {
   });
   interface Patch {
     metadata: { annotations: Record<string, string | null> };
-    status: { phase: string; conditions: { type: string; status: string; message?: string }[] };
+    status: {
+      phase: string;
+      startTime: string;
+      conditions: {
+        type: string;
+        status: string;
+        reason: string | null;
+        message?: string;
+        lastTransitionTime: string;
+      }[];
+      containerStatuses: { ready: boolean; state: object }[];
+    };
   }
-  const apply = (to: Pod, { metadata, status }: Patch): Pod =>
-    ({ ...to, metadata: { ...to.metadata, annotations: metadata.annotations }, status }) as unknown as Pod;
+  /** As the API server merges it: null removes. */
+  const apply = (to: Pod, { metadata, status }: Patch): Pod => {
+    const annotations = Object.fromEntries(
+      Object.entries(metadata.annotations).filter(([, value]) => value !== null),
+    );
+    return { ...to, metadata: { ...to.metadata, annotations }, status } as unknown as Pod;
+  };
 
   test('says once that it runs and where its volumes are', () => {
     const patch = podStatusPatch(pod(), state(), NOW) as Patch;
@@ -80,5 +96,70 @@ describe('the status of a pod', () => {
   test('stays as it is while a running pod’s volume is healed', () => {
     const running = apply(pod(), podStatusPatch(pod(), state(), NOW) as Patch);
     assert.equal(podStatusPatch(running, state({ ready: false, published: new Map() }), NOW), undefined);
+  });
+
+  const later = NOW + 60_000;
+  const waiting = (why: string) =>
+    state({ ready: false, waits: new Map([['data', why]]), published: new Map() });
+
+  test('is written again only when it says something else', () => {
+    const pending = apply(pod(), podStatusPatch(pod(), waiting('first'), NOW) as Patch);
+    assert.equal(podStatusPatch(pending, waiting('first'), later), undefined);
+    assert.notEqual(podStatusPatch(pending, waiting('second'), later), undefined);
+    const running = apply(pending, podStatusPatch(pending, state(), later) as Patch);
+    assert.equal(podStatusPatch(running, state(), later), undefined);
+    const moved = state({ published: new Map([['data', '/elsewhere']]) });
+    const patch = podStatusPatch(running, moved, later) as Patch;
+    assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], '{"data":"/elsewhere"}');
+  });
+
+  test('keeps the times of what did not change', () => {
+    const first = podStatusPatch(pod(), waiting('first'), NOW) as Patch;
+    const then = podStatusPatch(apply(pod(), first), state(), later) as Patch;
+    assert.equal(then.status.startTime, '2030-01-01T00:00:10Z');
+    const since = (patch: Patch, wanted: string) =>
+      patch.status.conditions.find(({ type }) => type === wanted)?.lastTransitionTime;
+    assert.equal(since(then, 'Initialized'), '2030-01-01T00:00:10Z');
+    assert.equal(since(then, 'Ready'), '2030-01-01T00:01:10Z');
+    const running = apply(pod(), then);
+    const moved = state({ published: new Map([['data', '/elsewhere']]) });
+    const again = podStatusPatch(running, moved, later + 60_000) as Patch;
+    assert.deepEqual(again.status.containerStatuses, then.status.containerStatuses);
+  });
+
+  test('says of containers that they wait, or run', () => {
+    const containers = (volumes: PodVolumesState) =>
+      (podStatusPatch(pod(), volumes, NOW) as Patch).status.containerStatuses.map(
+        ({ ready, state: now }) => ({
+          ready,
+          now,
+        }),
+      );
+    assert.deepEqual(containers(waiting('first')), [
+      { ready: false, now: { waiting: { reason: 'ContainerCreating', message: 'volume data: first' } } },
+    ]);
+    assert.deepEqual(containers(state()), [
+      { ready: true, now: { running: { startedAt: '2030-01-01T00:00:10Z' } } },
+    ]);
+    const silent = podStatusPatch(pod(), { ...waiting(''), waits: new Map() }, NOW) as Patch;
+    const ready = silent.status.conditions.find(({ type }) => type === 'Ready');
+    assert.equal(ready?.message, 'waiting for volumes to be mounted');
+  });
+
+  test('of a pod without volumes names no paths, and reasons of earlier waits are taken back', () => {
+    const patch = podStatusPatch(pod(), state({ published: new Map() }), NOW) as Patch;
+    assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], null);
+    assert.deepEqual(
+      patch.status.conditions.map(({ status, reason }) => [status, reason]),
+      Array.from({ length: 4 }, () => ['True', null]),
+    );
+  });
+
+  test('of a pod that is rejected says why, and nothing of containers', () => {
+    const rejected = { reason: 'Full', message: 'no room' };
+    assert.deepEqual(podStatusPatch(pod(), state({ rejected }), NOW), {
+      metadata: { uid: 'u', annotations: { [ANN_PUBLISHED_VOLUMES]: null } },
+      status: { phase: 'Failed', ...rejected, conditions: null, containerStatuses: null },
+    });
   });
 });
