@@ -127,7 +127,7 @@ export const benchmark = defineBenchmark({
       default: 'create-delete',
     }),
     pairs: intFlag({ help: 'Pairs a round', default: 2000, min: 1 }),
-    'in-flight': intFlag({ help: 'Calls under way at once', default: 32, min: 1 }),
+    'in-flight': intFlag({ help: 'Calls in flight', default: 32, min: 1 }),
   },
   candidates: {
     'berth hostpath': ({ flags, directory }) =>

@@ -206,7 +206,7 @@ export const benchmark = defineBenchmark({
   operation: 'lifecycle',
   flags: {
     lives: intFlag({ help: 'Lives a round', default: 1000, min: 1 }),
-    'in-flight': intFlag({ help: 'Lives under way at once', default: 20, min: 1 }),
+    'in-flight': intFlag({ help: 'Lifecycles in flight', default: 20, min: 1 }),
   },
   warmups: 1,
   repeats: 3,

@@ -1,5 +1,5 @@
-// Generates src/apiserver/builtin-schema/generated/schemas.json: the schemas of every built-in kind and of all that they
-// refer to, a line each. With --check it writes nothing, and fails when the file is stale.
+// Generates src/apiserver/builtin-schema/generated/schemas.json: the schemas of every built-in kind and of the
+// types that they refer to, one per line. With --check it writes nothing, and fails when the file is stale.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { buildSchemas } from './schemas/build-schemas.ts';
 import { projectRoot } from './source-files.ts';
 
 const file = join(projectRoot, 'src/apiserver/builtin-schema/generated/schemas.json');
-/** What the server asks for by name, beside its kinds. */
+/** Types that the server looks up by name, beside its kinds. */
 const OTHERS = ['meta/v1.ListMeta', 'meta/v1.ObjectMeta'];
 
 const roots = builtinKinds.map(({ group, version, kind }) => {

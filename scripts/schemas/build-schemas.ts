@@ -1,5 +1,6 @@
-// Builds the schemas of Kubernetes' own kinds from the declarations of the `kubernetes-types` package, what it lacks
-// (additions.ts) and what declarations cannot say (merge-rules.ts). Pure but for reading the package.
+// Builds the schemas of Kubernetes' own kinds from the declarations of the `kubernetes-types` package, the types that
+// it lacks (additions.ts) and the rules that declarations cannot express (merge-rules.ts). Pure, except that it reads
+// the package.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +14,7 @@ import { type Declarations, parseDeclarations, type TypeDeclaration } from './pa
 const OPAQUE = new Set(['FieldsV1', 'RawExtension', 'JSON', 'Patch']);
 const root = dirname(createRequire(import.meta.url).resolve('kubernetes-types/package.json'));
 
-/** By `module.Type`, such as `core/v1.Pod`, with all that they refer to. A field of a named type is a `$ref`. */
+/** By `module.Type`, such as `core/v1.Pod`, with the types that they refer to. A field of a named type is a `$ref`. */
 export function buildSchemas(roots: readonly string[]): Map<string, Schema> {
   const schemas = new Map<string, Schema>();
   const modules = new Map<string, Declarations>();

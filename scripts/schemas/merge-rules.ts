@@ -1,5 +1,5 @@
-// What the type declarations lack: how lists merge, which structures are atomic, and formats. Facts about Kubernetes'
-// kinds, by type and field.
+// Rules that type declarations cannot express: how lists merge, which structures are atomic, and formats. Facts about
+// Kubernetes' kinds, by type and field.
 
 import type { Schema } from '../../src/apiserver/schema.ts';
 

@@ -16,7 +16,7 @@ import type { CommandOutput } from './command.ts';
 const EXAMPLES = relative(process.cwd(), fileURLToPath(new URL('../../examples', import.meta.url)));
 
 export function welcome(up: {
-  /** Everything that `--without` can leave out, beside single nodes. */
+  /** The parts that `--without` accepts, beside single nodes. */
   parts: readonly string[];
   cluster: Cluster;
   page: Dashboard | undefined;

@@ -163,13 +163,13 @@ export function createNodeInfoWriter(ports: {
       // A deleted Node stays deleted; node-registration.ts logs it.
       if (!isNotFound(error)) throw error;
     }
-    return requeueAfter(LOOK_MS, 'somebody may have changed it');
+    return requeueAfter(LOOK_MS, 'the next check for changes by others');
   }
 
   async function keepNodeInfo(signal: AbortSignal): Promise<Outcome> {
     if ((await writeNodeInfo(signal)) === 'written') {
       missing = 0;
-      return requeueAfter(LOOK_MS, 'somebody may have changed it');
+      return requeueAfter(LOOK_MS, 'the next check for changes by others');
     }
     if (missing === 0) {
       log.info('CSINodeInfo is not installed in this cluster; CSINode says the same, looking again later');
