@@ -164,7 +164,10 @@ describe('hostpath on a machine in trouble', { skip: needsRoot }, () => {
     const { volume } = await driver.controller.createVolume(volumeRequest());
     const volumeId = volume?.volumeId ?? '';
     const place = { volumeId, staging: driver.path('s'), target: driver.path('pods/t') };
-    await assert.rejects(use(driver, place), { code: 'FAILED_PRECONDITION', description: /run it as root/ });
+    await assert.rejects(use(driver, place), {
+      code: 'FAILED_PRECONDITION',
+      description: /run the driver as root/,
+    });
     await release(driver, place);
     await driver.controller.deleteVolume({ volumeId });
   });

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodes } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/object.ts';
+import { realClock } from '../time/clock.ts';
 import type { WatchEvent, WatchOptions } from './kube.ts';
 import { isExpired, type KubeError } from './kube-error.ts';
 import { clientFor } from './testing/client-for.ts';
@@ -230,7 +231,8 @@ test('a slow reader holds the server back instead of filling the memory, and mis
     }
     response.end();
   });
-  await using kube = clientFor({ server: server.url });
+  // Real time: on a busy machine the fast clock would take the slow reader for a silent server.
+  await using kube = clientFor({ server: server.url }, { clock: realClock });
   let seen = 0;
   let sentAtFirst = 0;
   for await (const _ of kube.watch(nodes)) {
