@@ -1,5 +1,5 @@
 // Regular expressions from clients: `pattern` in schemas and `matches` in rules. RE2 syntax, as in Kubernetes, on a
-// linear-time engine (docs/decisions/0040-regular-expressions.md). Two things are bounded here: the size of the
+// linear-time engine (docs/decisions/0027-regular-expressions.md). Two things are bounded here: the size of the
 // compiled program, and program size times text length.
 
 import { RE2JS, RE2JSException } from 're2js';
