@@ -520,6 +520,18 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 3,
   },
   {
+    name: 'a driver restarts with another answer to NodeGetInfo while its first one is being written',
+    was: 'found here: the node followed the connection only after that, and kept the first answer for ever',
+    plan: plan({
+      steps: [claim(20), pod(21)],
+      // An odd time: the registrar runs on, so there is no new socket.
+      events: [event(0.5, 'driver-restart', FULL.name, 0.001)],
+      script: [{ fault: 'kube-slow', process: 'node-n1', call: 'create csinodes', nth: 1 }],
+    }),
+    faults: ['driver-restart'],
+    seeds: 5,
+  },
+  {
     name: 'the driver goes away while its sidecars ask it who it is',
     was: 'found here: they ended instead of waiting for it',
     plan: plan({

@@ -111,6 +111,30 @@ test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and
     assert(lost >= 0 && loud.indexOf('the CSI driver is back') > lost, loud.join('\n'));
   }));
 
+test('[NOD-2] a driver that restarts with another answer while the first one is being written is registered anew', (t) =>
+  inWorld(t, options, async (world) => {
+    const writing = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    await world.startNode('n1', {
+      through: (kube) => ({
+        ...kube,
+        async create(resource, ...rest) {
+          if (resource.plural === csiNodes.plural) {
+            writing.resolve();
+            await held.promise;
+          }
+          return kube.create(resource, ...rest);
+        },
+      }),
+    });
+    const registrar = await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'old' }));
+    await writing.promise;
+    await registrar.driver.stop(0);
+    await world.serve('n1', world.scripted({ name: 'd.test', nodeId: 'new' }));
+    held.resolve();
+    await untilEntry(world, 'd.test', 'new');
+  }));
+
 test('[NOD-2] a driver that restarts as it was keeps its registration', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();

@@ -94,7 +94,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
     try {
       const announcement = await askRegistrar(registrar, socket, signal);
       announced = announcement.name;
-      const driver = await open(announcement, socket, signal);
+      const { driver, registered } = await open(name, announcement, signal);
       registry.add(driver);
       sessions.set(name, { identity, driver: driver.name });
       log.info('registered a CSI driver', {
@@ -103,7 +103,7 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
         endpoint: driver.endpoint,
       });
       tellBack(name, driver);
-      followConnection(name, driver, signal);
+      registered(driver);
       if (previous !== undefined && previous !== driver.name) await forget(previous, socket, signal);
       // The registrar is notified last; if it does not listen any more, it registers again.
       await notify(registrar, undefined, signal).catch((error: unknown) => {
@@ -130,39 +130,61 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
 
   /** Connected, and known to the cluster. */
   async function open(
+    name: string,
     announcement: Announcement,
-    socket: string,
     signal: AbortSignal,
-  ): Promise<RegisteredDriver> {
+  ): Promise<{ driver: RegisteredDriver; registered: (driver: RegisteredDriver) => void }> {
     const transport = ports.connect(announcement.endpoint);
     const close = () => transport.close();
+    // Before the driver is asked: it may restart with other answers while these are being written.
+    const registered = followConnection(name, transport, signal);
     try {
       const answers = await askDriver(ports, announcement, transport, signal);
       await writer.install(answers.facts, signal);
       signal.throwIfAborted();
-      return { ...announcement, ...answers, transport, socket, close };
+      const socket = join(directory, name);
+      return { driver: { ...announcement, ...answers, transport, socket, close }, registered };
     } catch (error) {
       close();
       throw error;
     }
   }
 
-  /** A driver may come back with another node ID, topology or limit: then it is registered again. */
-  function followConnection(name: string, driver: RegisteredDriver, signal: AbortSignal): void {
-    const { transport } = driver;
-    let wasReady = true;
+  /**
+   * A driver may come back with another node ID, topology or limit: then it is registered again. Returns what to call once
+   * the driver is registered; a loss before that is handled then.
+   */
+  function followConnection(
+    name: string,
+    transport: RegisteredDriver['transport'],
+    signal: AbortSignal,
+  ): (driver: RegisteredDriver) => void {
+    let driver: RegisteredDriver | undefined;
+    let wasReady = transport.state === 'ready';
+    let isLost = false;
+    const handleLoss = () => {
+      const registered = driver;
+      isLost = registered === undefined;
+      if (registered === undefined) return;
+      lost.add(name);
+      log.warn('lost the connection to a CSI driver; waiting for it to come back', {
+        driver: registered.name,
+      });
+      transport.waitForReady(signal).then(
+        () => lookAgain(name, registered, signal),
+        () => {},
+      );
+    };
     const stop = transport.onStateChange((state) => {
       if (state === 'closed') return stop();
       const isLoss = wasReady && state !== 'ready';
       wasReady = state === 'ready';
-      if (!isLoss) return;
-      lost.add(name);
-      log.warn('lost the connection to a CSI driver; waiting for it to come back', { driver: driver.name });
-      transport.waitForReady(signal).then(
-        () => lookAgain(name, driver, signal),
-        () => {},
-      );
+      if (isLoss) handleLoss();
     });
+    return (registered) => {
+      driver = registered;
+      if (isLost) handleLoss();
+    };
   }
 
   async function lookAgain(name: string, driver: RegisteredDriver, signal: AbortSignal): Promise<void> {
