@@ -10,7 +10,7 @@ export interface SecretTemplate {
   /** What holds the parameters, for messages. */
   where: 'storage class' | 'snapshot class';
   parameters: Readonly<Record<string, string>>;
-  /** The spellings of the parameter for the name, and of that for the namespace: one of each may be given. */
+  /** The spellings of the parameters for name and namespace, today's first: of several that are given, the first wins. */
   nameKeys: readonly string[];
   namespaceKeys: readonly string[];
   /** Tokens allowed in the namespace, and further ones allowed in the name: a user must never choose a namespace. */
@@ -23,14 +23,8 @@ export type SecretAnswer = { secret: SecretReference | undefined } | { problem: 
 
 export function secretFrom(template: SecretTemplate): SecretAnswer {
   const { where, parameters, nameKeys, namespaceKeys, forName, forNamespace } = template;
-  const [nameKey, ...moreNames] = nameKeys.filter((key) => getOwn(parameters, key) !== undefined);
-  const [namespaceKey, ...moreNamespaces] = namespaceKeys.filter(
-    (key) => getOwn(parameters, key) !== undefined,
-  );
-  if (moreNames.length + moreNamespaces.length > 0) {
-    const keys = [...moreNames, ...moreNamespaces].join(', ');
-    return { problem: `the ${where} gives one secret in two spellings: leave out parameter ${keys}` };
-  }
+  const nameKey = nameKeys.find((key) => getOwn(parameters, key) !== undefined);
+  const namespaceKey = namespaceKeys.find((key) => getOwn(parameters, key) !== undefined);
   if (nameKey === undefined && namespaceKey === undefined) return { secret: undefined };
   const name = getOwn(parameters, nameKey ?? '');
   const namespace = getOwn(parameters, namespaceKey ?? '');

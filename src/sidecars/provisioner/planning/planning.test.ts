@@ -66,9 +66,9 @@ test('references to secrets, with their templates and both spellings', () => {
       then: { name: 'old', namespace: 'ns' },
     },
     {
-      name: 'name in both spellings',
+      name: "name in both spellings: today's wins",
       parameters: { csiProvisionerSecretName: 'old', ...keys('provisioner-', 'new', 'ns') },
-      then: /in two spellings: leave out parameter csiProvisionerSecretName$/,
+      then: { name: 'new', namespace: 'ns' },
     },
     {
       name: 'namespace in both spellings, and no name',
@@ -76,7 +76,7 @@ test('references to secrets, with their templates and both spellings', () => {
         csiProvisionerSecretNamespace: 'ns',
         'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
       },
-      then: /in two spellings/,
+      then: /half of a secret reference/,
     },
     {
       name: 'half, with a default that is whole',
