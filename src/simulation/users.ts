@@ -75,7 +75,8 @@ export class Users {
       });
     }
     if (this.#plan.steps.some(({ deed }) => deed.do === 'create-claim' && deed.selected === BARE_NODE))
-      await this.#kube.create(nodes, { metadata: { name: BARE_NODE } });
+      // No kubelet runs there, so no pod may be scheduled to it.
+      await this.#kube.create(nodes, { metadata: { name: BARE_NODE }, spec: { unschedulable: true } });
     for (const each of this.#plan.classes) {
       await this.#createClass(each);
       if (each.secrets) await this.#createSecrets(each.name);

@@ -159,12 +159,16 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     }
   }
 
-  /** Of a volume that is not attached the provisioner knows only what Nodes report, as its watch shows it. */
+  /**
+   * Drivers that attach are held to their attachments. Of the others the provisioner knows only what Nodes report, as its
+   * watch shows it.
+   */
   function checkStaged(
     { volume: id, driver }: CallFacts,
     state: State,
     say: (rule: string, why: string) => void,
   ): void {
+    if (plan.drivers.some(({ name, attaches }) => name === driver && attaches)) return;
     const isGivenUp = objectsOf(id).some(({ spec }) => givenUp.has(spec.claimRef?.uid));
     for (const [name, { spec, status }] of nodes) {
       if (!usedOn(state, name) || unreported.has(`${id} ${name}`) || isOut(spec)) continue;
