@@ -79,6 +79,8 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   add(startMs, { do: 'create-claim', name: claim, className, mode, ...selected, ...isBlock });
   const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
   const endMs = planPods(world, group, random, add);
+  // It stays, so that the claim has to be bound in the end.
+  if (isMisled) add(endMs + random.int(8_000), { do: 'create-pod', name: `${base}-late`, claims: [claim] });
   if (random.next() < 0.5) {
     const atMs = endMs + random.int(10_000) - 5_000;
     add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
