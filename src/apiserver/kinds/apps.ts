@@ -96,11 +96,8 @@ const statefulSetKind = defineKind({
     setDefault(retention, 'whenScaled', 'Retain');
     const strategy = ensureMap(spec, 'updateStrategy');
     setDefault(strategy, 'type', 'RollingUpdate');
-    if (strategy.type === 'RollingUpdate') {
-      const rolling = ensureMap(strategy, 'rollingUpdate');
-      setDefault(rolling, 'partition', 0);
-      setDefault(rolling, 'maxUnavailable', 1);
-    }
+    // No maxUnavailable: its feature gate is off by default in Kubernetes.
+    if (strategy.type === 'RollingUpdate') setDefault(ensureMap(strategy, 'rollingUpdate'), 'partition', 0);
     for (const template of mapsOf(spec.volumeClaimTemplates)) {
       setDefault(template, 'apiVersion', 'v1');
       setDefault(template, 'kind', 'PersistentVolumeClaim');

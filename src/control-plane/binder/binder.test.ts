@@ -29,6 +29,13 @@ async function start(t: TestContext) {
       settled(persistentVolumes, name, (object) => object?.status?.phase === phase),
     claimIs: (name: string, phase: string) =>
       settled(persistentVolumeClaims, `default/${name}`, (object) => object?.status?.phase === phase),
+    /** For its provisioner. */
+    isMarked: (name: string) =>
+      settled(
+        persistentVolumeClaims,
+        `default/${name}`,
+        (object) => object?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
+      ),
   };
 }
 
@@ -53,6 +60,8 @@ const delayed = {
   provisioner: 'driver.example',
   volumeBindingMode: 'WaitForFirstConsumer',
 };
+/** Nobody is asked to provision, so a claim looks the same however late the binder sees its node. */
+const delayedByHand = { ...delayed, provisioner: 'kubernetes.io/no-provisioner' };
 
 test('a claim gets the smallest volume that fits, and both sides say so', async (t) => {
   const { kube, make, ask, volumeIs, claimIs } = await start(t);
@@ -79,14 +88,10 @@ test('a claim of one node leaves the shared volume to those who need it, however
 });
 
 test('[PROV-1] a claim of a class is marked for its provisioner under both names', async (t) => {
-  const { kube, ask, settled } = await start(t);
+  const { kube, ask, isMarked } = await start(t);
   await kube.create(storageClasses, { metadata: { name: 'fast' }, provisioner: 'driver.example' });
   await ask(claim('data', { storageClassName: 'fast' }));
-  const marked = await settled(
-    persistentVolumeClaims,
-    'default/data',
-    (object) => object?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
-  );
+  const marked = await isMarked('data');
   assert.deepEqual(marked?.metadata.annotations, {
     'volume.kubernetes.io/storage-provisioner': 'driver.example',
     'volume.beta.kubernetes.io/storage-provisioner': 'driver.example',
@@ -94,10 +99,11 @@ test('[PROV-1] a claim of a class is marked for its provisioner under both names
 });
 
 test('[PROV-2] a volume that was made for a claim is bound to it, even where its nodes are others', async (t) => {
-  const { kube, make, ask, claimIs, volumeIs } = await start(t);
+  const { kube, make, ask, isMarked, claimIs, volumeIs } = await start(t);
   await kube.create(storageClasses, delayed);
   await kube.create(nodes, { metadata: { name: 'n', labels: { zone: 'a' } } });
   const [data] = await ask(claim('data', {}, { annotations: { 'volume.kubernetes.io/selected-node': 'n' } }));
+  await isMarked('data');
   const claimRef = { name: 'data', namespace: 'default', uid: data?.metadata.uid ?? '' };
   await make(volume('pvc-1', { claimRef, ...inZone('b') }));
   assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'pvc-1');
@@ -123,7 +129,7 @@ test('[PROV-4] a volume whose claim is deleted is released and keeps its data', 
 test('a delayed claim waits for its node, and then takes a volume that the node reaches', async (t) => {
   const started = await start(t);
   const { kube, make, ask, claimIs, volumeIs } = started;
-  await kube.create(storageClasses, delayed);
+  await kube.create(storageClasses, delayedByHand);
   await kube.create(nodes, { metadata: { name: 'n', labels: { zone: 'b' } } });
   await make(volume('in-a', inZone('a')), volume('in-b', { capacity: { storage: '5Gi' }, ...inZone('b') }));
   await volumeIs('in-a', 'Available');
@@ -142,8 +148,7 @@ test('a delayed claim waits for its node, and then takes a volume that the node 
 
 test('a node whose labels come late still decides', async (t) => {
   const { kube, make, ask, claimIs } = await start(t);
-  const byHand = { ...delayed, provisioner: 'kubernetes.io/no-provisioner' };
-  await kube.create(storageClasses, byHand);
+  await kube.create(storageClasses, delayedByHand);
   await make(volume('in-b', inZone('b')));
   await ask(claim('data', {}, { annotations: { 'volume.kubernetes.io/selected-node': 'n' } }));
   await kube.create(nodes, { metadata: { name: 'n' } });
@@ -217,7 +222,7 @@ test('a binding takes four writes', async (t) => {
 });
 
 test('a claim from before the default class gets it when it comes', async (t) => {
-  const { kube, ask, settled } = await start(t);
+  const { kube, ask, isMarked } = await start(t);
   const draft = claim('data');
   delete draft.spec.storageClassName;
   await ask(draft);
@@ -226,11 +231,7 @@ test('a claim from before the default class gets it when it comes', async (t) =>
     metadata: { name: 'usual', annotations },
     provisioner: 'driver.example',
   });
-  const asked = await settled(
-    persistentVolumeClaims,
-    'default/data',
-    (object) => object?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined,
-  );
+  const asked = await isMarked('data');
   assert.equal(asked?.spec.storageClassName, 'usual');
 });
 
