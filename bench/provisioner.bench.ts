@@ -19,7 +19,7 @@ import { realRandom } from '../src/runtime/random.ts';
 import { realClock } from '../src/runtime/time/clock.ts';
 import { askDriver } from '../src/sidecars/common/identify-driver.ts';
 import { createProvisioner } from '../src/sidecars/provisioner/provisioner.ts';
-import { DEFAULT_PROVISIONER_OPTIONS } from '../src/sidecars/provisioner/provisioner-options.ts';
+import { DEFAULT_PROVISIONER_FLAGS } from '../src/sidecars/provisioner/provisioner-flags.ts';
 import { peerPath } from '../test/capabilities.ts';
 import { type KubeApiserver, startKubeApiserver } from '../test/interop/kube-apiserver.ts';
 import { type Candidate, defineBenchmark, needPeers, Unavailable } from './harness.ts';
@@ -67,13 +67,16 @@ async function embedded(claimsARound: number, directory: string, nodeCount = 0):
     {
       ...ports,
       kube,
+      env: {},
+      namespace: 'kube-system',
+      kubeWith: () => kube,
       informers,
       csi,
       metrics: createMetrics(),
       recorder: createEventRecorder({ ...ports, kube, component: 'provisioner', signal }),
       driver: await askDriver(csi, { timeoutMs: 10_000, signal }),
     },
-    DEFAULT_PROVISIONER_OPTIONS,
+    DEFAULT_PROVISIONER_FLAGS,
   );
   informers.start(signal);
   const running = provisioner.run(signal).catch(() => {});

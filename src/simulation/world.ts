@@ -25,7 +25,7 @@ import { createAttacher } from '../sidecars/attacher/attacher.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import type { SidecarPorts } from '../sidecars/common/sidecar.ts';
 import { createProvisioner } from '../sidecars/provisioner/provisioner.ts';
-import { DEFAULT_PROVISIONER_OPTIONS } from '../sidecars/provisioner/provisioner-options.ts';
+import { DEFAULT_PROVISIONER_FLAGS } from '../sidecars/provisioner/provisioner-flags.ts';
 import { createResizer } from '../sidecars/resizer/resizer.ts';
 import { type Fault, Faults } from './faults.ts';
 import { faultyKube } from './faulty-kube.ts';
@@ -412,7 +412,7 @@ export class World {
   }
 }
 
-const PROVISIONER = { ...DEFAULT_PROVISIONER_OPTIONS, retryMaxMs: 60_000 };
+const PROVISIONER = { ...DEFAULT_PROVISIONER_FLAGS, retryIntervalMaxMs: 60_000 };
 const ATTACHER = {
   timeoutMs: 15_000,
   workers: 10,
@@ -437,7 +437,11 @@ const RESIZER = {
   annotates: true,
 };
 const SIDECARS = {
-  provisioner: (ports: SidecarPorts) => createProvisioner(ports, PROVISIONER),
+  provisioner: (ports: SidecarPorts) =>
+    createProvisioner(
+      { ...ports, env: {}, namespace: 'kube-system', kubeWith: () => ports.kube },
+      PROVISIONER,
+    ),
   attacher: (ports: SidecarPorts) => createAttacher(ports, ATTACHER),
   resizer: (ports: SidecarPorts) => createResizer(ports, RESIZER),
 };

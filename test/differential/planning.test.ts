@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../src/api/kinds.ts
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import { ClaimProblem } from '../../src/sidecars/provisioner/planning/claim-problem.ts';
 import { planVolume, type VolumePlan } from '../../src/sidecars/provisioner/planning/plan-volume.ts';
+import { DEFAULT_PROVISIONER_FLAGS } from '../../src/sidecars/provisioner/provisioner-flags.ts';
 import { agree, canonicalText, type Difference, recorded } from './recorded.ts';
 
 interface Capability {
@@ -69,11 +70,13 @@ function plan(given: Case): Plan | undefined {
   try {
     return planOf(
       planVolume(input, {
-        naming: { prefix: 'pvc', uuidLength },
-        defaultFsType: given.defaultFsType ?? '',
-        extraCreateMetadata: given.extraCreateMetadata ?? false,
-        controllerPublishReadOnly: false,
-        singleNodeMultiWriter: given.singleNodeMultiWriter ?? false,
+        flags: {
+          ...DEFAULT_PROVISIONER_FLAGS,
+          volumeNameUuidLength: uuidLength,
+          defaultFstype: given.defaultFsType ?? '',
+          extraCreateMetadata: given.extraCreateMetadata ?? false,
+        },
+        driver: { controller: new Set(given.singleNodeMultiWriter ? ['SINGLE_NODE_MULTI_WRITER'] : []) },
       }),
     );
   } catch (error) {

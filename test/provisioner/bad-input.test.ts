@@ -80,7 +80,9 @@ test('[PROV-7] a driver without CREATE_DELETE_VOLUME is not asked, and the claim
 });
 
 test('a class that is put right is used at once', async (t) => {
-  const world = await provisionerWorld(t, { provisioner: { retryStartMs: 600_000, retryMaxMs: 600_000 } });
+  const world = await provisionerWorld(t, {
+    provisioner: { retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+  });
   await world.start();
   await world.makeClass({ parameters: halfReference });
   await world.makeClaim('data');
@@ -217,10 +219,10 @@ test('flags that change the request: metadata, file system, prefix, read-only', 
   const world = await provisionerWorld(t, {
     provisioner: {
       extraCreateMetadata: true,
-      defaultFsType: 'ext4',
+      defaultFstype: 'ext4',
       volumeNamePrefix: 'v',
       volumeNameUuidLength: 8,
-      controllerPublishReadOnly: true,
+      controllerPublishReadonly: true,
     },
   });
   await world.start();

@@ -9,16 +9,10 @@ import {
 } from '../../src/api/kinds.ts';
 import { ANN_SELECTED_NODE } from '../../src/api/well-known.ts';
 import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
-import type { CapacityOptions } from '../../src/sidecars/provisioner/provisioner-options.ts';
 import { DRIVER, provisionerWorld, TOPOLOGY, type World } from './world.ts';
 
 const controller: NonNullable<ScriptedDriverOptions['controller']> = ['CREATE_DELETE_VOLUME', 'GET_CAPACITY'];
-const capacity: CapacityOptions = {
-  workers: 1,
-  pollIntervalMs: 20,
-  forImmediateBinding: false,
-  namespace: 'kube-system',
-};
+const capacity = { enableCapacity: true, capacityPollIntervalMs: 20, capacityOwnerrefLevel: -1 };
 const delayed = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
 
 /** Resolves once what is published is exactly this: class, zone, amount. */
@@ -44,7 +38,7 @@ async function published(world: World, wanted: string[]): Promise<void> {
 }
 
 const withTopology = (t: TestContext) =>
-  provisionerWorld(t, { driver: { controller, plugin: [...TOPOLOGY.plugin] }, provisioner: { capacity } });
+  provisionerWorld(t, { driver: { controller, plugin: [...TOPOLOGY.plugin] }, provisioner: capacity });
 
 test('the room in each segment is published for each delayed class, and follows both', async (t) => {
   const world = await withTopology(t);
@@ -93,7 +87,7 @@ test("published capacity belongs to the controller of the provisioner's pod", as
     },
     spec: { containers: [{ name: 'c', image: 'i' }] },
   });
-  await world.start(undefined, { capacity: { ...capacity, owner: { podName: 'csi-0', levels: 1 } } });
+  await world.start(undefined, { ...capacity, capacityOwnerrefLevel: 1 }, { POD_NAME: 'csi-0' });
   await published(world, ['fast a 1Ti']);
   const [object] = world.informers.of(csiStorageCapacities).list();
   assert.deepEqual(object?.metadata.ownerReferences, [
@@ -102,16 +96,18 @@ test("published capacity belongs to the controller of the provisioner's pod", as
 });
 
 test('without topology there is one object a class', async (t) => {
-  const world = await provisionerWorld(t, { driver: { controller }, provisioner: { capacity } });
+  const world = await provisionerWorld(t, { driver: { controller }, provisioner: capacity });
   await world.makeClass(delayed);
   await world.start();
   await published(world, ['fast - 1Ti']);
 });
 
-const perNode = (nodeName: string, baseDelayMs = 20) => ({
-  nodeDeployment: { nodeName, immediateBinding: true, baseDelayMs, maxDelayMs: 100 },
-  strictTopology: true,
-});
+const startOn = (world: World, nodeName: string, nodeDeploymentBaseDelayMs = 20) =>
+  world.start(
+    undefined,
+    { nodeDeployment: true, nodeDeploymentBaseDelayMs, nodeDeploymentMaxDelayMs: 100, strictTopology: true },
+    { NODE_NAME: nodeName },
+  );
 
 async function twoNodes(t: TestContext): Promise<World> {
   const world = await provisionerWorld(t, {
@@ -124,19 +120,19 @@ async function twoNodes(t: TestContext): Promise<World> {
 
 test('with one provisioner a node, each makes only the volumes of its node', async (t) => {
   const world = await twoNodes(t);
-  await world.start(undefined, perNode('n1'));
+  await startOn(world, 'n1');
   await world.makeClass(delayed);
   await world.makeClaim('theirs', {}, { annotations: { [ANN_SELECTED_NODE]: 'n2' } });
   await world.makeClaim('ours', {}, { annotations: { [ANN_SELECTED_NODE]: 'n1' } });
   await world.bound('ours');
   assert.equal(world.driver.volumes.size, 1);
-  await world.start(undefined, perNode('n2'));
+  await startOn(world, 'n2');
   await world.bound('theirs');
 });
 
 test('with one provisioner a node, one of them takes a claim that binds immediately', async (t) => {
   const world = await twoNodes(t);
-  await Promise.all([world.start(undefined, perNode('n1')), world.start(undefined, perNode('n2'))]);
+  await Promise.all([startOn(world, 'n1'), startOn(world, 'n2')]);
   await world.makeClass();
   for (const name of ['a', 'b', 'c', 'd']) await world.makeClaim(name);
   for (const name of ['a', 'b', 'c', 'd']) await world.bound(name);
@@ -148,7 +144,7 @@ test('with one provisioner a node, one of them takes a claim that binds immediat
 test('with one provisioner a node, one without room does not offer itself', async (t) => {
   const world = await twoNodes(t);
   world.driver.always('GetCapacity', { answer: { availableCapacity: 0n } });
-  await world.start(undefined, perNode('n1', 5));
+  await startOn(world, 'n1', 5);
   await world.makeClass();
   await world.makeClaim('data');
   await world.driver.until(() => world.driver.callsOf('GetCapacity').length >= 2);

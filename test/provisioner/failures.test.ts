@@ -19,7 +19,7 @@ import {
 import type { CreateVolumeRequest, DeleteVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { Behaviour } from '../../src/csi/testing/scripted-driver.ts';
 import { lagging } from '../../src/runtime/informer/testing/lagging.ts';
-import { ledgerName } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import { ledgerName } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import type { GrpcCode } from '../../src/wire/grpc/grpc-code.ts';
 import { DRIVER, provisionerWorld, secretParameters, TOPOLOGY, token, type World } from './world.ts';
 
@@ -44,7 +44,9 @@ test('[PROV-6] a failure is an event on the claim and is tried again', async (t)
 });
 
 test('[PROV-6] the pauses between attempts double, whatever else wakes the claim', async (t) => {
-  const world = await provisionerWorld(t, { provisioner: { retryStartMs: 60, retryMaxMs: 10_000 } });
+  const world = await provisionerWorld(t, {
+    provisioner: { retryIntervalStartMs: 60, retryIntervalMaxMs: 10_000 },
+  });
   world.driver.always('CreateVolume', { fail: 'INTERNAL' });
   const times: number[] = [];
   await world.start(({ csi }) => ({
@@ -188,7 +190,9 @@ test('[PROV-5] a final error settles a first call, and a refusal settles an unce
     { name: 'refused after a time-out', answers: ['DEADLINE_EXCEEDED', 'INVALID_ARGUMENT'] },
   ];
   for (const { name, answers } of table) {
-    const world = await provisionerWorld(t, { provisioner: { retryMaxMs: 60_000, retryStartMs: 20 } });
+    const world = await provisionerWorld(t, {
+      provisioner: { retryIntervalMaxMs: 60_000, retryIntervalStartMs: 20 },
+    });
     world.driver.script('CreateVolume', ...answers.map((fail) => ({ fail })));
     await world.start();
     await world.makeClass();
@@ -204,7 +208,9 @@ test('[PROV-5] a final error settles a first call, and a refusal settles an unce
 });
 
 test('[PROV-5] after a time-out a mishap of the driver proves nothing: the volume is still followed', async (t) => {
-  const world = await provisionerWorld(t, { provisioner: { retryStartMs: 5, retryMaxMs: 20 } });
+  const world = await provisionerWorld(t, {
+    provisioner: { retryIntervalStartMs: 5, retryIntervalMaxMs: 20 },
+  });
   world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' }, { fail: 'INTERNAL' });
   world.driver.always('CreateVolume', { fail: 'INTERNAL' });
   await world.start();
@@ -358,7 +364,7 @@ test('[PROV-4] an attachment that no cache shows keeps a volume from being delet
 });
 
 test('[PROV-4] a volume that is no longer Released by the time it would be deleted is left alone', async (t) => {
-  const world = await provisionerWorld(t, { withoutBinder: true, provisioner: { workers: 1 } });
+  const world = await provisionerWorld(t, { withoutBinder: true, provisioner: { workerThreads: 1 } });
   const lag = lagging(persistentVolumes);
   t.after(() => lag.release());
   const setPhase = (name: string, phase: string) =>

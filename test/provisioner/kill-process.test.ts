@@ -22,7 +22,7 @@ import { removeFinalizer } from '../../src/runtime/kube/finalizers.ts';
 import { silentLog } from '../../src/runtime/log/log.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
-import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import { type SidecarProcess, sidecarRig } from '../../src/sidecars/testing/sidecar-rig.ts';
 
 const DRIVER = parseDriverName('scripted.csi.test');

@@ -9,7 +9,7 @@ import {
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../src/csi/generated/csi/v1/csi_pb.ts';
-import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import { DRIVER, provisionerWorld } from './world.ts';
 
 test('[PROV-1] [PROV-2] a claim gets a volume made for it, and both are bound', async (t) => {

@@ -13,7 +13,7 @@ import {
 } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
 import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
-import type { ProvisionerOptions } from '../../src/sidecars/provisioner/provisioner-options.ts';
+import type { ProvisionerFlags } from '../../src/sidecars/provisioner/provisioner-flags.ts';
 import { snapshotIdFor } from '../../src/sidecars/provisioner/sources/check-source.ts';
 import { DRIVER, installDefinition, provisionerWorld, type World } from './world.ts';
 
@@ -27,7 +27,7 @@ const within = () => AbortSignal.timeout(20_000);
 const group = 'snapshot.storage.k8s.io';
 const fromSnapshot = { dataSource: { apiGroup: group, kind: 'VolumeSnapshot', name: 'snap' } };
 
-async function withSnapshots(t: TestContext, provisioner: Partial<ProvisionerOptions> = {}): Promise<World> {
+async function withSnapshots(t: TestContext, provisioner: Partial<ProvisionerFlags> = {}): Promise<World> {
   const world = await provisionerWorld(t, { driver: { controller }, provisioner });
   await installDefinition(world, 'snapshot.storage.k8s.io_volumesnapshots');
   await installDefinition(world, 'snapshot.storage.k8s.io_volumesnapshotcontents');
@@ -233,7 +233,7 @@ test('[PROV-7] a snapshot or claim of another API group is refused, and not wait
 });
 
 test('a snapshot protected for a claim that is gone is let go by the sweep', async (t) => {
-  const world = await withSnapshots(t, { snapshotSweepIntervalMs: 20 });
+  const world = await withSnapshots(t, { snapshotOrphanSweepIntervalMs: 20 });
   await makeSnapshot(world);
   const name = { name: 'snap', namespace: 'default' };
   const finalizers = [FINALIZER_SNAPSHOT_SOURCE_PROTECTION];

@@ -4,7 +4,7 @@ import { csiNodeInfos, csiNodes, customResourceDefinitions, nodes } from '../../
 import type { KubeObject } from '../../src/api/object.ts';
 import { ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA } from '../../src/api/well-known.ts';
 import type { CreateVolumeRequest } from '../../src/csi/generated/csi/v1/csi_pb.ts';
-import type { ProvisionerOptions } from '../../src/sidecars/provisioner/provisioner-options.ts';
+import type { ProvisionerFlags } from '../../src/sidecars/provisioner/provisioner-flags.ts';
 import { DRIVER, provisionerWorld, TOPOLOGY, type World } from './world.ts';
 
 const delayed = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -12,7 +12,7 @@ const within = () => AbortSignal.timeout(20_000);
 
 async function threeZones(
   t: Parameters<typeof provisionerWorld>[0],
-  provisioner: Partial<ProvisionerOptions> = {},
+  provisioner: Partial<ProvisionerFlags> = {},
 ) {
   const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] }, provisioner });
   await world.makeNode('n1', { zone: 'a' });
@@ -118,7 +118,7 @@ test('[TOP-4] nodes without the keys of the selected one, or without the driver,
 test('[TOP-5] the same claim asked for again, after a change of the cluster, asks for the same', async (t) => {
   const world = await threeZones(t);
   world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' }, { fail: 'UNAVAILABLE' });
-  await world.start(undefined, { retryStartMs: 50 });
+  await world.start(undefined, { retryIntervalStartMs: 50 });
   await world.makeClass(delayed);
   await claimOn(world, 'data', 'n2');
   await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 1);

@@ -42,19 +42,19 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
 import { askDriver } from '../../src/sidecars/common/identify-driver.ts';
 import type { Intent } from '../../src/sidecars/provisioner/intents/intent.ts';
-import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/ledger-lease.ts';
+import { ledgerName, pageOf } from '../../src/sidecars/provisioner/intents/intent-ledger.ts';
 import { createProvisioner } from '../../src/sidecars/provisioner/provisioner.ts';
 import {
-  DEFAULT_PROVISIONER_OPTIONS,
-  type ProvisionerOptions,
-} from '../../src/sidecars/provisioner/provisioner-options.ts';
+  DEFAULT_PROVISIONER_FLAGS,
+  type ProvisionerFlags,
+} from '../../src/sidecars/provisioner/provisioner-flags.ts';
 
 export const DRIVER = parseDriverName('scripted.csi.test');
 export const TOPOLOGY = { plugin: ['CONTROLLER_SERVICE', 'VOLUME_ACCESSIBILITY_CONSTRAINTS'] } as const;
 
 export interface WorldOptions {
   driver?: ScriptedDriverOptions;
-  provisioner?: Partial<ProvisionerOptions>;
+  provisioner?: Partial<ProvisionerFlags>;
   clock?: Clock;
   /** Nobody binds. */
   withoutBinder?: boolean;
@@ -78,7 +78,8 @@ export interface World {
   /** Another provisioner beside those that run. `through` may put something in between. */
   start(
     through?: (ends: Ends) => Partial<Ends>,
-    options?: Partial<ProvisionerOptions>,
+    flags?: Partial<ProvisionerFlags>,
+    env?: Record<string, string>,
   ): Promise<{ stop(): Promise<void>; kill(): void }>;
   make<T extends KubeObject>(resource: Resource<T>, draft: object): Promise<T>;
   makeClass(change?: Partial<Draft<StorageClass>>): Promise<StorageClass>;
@@ -100,13 +101,13 @@ export interface World {
 const within = () => AbortSignal.timeout(20_000);
 
 /** Retries in milliseconds; sweeps only where a test asks for them. */
-const fast: ProvisionerOptions = {
-  ...DEFAULT_PROVISIONER_OPTIONS,
+const fast: ProvisionerFlags = {
+  ...DEFAULT_PROVISIONER_FLAGS,
   timeoutMs: 5_000,
-  workers: 10,
-  retryStartMs: 5,
-  retryMaxMs: 200,
-  snapshotSweepIntervalMs: 0,
+  workerThreads: 10,
+  retryIntervalStartMs: 5,
+  retryIntervalMaxMs: 200,
+  snapshotOrphanSweepIntervalMs: 0,
 };
 
 export async function provisionerWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
@@ -163,7 +164,7 @@ export async function provisionerWorld(t: TestContext, options: WorldOptions = {
     claims,
     volumes,
     events: eventInformer,
-    async start(through = () => ({}), change = {}) {
+    async start(through = () => ({}), change = {}, env = {}) {
       const stop = new AbortController();
       const loopback = loopbackTransport(driver.services, { clock, log, interceptors: [driver.interceptor] });
       const ends = { kube, csi: loopback, ...through({ kube, csi: loopback }) };
@@ -179,6 +180,9 @@ export async function provisionerWorld(t: TestContext, options: WorldOptions = {
       const provisioner = createProvisioner(
         {
           ...ends,
+          env: { NAMESPACE: 'kube-system', ...env },
+          namespace: 'kube-system',
+          kubeWith: () => ends.kube,
           informers: own,
           recorder: ownRecorder,
           driver: await askDriver(loopback, { timeoutMs: 1000, signal: stop.signal }),

@@ -79,10 +79,24 @@ export function flagOf<T>(shape: Shape<T>, options: FlagOptions<T>): Flag<T> {
   };
 }
 
-export function stringFlag(options: Always<string>): Flag<string>;
-export function stringFlag(options: FlagOptions<string>): Flag<string | undefined>;
-export function stringFlag(options: FlagOptions<string>): Flag<string | undefined> {
-  return flagOf<string>({ type: 'string', parse: (text) => text, format: (value) => value }, options);
+/** The flags under a heading of their own in the help text. */
+export function inGroup<T extends FlagTable>(group: string, flags: T): T {
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, group }])) as T;
+}
+
+interface TextRule {
+  /** The empty text is rejected. */
+  nonEmpty?: boolean;
+}
+
+export function stringFlag(options: Always<string> & TextRule): Flag<string>;
+export function stringFlag(options: FlagOptions<string> & TextRule): Flag<string | undefined>;
+export function stringFlag(options: FlagOptions<string> & TextRule): Flag<string | undefined> {
+  const parse = (text: string): string => {
+    if (text === '' && options.nonEmpty) throw new InvalidValue('must not be empty');
+    return text;
+  };
+  return flagOf<string>({ type: 'string', parse, format: (value) => value }, options);
 }
 
 /** One of a closed list of texts. */

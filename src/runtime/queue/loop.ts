@@ -2,6 +2,7 @@
 // ended; only the loop touches the queue, and only the loop decides when to retry. The queue and the loop are
 // implemented in queue/.
 
+import type { BackoffPolicy } from '../time/backoff.ts';
 import type { Retries } from './retries.ts';
 
 export interface Failure {
@@ -10,6 +11,8 @@ export interface Failure {
   slow?: boolean;
   /** What it was about. Until this changes, `retries.held(inputs)` holds back runs that come before the backoff is over. */
   inputs?: string;
+  /** Instead of the loop's own. */
+  backoff?: BackoffPolicy;
   /** Nothing is wrong, it only takes time: said at level 4, and not as a warning. */
   quiet?: boolean;
 }

@@ -58,9 +58,14 @@ export class Retries {
     return delayMs > 0 ? { kind: 'held', delayMs } : undefined;
   }
 
-  /** Returns how long to wait; `slow` waits the longest time at once. */
-  failed({ operation = WHOLE, inputs, slow = false }: Attempted & { slow?: boolean | undefined }): number {
-    const { clock, random, backoff } = this.#ports;
+  /** Returns how long to wait; `slow` waits the longest time at once. `backoff`: instead of the loop's own. */
+  failed({
+    operation = WHOLE,
+    inputs,
+    slow = false,
+    backoff = this.#ports.backoff,
+  }: Attempted & { slow?: boolean | undefined; backoff?: BackoffPolicy | undefined }): number {
+    const { clock, random } = this.#ports;
     this.#entries ??= new Map();
     const before = this.#entries.get(operation);
     const isAnother = inputs !== undefined && before?.inputs !== undefined && before.inputs !== inputs;

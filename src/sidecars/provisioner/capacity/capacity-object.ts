@@ -1,12 +1,13 @@
 // One CSIStorageCapacity: the free capacity of one class in one topology segment. Its name is derived from class and
 // segment, so that publishing it twice creates one object. Pure.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CSIStorageCapacity, OwnerReference } from '../../../api/index.ts';
 import type { Draft } from '../../../api/object.ts';
 import { formatQuantity, quantityFromBytes, quantityToBytes } from '../../../api/quantity.ts';
 import { type Segment, segmentText } from '../../../api/topology.ts';
 import type { DriverName } from '../../../csi/names/driver-name.ts';
+import type { FreeCapacity } from '../claims/volume-calls.ts';
 
 export const LABEL_DRIVER = 'csi.storage.k8s.io/drivername';
 export const LABEL_MANAGED_BY = 'csi.storage.k8s.io/managed-by';
@@ -29,11 +30,6 @@ export function placeOf(object: CSIStorageCapacity): CapacityPlace | undefined {
   return { className: storageClassName, segment: nodeTopology.matchLabels ?? {} };
 }
 
-export interface Room {
-  availableBytes: bigint;
-  maximumVolumeBytes: bigint | undefined;
-}
-
 export interface CapacityOwner {
   driver: DriverName;
   managedBy: string;
@@ -43,13 +39,10 @@ export interface CapacityOwner {
 
 export function capacityObject(
   place: CapacityPlace,
-  room: Room,
+  free: FreeCapacity,
   owner: CapacityOwner,
 ): Draft<CSIStorageCapacity> {
-  const id = createHash('sha256')
-    .update(JSON.stringify([owner.driver, owner.managedBy, placeKey(place)]))
-    .digest('hex')
-    .slice(0, 16);
+  const id = hash('sha256', JSON.stringify([owner.driver, owner.managedBy, placeKey(place)])).slice(0, 16);
   return {
     metadata: {
       name: `csisc-${id}`,
@@ -59,29 +52,32 @@ export function capacityObject(
     },
     storageClassName: place.className,
     nodeTopology: { matchLabels: { ...place.segment } },
-    ...amounts(room),
+    ...amounts(free),
   };
 }
 
-export function amounts(room: Room): { capacity: string; maximumVolumeSize?: string } {
+/** The object as it should be; the same object when it is up to date. */
+export function withCapacity(
+  object: CSIStorageCapacity,
+  free: FreeCapacity,
+  { reference }: CapacityOwner,
+): CSIStorageCapacity {
+  const { maximumVolumeSize: _old, ...rest } = object;
+  const owners = object.metadata.ownerReferences ?? [];
+  const isOwned = !reference || owners.some(({ uid }) => uid === reference.uid);
+  const bytes = (text: string | undefined) => (text === undefined ? undefined : quantityToBytes(text));
+  const isCurrent =
+    bytes(object.capacity) === free.availableCapacity &&
+    bytes(object.maximumVolumeSize) === free.maximumVolumeSize;
+  if (isOwned && isCurrent) return object;
+  const ownerReferences = isOwned ? owners : [...owners, reference];
+  return { ...rest, metadata: { ...object.metadata, ownerReferences }, ...amounts(free) };
+}
+
+function amounts({ availableCapacity, maximumVolumeSize }: FreeCapacity) {
   const text = (bytes: bigint) => formatQuantity(quantityFromBytes(bytes));
   return {
-    capacity: text(room.availableBytes),
-    ...(room.maximumVolumeBytes !== undefined && { maximumVolumeSize: text(room.maximumVolumeBytes) }),
+    capacity: text(availableCapacity),
+    ...(maximumVolumeSize !== undefined && { maximumVolumeSize: text(maximumVolumeSize) }),
   };
-}
-
-/** Whether the object is up to date. */
-export function isCurrent(
-  object: CSIStorageCapacity,
-  room: Room,
-  reference: OwnerReference | undefined,
-): boolean {
-  const bytes = (text: string | undefined) => (text === undefined ? undefined : quantityToBytes(text));
-  return (
-    bytes(object.capacity) === room.availableBytes &&
-    bytes(object.maximumVolumeSize) === room.maximumVolumeBytes &&
-    (reference === undefined ||
-      (object.metadata.ownerReferences?.some((each) => each.uid === reference.uid) ?? false))
-  );
 }

@@ -1,7 +1,9 @@
 // Publishes the driver's free capacity, one CSIStorageCapacity per class and topology segment, for the scheduler.
-// Watches classes, the topology index and its own objects; writes only its own objects, which it recognises by their
-// labels. Calls GetCapacity at intervals and after a volume was created or deleted.
+// Without topology one object stands for the cluster; with one provisioner per node only the node's own segment is
+// published. Watches classes, the topology index and its own objects; writes only its own objects, which it recognises
+// by their labels. Calls GetCapacity at intervals and after a volume was created or deleted.
 
+import { hash } from 'node:crypto';
 import {
   type CSIStorageCapacity,
   csiStorageCapacities,
@@ -9,64 +11,48 @@ import {
   storageClasses,
 } from '../../../api/kinds.ts';
 import { type Segment, segmentText } from '../../../api/topology.ts';
-import { csiClient } from '../../../csi/client/csi-client.ts';
-import type { CsiTransport } from '../../../csi/client/transport.ts';
-import { Controller } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { Informers } from '../../../runtime/informer/informer.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { deleteIfThere } from '../../../runtime/kube/delete-if-there.ts';
 import { isAlreadyExists, isNotFound } from '../../../runtime/kube/kube-error.ts';
-import type { Metrics } from '../../../runtime/metrics/metrics.ts';
-import type { Clock } from '../../../runtime/ports.ts';
-import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
+import type { FreeCapacity } from '../claims/volume-calls.ts';
 import { classParameters } from '../planning/class-parameters.ts';
+import { type ProvisionerContext, required } from '../provisioner-context.ts';
 import {
-  amounts,
   type CapacityOwner,
   type CapacityPlace,
   capacityObject,
-  isCurrent,
   LABEL_DRIVER,
   LABEL_MANAGED_BY,
   placeKey,
   placeOf,
-  type Room,
+  withCapacity,
 } from './capacity-object.ts';
-
-/** The topology segments to publish. */
-export interface Segments {
-  list(): readonly Segment[];
-  has(segment: Segment): boolean;
-  onChange(listener: (segment: Segment) => void): void;
-}
-
-export interface CapacityPublisherOptions {
-  /** A client with its own rate limit, so that capacity never slows down provisioning. */
-  kube: KubeClient;
-  informers: Informers;
-  csi: CsiTransport;
-  clock: Clock;
-  metrics: Metrics;
-  timeoutMs: number;
-  owner: CapacityOwner;
-  segments: Segments;
-  pollIntervalMs: number;
-  /** Include classes with immediate binding, for which the scheduler does not check capacity. */
-  forImmediateBinding: boolean;
-  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
-}
+import { findOwner } from './find-owner.ts';
 
 const BY_PLACE = 'provisioner/by-place';
 
-export function createCapacityPublisher(options: CapacityPublisherOptions) {
-  const { kube, informers, owner, segments, clock } = options;
+export function createCapacityPublisher(context: ProvisionerContext) {
+  const { informers, calls, flags, nodeName, topology } = context;
+  // Its own rate limit, so that capacity never slows down provisioning.
+  const kube = context.kubeWith({ qps: flags.kubeApiCapacityQps, burst: flags.kubeApiCapacityBurst });
+  const namespace = required(context, 'NAMESPACE', '--enable-capacity');
+  const levels = flags.capacityOwnerrefLevel;
+  const podName = levels < 0 ? undefined : required(context, 'POD_NAME', '--capacity-ownerref-level');
+  const driver = context.driver.name;
+  const owner: CapacityOwner = { driver, managedBy: managedBy(nodeName), namespace, reference: undefined };
+  /** The segments to publish; undefined for those of the topology index. With one provisioner per node `run` gets it. */
+  let fixed: readonly Segment[] | undefined;
+  if (nodeName !== undefined) fixed = [];
+  else if (!topology) fixed = [{}];
+
   const classes = informers.of(storageClasses);
   const objects = informers.of(csiStorageCapacities, {
-    namespace: owner.namespace,
-    labelSelector: `${LABEL_DRIVER}=${owner.driver},${LABEL_MANAGED_BY}=${owner.managedBy}`,
+    namespace,
+    labelSelector: `${LABEL_DRIVER}=${driver},${LABEL_MANAGED_BY}=${owner.managedBy}`,
   });
-  const controller = csiClient(Controller, options.csi, { timeoutMs: options.timeoutMs });
-  const loop = createLoop({ ...options.loop, name: 'csistoragecapacity', reconcile });
+  const workers = flags.capacityThreads;
+  const loop = createLoop({ ...context.loop, workers, name: 'csistoragecapacity', reconcile });
   /** Every class and segment seen so far, by key. */
   const places = new Map<string, CapacityPlace>();
 
@@ -74,118 +60,87 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
     const place = placeOf(object);
     return place ? [placeKey(place)] : [];
   });
-  const lookAt = (place: CapacityPlace): void => {
+  const lookAt = (place: CapacityPlace | undefined): void => {
+    if (!place) return;
     const key = placeKey(place);
     places.set(key, place);
     loop.add(key);
   };
-  const lookAtClass = ({ metadata: { name }, provisioner }: StorageClass): void => {
-    if (provisioner === owner.driver)
-      for (const segment of segments.list()) lookAt({ className: name, segment });
-  };
-  const lookAtObject = (object: CSIStorageCapacity): void => {
-    const place = placeOf(object);
-    if (place) lookAt(place);
+  const lookAtClass = (
+    { metadata: { name: className }, provisioner }: StorageClass,
+    segments = fixed ?? topology?.ownSegments() ?? [],
+  ): void => {
+    if (provisioner === driver) for (const segment of segments) lookAt({ className, segment });
   };
   classes.subscribe({
-    added: lookAtClass,
+    added: (after) => lookAtClass(after),
     updated: (_before, after) => lookAtClass(after),
-    deleted: lookAtClass,
+    deleted: (before) => lookAtClass(before),
   });
-  segments.onChange((segment) => {
-    for (const { metadata, provisioner } of classes.list()) {
-      if (provisioner === owner.driver) lookAt({ className: metadata.name, segment });
-    }
+  topology?.onOwnSegment((segment) => {
+    if (!fixed) for (const storageClass of classes.list()) lookAtClass(storageClass, [segment]);
   });
   // Of its own objects it only reacts to deletions, and to leftovers of earlier processes.
+  const lookAtObject = (object: CSIStorageCapacity): void => lookAt(placeOf(object));
   objects.subscribe({ added: lookAtObject, deleted: lookAtObject });
   countObjects();
 
-  function isWanted({ className, segment }: CapacityPlace): StorageClass | undefined {
+  /** The class of a place whose capacity is to be published. */
+  function classToPublish({ className, segment }: CapacityPlace): StorageClass | undefined {
     const storageClass = classes.get(className);
-    if (storageClass?.provisioner !== owner.driver || !segments.has(segment)) return undefined;
-    const immediate = storageClass.volumeBindingMode !== 'WaitForFirstConsumer';
-    return immediate && !options.forImmediateBinding ? undefined : storageClass;
+    if (storageClass?.provisioner !== driver) return undefined;
+    const isSame = (each: Segment) => segmentText(each) === segmentText(segment);
+    if (!(fixed ? fixed.some(isSame) : topology?.hasOwnSegment(segment))) return undefined;
+    const isImmediate = storageClass.volumeBindingMode !== 'WaitForFirstConsumer';
+    return isImmediate && !flags.capacityForImmediateBinding ? undefined : storageClass;
   }
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     const place = places.get(key);
     if (!place) return done;
+    const storageClass = classToPublish(place);
     const existing = objects.byIndex(BY_PLACE, key);
-    const storageClass = isWanted(place);
+    for (const object of storageClass ? existing.slice(1) : existing) {
+      await deleteIfThere(kube, csiStorageCapacities, object, { signal });
+    }
     if (!storageClass) {
-      for (const object of existing) await remove(object, signal);
       places.delete(key);
       return done;
     }
-    const [first, ...others] = existing;
-    for (const object of others) await remove(object, signal);
-    const room = await askRoom(place, storageClass, signal);
-    if (!first) await publish(place, room, signal);
-    else if (!isCurrent(first, room, owner.reference)) await change(first, room, signal);
+    const { driver: parameters } = classParameters(storageClass.parameters ?? {}, '');
+    const free = await calls.freeCapacity({ parameters, segment: place.segment }, signal);
+    const [first] = existing;
+    await (first ? update(first, free, signal) : create(place, free, signal));
     return done;
   }
 
-  async function askRoom(
-    place: CapacityPlace,
-    storageClass: StorageClass,
-    signal: AbortSignal,
-  ): Promise<Room> {
-    const { availableCapacity, maximumVolumeSize } = await controller.getCapacity(
-      {
-        parameters: classParameters(storageClass.parameters ?? {}, '').driver,
-        ...(Object.keys(place.segment).length > 0 && { accessibleTopology: { segments: place.segment } }),
-      },
-      { signal },
-    );
-    return { availableBytes: availableCapacity, maximumVolumeBytes: maximumVolumeSize };
-  }
-
-  async function publish(place: CapacityPlace, room: Room, signal: AbortSignal): Promise<void> {
-    const draft = capacityObject(place, room, owner);
+  async function create(place: CapacityPlace, free: FreeCapacity, signal: AbortSignal): Promise<void> {
+    const draft = capacityObject(place, free, owner);
     try {
       await kube.create(csiStorageCapacities, draft, { signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       // The cache is stale: by its name the object is ours.
-      const name = { name: draft.metadata.name ?? '', namespace: owner.namespace };
-      await change(await kube.get(csiStorageCapacities, name, { signal }), room, signal);
+      const name = { name: draft.metadata.name ?? '', namespace };
+      await update(await kube.get(csiStorageCapacities, name, { signal }), free, signal);
     }
   }
 
-  async function change(object: CSIStorageCapacity, room: Room, signal: AbortSignal): Promise<void> {
-    const { maximumVolumeSize: _old, ...rest } = object;
-    const { reference } = owner;
-    const owners = object.metadata.ownerReferences ?? [];
-    const isOwned = !reference || owners.some((each) => each.uid === reference.uid);
-    const metadata = isOwned
-      ? object.metadata
-      : { ...object.metadata, ownerReferences: [...owners, reference] };
+  async function update(object: CSIStorageCapacity, free: FreeCapacity, signal: AbortSignal): Promise<void> {
+    const wanted = withCapacity(object, free, owner);
+    if (wanted === object) return;
     try {
-      await kube.update(csiStorageCapacities, { ...rest, metadata, ...amounts(room) }, { signal });
+      await kube.update(csiStorageCapacities, wanted, { signal });
     } catch (error) {
       // Deleted meanwhile: the deletion enqueues it again.
       if (!isNotFound(error)) throw error;
     }
   }
 
-  async function remove({ metadata }: CSIStorageCapacity, signal: AbortSignal): Promise<void> {
-    const { name, uid } = metadata;
-    try {
-      await kube.delete(
-        csiStorageCapacities,
-        { name, namespace: owner.namespace },
-        { preconditions: { uid }, signal },
-      );
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
   function countObjects(): void {
-    const wanted = () => [...places.values()].filter(isWanted);
+    const wanted = () => [...places.values()].filter(classToPublish);
     const gauge = (name: string, help: string, read: () => number) =>
-      options.metrics.gaugeFrom({ name: `csistoragecapacities_${name}`, help }, {}, read);
+      context.metrics.gaugeFrom({ name: `csistoragecapacities_${name}`, help }, {}, read);
     const exists = (place: CapacityPlace) => objects.byIndex(BY_PLACE, placeKey(place)).length > 0;
     gauge('desired_goal', 'CSIStorageCapacity objects that should exist.', () => wanted().length);
     gauge(
@@ -195,25 +150,26 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
     );
     gauge('obsolete', 'CSIStorageCapacity objects that exist and should not.', () => {
       const current = new Set(wanted().map(placeKey));
-      return objects.list().filter((object) => {
-        const place = placeOf(object);
-        return !place || !current.has(placeKey(place));
-      }).length;
+      const isCurrent = (place: CapacityPlace | undefined) => place && current.has(placeKey(place));
+      return objects.list().filter((object) => !isCurrent(placeOf(object))).length;
     });
   }
 
   return {
-    /**
-     * The free capacity of this class has changed. Requests are coalesced: GetCapacity follows soon, once for many
-     * changes.
-     */
+    /** Requests are coalesced: GetCapacity follows soon, once for many changes. */
     changed(className: string): void {
       for (const [key, place] of places) if (place.className === className) loop.addAfter(key, 1_000);
     },
-    async run(signal: AbortSignal): Promise<void> {
+    /** `here`: the segment of this node, with one provisioner per node. */
+    async run(here: Segment | undefined, signal: AbortSignal): Promise<void> {
+      if (podName) owner.reference = await findOwner(kube, { name: podName, namespace }, levels, signal);
+      if (nodeName !== undefined) {
+        fixed = [here ?? {}];
+        for (const storageClass of classes.list()) lookAtClass(storageClass);
+      }
       const poll = async (): Promise<void> => {
         while (!signal.aborted) {
-          await clock.sleep(options.pollIntervalMs, signal).catch(() => {});
+          await context.clock.sleep(flags.capacityPollIntervalMs, signal).catch(() => {});
           if (!signal.aborted) for (const key of places.keys()) loop.add(key);
         }
       };
@@ -222,8 +178,9 @@ export function createCapacityPublisher(options: CapacityPublisherOptions) {
   };
 }
 
-/** Segments that never change: those of one node, or the one that stands for the whole cluster. */
-export function fixedSegments(segments: readonly Segment[]): Segments {
-  const texts = new Set(segments.map(segmentText));
-  return { list: () => segments, has: (segment) => texts.has(segmentText(segment)), onChange: () => {} };
+/** The official provisioner's label, shortened in a similar way when the node's name is long. */
+function managedBy(nodeName: string | undefined): string {
+  const name = ['external-provisioner', nodeName].filter(Boolean).join('-');
+  if (nodeName === undefined || name.length <= 63) return name;
+  return `${name.slice(0, 54).replace(/[^a-zA-Z0-9]+$/, '')}-${hash('sha256', nodeName).slice(0, 8)}`;
 }

@@ -11,14 +11,15 @@
 // a slow watch does not cause provisioning twice.
 
 import { type PersistentVolume, persistentVolumes } from '../../../api/kinds.ts';
-import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../../csi/names/driver-name.ts';
+import { type VolumeHandle, volumeNamesOf } from '../../../csi/names/driver-name.ts';
 import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
-import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
+import type { Informer } from '../../../runtime/informer/informer.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import type { Intent } from '../intents/intent.ts';
-import type { SecretlessRequest } from '../planning/create-volume-request.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { VolumesByHandle } from '../volumes/volume-use.ts';
+import type { SecretlessRequest } from './volume-calls.ts';
 
 /** A request exactly as the driver saw it: it can be repeated when class, Secret or claim are gone. */
 export interface Asked {
@@ -39,6 +40,8 @@ export type Attempt =
 /** A PersistentVolume that the cache does not show within this time was deleted before. */
 const FORGET_AFTER_MS = 60_000;
 
+type AttemptsContext = Pick<ProvisionerContext, 'informers' | 'byHandle' | 'driver' | 'clock'>;
+
 export class Attempts {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #byHandle: VolumesByHandle;
@@ -47,17 +50,12 @@ export class Attempts {
   /** Recorded and not in the cache yet, by handle, the oldest first. */
   readonly #unseen = new Map<VolumeHandle, { uid: string; volumeName: string; forgetAtMs: number }>();
 
-  constructor(options: {
-    informers: Informers;
-    byHandle: VolumesByHandle;
-    driver: DriverName;
-    clock: Clock;
-  }) {
-    this.#volumes = options.informers.of(persistentVolumes);
-    this.#byHandle = options.byHandle;
-    this.#clock = options.clock;
+  constructor({ informers, byHandle, driver, clock }: AttemptsContext) {
+    this.#volumes = informers.of(persistentVolumes);
+    this.#byHandle = byHandle;
+    this.#clock = clock;
     const seen = ({ spec: { csi } }: PersistentVolume): void => {
-      if (csi?.driver === options.driver) this.#seen(volumeNamesOf(csi).volumeHandle);
+      if (csi?.driver === driver.name) this.#seen(volumeNamesOf(csi).volumeHandle);
     };
     this.#volumes.subscribe({ added: seen, deleted: seen });
   }

@@ -9,45 +9,47 @@ import {
 } from '../../../api/kinds.ts';
 import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
-import type { Informers } from '../../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
-import {
-  done,
-  failed,
-  type Loop,
-  type Outcome,
-  type Run,
-  requeueAfter,
-} from '../../../runtime/queue/loop.ts';
+import { createLoop } from '../../../runtime/queue/create-loop.ts';
+import { done, failed, type Outcome, type Run, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { attemptKey, claimOf, intentOn } from '../intents/intent.ts';
-import type { NodeOwner } from '../node-deployment/node-owner.ts';
-import { type VolumeNaming, volumeNameFor } from '../planning/volume-name.ts';
+import { createIntentLedger } from '../intents/intent-ledger.ts';
+import { volumeNameFor } from '../planning/volume-name.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
+import { Attempts } from './attempts.ts';
 import { type ClaimRun, type ClaimWork, inputsOf, settle } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 import { type ClaimStep, decideClaim } from './decide-claim.ts';
 import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
+import { TAKE, takeClaim } from './take-claim.ts';
+import { createVolumePlanner } from './volume-planner.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
 
-export interface ClaimReconcilerOptions {
-  work: Omit<ClaimWork, 'claims'>;
-  informers: Informers;
-  naming: VolumeNaming;
-  /** With one provisioner per node. */
-  node: NodeOwner | undefined;
-  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
-}
-
-export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
-  const { informers, naming, node } = options;
+export function createClaimReconciler(
+  context: ProvisionerContext,
+  releaseSource: ClaimWork['releaseSource'],
+) {
+  const { informers, flags, nodeName } = context;
   const claims = informers.of(persistentVolumeClaims);
   const classes = informers.of(storageClasses);
-  const work: ClaimWork = { ...options.work, claims: new ReadYourWrites(claims) };
-  const { driver, ledger, attempts } = work;
-  const loop = createLoop({ ...options.loop, name: 'claims', reconcile });
+  const loop = createLoop({ ...context.loop, name: 'claims', reconcile });
+  const work: ClaimWork = {
+    ...context,
+    claims: new ReadYourWrites(claims),
+    ledger: createIntentLedger(context, (intent) => loop.add(attemptKey(intent))),
+    attempts: new Attempts(context),
+    planner: createVolumePlanner(context),
+    releaseSource,
+  };
+  const { ledger, attempts } = work;
+  const driver = context.driver.name;
+  const node =
+    nodeName === undefined
+      ? undefined
+      : { name: nodeName, takesImmediate: flags.nodeDeploymentImmediateBinding };
 
   const add = ({ metadata }: PersistentVolumeClaim): void => loop.add(attemptKey(metadata));
   const look = (claim: PersistentVolumeClaim): void => {
@@ -67,7 +69,6 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     },
     deleted: (claim) => {
       const { uid } = claim.metadata;
-      node?.forget(uid);
       if (ledger.get(uid) || attempts.of(uid)?.is === 'asking') add(claim);
       else attempts.delete(uid);
     },
@@ -78,17 +79,18 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
   };
   classes.subscribe({ added: wake, updated: (_before, after) => wake(after) });
 
-  async function reconcile(attempt: string, { signal, retries }: Run): Promise<Outcome> {
-    const run = runOver(attempt, signal);
+  async function reconcile(loopKey: string, { signal, retries, attempt }: Run): Promise<Outcome> {
+    const run = runOver(loopKey, signal);
     const step = decideClaim(run);
+    if (step.do === 'take') return retries.held(TAKE) ?? takeClaim(run, step, attempt);
     const isTry = step.do === 'provision' || step.do === 'clean-up' || step.do === 'refuse';
     return (isTry ? retries.held(run.inputs) : undefined) ?? perform(step, run);
   }
 
-  function runOver(attempt: string, signal: AbortSignal): ClaimRun {
-    const slash = attempt.lastIndexOf('/');
-    const key = attempt.slice(0, slash);
-    const uid = attempt.slice(slash + 1);
+  function runOver(loopKey: string, signal: AbortSignal): ClaimRun {
+    const slash = loopKey.lastIndexOf('/');
+    const key = loopKey.slice(0, slash);
+    const uid = loopKey.slice(slash + 1);
     const found = work.claims.get(key);
     const claim = found?.metadata.uid === uid ? found : undefined;
     const inLedger = ledger.get(uid);
@@ -96,7 +98,7 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     const intent = inLedger ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
     const subject = claim ?? (intent && claimOf(intent));
     const storageClass = subject && classes.get(storageClassOf(subject) ?? '');
-    const name = volumeNameFor(uid, naming);
+    const name = volumeNameFor(uid, flags);
     return {
       work,
       key,
@@ -112,11 +114,10 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     };
   }
 
-  async function perform(step: ClaimStep, run: ClaimRun): Promise<Outcome> {
-    const { claim, uid, key, inputs, signal } = run;
+  async function perform(step: Exclude<ClaimStep, { do: 'take' }>, run: ClaimRun): Promise<Outcome> {
+    const { claim, key, inputs, signal } = run;
     switch (step.do) {
       case 'nothing':
-        node?.forget(uid);
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
       case 'settle':
@@ -129,8 +130,6 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
         return done;
       case 'provision':
         return provisionClaim({ ...run, storageClass: step.storageClass } as ProvisionRun);
-      case 'take':
-        return node && claim ? node.take(work, claim, step.storageClass, signal) : done;
       case 'clean-up':
         return cleanUpClaim(run, step);
       case 'refuse':
@@ -141,5 +140,8 @@ export function createClaimReconciler(options: ClaimReconcilerOptions): Loop {
     }
   }
 
-  return loop;
+  return {
+    open: (signal: AbortSignal) => ledger.open(signal),
+    run: (signal: AbortSignal) => Promise.all([ledger.run(signal), loop.run(signal)]),
+  };
 }

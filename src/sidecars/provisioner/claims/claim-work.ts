@@ -8,40 +8,25 @@ import {
   type StorageClass,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
-import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
-import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
 import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import type { LeaseLedger } from '../../../runtime/leases/lease-ledger.ts';
-import type { Clock, Log } from '../../../runtime/ports.ts';
 import { failed, type Outcome } from '../../../runtime/queue/loop.ts';
 import { dropFromClaim, keepOnClaim } from '../intents/claim-intents.ts';
 import type { Intent } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
-import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { Attempts } from './attempts.ts';
 import type { ClaimSnapshot } from './decide-claim.ts';
-import type { VolumeCalls } from './volume-calls.ts';
 import type { VolumePlanner } from './volume-planner.ts';
 
-export interface ClaimWork {
-  driver: DriverName;
-  withTopology: boolean;
-  kube: KubeClient;
-  clock: Clock;
-  log: Log;
-  recorder: EventRecorder;
-  metrics: ProvisionerMetrics;
-  calls: VolumeCalls;
+export interface ClaimWork extends ProvisionerContext {
   planner: VolumePlanner;
   claims: ReadYourWrites<PersistentVolumeClaim>;
   ledger: LeaseLedger<Intent>;
   attempts: Attempts;
-  /** A volume of this class was created, or could not be: its free capacity has changed. */
-  capacityChanged(className: string): void;
   /** The claim's volume exists: its source's protection may be removed. */
   releaseSource(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void>;
 }

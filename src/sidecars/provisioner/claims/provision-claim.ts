@@ -57,7 +57,7 @@ export async function provisionClaim(run: ProvisionRun): Promise<Outcome> {
     }
     const { plan, source } = planned;
     prepared = { plan, request: createVolumeRequest(plan), secrets: await provisionerSecrets(run, plan) };
-    await source?.protect(signal);
+    await source?.protect();
   } catch (error) {
     signal.throwIfAborted();
     if (!isUsersProblem(error)) throw error;
@@ -140,7 +140,7 @@ function isWanted({ work, key, uid, volume }: BegunRun): boolean {
 
 async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
   const { work, uid, key, claim, asked, volume, signal, startMs } = run;
-  const { driver, withTopology, attempts } = work;
+  const { attempts } = work;
   const { handle, warning } = made;
   if (warning)
     work.log.warn('Recording a volume although its source looks different', { claim: key, why: warning });
@@ -148,7 +148,8 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
   const onClaim = hasFinalizer(claim, FINALIZER_PROVISIONING);
   const recorded = { is: 'recorded', volumeName: volume.name, handle, onClaim } as const;
   attempts.set(uid, recorded);
-  const draft = persistentVolume({ driver, withTopology, claim, plan: asked.plan, ...made });
+  const facts = { driver: work.driver.name, withTopology: work.topology !== undefined };
+  const draft = persistentVolume({ ...facts, claim, plan: asked.plan, ...made });
   try {
     await work.kube.create(persistentVolumes, draft, { brief: true, signal });
   } catch (error) {
@@ -167,7 +168,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
   }
   work.ledger.end(uid);
   const labels = labelsOf(claim);
-  work.metrics.provisioned(labels, (work.clock.monotonicMs() - startMs) / 1000);
+  work.results.provisioned(labels, (work.clock.monotonicMs() - startMs) / 1000);
   work.capacityChanged(labels.class);
   const text = `Successfully provisioned volume ${volume.name}`;
   work.recorder.event(claim, 'Normal', 'ProvisioningSucceeded', text);
@@ -193,7 +194,7 @@ async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): 
 
 async function callFailed(run: BegunRun, error: unknown): Promise<Outcome> {
   const { work, claim, asked, earlier } = run;
-  const nodeSelected = asked.plan.selectedNode !== undefined && work.withTopology;
+  const nodeSelected = asked.plan.selectedNode !== undefined && work.topology !== undefined;
   const verdict = outcomeOf('CreateVolume', error, { nodeSelected });
   const slow = verdict.outcome === 'infeasible';
   const reschedule = verdict.outcome === 'reschedule';
@@ -230,7 +231,7 @@ async function uncertain(run: BegunRun, message: string): Promise<Outcome> {
 }
 
 function failure({ work, claim, inputs }: ProvisionRun, why: string, slow: boolean): Outcome {
-  work.metrics.provisionFailed(labelsOf(claim));
+  work.results.provisionFailed(labelsOf(claim));
   work.recorder.event(claim, 'Warning', 'ProvisioningFailed', why);
   return failed({ why, slow, inputs });
 }

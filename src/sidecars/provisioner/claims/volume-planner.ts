@@ -9,34 +9,15 @@ import {
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
-import type { Informers } from '../../../runtime/informer/informer.ts';
-import { isNotFound } from '../../../runtime/kube/kube-error.ts';
-import type { Random } from '../../../runtime/ports.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
-import {
-  type PlanningOptions,
-  planVolume,
-  type TopologyRequirement,
-  type VolumePlan,
-} from '../planning/plan-volume.ts';
+import { planVolume, type TopologyRequirement, type VolumePlan } from '../planning/plan-volume.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import { dataSourceOf } from '../sources/data-source.ts';
-import { type FoundSource, findSource, type SourcePorts } from '../sources/find-source.ts';
-import type { TopologyIndex } from '../topology/topology-index.ts';
-import { type TopologyQuestion, topologyRequirement } from '../topology/topology-requirement.ts';
+import { type FoundSource, findSource, type SourceContext } from '../sources/find-source.ts';
+import { topologyRequirement } from '../topology/topology-requirement.ts';
 
-export interface PlannerOptions {
-  planning: PlanningOptions;
-  topology: Pick<TopologyQuestion, 'strict' | 'immediate' | 'preferImmediate'>;
-  volumeAttributesClasses: boolean;
-}
-
-export interface PlannerPorts extends SourcePorts {
-  informers: Informers;
-  random: Random;
-  /** Undefined when the driver has no topology. */
-  topology: TopologyIndex | undefined;
-  options: PlannerOptions;
-}
+type PlannerContext = SourceContext & Pick<ProvisionerContext, 'informers' | 'random' | 'topology'>;
 
 export interface PlannedVolume {
   plan: VolumePlan;
@@ -54,13 +35,14 @@ export interface VolumePlanner {
   ): Promise<PlannedVolume | { populator: string }>;
 }
 
-export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
-  const { kube, driver, capabilities, options } = ports;
+export function createVolumePlanner(context: PlannerContext): VolumePlanner {
+  const { kube, flags, informers, topology, random } = context;
+  const { name: driver, controller: capabilities } = context.driver;
   // Informers of nodes are created only where needed: without topology nodes are not read.
-  const watched = ports.topology && {
-    nodes: ports.informers.of(nodes),
-    csiNodes: ports.informers.of(csiNodes),
-    csiNodeInfos: ports.informers.of(csiNodeInfos, { optional: true }),
+  const watched = topology && {
+    nodes: informers.of(nodes),
+    csiNodes: informers.of(csiNodes),
+    csiNodeInfos: informers.of(csiNodeInfos, { optional: true }),
   };
   const isThere = (node: string): boolean =>
     watched?.nodes.get(node) !== undefined &&
@@ -71,42 +53,27 @@ export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>> | undefined> {
     const name = claim.spec.volumeAttributesClassName;
-    if (!name || !options.volumeAttributesClasses) return undefined;
+    if (!name || !flags.featureGates.VolumeAttributesClass) return undefined;
     if (!capabilities.has('MODIFY_VOLUME')) {
-      throw new ClaimProblem(
-        `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`,
-        { slow: true },
-      );
+      const problem = `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`;
+      throw new ClaimProblem(problem, { slow: true });
     }
-    try {
-      const attributes = await kube.get(volumeAttributesClasses, { name }, { signal });
-      if (attributes.driverName === driver) return attributes.parameters ?? {};
-      throw new ClaimProblem(
-        `VolumeAttributesClass ${name} is for driver ${attributes.driverName}, not for ${driver}`,
-        { slow: true },
-      );
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      throw new ClaimProblem(`VolumeAttributesClass ${name} does not exist`, { cause: error });
-    }
+    const found = await getIfThere(kube, volumeAttributesClasses, { name }, signal);
+    if (!found) throw new ClaimProblem(`VolumeAttributesClass ${name} does not exist`);
+    if (found.driverName === driver) return found.parameters ?? {};
+    const problem = `VolumeAttributesClass ${name} is for driver ${found.driverName}, not for ${driver}`;
+    throw new ClaimProblem(problem, { slow: true });
   }
 
   function topologyFor(
     claim: PersistentVolumeClaim,
     storageClass: StorageClass,
   ): TopologyRequirement | undefined {
-    if (!ports.topology) return undefined;
+    if (!topology) return undefined;
     const selectedNode = selectedNodeOf(claim);
-    const answer = topologyRequirement(
-      {
-        claimName: claim.metadata.name,
-        allowedTopologies: storageClass.allowedTopologies ?? [],
-        selectedNode,
-        ...options.topology,
-      },
-      ports.topology,
-      ports.random,
-    );
+    const { allowedTopologies = [] } = storageClass;
+    const question = { ...flags, claimName: claim.metadata.name, allowedTopologies, selectedNode };
+    const answer = topologyRequirement(question, topology, random);
     if (answer.kind === 'requirement') return { requisite: answer.requisite, preferred: answer.preferred };
     if (answer.kind === 'anywhere') return undefined;
     // Without CSINode nothing shows that the driver will ever run there: the scheduler may choose better.
@@ -117,14 +84,12 @@ export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
   return {
     async plan(claim, storageClass, { signal, pinned }) {
       if (!capabilities.has('CREATE_DELETE_VOLUME')) {
-        throw new ClaimProblem(
-          `driver ${driver} does not make volumes: it does not report CREATE_DELETE_VOLUME`,
-          { slow: true },
-        );
+        const problem = `driver ${driver} does not make volumes: it does not report CREATE_DELETE_VOLUME`;
+        throw new ClaimProblem(problem, { slow: true });
       }
       const dataSource = dataSourceOf(claim);
       if (dataSource?.kind === 'populator') return { populator: dataSource.what };
-      const source = dataSource && (await findSource(ports, claim, dataSource, signal));
+      const source = dataSource && (await findSource(context, claim, dataSource, signal));
       const plan = planVolume(
         {
           claim,
@@ -133,7 +98,7 @@ export function createVolumePlanner(ports: PlannerPorts): VolumePlanner {
           source: source?.content,
           topology: pinned ?? topologyFor(claim, storageClass),
         },
-        options.planning,
+        context,
       );
       return { plan, source };
     },

@@ -1,14 +1,7 @@
-// Builds a CreateVolume request from a plan and its secrets. Pure.
+// Builds a CreateVolume request from a plan. Pure.
 
-import type { CreateVolumeRequestSchema } from '../../../csi/generated/csi/v1/csi_pb.ts';
-import type { CsiSecrets } from '../../../csi/secrets/credentials.ts';
-import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
+import type { SecretlessRequest } from '../claims/volume-calls.ts';
 import type { ContentSource, VolumePlan } from './plan-volume.ts';
-
-export type CreateVolumeInit = MessageInitShape<typeof CreateVolumeRequestSchema>;
-
-/** A request without its secrets, which are added only for the call. */
-export type SecretlessRequest = Omit<CreateVolumeInit, 'secrets' | '$typeName'>;
 
 export function createVolumeRequest(plan: VolumePlan): SecretlessRequest {
   return {
@@ -25,10 +18,6 @@ export function createVolumeRequest(plan: VolumePlan): SecretlessRequest {
       },
     }),
   };
-}
-
-export function withSecrets(request: SecretlessRequest, secrets: CsiSecrets | undefined): CreateVolumeInit {
-  return secrets === undefined ? request : { ...request, secrets: secrets.reveal() };
 }
 
 function contentSource({ kind, id }: ContentSource) {

@@ -9,21 +9,12 @@ import { isBlock, selectedNodeOf } from '../../../api/volumes.ts';
 import { KEY_PV_NAME, KEY_PVC_NAME, KEY_PVC_NAMESPACE } from '../../../api/well-known.ts';
 import type { VolumeCapability } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import { AccessModeError, volumeCapability } from '../../../csi/messages/volume-capability.ts';
+import type { Driver } from '../../common/identify-driver.ts';
+import type { ProvisionerFlags } from '../provisioner-flags.ts';
 import { ClaimProblem } from './claim-problem.ts';
 import { classParameters } from './class-parameters.ts';
 import { SECRET_KINDS, type SecretKind, secretReference } from './secret-references.ts';
-import { type VolumeNaming, volumeNameFor } from './volume-name.ts';
-
-export interface PlanningOptions {
-  naming: VolumeNaming;
-  defaultFsType: string;
-  /** `--extra-create-metadata`: the names of claim and volume are passed to the driver as parameters. */
-  extraCreateMetadata: boolean;
-  /** `--controller-publish-readonly`: read-only volumes are published read-only. */
-  controllerPublishReadOnly: boolean;
-  /** The driver has SINGLE_NODE_MULTI_WRITER. */
-  singleNodeMultiWriter: boolean;
-}
+import { volumeNameFor } from './volume-name.ts';
 
 export type ContentSource = { kind: 'snapshot' | 'volume'; id: string };
 
@@ -62,30 +53,29 @@ export interface VolumePlan {
 
 const MAX_INT64 = (1n << 63n) - 1n;
 
-export function planVolume(input: PlanInput, options: PlanningOptions): VolumePlan {
+export function planVolume(
+  input: PlanInput,
+  { flags, driver: { controller } }: { flags: ProvisionerFlags; driver: Pick<Driver, 'controller'> },
+): VolumePlan {
   const { claim, storageClass, source, topology, mutableParameters = {} } = input;
-  const volumeName = volumeNameFor(claim.metadata.uid, options.naming);
+  const volumeName = volumeNameFor(claim.metadata.uid, flags);
   if (claim.spec.selector) {
-    throw new ClaimProblem(
-      'a claim with a selector only binds to an existing volume; none is provisioned for it',
-      {
-        slow: true,
-      },
-    );
+    const problem = 'a claim with a selector only binds to an existing volume; none is provisioned for it';
+    throw new ClaimProblem(problem, { slow: true });
   }
-  const { driver, fsType } = classParameters(storageClass.parameters ?? {}, options.defaultFsType);
+  const { driver, fsType } = classParameters(storageClass.parameters ?? {}, flags.defaultFstype);
   const names = {
     [KEY_PVC_NAME]: claim.metadata.name,
     [KEY_PVC_NAMESPACE]: claim.metadata.namespace ?? '',
     [KEY_PV_NAME]: volumeName,
   };
-  const parameters = options.extraCreateMetadata ? { ...driver, ...names } : driver;
+  const parameters = flags.extraCreateMetadata ? { ...driver, ...names } : driver;
   const accessModes = claim.spec.accessModes ?? [];
   const capacityBytes = requestedBytes(claim);
   const capabilities = capabilitiesFor(claim, {
     fsType,
     mountFlags: storageClass.mountOptions ?? [],
-    singleNodeMultiWriter: options.singleNodeMultiWriter,
+    singleNodeMultiWriter: controller.has('SINGLE_NODE_MULTI_WRITER'),
   });
   const selectedNode = selectedNodeOf(claim);
   return {
@@ -97,7 +87,7 @@ export function planVolume(input: PlanInput, options: PlanningOptions): VolumePl
     capabilities,
     fsType: isBlock(claim) ? '' : fsType,
     readOnly:
-      options.controllerPublishReadOnly && accessModes.length === 1 && accessModes[0] === 'ReadOnlyMany',
+      flags.controllerPublishReadonly && accessModes.length === 1 && accessModes[0] === 'ReadOnlyMany',
     source,
     topology,
     secretRefs: secretRefsFor(claim, storageClass, volumeName),

@@ -125,8 +125,8 @@ test('parameters for the driver and for the sidecars', () => {
 
 test("the volume's name is the claim's UID, or the beginning of it", () => {
   const uid = '1234abcd-0000-4000-8000-00000000beef';
-  assert.equal(volumeNameFor(uid, { prefix: 'pvc', uuidLength: -1 }), `pvc-${uid}`);
-  assert.equal(volumeNameFor(uid, { prefix: 'v', uuidLength: 10 }), 'v-1234abcd00');
+  assert.equal(volumeNameFor(uid, { volumeNamePrefix: 'pvc', volumeNameUuidLength: -1 }), `pvc-${uid}`);
+  assert.equal(volumeNameFor(uid, { volumeNamePrefix: 'v', volumeNameUuidLength: 10 }), 'v-1234abcd00');
 });
 
 test("whether a driver's answer is what was asked for", () => {

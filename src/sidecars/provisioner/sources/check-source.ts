@@ -64,7 +64,7 @@ export function snapshotIdFor(
 export function cloneSourceIdFor(
   claim: PersistentVolumeClaim,
   sources: { source: PersistentVolumeClaim; volume: PersistentVolume | undefined },
-  rules: { driver: DriverName },
+  driver: DriverName,
 ): string {
   const { source, volume } = sources;
   const name = `source claim ${source.metadata.name}`;
@@ -81,10 +81,9 @@ export function cloneSourceIdFor(
   ) {
     throw new ClaimProblem(`${name} is not properly bound to a CSI volume`);
   }
-  if (csi.driver !== rules.driver) {
-    throw new ClaimProblem(`the volume of ${name} belongs to driver ${csi.driver}, not to ${rules.driver}`, {
-      slow: true,
-    });
+  if (csi.driver !== driver) {
+    const problem = `the volume of ${name} belongs to driver ${csi.driver}, not to ${driver}`;
+    throw new ClaimProblem(problem, { slow: true });
   }
   if (requestOf(claim) < requestOf(source)) {
     throw new ClaimProblem(

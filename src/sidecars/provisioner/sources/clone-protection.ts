@@ -6,40 +6,35 @@ import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
 import type { Informers } from '../../../runtime/informer/informer.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
-import { createLoop, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Loop } from '../../../runtime/queue/loop.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';
 
-/** Clones without a volume yet; their sources must stay. */
-export function indexPendingBySource(
-  informers: Informers,
-): (key: string) => readonly PersistentVolumeClaim[] {
+/** Claims with this source and without a volume yet; their sources must stay. */
+export type PendingBySource = (sourceKey: string) => readonly PersistentVolumeClaim[];
+
+/** Call once per set of informers. */
+export function indexPendingBySource(informers: Informers): PendingBySource {
   const claims = informers.of(persistentVolumeClaims);
-  claims.addIndex(PENDING_BY_SOURCE, pendingSource);
+  claims.addIndex(PENDING_BY_SOURCE, (claim) => {
+    const key = claim.spec.volumeName ? undefined : sourceKeyOf(claim);
+    return key === undefined ? [] : [key];
+  });
   return (key) => claims.byIndex(PENDING_BY_SOURCE, key);
 }
 
-function pendingSource(claim: PersistentVolumeClaim): readonly string[] {
-  const key = claim.spec.volumeName ? undefined : sourceKeyOf(claim);
-  return key === undefined ? [] : [key];
-}
-
-export function createCloneProtection(options: {
-  kube: KubeClient;
-  informers: Informers;
-  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
-}): Loop {
-  const { kube, informers } = options;
-  const claims = informers.of(persistentVolumeClaims);
-  const pendingFrom = indexPendingBySource(informers);
+export function createCloneProtection(context: ProvisionerContext, pendingFrom: PendingBySource): Loop {
+  const { kube, flags } = context;
+  const claims = context.informers.of(persistentVolumeClaims);
   const isDue = (claim: PersistentVolumeClaim) =>
     claim.metadata.deletionTimestamp !== undefined && hasFinalizer(claim, FINALIZER_CLONE_PROTECTION);
 
   const loop = createLoop({
-    ...options.loop,
+    ...context.loop,
+    workers: flags.cloningProtectionThreads,
     name: 'cloning-protection',
     async reconcile(key, { signal }) {
       const object = claims.get(key);

@@ -5,28 +5,21 @@ import { type PersistentVolumeClaim, type VolumeSnapshot, volumeSnapshots } from
 import { nameFromKey } from '../../../api/object.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../../../runtime/kube/kube-error.ts';
-import type { Clock, Log } from '../../../runtime/ports.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
+import type { PendingBySource } from './clone-protection.ts';
 import { sourceKey, sourceKeyOf } from './data-source.ts';
 
-export interface SnapshotProtectionOptions {
-  kube: KubeClient;
-  clock: Clock;
-  log: Log;
-  /** `--snapshot-orphan-sweep-interval`; 0 for never. */
-  sweepIntervalMs: number;
-  pendingFrom(sourceKey: string): readonly PersistentVolumeClaim[];
-}
-
-export function createSnapshotProtection(options: SnapshotProtectionOptions) {
-  const { kube, clock, log, sweepIntervalMs } = options;
+export function createSnapshotProtection(context: ProvisionerContext, pendingFrom: PendingBySource) {
+  const { kube, clock, log, driver } = context;
+  const takesSnapshots = driver.controller.has('CREATE_DELETE_SNAPSHOT');
+  const sweepIntervalMs = takesSnapshots ? context.flags.snapshotOrphanSweepIntervalMs : 0;
 
   async function release(object: VolumeSnapshot, signal: AbortSignal): Promise<void> {
     const { name, namespace = '' } = object.metadata;
     const finalizer = FINALIZER_SNAPSHOT_SOURCE_PROTECTION;
     if (!hasFinalizer(object, finalizer)) return;
-    if (options.pendingFrom(sourceKey({ kind: 'snapshot', name, namespace })).length > 0) return;
+    if (pendingFrom(sourceKey({ kind: 'snapshot', name, namespace })).length > 0) return;
     await removeFinalizer({ kube, resource: volumeSnapshots, object, finalizer, signal });
     log.v(3).info('Removed the source finalizer of a snapshot', { snapshot: `${namespace}/${name}` });
   }

@@ -5,22 +5,15 @@
 import type { TopologySelectorTerm } from '../../../api/kinds.ts';
 import { type Segment, segmentFromLabels, segmentsOfTerms, segmentWithin } from '../../../api/topology.ts';
 import type { Random } from '../../../runtime/ports.ts';
+import type { ProvisionerFlags } from '../provisioner-flags.ts';
 import { spreadOffset } from './spread-offset.ts';
 import type { TopologyIndex } from './topology-index.ts';
 
-export interface TopologyQuestion {
+export interface TopologyQuestion
+  extends Pick<ProvisionerFlags, 'strictTopology' | 'immediateTopology' | 'immediatePreference'> {
   claimName: string;
   allowedTopologies: readonly TopologySelectorTerm[];
   selectedNode: string | undefined;
-  /** `--strict-topology`: with a selected node, only its own segment. */
-  strict: boolean;
-  /** `--immediate-topology`: aggregate the cluster's segments also where no node was selected. */
-  immediate: boolean;
-  /**
-   * What to prefer where no node was selected. `none`: nothing. `statefulset`: spread the volumes of a StatefulSet
-   * evenly, by name. `hash`: rotate for any name, as the official provisioner does.
-   */
-  preferImmediate: 'none' | 'statefulset' | 'hash';
 }
 
 export type TopologyAnswer =
@@ -57,12 +50,12 @@ function forSelectedNode(question: TopologyQuestion, name: string, index: Topolo
   const isLimited = question.allowedTopologies.length > 0;
   const candidates = isLimited ? segmentsOfTerms(question.allowedTopologies) : index.segments(keys);
   // Terms without expressions restrict nothing.
-  if (isLimited && candidates.length === 0 && !question.strict) return { kind: 'anywhere' };
+  if (isLimited && candidates.length === 0 && !question.strictTopology) return { kind: 'anywhere' };
   const first = candidates.findIndex((candidate) => segmentWithin(selected, candidate));
   if (first < 0) {
     return { kind: 'not-known', why: `selected node ${name} is outside the class's allowedTopologies` };
   }
-  return question.strict
+  return question.strictTopology
     ? { kind: 'requirement', requisite: [selected], preferred: [selected] }
     : { kind: 'requirement', requisite: candidates, preferred: rotate(candidates, first) };
 }
@@ -70,14 +63,14 @@ function forSelectedNode(question: TopologyQuestion, name: string, index: Topolo
 function forAnyNode(question: TopologyQuestion, index: TopologyIndex, random: Random): TopologyAnswer {
   let requisite: readonly Segment[] = segmentsOfTerms(question.allowedTopologies);
   if (requisite.length === 0) {
-    if (question.allowedTopologies.length > 0 || !question.immediate) return { kind: 'anywhere' };
+    if (question.allowedTopologies.length > 0 || !question.immediateTopology) return { kind: 'anywhere' };
     const keys = index.randomNode(random)?.driver.topologyKeys;
     requisite = keys ? index.segments(keys) : [];
     if (requisite.length === 0) {
       return { kind: 'not-known', why: 'no node runs the driver with topology keys and labels yet' };
     }
   }
-  const offset = spreadOffset(question.claimName, question.preferImmediate);
+  const offset = spreadOffset(question.claimName, question.immediatePreference);
   const preferred = offset === undefined ? [] : rotate(requisite, offset % requisite.length);
   return { kind: 'requirement', requisite, preferred };
 }

@@ -22,9 +22,9 @@ function question(change: Partial<TopologyQuestion> = {}): TopologyQuestion {
     claimName: 'data',
     allowedTopologies: [],
     selectedNode: undefined,
-    strict: false,
-    immediate: true,
-    preferImmediate: 'none',
+    strictTopology: false,
+    immediateTopology: true,
+    immediatePreference: 'none',
     ...change,
   };
 }
@@ -55,8 +55,8 @@ test('requisite and preferred topology of a request', () => {
       preferred: zones('b', 'c', 'a'),
     },
     {
-      name: 'strict: the selected node alone',
-      change: { selectedNode: 'n2', strict: true },
+      name: 'strictTopology: the selected node alone',
+      change: { selectedNode: 'n2', strictTopology: true },
       requisite: zones('b'),
       preferred: zones('b'),
     },
@@ -82,7 +82,7 @@ test('requisite and preferred topology of a request', () => {
     {
       name: 'segments with fewer keys come first, then by key, then by value, as officially',
       change: {
-        preferImmediate: 'hash',
+        immediatePreference: 'hash',
         claimName: 'x',
         allowedTopologies: [
           { matchLabelExpressions: [{ key: 'a/z', values: ['1'] }] },
@@ -101,7 +101,7 @@ test('requisite and preferred topology of a request', () => {
     },
     {
       name: 'a name that is not a StatefulSet claim is not spread',
-      change: { preferImmediate: 'statefulset', claimName: 'data-0' },
+      change: { immediatePreference: 'statefulset', claimName: 'data-0' },
       requisite: zones('a', 'b', 'c'),
       preferred: [],
     },
@@ -146,16 +146,16 @@ test('what is not known yet is said, not guessed', () => {
     assert.equal(answer.kind, 'not-known', name);
     assert.match(answer.kind === 'not-known' ? answer.why : '', why);
   }
-  assert.deepEqual(ask({ immediate: false }), { kind: 'anywhere' });
+  assert.deepEqual(ask({ immediateTopology: false }), { kind: 'anywhere' });
   // An empty term restricts nothing, selected node or not; with strict topology no node is within it.
   assert.deepEqual(ask({ allowedTopologies: [{}] }), { kind: 'anywhere' });
   assert.deepEqual(ask({ allowedTopologies: [{}], selectedNode: 'n2' }), { kind: 'anywhere' });
-  assert.equal(ask({ allowedTopologies: [{}], selectedNode: 'n2', strict: true }).kind, 'not-known');
+  assert.equal(ask({ allowedTopologies: [{}], selectedNode: 'n2', strictTopology: true }).kind, 'not-known');
 });
 
 test('the volumes of a StatefulSet walk over the segments, and claims of one member stay together', () => {
   const first = (claimName: string) => {
-    const answer = ask({ claimName, preferImmediate: 'statefulset' });
+    const answer = ask({ claimName, immediatePreference: 'statefulset' });
     assert(answer.kind === 'requirement');
     assert.equal(answer.preferred.length, 3);
     return answer.preferred[0]?.zone;

@@ -11,56 +11,40 @@ import {
 import { storageClassOf } from '../../../api/volumes.ts';
 import { attacherFinalizer, FINALIZER_PROVISIONER } from '../../../api/well-known.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
-import type { DriverName, VolumeHandle } from '../../../csi/names/driver-name.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
-import type { EventRecorder } from '../../../runtime/events/create-event-recorder.ts';
-import type { Informers } from '../../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
+import { deleteIfThere } from '../../../runtime/kube/delete-if-there.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import type { KubeClient } from '../../../runtime/kube/kube.ts';
-import { isNotFound } from '../../../runtime/kube/kube-error.ts';
-import type { Clock, Log } from '../../../runtime/ports.ts';
-import { createLoop, DEFAULT_BACKOFF, type LoopOptions } from '../../../runtime/queue/create-loop.ts';
+import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { createLoop, DEFAULT_BACKOFF } from '../../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
-import type { VolumeCalls } from '../claims/volume-calls.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
-import type { ProvisionerMetrics } from '../provisioner-metrics.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import { decideVolume } from './decide-volume.ts';
 import { deletionSecretOf } from './deletion-secrets.ts';
-import { type VolumesByHandle, watchVolumeUse } from './volume-use.ts';
+import { watchVolumeUse } from './volume-use.ts';
 
 /** How long a detach may take before it is reported, in multiples of the first retry delay. */
 const DETACH_PATIENCE = 5;
 
-export interface VolumeReconcilerOptions {
-  driver: DriverName;
-  kube: KubeClient;
-  informers: Informers;
-  byHandle: VolumesByHandle;
-  recorder: EventRecorder;
-  calls: VolumeCalls;
-  clock: Clock;
-  log: Log;
-  metrics: ProvisionerMetrics;
-  /** The driver attaches: attachments say whether a volume is in use, and nodes otherwise. */
-  attaches: boolean;
-  /** With one provisioner per node: whether the volume belongs to this node. */
-  isLocal(volume: PersistentVolume): boolean;
-  capacityChanged(className: string): void;
-  loop: Omit<LoopOptions, 'name' | 'reconcile'>;
-}
-
-export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
-  const { driver, kube, informers, recorder, calls, clock, metrics } = options;
+/** `isLocal`: with one provisioner per node, whether the volume belongs to this node. */
+export function createVolumeReconciler(
+  context: ProvisionerContext,
+  isLocal: (volume: PersistentVolume) => boolean,
+): Loop {
+  const { kube, informers, recorder, calls, clock, log, results } = context;
+  const driver = context.driver.name;
+  /** Attachments say whether a volume is in use, and otherwise nodes. */
+  const attaches = context.driver.controller.has('PUBLISH_UNPUBLISH_VOLUME');
   const volumes = informers.of(persistentVolumes);
   const classes = informers.of(storageClasses);
   const latest = new ReadYourWrites(volumes);
-  const loop = createLoop({ ...options.loop, name: 'volumes', reconcile });
+  const loop = createLoop({ ...context.loop, name: 'volumes', reconcile });
   /** When volumes were first found Released and still attached. */
   const releasedSinceMs = new Map<string, number>();
 
-  const { attaches, byHandle } = options;
-  const use = watchVolumeUse({ informers, byHandle, driver, attaches, freed: (name) => loop.add(name) });
+  const use = watchVolumeUse(context, attaches, (volumeName) => loop.add(volumeName));
   const look = (volume: PersistentVolume): void => {
     if (decideVolume(volume, driver).do !== 'nothing') loop.add(volume.metadata.name);
   };
@@ -68,7 +52,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     const volume = latest.get(key);
-    if (!volume || !options.isLocal(volume)) return done;
+    if (!volume || !isLocal(volume)) return done;
     const step = decideVolume(volume, driver);
     const request = { kube, resource: persistentVolumes, object: volume, signal };
     switch (step.do) {
@@ -87,10 +71,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
         if (wait) return wait;
         const current = await stillToDelete(volume, signal);
         if (!current) return done;
-        const newWait = detachWait(current);
-        if (newWait) return newWait;
-        await deleteStorage(current, signal);
-        return done;
+        return detachWait(current) ?? deleteStorage(current, signal);
       }
       default:
         return step satisfies never;
@@ -107,7 +88,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     const nowMs = clock.monotonicMs();
     const sinceMs = releasedSinceMs.get(key) ?? nowMs;
     releasedSinceMs.set(key, sinceMs);
-    const leftMs = sinceMs + DETACH_PATIENCE * (options.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
+    const leftMs = sinceMs + DETACH_PATIENCE * (context.loop.backoff ?? DEFAULT_BACKOFF).startMs - nowMs;
     return leftMs > 0 ? requeueAfter(leftMs, 'it is in use, and was released just now') : undefined;
   }
 
@@ -119,14 +100,10 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     { metadata: { name, uid } }: PersistentVolume,
     signal: AbortSignal,
   ): Promise<PersistentVolume | undefined> {
-    try {
-      const current = latest.wrote(await kube.get(persistentVolumes, { name }, { signal }));
-      const isSame = current.metadata.uid === uid;
-      return isSame && decideVolume(current, driver).do === 'delete' ? current : undefined;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const found = await getIfThere(kube, persistentVolumes, { name }, signal);
+    const current = found && latest.wrote(found);
+    const isSame = current?.metadata.uid === uid;
+    return isSame && decideVolume(current, driver).do === 'delete' ? current : undefined;
   }
 
   /**
@@ -138,7 +115,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     return use.of(volume) !== undefined || (attaches && hasFinalizer(volume, attacherFinalizer(driver)));
   }
 
-  async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async function deleteStorage(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
     const startMs = clock.monotonicMs();
     const className = storageClassOf(volume) ?? '';
     try {
@@ -147,17 +124,18 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
       await calls.delete((volume.spec.csi?.volumeHandle ?? '') as VolumeHandle, secrets, signal);
     } catch (error) {
       signal.throwIfAborted();
-      metrics.deleteFailed({ class: className });
+      results.deleteFailed({ class: className });
       if (error instanceof CsiError || error instanceof ClaimProblem || error instanceof SecretError) {
         recorder.event(volume, 'Warning', 'VolumeFailedDelete', error.message);
       }
       throw error;
     }
-    metrics.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
-    options.capacityChanged(className);
-    options.log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
+    results.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
+    context.capacityChanged(className);
+    log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
     // Others may have removed their finalizers meanwhile.
     await deleteObject(latest.get(volume.metadata.name) ?? volume, signal);
+    return done;
   }
 
   /**
@@ -165,16 +143,12 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
    * crash there is harmless: DeleteVolume is idempotent and is called again.
    */
   async function deleteObject(object: PersistentVolume, signal: AbortSignal): Promise<void> {
-    const { name, uid, deletionTimestamp } = object.metadata;
     const resource = persistentVolumes;
     const left = await removeFinalizer({ kube, resource, object, finalizer: FINALIZER_PROVISIONER, signal });
     if (!left) return;
     latest.wrote(left);
-    if (deletionTimestamp !== undefined) return;
-    try {
-      await kube.delete(persistentVolumes, { name }, { preconditions: { uid }, signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
+    if (object.metadata.deletionTimestamp === undefined) {
+      await deleteIfThere(kube, persistentVolumes, object, { signal });
     }
   }
 
@@ -185,15 +159,10 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     const { claimRef } = volume.spec;
     if (!claimRef?.name || !claimRef.namespace) return;
     // Read from the server: the phase may have been written by hand, and data is about to be destroyed.
-    try {
-      const claimName = { name: claimRef.name, namespace: claimRef.namespace };
-      const claim = await kube.get(persistentVolumeClaims, claimName, { signal });
-      if (claim.metadata.uid !== claimRef.uid) return;
-      if (claim.spec.volumeName && claim.spec.volumeName !== name) return;
-    } catch (error) {
-      if (isNotFound(error)) return;
-      throw error;
-    }
+    const claimName = { name: claimRef.name, namespace: claimRef.namespace };
+    const claim = await getIfThere(kube, persistentVolumeClaims, claimName, signal);
+    if (claim?.metadata.uid !== claimRef.uid) return;
+    if (claim?.spec.volumeName && claim.spec.volumeName !== name) return;
     throw new ClaimProblem(
       `persistentvolume ${name} is marked Released, but its claim ${claimRef.namespace}/${claimRef.name} exists; not deleting it`,
     );
@@ -215,7 +184,7 @@ export function createVolumeReconciler(options: VolumeReconcilerOptions): Loop {
     } catch (error) {
       if (!(error instanceof SecretError && error.missing)) throw error;
       // The Secret may have been deleted with its namespace; the driver decides whether it needs it.
-      options.log.warn('Deleting a volume without its secret', { volume: volume.metadata.name, err: error });
+      log.warn('Deleting a volume without its secret', { volume: volume.metadata.name, err: error });
       return undefined;
     }
   }

@@ -13,7 +13,9 @@ import {
 } from '../../../api/kinds.ts';
 import { inlineSourceOf, uniqueVolumeName } from '../../../api/volumes.ts';
 import { TAINT_OUT_OF_SERVICE } from '../../../api/well-known.ts';
+import type { DriverName, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { Informers } from '../../../runtime/informer/informer.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 
 const BY_VOLUME = 'provisioner/use-by-volume';
 const BY_HANDLE = 'provisioner/handle';
@@ -26,29 +28,29 @@ export interface VolumeUse {
 }
 
 /** The driver's PersistentVolumes with a handle. */
-export type VolumesByHandle = (handle: string) => readonly PersistentVolume[];
+export type VolumesByHandle = (handle: VolumeHandle) => readonly PersistentVolume[];
 
 /** Call once per set of informers. */
-export function indexByHandle(informers: Informers, driver: string): VolumesByHandle {
+export function indexByHandle(informers: Informers, driver: DriverName): VolumesByHandle {
   const volumes = informers.of(persistentVolumes);
   volumes.addIndex(BY_HANDLE, ({ spec: { csi } }) => (csi?.driver === driver ? [csi.volumeHandle] : []));
   return (handle) => volumes.byIndex(BY_HANDLE, handle);
 }
 
-export function watchVolumeUse(options: {
-  informers: Informers;
-  byHandle: VolumesByHandle;
-  driver: string;
-  attaches: boolean;
-  /** Is called with the names of PersistentVolumes that may no longer be in use. */
-  freed(volumeName: string): void;
-}): VolumeUse {
-  const { informers, byHandle, driver, attaches } = options;
+/** `onFreed` is called with the names of PersistentVolumes that may no longer be in use. */
+export function watchVolumeUse(
+  { informers, byHandle, driver: { name: driver } }: ProvisionerContext,
+  attaches: boolean,
+  onFreed: (volumeName: string) => void,
+): VolumeUse {
   const prefix = uniqueVolumeName(driver, '');
   const nameOf = ({ spec }: PersistentVolume): string => `${prefix}${spec.csi?.volumeHandle ?? ''}`;
   const freed = (key: string): void => {
-    if (!key.startsWith(prefix)) options.freed(key);
-    else for (const { metadata } of byHandle(key.slice(prefix.length))) options.freed(metadata.name);
+    if (!key.startsWith(prefix)) onFreed(key);
+    else {
+      const handle = key.slice(prefix.length) as VolumeHandle;
+      for (const { metadata } of byHandle(handle)) onFreed(metadata.name);
+    }
   };
 
   function keyOf(attachment: VolumeAttachment): string | undefined {

@@ -10,19 +10,24 @@ import {
   storageClasses,
 } from '../../../../api/kinds.ts';
 import { testServer } from '../../../../apiserver/testing/test-server.ts';
+import { loopbackTransport } from '../../../../csi/client/loopback-transport.ts';
 import { CsiError } from '../../../../csi/csi-error.ts';
 import type { Volume } from '../../../../csi/generated/csi/v1/csi_pb.ts';
 import { parseDriverName } from '../../../../csi/names/driver-name.ts';
 import { createInformers } from '../../../../runtime/informer/create-informers.ts';
 import { ReadYourWrites } from '../../../../runtime/informer/read-your-writes.ts';
 import { getIfThere } from '../../../../runtime/kube/get-if-there.ts';
-import { LeaseLedger } from '../../../../runtime/leases/lease-ledger.ts';
 import { memoryLog } from '../../../../runtime/log/log.ts';
+import { createMetrics } from '../../../../runtime/metrics/metrics.ts';
 import { seededRandom } from '../../../../runtime/random.ts';
 import { realClock } from '../../../../runtime/time/clock.ts';
 import type { GrpcCode } from '../../../../wire/grpc/grpc-code.ts';
-import { type Intent, intentOn } from '../../intents/intent.ts';
-import { ledgerFormat, ledgerName } from '../../intents/ledger-lease.ts';
+import type { Driver } from '../../../common/identify-driver.ts';
+import { intentOn } from '../../intents/intent.ts';
+import { createIntentLedger } from '../../intents/intent-ledger.ts';
+import type { ProvisionerContext } from '../../provisioner-context.ts';
+import { DEFAULT_PROVISIONER_FLAGS } from '../../provisioner-flags.ts';
+import { TopologyIndex } from '../../topology/topology-index.ts';
 import { indexByHandle } from '../../volumes/volume-use.ts';
 import { Attempts } from '../attempts.ts';
 import { type ClaimRun, type ClaimWork, inputsOf } from '../claim-work.ts';
@@ -45,28 +50,30 @@ export async function claimBench(t: TestContext) {
   const informers = createInformers({ kube, clock, random, log });
   const claims = informers.of(persistentVolumeClaims);
   const events: string[] = [];
-  const ledgerAt = { namespace: 'kube-system', name: ledgerName(DRIVER) };
-  const format = ledgerFormat(DRIVER, ledgerAt);
-  const ledger = new LeaseLedger<Intent>({
-    ...{ kube, clock, log, name: ledgerAt, format },
-    unusable: 'no ledger',
-    found() {},
-  });
-  const byHandle = indexByHandle(informers, DRIVER);
-  const attempts = new Attempts({ informers, byHandle, driver: DRIVER, clock });
-
+  const driver: Driver = {
+    name: DRIVER,
+    plugin: { services: new Set(), volumeExpansion: new Set() },
+    controller: new Set(['CREATE_DELETE_VOLUME']),
+  };
+  const flags = DEFAULT_PROVISIONER_FLAGS;
   /** The driver's volumes by name. */
   const made = new Set<string>();
   const answers: Answer[] = [];
   const calls: string[] = [];
-  const work: ClaimWork = {
-    ...{ driver: DRIVER, withTopology: true, kube, clock, log, ledger, attempts },
-    claims: new ReadYourWrites(claims),
+  const context: ProvisionerContext = {
+    ...{ kube, informers, driver, clock, random, log, flags },
+    ...{ env: {}, namespace: 'kube-system', nodeName: undefined, kubeWith: () => kube },
+    csi: loopbackTransport([], { clock, log }),
+    metrics: createMetrics(),
+    topology: new TopologyIndex(),
+    byHandle: indexByHandle(informers, DRIVER),
+    loop: { clock, random, log },
     recorder: {
       event: (_subject, _type, reason, message) => void events.push(`${reason}: ${message}`),
       flush: async () => {},
     },
-    metrics: { provisioned() {}, provisionFailed() {}, deleted() {}, deleteFailed() {} },
+    results: { provisioned() {}, provisionFailed() {}, deleted() {}, deleteFailed() {} },
+    capacityChanged() {},
     calls: {
       async create({ name = '' }) {
         calls.push('create');
@@ -86,24 +93,16 @@ export async function claimBench(t: TestContext) {
         calls.push('delete');
         made.delete(volumeId.slice('vol-'.length));
       },
+      freeCapacity: () => Promise.reject(new Error('not asked here')),
     },
-    planner: createVolumePlanner({
-      ...{ kube, log, informers, random, driver: DRIVER, topology: undefined },
-      capabilities: new Set(['CREATE_DELETE_VOLUME'] as const),
-      preventVolumeModeConversion: true,
-      options: {
-        volumeAttributesClasses: true,
-        topology: { strict: false, immediate: true, preferImmediate: 'none' },
-        planning: {
-          naming: { prefix: 'pvc', uuidLength: -1 },
-          defaultFsType: '',
-          extraCreateMetadata: false,
-          controllerPublishReadOnly: false,
-          singleNodeMultiWriter: false,
-        },
-      },
-    }),
-    capacityChanged() {},
+  };
+  const ledger = createIntentLedger(context, () => {});
+  const attempts = new Attempts(context);
+  const work: ClaimWork = {
+    ...context,
+    ...{ ledger, attempts },
+    claims: new ReadYourWrites(claims),
+    planner: createVolumePlanner({ ...context, topology: undefined }),
     releaseSource: async () => {},
   };
   informers.start(signal);

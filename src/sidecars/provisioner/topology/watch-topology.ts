@@ -1,4 +1,4 @@
-// Feeds the topology index from the cluster: CSINode, CSINodeInfo where its CRD is installed, and Node, all named after
+// Keeps a topology index up to date with the cluster: CSINode, CSINodeInfo where its CRD is installed, and Node, all named after
 // the node. Watches these three; writes nothing.
 
 import { type CSINode, csiNodeInfos, csiNodes, type Node, nodes } from '../../../api/kinds.ts';
@@ -6,9 +6,10 @@ import type { KubeObject } from '../../../api/object.ts';
 import { driverOnNode } from '../../../api/volumes.ts';
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import type { Informer, Informers } from '../../../runtime/informer/informer.ts';
-import type { TopologyIndex } from './topology-index.ts';
+import { TopologyIndex } from './topology-index.ts';
 
-export function feedTopology(index: TopologyIndex, informers: Informers, driver: DriverName): void {
+export function watchTopology(informers: Informers, driver: DriverName): TopologyIndex {
+  const index = new TopologyIndex();
   const csiNodeInformer = informers.of<CSINode>(csiNodes);
   const csiNodeInfoInformer = informers.of(csiNodeInfos, { optional: true });
   const nodeInformer = informers.of<Node>(nodes);
@@ -35,4 +36,5 @@ export function feedTopology(index: TopologyIndex, informers: Informers, driver:
   follow(csiNodeInformer);
   follow(csiNodeInfoInformer);
   follow(nodeInformer);
+  return index;
 }

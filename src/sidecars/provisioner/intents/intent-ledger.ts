@@ -1,16 +1,21 @@
-// The Lease that holds a provisioner's intents: its name and format. A Lease, because a role that allows leader
-// election allows writing one. Pure.
+// The ledger of a provisioner's intents, in a Lease: a role that allows leader election allows writing one.
 
 import { hash } from 'node:crypto';
 import type { Lease } from '../../../api/kinds.ts';
 import { ANN_PROVISIONING_INTENTS } from '../../../api/well-known.ts';
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import {
+  LeaseLedger,
   type LedgerFormat,
   type LedgerPage,
   UnreadableLedgerError,
 } from '../../../runtime/leases/lease-ledger.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { Intent } from './intent.ts';
+
+type LedgerContext = Pick<ProvisionerContext, 'kube' | 'clock' | 'log' | 'namespace' | 'nodeName'> & {
+  driver: { name: DriverName };
+};
 
 const LONGEST_NAME = 253;
 
@@ -41,17 +46,21 @@ export function pageOf(lease: Lease | undefined): LedgerPage<Intent> {
   throw new UnreadableLedgerError(unreadable);
 }
 
-export function ledgerFormat(
-  driver: DriverName,
-  name: { namespace: string; name: string },
-): LedgerFormat<Intent> {
-  return {
+/** `found` gets the intents of earlier processes. */
+export function createIntentLedger(
+  { kube, clock, log, driver, namespace, nodeName }: LedgerContext,
+  found: (intent: Intent) => void,
+): LeaseLedger<Intent> {
+  const name = { namespace, name: ledgerName(driver.name, nodeName) };
+  const format: LedgerFormat<Intent> = {
     read: pageOf,
     write(known, { writes, entries }) {
       const text = `{"writes":${writes},"intents":[${entries.join(',')}]}`;
       const annotations = { ...known?.metadata.annotations, [ANN_PROVISIONING_INTENTS]: text };
       if (known) return { ...known, metadata: { ...known.metadata, annotations } };
-      return { metadata: { ...name, annotations }, spec: { holderIdentity: driver } };
+      return { metadata: { ...name, annotations }, spec: { holderIdentity: driver.name } };
     },
   };
+  const unusable = 'Intents cannot be kept in a Lease; each is kept on its claim, with a finalizer';
+  return new LeaseLedger({ kube, clock, log, name, format, unusable, found });
 }
