@@ -2,7 +2,8 @@
 
 import type { KubeObject } from '../api/object.ts';
 import { boolFlag } from '../runtime/flags/flag.ts';
-import { isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
+import { ifThere } from '../runtime/kube/if-there.ts';
+import { KubeError } from '../runtime/kube/kube-error.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
 import { resourceOfManifest } from './objects/find-resource.ts';
 import { connectionFlags, fileFlags, namespaceFlags } from './objects/object-flags.ts';
@@ -55,7 +56,7 @@ export const command = defineCommand({
         if (wanted !== undefined && namespace !== undefined && namespace !== wanted) {
           throw new UsageError(`its namespace is ${namespace}, but --namespace is ${wanted}`);
         }
-        const before = await kube.get(resource, at, { signal }).catch(absent);
+        const before = await ifThere(kube.get(resource, at, { signal }));
         const after = await kube.patch(resource, at, withNamespace(object, namespace), {
           type: 'apply',
           fieldManager: FIELD_MANAGER,
@@ -76,11 +77,6 @@ export const command = defineCommand({
     return failed === 0 ? ExitCode.ok : ExitCode.failed;
   },
 });
-
-function absent(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
-}
 
 function withNamespace(object: KubeObject, namespace: string | undefined): KubeObject {
   if (namespace === undefined) return object;

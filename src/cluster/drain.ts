@@ -12,7 +12,7 @@ import {
 import type { KubeObject, Resource } from '../api/object.ts';
 import { keyOf } from '../api/object.ts';
 import type { ApiServer } from '../apiserver/index.ts';
-import { isNotFound } from '../runtime/kube/kube-error.ts';
+import { ifThere } from '../runtime/kube/if-there.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** What a driver has not deleted by then is reported and left. */
@@ -28,9 +28,7 @@ export async function drain(
   const admin = server.client(server.adminUser);
   const deleteAll = async <T extends KubeObject>(resource: Resource<T>): Promise<void> => {
     for (const { metadata } of [...reader.list(resource)]) {
-      await admin.delete(resource, metadata, { gracePeriodSeconds: 0 }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await ifThere(admin.delete(resource, metadata, { gracePeriodSeconds: 0 }));
     }
   };
   const left = (): string[] => [

@@ -18,7 +18,8 @@ import {
 import { attachmentNames, findAttachment } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
-import { isNotFound, isRejected } from '../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
+import { isRejected } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -46,7 +47,7 @@ export interface AttachDetachPorts extends ControllerPorts {
 }
 
 export function createAttachDetach(ports: AttachDetachPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder, clock, metrics } = ports;
   const log = ports.log.with({ controller: 'attachdetach' });
   const caches: VolumeCaches = {
     pods: informers.of(pods),
@@ -78,7 +79,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   const mounted = new SlotWaits((key) => slots.add(key));
   const counted = attachDetachMetrics(metrics, clock);
 
-  const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+  const common = { ...ports, log, backoff: BACKOFF };
   const slots = createLoop({
     ...common,
     name: 'attach-detach',
@@ -193,12 +194,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const { nodeName, volumeId } = slotOf(key);
     const name = actual.unseen(volumeId, nodeName);
     if (name === undefined || desired.podsOf(key).length > 0) return false;
-    try {
-      await kube.get(volumeAttachments, { name }, { signal });
-      return true;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    if (await ifThere(kube.get(volumeAttachments, { name }, { signal }))) return true;
     actual.made(volumeId, nodeName);
     refused.wake(volumeId);
     return false;

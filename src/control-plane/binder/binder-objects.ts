@@ -9,8 +9,8 @@ import {
 } from '../../api/kinds.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
 
 export class BinderObjects {
   readonly claims: ReadYourWrites<PersistentVolumeClaim>;
@@ -68,12 +68,7 @@ export class BinderObjects {
     const { name, namespace, uid } = claimRef;
     const cached = this.claims.get(`${namespace}/${name}`);
     if (cached?.metadata.uid === uid) return cached;
-    try {
-      const live = await this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal });
-      return live.metadata.uid === uid ? live : 'gone';
-    } catch (error) {
-      if (isNotFound(error)) return 'gone';
-      throw error;
-    }
+    const live = await ifThere(this.#kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
+    return live?.metadata.uid === uid ? live : 'gone';
   }
 }

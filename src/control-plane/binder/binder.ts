@@ -48,7 +48,7 @@ const waitingForNode = (claim: PersistentVolumeClaim): string[] => {
 };
 
 export function createBinder(ports: ControllerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder } = ports;
   const log = ports.log.with({ controller: 'persistentvolume-binder' });
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
@@ -61,7 +61,7 @@ export function createBinder(ports: ControllerPorts): Controller {
   const objects = new BinderObjects(kube, { claims, volumes });
   const pool = new VolumePool(volumes, objects.volumes);
 
-  const common = { workers: WORKERS, clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+  const common = { ...ports, log, workers: WORKERS, backoff: BACKOFF };
   const claimLoop = createLoop({
     ...common,
     name: 'claims',

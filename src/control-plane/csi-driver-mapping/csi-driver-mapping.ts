@@ -2,7 +2,8 @@
 // may not be installed; writes today's objects that it made itself, and events on the CRD's objects.
 
 import { csiDriverDesigns, csiDrivers } from '../../api/kinds.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
+import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -12,19 +13,17 @@ import { decideMapping, type MappingStep } from './decide-mapping.ts';
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
 
 export function createCsiDriverMapping(ports: ControllerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder } = ports;
   const log = ports.log.with({ controller: 'csidriver-mapping' });
   const designs = informers.of(csiDriverDesigns, { optional: true });
   const drivers = informers.of(csiDrivers);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'csidriver-mapping',
     workers: 1,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(name, { signal }) {
       for (const step of decideMapping(designs.get(name), drivers.get(name))) {
         await perform(name, step, signal);
@@ -56,11 +55,7 @@ export function createCsiDriverMapping(ports: ControllerPorts): Controller {
         return;
       case 'delete': {
         const { uid = '', resourceVersion = '' } = today?.metadata ?? {};
-        await kube
-          .delete(csiDrivers, { name }, { preconditions: { uid, resourceVersion }, signal })
-          .catch((error: unknown) => {
-            if (!isNotFound(error)) throw error;
-          });
+        await ifThere(kube.delete(csiDrivers, { name }, { preconditions: { uid, resourceVersion }, signal }));
       }
     }
   }

@@ -22,20 +22,18 @@ const WORKERS = 16;
 const BACKOFF = { startMs: 100, maxMs: 60_000 };
 
 export function createEphemeralClaims(ports: ControllerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder } = ports;
   const log = ports.log.with({ controller: 'ephemeral-volume' });
   const podCache = informers.of(pods);
   const claims = informers.of(persistentVolumeClaims);
   const podsOf = indexPodsByClaim(podCache);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'ephemeral-claims',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
       const pod = podCache.get(key);
       if (!pod || !isWanting(pod)) return done;

@@ -4,8 +4,8 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
 import {
@@ -81,7 +81,7 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
           version = patched?.metadata.resourceVersion ?? version;
         }
         log.v(2).info('Deleting an object whose owners are gone', { key: graphKey(item), ...step });
-        await ignoringAbsence(
+        await ifThere(
           kube.delete(item.resource, nameOf(live), {
             // The owners were read after this version: an owner reference that was added since makes this write
             // conflict.
@@ -136,27 +136,15 @@ export function createObjectCollector(ports: CollectorPorts): Reconcile {
 
   /** The object with this UID as the server has it now; undefined when it is gone. */
   async function readLive({ resource, object }: GraphObject, signal: AbortSignal) {
-    const live = await ignoringAbsence(kube.get<KubeObject>(resource, nameOf(object), { signal }));
+    const live = await ifThere(kube.get<KubeObject>(resource, nameOf(object), { signal }));
     return live?.metadata.uid === object.metadata.uid ? live : undefined;
   }
 
   function patch({ resource, object }: GraphObject, metadata: object, signal: AbortSignal) {
-    return ignoringAbsence(
-      kube.patch<KubeObject>(resource, nameOf(object), { metadata }, { type: 'merge', signal }),
-    );
+    return ifThere(kube.patch<KubeObject>(resource, nameOf(object), { metadata }, { type: 'merge', signal }));
   }
 }
 
 function nameOf({ metadata: { name, namespace } }: KubeObject): { name: string; namespace?: string } {
   return namespace === undefined ? { name } : { name, namespace };
-}
-
-/** A NotFound means that there is nothing left to do. */
-async function ignoringAbsence<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

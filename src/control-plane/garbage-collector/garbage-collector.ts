@@ -24,9 +24,9 @@ const DISCOVER_UNKNOWN_MS = 30_000;
 const PERIODIC = 'periodic';
 
 export function createGarbageCollector(ports: DiscoveringPorts): Controller {
-  const { kube, informers, discovery, recorder, clock, random, metrics } = ports;
+  const { kube, informers, discovery, recorder } = ports;
   const log = ports.log.with({ controller: 'garbage-collector' });
-  const common = { clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+  const common = { ...ports, log, backoff: BACKOFF };
 
   const enqueue = (item: GraphObject): void => objectLoop.add(graphKey(item));
   /** Owners that wait for their dependents are enqueued again when one of these changes. */

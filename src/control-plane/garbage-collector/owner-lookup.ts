@@ -2,8 +2,8 @@
 
 import type { KubeObject, OwnerReference } from '../../api/object.ts';
 import { LruMap } from '../../runtime/events/lru-map.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { type OwnerState, waitsForDependents } from './decide-dependent.ts';
 import type { GraphObject, ObjectGraph } from './object-graph.ts';
 
@@ -40,12 +40,8 @@ export class OwnerLookup {
     const place = resource.namespaced && namespace !== undefined ? { namespace } : {};
     const remembered = `${reference.uid} ${place.namespace ?? ''}`;
     if (this.#absent.get(remembered)) return 'absent';
-    try {
-      const owner = await this.#kube.get(resource, { name: reference.name, ...place }, { signal });
-      if (owner.metadata.uid === reference.uid) return waitsForDependents(owner) ? 'waiting' : 'present';
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const owner = await ifThere(this.#kube.get(resource, { name: reference.name, ...place }, { signal }));
+    if (owner?.metadata.uid === reference.uid) return waitsForDependents(owner) ? 'waiting' : 'present';
     this.#absent.set(remembered, true);
     return 'absent';
   }

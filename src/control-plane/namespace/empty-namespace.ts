@@ -3,6 +3,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/object.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { Discovery, KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { NamespaceContent } from './namespace-conditions.ts';
@@ -58,26 +59,16 @@ async function deleteAll(
     if (resource.verbs.includes('deletecollection')) {
       await kube.deleteCollection(resource, { namespace }, { propagationPolicy: 'Background', signal });
     } else {
-      for (const { metadata } of staying) await deleteOne(kube, resource, metadata, signal);
+      for (const { metadata } of staying) {
+        const { name, uid } = metadata;
+        await ifThere(kube.delete(resource, { name, namespace }, { preconditions: { uid }, signal }));
+      }
     }
     return await read();
   } catch (error) {
     // The kind was removed together with all its objects.
     if (isNotFound(error)) return [];
     throw error;
-  }
-}
-
-async function deleteOne(
-  kube: KubeClient,
-  resource: ServedResource,
-  { name, namespace = '', uid }: KubeObject['metadata'],
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await kube.delete(resource, { name, namespace }, { preconditions: { uid }, signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
   }
 }
 

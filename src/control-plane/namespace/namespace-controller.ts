@@ -16,18 +16,16 @@ const WORKERS = 10;
 const LOOK_AGAIN = { startMs: 100, maxMs: 10_000 };
 
 export function createNamespaceController(ports: DiscoveringPorts): Controller {
-  const { kube, informers, clock, random, metrics } = ports;
+  const { kube, informers, clock } = ports;
   const log = ports.log.with({ controller: 'namespace' });
   const informer = informers.of(namespaces);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'namespaces',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: LOOK_AGAIN,
-    ...(metrics && { metrics }),
     async reconcile(name, { signal }) {
       const namespace = informer.get(name);
       if (!namespace || !isOurs(namespace)) return done;

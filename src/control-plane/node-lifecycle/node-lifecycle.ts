@@ -6,7 +6,7 @@ import { type Lease, leases, type Node, nodes, type Pod, pods } from '../../api/
 import { keyOf, nameFromKey } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isTerminated } from '../../api/volumes.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -27,7 +27,7 @@ interface LastSign {
 }
 
 export function createNodeLifecycle(ports: ControllerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder, clock } = ports;
   const log = ports.log.with({ controller: 'node-lifecycle' });
   const nodeCache = informers.of(nodes);
   // All namespaces, as in the garbage collector's informer, so that the two share one cache.
@@ -37,7 +37,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
   const signs = new Map<string, LastSign>();
   const nowIso = (): string => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
 
-  const common = { workers: WORKERS, clock, random, log, backoff: BACKOFF, ...(metrics && { metrics }) };
+  const common = { ...ports, log, workers: WORKERS, backoff: BACKOFF };
   const nodeLoop = createLoop({ ...common, name: 'node-lifecycle', reconcile: reconcileNode });
   const podLoop = createLoop({ ...common, name: 'taint-eviction', reconcile: reconcilePod });
 
@@ -78,11 +78,7 @@ export function createNodeLifecycle(ports: ControllerPorts): Controller {
     const leftMs = atMs - clock.now();
     if (leftMs > 0) return requeueAfter(leftMs, 'it tolerates the taint until then');
     recorder.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
-    try {
-      await kube.delete(pods, nameFromKey(key), { preconditions: { uid: pod.metadata.uid }, signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await ifThere(kube.delete(pods, nameFromKey(key), { preconditions: { uid: pod.metadata.uid }, signal }));
     return done;
   }
 

@@ -19,7 +19,7 @@ const BACKOFF = { startMs: 200, maxMs: 60_000 };
 export const QUARANTINE_MS = 40_000;
 
 export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: number } = {}): Controller {
-  const { kube, informers, clock, random, metrics } = ports;
+  const { kube, informers, clock } = ports;
   const { quarantineMs = QUARANTINE_MS } = options;
   const log = ports.log.with({ controller: 'pod-garbage-collector' });
   const podCache = informers.of(pods);
@@ -29,13 +29,11 @@ export function createPodGc(ports: ControllerPorts, options: { quarantineMs?: nu
   const missingSinceMs = new Map<string, number>();
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'pod-garbage',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
       const pod = podCache.get(key);
       if (!pod) return done;

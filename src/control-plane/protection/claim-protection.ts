@@ -18,7 +18,7 @@ const WORKERS = 16;
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
 
 export function createClaimProtection(ports: ControllerPorts): Controller {
-  const { kube, informers, clock, random, metrics } = ports;
+  const { kube, informers } = ports;
   const log = ports.log.with({ controller: 'pvc-protection' });
   const claims = informers.of(persistentVolumeClaims);
   const podCache = informers.of(pods);
@@ -26,13 +26,11 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
   const livePods = new LivePods(kube);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'claim-protection',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
       const claim = claims.get(key);
       if (!claim) return done;

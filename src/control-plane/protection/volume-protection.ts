@@ -9,7 +9,7 @@ import {
   persistentVolumes,
 } from '../../api/kinds.ts';
 import { FINALIZER_PV_PROTECTION } from '../../api/well-known.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -20,19 +20,17 @@ const WORKERS = 16;
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
 
 export function createVolumeProtection(ports: ControllerPorts): Controller {
-  const { kube, informers, clock, random, metrics } = ports;
+  const { kube, informers } = ports;
   const log = ports.log.with({ controller: 'pv-protection' });
   const volumes = informers.of(persistentVolumes);
   const claims = informers.of(persistentVolumeClaims);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'volume-protection',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(name, { signal }) {
       const volume = volumes.get(name);
       if (!volume) return done;
@@ -50,7 +48,7 @@ export function createVolumeProtection(ports: ControllerPorts): Controller {
   });
 
   async function removeIfUnused(name: string, signal: AbortSignal): Promise<void> {
-    const live = await kube.get(persistentVolumes, { name }, { signal }).catch(absent);
+    const live = await ifThere(kube.get(persistentVolumes, { name }, { signal }));
     if (!live || decideProtection(live, FINALIZER_PV_PROTECTION) !== 'remove-if-unused') return;
     // The binder sets Released once it has seen that the claim is deleted; that change enqueues the volume again.
     if (live.status?.phase === 'Bound' || (await hasClaim(live, signal))) return;
@@ -61,7 +59,7 @@ export function createVolumeProtection(ports: ControllerPorts): Controller {
   async function hasClaim(volume: PersistentVolume, signal: AbortSignal): Promise<boolean> {
     const { name, namespace } = volume.spec.claimRef ?? {};
     if (!name || !namespace) return false;
-    const claim = await kube.get(persistentVolumeClaims, { name, namespace }, { signal }).catch(absent);
+    const claim = await ifThere(kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
     return claim !== undefined && isBoundTo(claim, volume);
   }
 
@@ -85,9 +83,4 @@ export function createVolumeProtection(ports: ControllerPorts): Controller {
 
 function isBoundTo(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   return claim.metadata.uid === volume.spec.claimRef?.uid && claim.spec.volumeName === volume.metadata.name;
-}
-
-function absent(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
 }

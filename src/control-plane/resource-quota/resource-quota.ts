@@ -18,7 +18,7 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { formatQuantity } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
@@ -32,7 +32,7 @@ const CLAIMS_IN = 'resource-quota/claims-by-namespace';
 const namespaceOf = ({ metadata }: ResourceQuota | PersistentVolumeClaim): string => metadata.namespace ?? '';
 
 export function createResourceQuota(ports: ControllerPorts): Controller {
-  const { kube, informers, clock, random, metrics } = ports;
+  const { kube, informers } = ports;
   const log = ports.log.with({ controller: 'resourcequota' });
   const quotas = informers.of(resourceQuotas);
   const claims = informers.of(persistentVolumeClaims);
@@ -40,23 +40,17 @@ export function createResourceQuota(ports: ControllerPorts): Controller {
   claims.addIndex(CLAIMS_IN, (claim) => [namespaceOf(claim)]);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'resource-quota',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
       const quota = quotas.get(key);
       if (!quota) return done;
       const status = statusOf(quota, claims.byIndex(CLAIMS_IN, namespaceOf(quota)));
       if (sameJson(status, quota.status ?? {})) return done;
-      try {
-        await kube.update(resourceQuotas, { ...quota, status }, { subresource: 'status', signal });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
+      await ifThere(kube.update(resourceQuotas, { ...quota, status }, { subresource: 'status', signal }));
       return done;
     },
   });

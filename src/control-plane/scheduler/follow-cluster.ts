@@ -46,7 +46,7 @@ export interface FollowClusterInit {
   waiting: WaitingPods;
   /** Pods without a node; pods that got one are removed. */
   placements: Map<string, Placement>;
-  loop: Pick<Loop, 'add'>;
+  loop: Pick<Loop, 'add' | 'forget'>;
 }
 
 /** Each subscription replays the cache. Returns a function that ends all subscriptions. */
@@ -65,8 +65,9 @@ export function followCluster(init: FollowClusterInit): () => void {
 
   function lookAtPod(pod: Pod): void {
     if (cache.setPod(pod)) wake('room');
-    if (pod.spec.nodeName) placements.delete(keyOf(pod));
-    else loop.add(keyOf(pod));
+    const key = keyOf(pod);
+    if (!pod.spec.nodeName) loop.add(key);
+    else if (placements.delete(key)) loop.forget(key);
   }
 
   function lookAtClaim(claimKey: string): void {

@@ -1,12 +1,13 @@
 // State of a pod between the choice of its node and its binding: the node, the claims for which provisioning was
 // requested, and the nodes where it failed. In memory only: after a restart the claims' annotations are enough.
 
-import type { Clock, Random } from '../../runtime/ports.ts';
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import type { Retries } from '../../runtime/queue/retries.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** How long a node where provisioning failed is avoided, if nothing else fits. */
-const RETRY: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
+const BACKOFF = { startMs: 1000, maxMs: 300_000 };
+const PROVISIONING = 'provisioning';
 
 /**
  * A pod and its claims are mostly created together, and the claims are bound or provisioned a moment later. An event
@@ -21,8 +22,6 @@ export class Placement {
   isBound = false;
   readonly #asked = new Set<string>();
   readonly #refused = new Set<string>();
-  #retreats = 0;
-  #notBeforeMs = 0;
   #troubledSinceMs: number | undefined;
 
   constructor(uid: string) {
@@ -48,22 +47,21 @@ export class Placement {
    * The claim for which the provisioner gave up the node, if any: the provisioner then removes the selected-node
    * annotation.
    */
-  retreat(volumes: PodVolumes, { clock, random }: { clock: Clock; random: Random }): string | undefined {
+  retreat(volumes: PodVolumes, retries: Retries): string | undefined {
     const given = volumes.delayed.find(({ key, selectedNode }) => this.#asked.has(key) && !selectedNode);
     if (!given || this.nodeName === undefined) return undefined;
     this.#asked.delete(given.key);
     this.#refused.add(this.nodeName);
-    this.#notBeforeMs = clock.monotonicMs() + backoffDelayMs(RETRY, this.#retreats++, random);
+    retries.failed({ operation: PROVISIONING, inputs: this.uid, backoff: BACKOFF });
     this.nodeName = undefined;
     return given.key;
   }
 
   /** How much longer this node is avoided; 0 once it counts like any other. */
-  waitMs(nodeName: string, clock: Clock): number {
+  waitMs(nodeName: string, retries: Retries): number {
     if (!this.#refused.has(nodeName)) return 0;
-    const leftMs = this.#notBeforeMs - clock.monotonicMs();
-    if (leftMs > 0) return leftMs;
-    this.#refused.clear();
-    return 0;
+    const leftMs = retries.waitMs({ operation: PROVISIONING, inputs: this.uid });
+    if (leftMs === 0) this.#refused.clear();
+    return leftMs;
   }
 }

@@ -12,6 +12,7 @@ import {
 import { keyOf } from '../../api/object.ts';
 import { ANN_SELECTED_NODE } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
@@ -102,11 +103,7 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
       };
       const { name, namespace = '' } = pod.metadata;
       const options = { type: 'strategic', subresource: 'status', signal } as const;
-      try {
-        await kube.patch(pods, { name, namespace }, { status: { conditions: [condition] } }, options);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
+      await ifThere(kube.patch(pods, { name, namespace }, { status: { conditions: [condition] } }, options));
     },
   };
 }

@@ -24,7 +24,8 @@ import { keyOf } from '../../api/object.ts';
 import { isTerminated } from '../../api/volumes.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
+import { done, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
+import type { Retries } from '../../runtime/queue/retries.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
@@ -56,7 +57,7 @@ export interface SchedulerPorts extends ControllerPorts {
 }
 
 export function createScheduler(ports: SchedulerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics, schedulerName = 'default-scheduler' } = ports;
+  const { kube, informers, recorder, clock, metrics, schedulerName = 'default-scheduler' } = ports;
   const log = ports.log.with({ controller: 'scheduler' });
   const caches: ClusterCaches = {
     pods: informers.of(pods),
@@ -103,27 +104,26 @@ export function createScheduler(ports: SchedulerPorts): Controller {
   let start = 0;
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'scheduler',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
     reconcile,
-    ...(metrics && { metrics }),
   });
 
-  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+  async function reconcile(key: string, { signal, retries }: Run): Promise<Outcome> {
     const pod = caches.pods.get(key);
     waiting.delete(key);
     if (!pod || !isOurs(pod)) {
       forget(key);
+      retries.clear();
       return done;
     }
     // Deciding again would release the room that the pod already has.
     if (placementOf(key, pod).isBound) return done;
     const attempt = counted.attempt();
-    const decision = decide(key, pod);
+    const decision = decide(key, pod, retries);
     switch (decision.kind) {
       case 'unschedulable':
         attempt('unschedulable');
@@ -171,7 +171,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       };
 
   /** Synchronous: no other pod is considered between the search and the assumption of the pod. */
-  function decide(key: string, pod: Pod): Decision {
+  function decide(key: string, pod: Pod, retries: Retries): Decision {
     const placement = placementOf(key, pod);
     cache.forget(key);
     const nodeCount = cache.index.size;
@@ -188,7 +188,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       waiting.add(key, new Set<Change>(['volumes']));
       return { kind: 'later', delayMs, why: volumes.problem };
     }
-    const given = placement.retreat(volumes, { clock, random });
+    const given = placement.retreat(volumes, retries);
     if (given !== undefined) {
       const message = `provisioning failed for PVC "${given}" on node "${[...placement.refused].at(-1)}"; trying another`;
       recorder.event(pod, 'Warning', 'FailedScheduling', message);
@@ -209,14 +209,10 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     }
     start += found.looked;
     const { name: nodeName } = found.node;
-    const delayMs = placement.waitMs(nodeName, clock);
+    const delayMs = placement.waitMs(nodeName, retries);
     if (delayMs > 0) {
       waiting.add(key, new Set<Change>(['node', 'room', 'volumes']));
-      return {
-        kind: 'later',
-        delayMs,
-        why: 'only nodes where provisioning failed fit',
-      };
+      return { kind: 'later', delayMs, why: 'only nodes where provisioning failed fit' };
     }
     placement.nodeName = nodeName;
     cache.assume(pod, nodeName);

@@ -54,7 +54,7 @@ export function createSnapshotController(
   ports: ControllerPorts,
   options: SnapshotControllerOptions = SNAPSHOT_CONTROLLER_DEFAULTS,
 ): Controller {
-  const { kube, informers, recorder, clock, random } = ports;
+  const { kube, informers, recorder, clock } = ports;
   const log = ports.log.with({ controller: 'snapshot-controller' });
   const snapshots = informers.of(volumeSnapshots);
   const contents = informers.of(volumeSnapshotContents);
@@ -73,25 +73,16 @@ export function createSnapshotController(
   const metrics = new SnapshotMetrics(ports.metrics, clock);
 
   const backoff = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
-  const common = {
-    workers: options.workers,
-    backoff,
-    clock,
-    random,
-    log,
-    ...(ports.metrics && { metrics: ports.metrics }),
-  };
+  const common = { ...ports, log, workers: options.workers, backoff };
   const snapshotLoop = createLoop({
     ...common,
     name: 'snapshot-controller-snapshot',
     reconcile: createSnapshotReconciler({
       kube,
       clock,
-      random,
       log,
       recorder,
       metrics,
-      pace: backoff,
       snapshots: latestSnapshots,
       writes,
       contents: latestContents,

@@ -16,11 +16,11 @@ import { dynamicContentName, isReadyToUse } from '../../api/snapshots.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { done, type Outcome, type Reconcile, requeueAfter } from '../../runtime/queue/loop.ts';
-import { type BackoffPolicy, backoffDelayMs } from '../../runtime/time/backoff.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { done, failed, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
 import { decideSnapshot, type SnapshotFacts, type SnapshotStep } from './decide-snapshot.ts';
 import { type ContentPlan, planContent } from './plan-content.ts';
 import type { SnapshotMetrics } from './snapshot-metrics.ts';
@@ -31,7 +31,6 @@ import { type SourceClaims, sourceClaimOf } from './source-claims.ts';
 export interface SnapshotReconcilerPorts {
   kube: KubeClient;
   clock: Clock;
-  random: Random;
   log: Log;
   recorder: EventRecorder;
   metrics: SnapshotMetrics;
@@ -42,8 +41,6 @@ export interface SnapshotReconcilerPorts {
   writes: SnapshotWrites;
   restoring(snapshotKey: string): readonly PersistentVolumeClaim[];
   recordsVolumeMode: boolean;
-  /** Retry interval for a snapshot that needs a user's action; most such changes wake it anyway. */
-  pace: BackoffPolicy;
   /** With distributed snapshotting. */
   nodes?: Informer<Node>;
 }
@@ -56,25 +53,18 @@ const MOST_STEPS = 16;
 export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconcile {
   const { kube, clock, log, recorder, metrics, snapshots, contents, claims, writes } = ports;
 
-  /** Consecutive failures by snapshot. */
-  const failures = new Map<string, number>();
-
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     /** Created in this run, and not in the cache yet. */
     let made: VolumeSnapshotContent | undefined;
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
       const snapshot = snapshots.get(key);
-      if (snapshot === undefined) {
-        failures.delete(key);
-        return done;
-      }
+      if (snapshot === undefined) return done;
       const content = (await contentOf(snapshot, signal)) ?? made;
       const facts = await factsOf(snapshot, content, signal);
       beginMetrics(snapshot, content);
       const step = decideSnapshot(facts);
       if (step.do === 'fail') return fail(step, snapshot, signal);
-      failures.delete(key);
       if (step.do === 'nothing') {
         log.v(4).info('Nothing to do', { snapshot: key, why: step.why });
         return done;
@@ -108,7 +98,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const cached = contents.get(name);
     // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
     if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
-    return orNone(kube.get(volumeSnapshotContents, { name }, { signal }));
+    return ifThere(kube.get(volumeSnapshotContents, { name }, { signal }));
   }
 
   async function factsOf(
@@ -141,7 +131,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     signal: AbortSignal,
   ): Promise<PersistentVolume | undefined> {
     if (!spec.volumeName) return undefined;
-    return orNone(kube.get(persistentVolumes, { name: spec.volumeName }, { signal }));
+    return ifThere(kube.get(persistentVolumes, { name: spec.volumeName }, { signal }));
   }
 
   async function createContent(
@@ -202,7 +192,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     }
   }
 
-  /** Emits one event, on the object that the user looks at, with what the user must do. */
+  /** Emits one event, on the object that the user looks at, with what the user must do; most such changes wake it. */
   async function fail(
     { reason, message, unready }: Doing<'fail'>,
     snapshot: VolumeSnapshot,
@@ -215,9 +205,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       recorder.event(snapshot, 'Warning', reason, message);
       await writes.status(snapshot, status, signal);
     }
-    const times = failures.get(key) ?? 0;
-    failures.set(key, times + 1);
-    return requeueAfter(backoffDelayMs(ports.pace, times, ports.random), message);
+    return failed({ why: message, quiet: true });
   }
 
   function beginMetrics(snapshot: VolumeSnapshot, content: VolumeSnapshotContent | undefined): void {
@@ -233,13 +221,4 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
   }
 
   return reconcile;
-}
-
-async function orNone<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

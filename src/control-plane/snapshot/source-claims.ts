@@ -8,8 +8,8 @@ import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { done, type Reconcile } from '../../runtime/queue/loop.ts';
 
 const UNREADY_BY_CLAIM = 'snapshot-controller/unready-by-claim';
@@ -51,12 +51,7 @@ export class SourceClaims {
   async read(claimKey: string, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     await this.#removals.get(claimKey)?.catch(() => {});
     if (!this.#doubtful.has(claimKey)) return this.#claims.get(claimKey);
-    try {
-      return await this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return ifThere(this.#kube.get(persistentVolumeClaims, nameFromKey(claimKey), { signal }));
   }
 
   async protect(object: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {

@@ -28,7 +28,7 @@ const parentKeys = ({ metadata }: Pod): string[] => {
 };
 
 export function createStatefulSetController(ports: ControllerPorts): Controller {
-  const { kube, informers, recorder, clock, random, metrics } = ports;
+  const { kube, informers, recorder, clock } = ports;
   const log = ports.log.with({ controller: 'statefulset' });
   const sets = informers.of(statefulSets);
   const podCache = informers.of(pods);
@@ -39,13 +39,11 @@ export function createStatefulSetController(ports: ControllerPorts): Controller 
   const latest = new ReadYourWrites(sets);
 
   const loop = createLoop({
+    ...ports,
+    log,
     name: 'statefulsets',
     workers: WORKERS,
-    clock,
-    random,
-    log,
     backoff: BACKOFF,
-    ...(metrics && { metrics }),
     async reconcile(key, { signal }) {
       const set = latest.get(key);
       if (!set) return done;

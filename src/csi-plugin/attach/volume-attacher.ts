@@ -5,8 +5,9 @@ import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
 import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
+import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { withDeadline } from '../../runtime/time/deadline.ts';
 import {
@@ -139,11 +140,7 @@ export function createVolumeAttacher(ports: VolumeAttacherPorts): VolumeAttacher
         () => name,
         parent,
         async (signal) => {
-          try {
-            await kube.delete(volumeAttachments, { name }, { preconditions: { uid }, signal });
-          } catch (error) {
-            if (!isNotFound(error)) throw error;
-          }
+          await ifThere(kube.delete(volumeAttachments, { name }, { preconditions: { uid }, signal }));
           const isOver = (attachment: VolumeAttachment | undefined): boolean => {
             // Another object of the same name: the one to delete is gone.
             if (attachment?.metadata.uid !== uid) return true;

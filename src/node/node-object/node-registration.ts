@@ -116,12 +116,11 @@ export function createNodeRegistration(ports: {
     },
     async run(signal) {
       const loop: Loop = createLoop({
+        ...ports,
+        log,
         name: 'node-heartbeat',
         workers: 2,
         backoff: { startMs: 200, maxMs: 7000, jitter: 0.1 },
-        clock,
-        random: ports.random,
-        log,
         reconcile: (key, context) => heartbeat(key, context.signal),
       });
       loop.addAfter('lease', RENEW_MS);

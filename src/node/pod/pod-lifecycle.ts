@@ -46,13 +46,11 @@ export function createPodLifecycle(ports: {
   const latest = new ReadYourWrites(ports.pods);
 
   const loop: Loop = createLoop({
+    ...ports,
+    log,
     name: 'pod-lifecycle',
     workers: 32,
     backoff: { startMs: 200, maxMs: 30_000, jitter: 0.1 },
-    clock,
-    random: ports.random,
-    log,
-    ...(ports.metrics && { metrics: ports.metrics }),
     async reconcile(key, { signal }) {
       const pod = latest.get(key);
       if (!pod) return done;

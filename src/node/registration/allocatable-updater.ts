@@ -33,10 +33,9 @@ export function createAllocatableUpdater(ports: {
   const askedAtMs = new Map<string, number>();
 
   const loop: Loop = createLoop({
-    name: 'csi-allocatable',
-    clock,
-    random: ports.random,
+    ...ports,
     log,
+    name: 'csi-allocatable',
     reconcile: (driver, { signal }) => reconcile(driver as DriverName, signal),
   });
 

@@ -6,6 +6,7 @@ import { type CSINode, type CSINodeInfo, csiNodeInfos, csiNodes, type Node, node
 import type { KubeObject, OwnerReference, Resource } from '../../api/object.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
@@ -64,10 +65,9 @@ export function createNodeInfoWriter(ports: {
   let missing = 0;
 
   const loop: Loop = createLoop({
-    name: 'csi-node-info',
-    clock,
-    random: ports.random,
+    ...ports,
     log,
+    name: 'csi-node-info',
     reconcile: (key, { signal }) => (key === 'CSINodeInfo' ? keepNodeInfo(signal) : keepNode(signal)),
   });
 
@@ -93,12 +93,7 @@ export function createNodeInfoWriter(ports: {
     resource: Resource<T>,
     signal: AbortSignal,
   ): Promise<T | undefined> {
-    try {
-      return await kube.get(resource, { name: nodeName }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return ifThere(kube.get(resource, { name: nodeName }, { signal }));
   }
 
   /** Node first: readers of the topology keys in CSINode need the labels. */
@@ -157,12 +152,8 @@ export function createNodeInfoWriter(ports: {
   }
 
   async function keepNode(signal: AbortSignal): Promise<Outcome> {
-    try {
-      await inTurn(() => write(signal));
-    } catch (error) {
-      // A deleted Node stays deleted; node-registration.ts logs it.
-      if (!isNotFound(error)) throw error;
-    }
+    // A deleted Node stays deleted; node-registration.ts logs it.
+    await ifThere(inTurn(() => write(signal)));
     return requeueAfter(LOOK_MS, 'the next check for changes by others');
   }
 

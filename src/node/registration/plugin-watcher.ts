@@ -59,14 +59,12 @@ export function createPluginWatcher(ports: PluginWatcherPorts): PluginWatcher {
   const lost = new Set<string>();
 
   const loop: Loop = createLoop({
+    ...ports,
+    log,
     name: 'plugin-registration',
     reconcile: (socket, { signal }) => reconcile(socket, signal),
     workers: 64,
     backoff: BACKOFF,
-    clock,
-    random: ports.random,
-    log,
-    ...(ports.metrics && { metrics: ports.metrics }),
   });
 
   async function reconcile(name: string, signal: AbortSignal): Promise<Outcome> {

@@ -54,12 +54,9 @@ export function createPopulator(ports: {
   const unseen = new Set<string>();
 
   const loop: Loop = createLoop({
+    ...ports,
     name: 'volume-populator',
     workers: 32,
-    clock,
-    random: ports.random,
-    log: ports.log,
-    ...(ports.metrics && { metrics: ports.metrics }),
     backoff: OPERATION_BACKOFF,
     async reconcile(key, run) {
       try {

@@ -61,12 +61,10 @@ export function createReconciler(ports: {
   });
 
   const loop: Loop = createLoop({
+    ...ports,
+    log,
     name: 'volume-reconciler',
     workers: WORKERS,
-    clock,
-    random: ports.random,
-    log,
-    ...(ports.metrics && { metrics: ports.metrics }),
     backoff: OPERATION_BACKOFF,
     reconcile: (key, { signal, retries }) => reconcile(key, retries, signal),
   });

@@ -53,10 +53,8 @@ export function createVolumesInUse(ports: {
   };
 
   const loop: Loop = createLoop({
+    ...ports,
     name: 'volumes-in-use',
-    clock: ports.clock,
-    random: ports.random,
-    log: ports.log,
     backoff: { startMs: 200, maxMs: 10_000, jitter: 0.1 },
     async reconcile(_key, { signal }) {
       try {

@@ -2,8 +2,9 @@
 // object is then read again and the patch retried, a few times, because others change their finalizers at the same moment.
 
 import type { KubeObject, Resource } from '../../api/object.ts';
+import { ifThere } from './if-there.ts';
 import type { KubeClient } from './kube.ts';
-import { isConflict, isInvalid, isNotFound, KubeError } from './kube-error.ts';
+import { isConflict, isInvalid, KubeError } from './kube-error.ts';
 
 interface Operation {
   op: 'test' | 'add' | 'replace' | 'remove';
@@ -59,12 +60,7 @@ export async function addFinalizer<T extends KubeObject>(request: FinalizerReque
 export async function removeFinalizer<T extends KubeObject>(
   request: FinalizerRequest<T>,
 ): Promise<T | undefined> {
-  try {
-    return await change(request, (finalizers) => finalizers.filter((each) => !ours(request).includes(each)));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return ifThere(change(request, (finalizers) => finalizers.filter((each) => !ours(request).includes(each))));
 }
 
 async function change<T extends KubeObject>(

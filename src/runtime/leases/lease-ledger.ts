@@ -7,7 +7,7 @@
 
 import { type Lease, leases } from '../../api/kinds.ts';
 import { type Draft, keyOf } from '../../api/object.ts';
-import { getIfThere } from '../kube/get-if-there.ts';
+import { ifThere } from '../kube/if-there.ts';
 import type { KubeClient } from '../kube/kube.ts';
 import { isForbidden, isNotFound, isUnacceptable } from '../kube/kube-error.ts';
 import type { Clock, Log } from '../ports.ts';
@@ -228,7 +228,7 @@ export class LeaseLedger<T extends LedgerEntry> {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    this.#lease = await getIfThere(this.#options.kube, leases, this.name, signal);
+    this.#lease = await ifThere(this.#options.kube.get(leases, this.name, { signal }));
     const { writes, entries } = this.#options.format.read(this.#lease);
     this.#writes = writes;
     const there = new Set(entries.map(({ uid }) => uid));

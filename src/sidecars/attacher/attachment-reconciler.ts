@@ -5,7 +5,6 @@
 import {
   type CSINode,
   type CSINodeInfo,
-  type Node,
   nodes,
   type PersistentVolume,
   type VolumeAttachment,
@@ -17,6 +16,7 @@ import type { NodeId, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { done, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
@@ -114,17 +114,10 @@ export function attachmentReconciler(options: AttachmentReconcilerOptions): Reco
     const csiNode = options.csiNodes.get(nodeName);
     const csiNodeInfo = options.csiNodeInfos.get(nodeName);
     const known = driverOnNode(driver.name, { csiNode, csiNodeInfo });
-    const found = known ?? driverOnNode(driver.name, { node: await nodeOrNone(nodeName, signal) });
+    const found =
+      known ??
+      driverOnNode(driver.name, { node: await ifThere(kube.get(nodes, { name: nodeName }, { signal })) });
     return found?.nodeId as NodeId | undefined;
-  }
-
-  async function nodeOrNone(name: string, signal: AbortSignal): Promise<Node | undefined> {
-    try {
-      return await kube.get(nodes, { name }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   async function inTurn(key: string, handle: VolumeHandle, work: () => Promise<Outcome>): Promise<Outcome> {

@@ -18,7 +18,7 @@ const LOOK_AGAIN_MS = 120_000;
 const REMOVE_WITHIN_MS = 5_000;
 
 export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegistrarOptions): Sidecar {
-  const { kube, informers, driver, clock, random, log, metrics } = ports;
+  const { kube, informers, driver, clock, log } = ports;
   const { name } = driver;
   // Only this driver's object: the informer of a cluster with many drivers stays small.
   const objects = informers.of(csiDrivers, { fieldSelector: `metadata.name=${name}` });
@@ -30,11 +30,9 @@ export function createClusterRegistrar(ports: SidecarPorts, options: ClusterRegi
   let ours: string | undefined;
 
   const loop = createLoop({
-    name: 'csi-cluster-registrar',
-    clock,
-    random,
+    ...ports,
     log,
-    metrics,
+    name: 'csi-cluster-registrar',
     async reconcile(_key, { signal }) {
       const found = objects.get(name);
       if (found === undefined) {

@@ -11,8 +11,8 @@ import {
   storageClasses,
 } from '../../../api/kinds.ts';
 import { type Segment, segmentText } from '../../../api/topology.ts';
-import { deleteIfThere } from '../../../runtime/kube/delete-if-there.ts';
-import { isAlreadyExists, isNotFound } from '../../../runtime/kube/kube-error.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
+import { isAlreadyExists } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
 import type { FreeCapacity } from '../claims/volume-calls.ts';
@@ -100,8 +100,10 @@ export function createCapacityPublisher(context: ProvisionerContext) {
     if (!place) return done;
     const storageClass = classToPublish(place);
     const existing = objects.byIndex(BY_PLACE, key);
-    for (const object of storageClass ? existing.slice(1) : existing) {
-      await deleteIfThere(kube, csiStorageCapacities, object, { signal });
+    for (const { metadata } of storageClass ? existing.slice(1) : existing) {
+      const { name, uid } = metadata;
+      const call = { preconditions: { uid }, signal };
+      await ifThere(kube.delete(csiStorageCapacities, { name, namespace }, call));
     }
     if (!storageClass) {
       places.delete(key);
@@ -129,12 +131,8 @@ export function createCapacityPublisher(context: ProvisionerContext) {
   async function update(object: CSIStorageCapacity, free: FreeCapacity, signal: AbortSignal): Promise<void> {
     const wanted = withCapacity(object, free, owner);
     if (wanted === object) return;
-    try {
-      await kube.update(csiStorageCapacities, wanted, { signal });
-    } catch (error) {
-      // Deleted meanwhile: the deletion enqueues it again.
-      if (!isNotFound(error)) throw error;
-    }
+    // Deleted meanwhile: the deletion enqueues it again.
+    await ifThere(kube.update(csiStorageCapacities, wanted, { signal }));
   }
 
   function countObjects(): void {

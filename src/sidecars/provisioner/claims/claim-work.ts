@@ -10,7 +10,7 @@ import {
 import { selectedNodeOf, storageClassOf } from '../../../api/volumes.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import type { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import type { LeaseLedger } from '../../../runtime/leases/lease-ledger.ts';
 import { failed, type Outcome } from '../../../runtime/queue/loop.ts';
 import { dropFromClaim, keepOnClaim } from '../intents/claim-intents.ts';
@@ -76,7 +76,7 @@ export async function recordOf({
   uid,
   signal,
 }: ClaimRun): Promise<PersistentVolume | undefined> {
-  const found = await getIfThere(work.kube, persistentVolumes, { name: volume.name }, signal);
+  const found = await ifThere(work.kube.get(persistentVolumes, { name: volume.name }, { signal }));
   return found?.spec.claimRef?.uid === uid ? found : undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { SecretError } from '../../../csi/secrets/credentials.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, type Intent } from '../intents/intent.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -79,7 +79,7 @@ function over({ work, uid, key, volume }: ClaimRun, how: string, isRecorded: boo
 
 /** Read from the server: caches may be stale, and the volume of an existing claim is at stake. */
 async function isWanted({ work, key, uid, volume, node, signal }: ClaimRun): Promise<boolean> {
-  const claim = await getIfThere(work.kube, persistentVolumeClaims, nameFromKey(key), signal);
+  const claim = await ifThere(work.kube.get(persistentVolumeClaims, nameFromKey(key), { signal }));
   if (claim?.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) return false;
   if (claim.spec.volumeName && claim.spec.volumeName !== volume.name) return false;
   // A claim that another node owns by now cannot be provisioned here.

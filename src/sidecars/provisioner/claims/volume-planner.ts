@@ -9,7 +9,7 @@ import {
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import { planVolume, type TopologyRequirement, type VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
@@ -58,7 +58,7 @@ export function createVolumePlanner(context: PlannerContext): VolumePlanner {
       const problem = `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`;
       throw new ClaimProblem(problem, { slow: true });
     }
-    const found = await getIfThere(kube, volumeAttributesClasses, { name }, signal);
+    const found = await ifThere(kube.get(volumeAttributesClasses, { name }, { signal }));
     if (!found) throw new ClaimProblem(`VolumeAttributesClass ${name} does not exist`);
     if (found.driverName === driver) return found.parameters ?? {};
     const problem = `VolumeAttributesClass ${name} is for driver ${found.driverName}, not for ${driver}`;

@@ -10,7 +10,7 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../../api/well-known.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { isConflict, isInvalid, isNotFound } from '../../../runtime/kube/kube-error.ts';
 import type { Intent } from './intent.ts';
@@ -62,7 +62,7 @@ export async function dropFromClaim(
       if (isNotFound(error)) return undefined;
       if (attempt >= MOST_ATTEMPTS || !isConflict(error)) throw error;
     }
-    current = await getIfThere(kube, persistentVolumeClaims, { name, namespace }, signal);
+    current = await ifThere(kube.get(persistentVolumeClaims, { name, namespace }, { signal }));
   }
   return undefined;
 }

@@ -11,7 +11,7 @@ import type { KubeObject, ObjectName, Resource } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
 import { addFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden } from '../../../runtime/kube/kube-error.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { ContentSource } from '../planning/plan-volume.ts';
@@ -81,7 +81,7 @@ export function findSource(
   }
 
   async function read<T extends KubeObject>(resource: Resource<T>, object: ObjectName): Promise<T> {
-    const found = await getIfThere(kube, resource, object, signal);
+    const found = await ifThere(kube.get(resource, object, { signal }));
     if (!found) throw new ClaimProblem(`the data source ${resource.kind} ${object.name} does not exist`);
     return found;
   }

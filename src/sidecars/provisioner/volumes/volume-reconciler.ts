@@ -14,9 +14,8 @@ import { CsiError } from '../../../csi/csi-error.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../../../csi/secrets/credentials.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
-import { deleteIfThere } from '../../../runtime/kube/delete-if-there.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { getIfThere } from '../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { createLoop, DEFAULT_BACKOFF } from '../../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { ClaimProblem } from '../planning/claim-problem.ts';
@@ -100,7 +99,7 @@ export function createVolumeReconciler(
     { metadata: { name, uid } }: PersistentVolume,
     signal: AbortSignal,
   ): Promise<PersistentVolume | undefined> {
-    const found = await getIfThere(kube, persistentVolumes, { name }, signal);
+    const found = await ifThere(kube.get(persistentVolumes, { name }, { signal }));
     const current = found && latest.wrote(found);
     const isSame = current?.metadata.uid === uid;
     return isSame && decideVolume(current, driver).do === 'delete' ? current : undefined;
@@ -148,7 +147,8 @@ export function createVolumeReconciler(
     if (!left) return;
     latest.wrote(left);
     if (object.metadata.deletionTimestamp === undefined) {
-      await deleteIfThere(kube, persistentVolumes, object, { signal });
+      const { name, uid } = object.metadata;
+      await ifThere(kube.delete(persistentVolumes, { name }, { preconditions: { uid }, signal }));
     }
   }
 
@@ -160,7 +160,7 @@ export function createVolumeReconciler(
     if (!claimRef?.name || !claimRef.namespace) return;
     // Read from the server: the phase may have been written by hand, and data is about to be destroyed.
     const claimName = { name: claimRef.name, namespace: claimRef.namespace };
-    const claim = await getIfThere(kube, persistentVolumeClaims, claimName, signal);
+    const claim = await ifThere(kube.get(persistentVolumeClaims, claimName, { signal }));
     if (claim?.metadata.uid !== claimRef.uid) return;
     if (claim?.spec.volumeName && claim.spec.volumeName !== name) return;
     throw new ClaimProblem(

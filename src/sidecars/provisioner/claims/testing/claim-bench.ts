@@ -16,7 +16,7 @@ import type { Volume } from '../../../../csi/generated/csi/v1/csi_pb.ts';
 import { parseDriverName } from '../../../../csi/names/driver-name.ts';
 import { createInformers } from '../../../../runtime/informer/create-informers.ts';
 import { ReadYourWrites } from '../../../../runtime/informer/read-your-writes.ts';
-import { getIfThere } from '../../../../runtime/kube/get-if-there.ts';
+import { ifThere } from '../../../../runtime/kube/if-there.ts';
 import { memoryLog } from '../../../../runtime/log/log.ts';
 import { createMetrics } from '../../../../runtime/metrics/metrics.ts';
 import { seededRandom } from '../../../../runtime/random.ts';
@@ -115,7 +115,7 @@ export async function claimBench(t: TestContext) {
   });
 
   const read = (name: string): Promise<PersistentVolumeClaim | undefined> =>
-    getIfThere(kube, persistentVolumeClaims, { name, namespace: 'default' }, signal);
+    ifThere(kube.get(persistentVolumeClaims, { name, namespace: 'default' }, { signal }));
 
   /** A run as the reconciler starts it, from the server's objects. */
   async function run(uid: string, name = 'data'): Promise<ClaimRun> {
