@@ -2,6 +2,7 @@
 
 import type { DescMethodUnary, Message } from '../wire/protobuf/descriptor.ts';
 import type { CallFacts } from './history.ts';
+import { machineOf } from './storage-backend.ts';
 
 /** Calls whose other fields are kept, too: they must not change from one attempt to the next. */
 const SHOWN = new Set(['CreateVolume', 'ControllerExpandVolume']);
@@ -27,7 +28,7 @@ export function callFacts(
     method: method.name,
     driver,
     volume: volumeId ?? name ?? '',
-    node: nodeId ?? node,
+    node: nodeId === undefined ? node : machineOf(nodeId),
     path: targetPath ?? '',
     staging: stagingTargetPath ?? '',
     secrets: Object.values(secrets ?? {}),

@@ -27,7 +27,7 @@ import {
   ANN_SELECTED_NODE,
   FINALIZER_PROVISIONING,
 } from '../api/well-known.ts';
-import { MOST_GIB, ZONE_KEY } from './storage-backend.ts';
+import { MOST_GIB } from './storage-backend.ts';
 import type { World } from './world.ts';
 
 /** What users still wait for, as text; nothing once they have everything they asked for. */
@@ -87,16 +87,19 @@ function* unregistered(world: World, name: string): Generator<string> {
   const { reader } = world.server;
   const node = reader.get(nodes, { name });
   const entries = reader.get(csiNodes, { name })?.spec?.drivers ?? [];
-  const zone = world.nodes.get(name)?.plan.zone;
-  for (const { plan, maxVolumes } of world.backends.values()) {
+  const zone = world.nodes.get(name)?.plan.zone ?? '';
+  for (const backend of world.backends.values()) {
+    const { plan } = backend;
+    const nodeId = backend.nodeIdOf(name);
+    const segments = Object.entries(backend.segmentsIn(zone));
     const entry = entries.find((each) => each.name === plan.name);
     const isRight =
-      entry?.nodeID === name &&
-      entry.allocatable?.count === maxVolumes &&
-      (entry.topologyKeys ?? []).join() === (plan.topology ? ZONE_KEY : '');
+      entry?.nodeID === nodeId &&
+      entry.allocatable?.count === backend.maxVolumes &&
+      (entry.topologyKeys ?? []).join() === segments.map(([key]) => key).join();
     if (!isRight) yield `CSINode ${name} does not say what driver ${plan.name} says`;
-    if (nodeIdsOf(node)[plan.name] !== name) yield `Node ${name} is not annotated for driver ${plan.name}`;
-    if (plan.topology && node?.metadata.labels?.[ZONE_KEY] !== zone)
+    if (nodeIdsOf(node)[plan.name] !== nodeId) yield `Node ${name} is not annotated for driver ${plan.name}`;
+    if (segments.some(([key, value]) => node?.metadata.labels?.[key] !== value))
       yield `Node ${name} is not labelled for driver ${plan.name}`;
   }
 }

@@ -31,6 +31,7 @@ import type { DescMethodUnary } from '../wire/protobuf/descriptor.ts';
 import type { Rule } from './checkers/index.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import type { SimProcess } from './sim-process.ts';
+import { machineOf } from './storage-backend.ts';
 import { secretText } from './users.ts';
 import type { World } from './world.ts';
 
@@ -284,6 +285,17 @@ export const MUTATIONS = {
     rule: 'finalizer-early',
     process: 'attacher',
     csi: (inner) => onCall(inner, 'ControllerUnpublishVolume', async () => ({})),
+  },
+  'detached-by-newest-id': {
+    what: 'the attacher detaches from the node ID that the driver reports now',
+    rule: 'finalizer-early',
+    process: 'attacher',
+    csi: (inner, world) =>
+      onCall(inner, 'ControllerUnpublishVolume', (request, next) => {
+        const { volumeId, nodeId } = request as { volumeId: string; nodeId: string };
+        const backend = [...world.backends.values()].find(({ volumes }) => volumes.has(volumeId));
+        return next({ ...request, nodeId: backend?.nodeIdOf(machineOf(nodeId)) ?? nodeId });
+      }),
   },
   'detach-without-waiting': {
     what: 'attach-detach does not wait until the node has unmounted',

@@ -88,6 +88,10 @@ export type Deed =
 
 export type Step = { readonly atMs: number; readonly deed: Deed };
 
+/** What NodeGetInfo answers differently after a restart of the driver. */
+export type RestartAnswer = 'limit' | 'node ID' | 'topology' | undefined;
+const RESTART_ANSWERS: readonly RestartAnswer[] = ['limit', 'node ID', 'topology', undefined];
+
 export interface EventPlan {
   readonly id: string;
   readonly atMs: number;
@@ -95,6 +99,8 @@ export interface EventPlan {
   /** A process, a driver or a node, as the fault needs. */
   readonly target: string;
   readonly forMs: number;
+  /** Of a driver's restart. */
+  readonly answer?: RestartAnswer;
 }
 
 export interface Plan {
@@ -284,6 +290,7 @@ function planEvents(
       fault,
       target: targets[fault](),
       forMs: 500 + random.int(40_000),
+      ...(fault === 'driver-restart' && { answer: pick(RESTART_ANSWERS) }),
     };
   }).sort((a, b) => a.atMs - b.atMs);
 }

@@ -39,7 +39,8 @@ export function describePlan({ drivers, nodes, classes, steps, events }: Plan): 
     `  classes ${classes.map(({ name, reclaim, binding }) => `${name} (${reclaim}, ${binding})`).join(', ')}`,
     ...steps.map(({ atMs, deed }) => `  ${(atMs / 1000).toFixed(3)}s ${JSON.stringify(deed)}`),
     ...events.map(
-      ({ atMs, id, target, forMs }) => `  ${(atMs / 1000).toFixed(3)}s ${id} ${target} for ${forMs} ms`,
+      ({ atMs, id, target, forMs, answer }) =>
+        `  ${(atMs / 1000).toFixed(3)}s ${id} ${target} for ${forMs} ms${answer ? ` with another ${answer}` : ''}`,
     ),
   ];
 }

@@ -112,10 +112,10 @@ function isEmpty(items: Iterable<unknown>): boolean {
 }
 
 /** Makes one planned fault happen. */
-function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
+function happen(world: World, { id, fault, target, forMs, answer }: EventPlan): void {
   if (!world.faults.event(fault, id)) return;
   const { clock, history } = world;
-  history.add({ kind: 'fault', fault, where: `${id} ${target}` });
+  history.add({ kind: 'fault', fault, where: `${id} ${target}${answer ? ` with another ${answer}` : ''}` });
   const later = (work: () => void): void => void clock.setTimeout(work, forMs);
   const backend = world.backends.get(target);
   switch (fault) {
@@ -132,7 +132,7 @@ function happen(world: World, { id, fault, target, forMs }: EventPlan): void {
       });
       return;
     case 'driver-restart':
-      backend?.restart();
+      backend?.restart(answer);
       for (const node of world.nodes.values()) {
         if (forMs % 2 === 0) node.announce(target);
         else node.reconnect(target);

@@ -17,7 +17,7 @@ import type { MemoryMounter } from '../runtime/mount/memory-mounter.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import type { CallFacts, History, StorageChange } from './history.ts';
 import type { MemoryFiles } from './memory-files.ts';
-import type { DriverPlan } from './plan.ts';
+import type { DriverPlan, RestartAnswer } from './plan.ts';
 
 export interface BackendVolume {
   readonly id: string;
@@ -26,9 +26,9 @@ export interface BackendVolume {
   readonly isShared: boolean;
   /** Topology segment value; empty where the driver has none. */
   readonly zone: string;
-  /** Node IDs. */
+  /** Node IDs: it has to be detached under the one that it was attached under. */
   readonly attached: Set<string>;
-  /** Still attached although the caller was told otherwise. */
+  /** Node IDs where it is still attached although the caller was told otherwise. */
   readonly lingering: Set<string>;
 }
 
@@ -53,6 +53,13 @@ const GIB = 1n << 30n;
 /** The largest volume there is. */
 export const MOST_GIB = 16;
 export const ZONE_KEY = 'topology.sim.berth/zone';
+/** Drivers with topology report it after some restarts, and after others not. No volume depends on it. */
+export const RACK_KEY = 'topology.sim.berth/rack';
+
+/** The machine that a node ID stands for: all IDs that a driver ever gave it do. */
+export function machineOf(nodeId: string): string {
+  return nodeId.split('.')[0] ?? '';
+}
 
 export class StorageBackend {
   readonly plan: DriverPlan;
@@ -70,6 +77,11 @@ export class StorageBackend {
   readonly fullNodes = new Set<string>();
   /** Counts restarts of the driver: calls from before a restart are dropped. */
   #generation = 0;
+  /** Counts the restarts that changed the node IDs. */
+  #renamings = 0;
+  /** Per node, as NodeGetInfo answers now. Never reached. */
+  maxVolumes = 100;
+  #hasRacks = false;
   #controller: CsiTransport;
   readonly #nodes = new Map<string, { storage: NodeStorage; transport: CsiTransport }>();
 
@@ -91,9 +103,15 @@ export class StorageBackend {
     });
   }
 
-  /** Per node, as NodeGetInfo answers: another number after each restart of the driver. Never reached. */
-  get maxVolumes(): number {
-    return 100 + this.#generation;
+  /** As NodeGetInfo answers now. */
+  nodeIdOf(machine: string): string {
+    return this.#renamings === 0 ? machine : `${machine}.${this.#renamings}`;
+  }
+
+  /** As NodeGetInfo answers now for a node in this zone. */
+  segmentsIn(zone: string): Record<string, string> {
+    if (!this.plan.topology) return {};
+    return this.#hasRacks ? { [RACK_KEY]: 'r', [ZONE_KEY]: zone } : { [ZONE_KEY]: zone };
   }
 
   get controller(): CsiTransport {
@@ -114,8 +132,11 @@ export class StorageBackend {
   }
 
   /** Restarts the driver: locks and calls under way are lost, the storage stays. */
-  restart(): void {
+  restart(answer: RestartAnswer): void {
     this.#generation += 1;
+    if (answer === 'limit') this.maxVolumes += 1;
+    if (answer === 'node ID') this.#renamings += 1;
+    if (answer === 'topology') this.#hasRacks = !this.#hasRacks;
     this.#busy.clear();
     this.#controller = this.#serve({ controller: this.#controllerOperations() });
     for (const [name, { storage }] of this.#nodes) {
@@ -135,7 +156,7 @@ export class StorageBackend {
       case 'CreateVolume':
         return this.#byName(call.volume) !== undefined;
       case 'ControllerPublishVolume':
-        return this.volumes.get(call.volume)?.attached.has(call.node) ?? false;
+        return this.#isAttached(call.volume, call.node);
       case 'NodeStageVolume':
         return this.#nodes.get(call.node)?.storage.staged.has(call.volume) ?? false;
       case 'ControllerExpandVolume':
@@ -214,6 +235,13 @@ export class StorageBackend {
     return undefined;
   }
 
+  /** Under any node ID of the machine. */
+  #isAttached(volume: string, machine: string): boolean {
+    for (const nodeId of this.volumes.get(volume)?.attached ?? [])
+      if (machineOf(nodeId) === machine) return true;
+    return false;
+  }
+
   #find(id: string): BackendVolume {
     const volume = this.volumes.get(id);
     if (volume === undefined) throw refuse.notFound(`volume ${id} does not exist`);
@@ -275,17 +303,20 @@ export class StorageBackend {
         controllerPublishVolume: async ({ volumeId, nodeId }) => {
           await this.#work('ControllerPublishVolume', volumeId);
           const volume = this.#find(volumeId);
-          if (!this.#nodes.has(nodeId)) throw refuse.notFound(`node ${nodeId} does not exist`);
+          const machine = machineOf(nodeId);
+          const isKnown = this.#nodes.has(machine) && nodeId === this.nodeIdOf(machine);
+          if (!isKnown && !volume.attached.has(nodeId))
+            throw refuse.notFound(`node ${nodeId} does not exist`);
           const others = [...volume.attached, ...volume.lingering].filter((each) => each !== nodeId);
           if (others.length > 0 && !volume.isShared) {
             throw refuse.failedPrecondition(`volume ${volumeId} is attached to ${others.join(', ')}`);
           }
-          if (this.fullNodes.has(nodeId) && !volume.attached.has(nodeId) && !volume.lingering.has(nodeId))
+          if (this.fullNodes.has(machine) && !volume.attached.has(nodeId) && !volume.lingering.has(nodeId))
             throw refuse.resourceExhausted(`node ${nodeId} has no room for another volume`);
           volume.lingering.delete(nodeId);
           if (!volume.attached.has(nodeId)) {
             volume.attached.add(nodeId);
-            this.#changed('attached', volumeId, { node: nodeId });
+            this.#changed('attached', volumeId, { node: machine });
           }
           return { publishContext: { device: `/dev/${volumeId}` } };
         },
@@ -293,7 +324,8 @@ export class StorageBackend {
           await this.#work('ControllerUnpublishVolume', volumeId);
           const volume = this.volumes.get(volumeId);
           if (!volume?.attached.delete(nodeId)) return {};
-          this.#changed('detached', volumeId, { node: nodeId });
+          const machine = machineOf(nodeId);
+          if (!this.#isAttached(volumeId, machine)) this.#changed('detached', volumeId, { node: machine });
           if (this.lieMs > 0) {
             volume.lingering.add(nodeId);
             this.#clock.setTimeout(() => volume.lingering.delete(nodeId), this.lieMs);
@@ -326,13 +358,12 @@ export class StorageBackend {
 
   #nodeOperations(node: NodeStorage): NodeOperations {
     const { plan } = this;
-    const isAttached = (volumeId: string): boolean =>
-      !plan.attaches || (this.volumes.get(volumeId)?.attached.has(node.name) ?? false);
+    const isAttached = (volumeId: string): boolean => !plan.attaches || this.#isAttached(volumeId, node.name);
     return {
       nodeGetInfo: () => ({
-        nodeId: node.name,
+        nodeId: this.nodeIdOf(node.name),
         maxVolumesPerNode: BigInt(this.maxVolumes),
-        ...(plan.topology && { accessibleTopology: { segments: { [ZONE_KEY]: node.zone } } }),
+        ...(plan.topology && { accessibleTopology: { segments: this.segmentsIn(node.zone) } }),
       }),
       ...(plan.stages && {
         nodeStageVolume: async (request) => {

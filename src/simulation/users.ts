@@ -29,7 +29,7 @@ import {
   type SecretKind,
   secretKinds,
 } from './plan.ts';
-import { existingHandle, ZONE_KEY } from './storage-backend.ts';
+import { existingHandle, RACK_KEY, ZONE_KEY } from './storage-backend.ts';
 
 const NAMESPACE = 'default';
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -210,7 +210,8 @@ export class Users {
     else if (what === 'its entries')
       await this.#kube.patch(csiNodes, { name }, { spec: { drivers: [] } }, merge);
     else {
-      const metadata = { annotations: { [ANN_CSI_NODE_ID]: null }, labels: { [ZONE_KEY]: null } };
+      const labels = { [ZONE_KEY]: null, [RACK_KEY]: null };
+      const metadata = { annotations: { [ANN_CSI_NODE_ID]: null }, labels };
       await this.#kube.patch(nodes, { name }, { metadata }, merge);
     }
   }

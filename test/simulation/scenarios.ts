@@ -8,6 +8,7 @@ import {
   type DriverPlan,
   type EventPlan,
   type Plan,
+  type RestartAnswer,
   type Step,
 } from '../../src/simulation/plan.ts';
 
@@ -95,12 +96,14 @@ const event = (
   fault: EventPlan['fault'],
   target: string,
   forSeconds: number,
+  answer?: RestartAnswer,
 ): EventPlan => ({
   id: `${fault} at ${seconds}`,
   atMs: seconds * 1000,
   fault,
   target,
   forMs: forSeconds * 1000,
+  answer,
 });
 
 const watch = (
@@ -179,6 +182,49 @@ export const SCENARIOS: readonly Scenario[] = [
         at(60, { do: 'deregister', node: 'n1', what: 'its entries' }),
         at(100, { do: 'deregister', node: 'n1', what: 'annotation and labels' }),
       ],
+    }),
+    faults: [],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-2] a driver restarts with another node ID under a pod, which then moves to another node',
+    was: 'nothing, and it must stay so: the volume is detached from the node ID that it was attached to',
+    plan: plan({
+      nodes: 2,
+      steps: [
+        claim(1),
+        pod(5, 'p', { node: 'n1' }),
+        podGone(40),
+        pod(41, 'q', { node: 'n2' }),
+        podGone(70, 'q'),
+        claimGone(71),
+      ],
+      events: [20, 30].map((seconds) => event(seconds, 'driver-restart', FULL.name, 0.001, 'node ID')),
+    }),
+    faults: ['driver-restart'],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-2] a driver restarts with another topology before the first pod of a claim comes',
+    was: 'the CSINode kept the first topology keys for ever',
+    plan: plan({
+      driver: { topology: true },
+      classes: { binding: 'WaitForFirstConsumer' },
+      nodes: 2,
+      zones: ['a', 'b'],
+      steps: [claim(10), pod(20), podGone(40), pod(50, 'q')],
+      events: [20, 45, 50].map((seconds) => event(seconds, 'driver-restart', FULL.name, 0.001, 'topology')),
+    }),
+    faults: ['driver-restart'],
+    seeds: 3,
+  },
+  {
+    name: '[NOD-6] pod and claim are deleted together while the driver, which attaches nothing, unstages slowly',
+    was: 'DeleteVolume overtook NodeUnstageVolume',
+    plan: plan({
+      driver: { attaches: false },
+      steps: [claim(1), pod(5), podGone(20), claimGone(20)],
+      script: [{ fault: 'csi-past-deadline', process: 'node-n1', call: 'NodeUnstageVolume', nth: 1 }],
     }),
     faults: [],
     seeds: 3,
@@ -525,7 +571,7 @@ export const SCENARIOS: readonly Scenario[] = [
     plan: plan({
       steps: [claim(20), pod(21)],
       // An odd time: the registrar runs on, so there is no new socket.
-      events: [event(0.5, 'driver-restart', FULL.name, 0.001)],
+      events: [event(0.5, 'driver-restart', FULL.name, 0.001, 'limit')],
       script: [{ fault: 'kube-slow', process: 'node-n1', call: 'create csinodes', nth: 1 }],
     }),
     faults: ['driver-restart'],
