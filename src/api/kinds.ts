@@ -5,7 +5,10 @@ import type * as apiextensions from 'kubernetes-types/apiextensions/v1.js';
 import type * as apps from 'kubernetes-types/apps/v1.js';
 import type * as coordination from 'kubernetes-types/coordination/v1.js';
 import type * as core from 'kubernetes-types/core/v1.js';
+import type * as discovery from 'kubernetes-types/discovery/v1.js';
+import type * as node from 'kubernetes-types/node/v1.js';
 import type * as rbac from 'kubernetes-types/rbac/v1.js';
+import type * as scheduling from 'kubernetes-types/scheduling/v1.js';
 import type * as storage from 'kubernetes-types/storage/v1.js';
 import type { KubeObject, Resource, Stored } from './object.ts';
 
@@ -54,6 +57,11 @@ export type ConfigMap = Stored<core.ConfigMap>;
 export type ServiceAccount = Stored<core.ServiceAccount>;
 export type Event = Stored<core.Event>;
 export type ResourceQuota = Stored<core.ResourceQuota>;
+export type Service = Stored<core.Service>;
+export type Endpoints = Stored<core.Endpoints>;
+export type EndpointSlice = Stored<discovery.EndpointSlice>;
+export type PriorityClass = Stored<scheduling.PriorityClass>;
+export type RuntimeClass = Stored<node.RuntimeClass>;
 
 export const namespaces = resource<Namespace>('', 'v1', 'Namespace', 'namespaces', false);
 export const nodes = resource<Node>('', 'v1', 'Node', 'nodes', false);
@@ -76,6 +84,29 @@ export const secrets = resource<Secret>('', 'v1', 'Secret', 'secrets', true);
 export const configMaps = resource<ConfigMap>('', 'v1', 'ConfigMap', 'configmaps', true);
 export const serviceAccounts = resource<ServiceAccount>('', 'v1', 'ServiceAccount', 'serviceaccounts', true);
 export const events = resource<Event>('', 'v1', 'Event', 'events', true);
+export const services = resource<Service>('', 'v1', 'Service', 'services', true);
+export const endpoints = resource<Endpoints>('', 'v1', 'Endpoints', 'endpoints', true);
+export const endpointSlices = resource<EndpointSlice>(
+  'discovery.k8s.io',
+  'v1',
+  'EndpointSlice',
+  'endpointslices',
+  true,
+);
+export const priorityClasses = resource<PriorityClass>(
+  'scheduling.k8s.io',
+  'v1',
+  'PriorityClass',
+  'priorityclasses',
+  false,
+);
+export const runtimeClasses = resource<RuntimeClass>(
+  'node.k8s.io',
+  'v1',
+  'RuntimeClass',
+  'runtimeclasses',
+  false,
+);
 export const resourceQuotas = resource<ResourceQuota>('', 'v1', 'ResourceQuota', 'resourcequotas', true);
 
 // storage.k8s.io/v1

@@ -14,6 +14,7 @@ import { createAuthorizer } from './authorization/authorizer.ts';
 import { followRoleAggregation } from './authorization/role-aggregation.ts';
 import { createVirtualAnswers } from './authorization/virtual-answers.ts';
 import { bootstrapStore } from './bootstrap/bootstrap-store.ts';
+import { publishRootCa } from './bootstrap/root-ca.ts';
 import { followCustomResources } from './crd/custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
 import type { HttpsDoor } from './http/https-door.ts';
@@ -147,6 +148,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
   const unfollow = followCustomResources(machine, reader, { isSettled: isDone });
   const system = createLocalClient(machine, SYSTEM);
   const unbootstrap = await bootstrapStore(system, reader, log, { isDone });
+  const unpublish = await publishRootCa({ client: system, reader, caPem: pki.caPem, log, isDone });
   const unfollowEvents = followEvents({ client: system, reader, clock, log });
   const unfollowRoles = followRoleAggregation({ reader, client: system, log, isDone });
   const door =
@@ -172,6 +174,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
       unfollow();
       unfollowRoles();
       unbootstrap();
+      unpublish();
       unfollowEvents();
       await store.close();
     },

@@ -2,15 +2,19 @@
 
 import type { ClusterAuthorizer } from '../authorization/authorizer.ts';
 import type { AdmissionPlugin, Reader } from '../pipeline.ts';
+import { clusterIP } from './cluster-ip.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
+import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { inlineVolume } from './inline-volume.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { DEFAULT_NODE_LABEL_PREFIXES } from './node-labels.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import { persistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { podSecurityPolicy } from './pod-security-policy.ts';
+import { priority } from './priority.ts';
 import { rbacEscalation } from './rbac-escalation.ts';
 import { resourceQuota } from './resource-quota.ts';
+import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
 import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 
@@ -30,6 +34,10 @@ export function admissionPlugins(ports: {
     namespaceLifecycle({ reader }),
     nodeRestriction({ reader, labelPrefixes }),
     serviceAccount({ reader }),
+    priority({ reader }),
+    runtimeClass({ reader }),
+    defaultTolerationSeconds(),
+    clusterIP({ reader }),
     podSecurityPolicy({ reader, authorizer }),
     inlineVolume({ reader }),
     storageObjectInUseProtection(),

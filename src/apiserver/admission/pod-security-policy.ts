@@ -9,6 +9,7 @@ import type { KubeObject, Resource } from '../../api/object.ts';
 import { nodeNameOf, serviceAccountUser } from '../auth/users.ts';
 import { isMirrorPod } from '../authorization/node-references.ts';
 import type { AdmissionPlugin, AdmissionRequest, Authorizer, Reader, User } from '../pipeline.ts';
+import { isApiAccess } from './api-access.ts';
 import { isAbout, refuse } from './refuse.ts';
 
 export type PodSecurityPolicy = KubeObject & {
@@ -40,6 +41,8 @@ export function policyProblems(policy: PodSecurityPolicy, volumes: readonly PodV
   const { volumes: kinds = [], allowedCSIDrivers, allowedHostPaths = [] } = policy.spec;
   const problems: string[] = [];
   for (const [index, volume] of volumes.entries()) {
+    // The pod's own token; the ServiceAccount plugin adds it to every pod.
+    if (isApiAccess(volume)) continue;
     const at = `spec.volumes[${index}]`;
     const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'emptyDir';
     if (!kinds.includes('*') && !kinds.includes(kind)) {

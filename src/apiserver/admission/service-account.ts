@@ -1,9 +1,11 @@
-// Every pod runs under an existing service account: the namespace's default unless it names another.
+// Every pod runs under an existing service account, the namespace's default unless it names another, and its containers get
+// that account's token.
 
 import type { Pod } from '../../api/kinds.ts';
 import { pods, serviceAccounts } from '../../api/kinds.ts';
 import { isMirrorPod, refersToObjects } from '../authorization/node-references.ts';
 import type { AdmissionPlugin, Reader } from '../pipeline.ts';
+import { addApiAccess } from './api-access.ts';
 import { isAbout, refuse } from './refuse.ts';
 
 export function serviceAccount({ reader }: { reader: Reader }): AdmissionPlugin {
@@ -39,6 +41,7 @@ export function serviceAccount({ reader }: { reader: Reader }): AdmissionPlugin 
       if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
         spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }));
       }
+      addApiAccess(pod, account);
     },
   };
 }

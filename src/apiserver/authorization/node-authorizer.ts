@@ -25,6 +25,8 @@ const UNIFORM_RULES = new CompiledRules([
     resources: ['csidrivers'],
     verbs: ['get', 'list', 'watch'],
   },
+  { apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ]);
 
 const allow: Decision = { decision: 'allow' };

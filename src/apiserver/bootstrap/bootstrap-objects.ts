@@ -7,6 +7,7 @@ import {
   clusterRoleBindings,
   clusterRoles,
   namespaces,
+  priorityClasses,
   roleBindings,
   roles,
   serviceAccounts,
@@ -18,6 +19,7 @@ import { effectiveRules } from '../authorization/role-index.ts';
 import type { Reader } from '../pipeline.ts';
 import { controllerObjects } from './controller-roles.ts';
 import { defaultClusterRoleBindings, defaultClusterRoles } from './default-roles.ts';
+import { systemPriorityClasses } from './priority-classes.ts';
 
 export const BOOTSTRAP_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
@@ -42,6 +44,7 @@ export function bootstrapObjects(): Draft<KubeObject>[] {
     ...defaultClusterRoles(),
     ...defaultClusterRoleBindings(),
     ...controllerObjects(),
+    ...systemPriorityClasses(),
   ];
   const everyRole = all.filter((object) => object.kind === 'ClusterRole') as ClusterRole[];
   for (const role of everyRole) {
@@ -57,6 +60,7 @@ const RESOURCES: Readonly<Record<string, Resource>> = {
   ClusterRoleBinding: clusterRoleBindings,
   Role: roles,
   RoleBinding: roleBindings,
+  PriorityClass: priorityClasses,
 };
 
 export interface BootstrapStep {

@@ -38,7 +38,8 @@ const VIEW: PolicyRule[] = [
     READ,
   ),
   rule(CORE, ['persistentvolumeclaims', 'persistentvolumeclaims/status', 'services', 'endpoints'], READ),
-  rule(CORE, ['resourcequotas', 'resourcequotas/status'], READ),
+  rule(CORE, ['resourcequotas', 'resourcequotas/status', 'services/status'], READ),
+  rule('discovery.k8s.io', ['endpointslices'], READ),
   rule([CORE, 'events.k8s.io'], ['events'], READ),
   rule(
     'apps',
@@ -56,6 +57,7 @@ const EDIT: PolicyRule[] = [
     ['pods', 'serviceaccounts', 'persistentvolumeclaims', 'configmaps', 'secrets', 'services'],
     WRITE,
   ),
+  rule(CORE, ['pods/attach', 'pods/exec', 'pods/portforward'], ['get', ...WRITE]),
   rule(CORE, ['pods/eviction', 'serviceaccounts/token'], ['create']),
   rule([CORE, 'events.k8s.io'], ['events'], WRITE),
   rule('apps', [...WORKLOADS, ...WORKLOADS.map((each) => `${each}/scale`)], WRITE),

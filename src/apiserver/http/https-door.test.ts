@@ -146,7 +146,7 @@ describe('the HTTPS door', () => {
     },
     {
       name: 'a kind that is not served',
-      path: '/api/v1/services',
+      path: '/api/v1/podtemplates',
       code: 404,
       reason: 'NotFound',
       message: /could not find the requested resource/,

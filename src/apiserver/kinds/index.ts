@@ -5,14 +5,18 @@ import { accessKinds } from './access.ts';
 import { appsKinds } from './apps.ts';
 import { coreKinds } from './core.ts';
 import { eventsKinds } from './events.ts';
+import { networkKinds } from './network.ts';
 import { otherKinds } from './others.ts';
+import { podClassKinds } from './pod-classes.ts';
 import { storageKinds } from './storage.ts';
 
 export const builtinKinds: readonly Kind[] = [
   ...coreKinds,
+  ...networkKinds,
   ...appsKinds,
   ...eventsKinds,
   ...accessKinds,
   ...storageKinds,
+  ...podClassKinds,
   ...otherKinds,
 ];
