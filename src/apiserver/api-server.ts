@@ -18,6 +18,7 @@ import { publishRootCa } from './bootstrap/root-ca.ts';
 import { followCustomResources } from './crd/custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
 import type { HttpsDoor } from './http/https-door.ts';
+import { NODE_CREDENTIALS_PATH, nodeCredentialsPath } from './http/node-credentials-path.ts';
 import type { Kind } from './kind.ts';
 import { createKindRegistry } from './kind-registry.ts';
 import { builtinKinds } from './kinds/index.ts';
@@ -193,7 +194,7 @@ async function openDoor(
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     unready: () => machine.store.failure?.message,
-    ...(options.paths === undefined ? {} : { paths: options.paths }),
+    paths: { ...options.paths, [NODE_CREDENTIALS_PATH]: nodeCredentialsPath(parts.pki) },
   });
   return door;
 }

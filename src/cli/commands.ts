@@ -15,6 +15,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   scheduler: { group: 'Run', load: () => import('./scheduler.ts') },
   'snapshot-controller': { group: 'Run', load: () => import('./snapshot-controller.ts') },
   node: { group: 'Run', load: () => import('./node.ts') },
+  'node-credentials': { group: 'Run', load: () => import('./node-credentials.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },
   provisioner: { group: 'Sidecars of a driver', load: () => import('./provisioner.ts') },
   attacher: { group: 'Sidecars of a driver', load: () => import('./attacher.ts') },

@@ -54,6 +54,8 @@ async function open(
   });
   if (answer.statusCode === 200) return answer;
   answer.resume();
+  if (answer.statusCode === 403)
+    throw new Error(`${server} (${config.source}) may only give its ${what} to an administrator`);
   if (answer.statusCode === 404) throw new Error(`${server} keeps no ${what}; it is \`berth up\` that does`);
   throw new Error(`${server} answered ${answer.statusCode} to the request for its ${what}`);
 }
