@@ -42,7 +42,15 @@ export type Subresource =
   | 'binding'
   | 'eviction'
   | 'token'
-  | 'approval';
+  | 'approval'
+  | 'ephemeralcontainers'
+  | 'resize'
+  // Answered by a kubelet.
+  | 'log'
+  | 'exec'
+  | 'attach'
+  | 'portforward'
+  | 'proxy';
 
 export interface Kind extends Resource {
   readonly singular: string;

@@ -15,6 +15,12 @@ const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 export const ANONYMOUS: User = { name: USER_ANONYMOUS, groups: [GROUP_UNAUTHENTICATED] };
 export const ADMIN: User = { name: 'kubernetes-admin', groups: [GROUP_MASTERS, GROUP_AUTHENTICATED] };
 
+/** This server, when it asks a kubelet. */
+export const KUBELET_CLIENT: User = {
+  name: 'kube-apiserver-kubelet-client',
+  groups: [GROUP_AUTHENTICATED],
+};
+
 export const serviceAccountUsername = (namespace: string, name: string): string =>
   `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
 

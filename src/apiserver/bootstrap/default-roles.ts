@@ -3,6 +3,7 @@
 
 import type { ClusterRole, ClusterRoleBinding } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
+import { KUBELET_CLIENT } from '../auth/users.ts';
 import type { PolicyRule } from '../authorization/policy-rules.ts';
 import {
   aggregateTo,
@@ -146,6 +147,22 @@ export function defaultClusterRoles(): Draft<ClusterRole>[] {
     clusterRole('system:kube-scheduler', SCHEDULER),
     clusterRole('system:volume-scheduler', VOLUME_SCHEDULER),
     clusterRole('system:kube-controller-manager', CONTROLLER_MANAGER),
+    clusterRole('system:kubelet-api-admin', [
+      rule(CORE, ['nodes'], [...READ, 'proxy']),
+      rule(
+        CORE,
+        [
+          'nodes/configz',
+          'nodes/healthz',
+          'nodes/log',
+          'nodes/metrics',
+          'nodes/pods',
+          'nodes/proxy',
+          'nodes/stats',
+        ],
+        ['*'],
+      ),
+    ]),
     clusterRole('system:persistent-volume-provisioner', [
       rule(CORE, ['persistentvolumes'], [...READ, 'create', 'delete']),
       rule(CORE, ['persistentvolumeclaims'], [...READ, 'update']),
@@ -204,6 +221,7 @@ export function defaultClusterRoleBindings(): Draft<ClusterRoleBinding>[] {
       'system:kube-controller-manager',
       users('system:kube-controller-manager'),
     ),
+    clusterRoleBinding('berth:kubelet-client', 'system:kubelet-api-admin', users(KUBELET_CLIENT.name)),
     clusterRoleBinding('berth:dashboard', 'berth:dashboard', users('berth:dashboard')),
   ];
 }

@@ -15,9 +15,22 @@ interface SubresourceDescription {
 
 const SUBRESOURCES: Readonly<Record<Exclude<Subresource, ''>, SubresourceDescription>> = {
   approval: { verbs: ['get', 'patch', 'update'] },
+  attach: { kind: { group: '', version: 'v1', kind: 'PodAttachOptions' }, verbs: ['create', 'get'] },
   binding: { kind: { group: '', version: 'v1', kind: 'Binding' }, verbs: ['create'] },
+  ephemeralcontainers: { verbs: ['get', 'patch', 'update'] },
   eviction: { kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, verbs: ['create'] },
+  exec: { kind: { group: '', version: 'v1', kind: 'PodExecOptions' }, verbs: ['create', 'get'] },
   finalize: { verbs: ['update'] },
+  log: { verbs: ['get'] },
+  portforward: {
+    kind: { group: '', version: 'v1', kind: 'PodPortForwardOptions' },
+    verbs: ['create', 'get'],
+  },
+  proxy: {
+    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
+    verbs: ['create', 'delete', 'get', 'patch', 'update'],
+  },
+  resize: { verbs: ['get', 'patch', 'update'] },
   scale: { kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: ['get', 'patch', 'update'] },
   status: { verbs: ['get', 'patch', 'update'] },
   token: { kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }, verbs: ['create'] },

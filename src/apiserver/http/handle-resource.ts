@@ -12,6 +12,7 @@ import { answerList, answerResource, includeObjectOf } from './answer-resource.t
 import type { BodyReader } from './body-reader.ts';
 import type { FairQueue, Steps } from './fair-queue.ts';
 import { writeOverHttp } from './handle-write.ts';
+import { type ConnectExchange, handleConnect, isConnect } from './kubelet/handle-connect.ts';
 import { type MediaChoice, negotiate } from './negotiation.ts';
 import { readInteger, readListParameters, readWatchParameters } from './query.ts';
 import type { RequestInfo, ResourcePath } from './request-info.ts';
@@ -62,12 +63,13 @@ function isTrue(text: string | null): boolean {
   return text !== null && /^(1|t|true)$/i.test(text);
 }
 
-export async function handleResource(exchange: ResourceExchange): Promise<void> {
+export async function handleResource(exchange: ConnectExchange): Promise<void> {
   const { machine, message, info, path, user, fair, client } = exchange;
   const { group, version, plural } = path;
   const method = message.method ?? '';
   const verb = verbOf(method, path, info.query);
   if (verb === undefined) throw methodNotAllowed(method, path);
+  if (isConnect(path)) return handleConnect(exchange, verb);
   const fieldSelector = info.query.get('fieldSelector') || undefined;
   const known = machine.registry.find(group, version, plural);
   const request = openRequest(machine, { ...path, user, verb, fieldSelector }, known);

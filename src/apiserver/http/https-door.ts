@@ -1,7 +1,7 @@
 // The HTTPS door: authenticates each request, counts it, and hands it to the handler for its path. Owns the TLS server, its
 // time-outs and its certificate; nothing that a client sends or fails to send may stop the server.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -21,6 +21,9 @@ import { createDocuments, type OpenDocuments } from './documents.ts';
 import { FairQueue } from './fair-queue.ts';
 import { handleOther } from './handle-other.ts';
 import { handleResource } from './handle-resource.ts';
+import { isConnect } from './kubelet/handle-connect.ts';
+import { createKubeletClient, type KubeletClient } from './kubelet/kubelet-client.ts';
+import type { Upgrade } from './kubelet/kubelet-proxy.ts';
 import { RequestMetrics } from './metrics.ts';
 import { MAX_DEPTH } from './parse-body.ts';
 import { readRequestInfo } from './request-info.ts';
@@ -46,6 +49,7 @@ interface Door extends HttpsDoorOptions {
   readonly bodies: BodyReader;
   readonly yaml: YamlConverter;
   readonly fair: FairQueue;
+  readonly kubelet: KubeletClient;
 }
 
 export interface HttpsDoor {
@@ -79,6 +83,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     bodies: new BodyReader(machine.clock),
     yaml: createYamlConverter(machine.clock, MAX_DEPTH),
     fair: new FairQueue(machine.clock),
+    kubelet: createKubeletClient({ pki, clock: machine.clock }),
   };
   const { keyPem, certificatePem } = await pki.serving();
   const responses = new Set<ServerResponse>();
@@ -99,15 +104,26 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
       handshakeTimeout: HANDSHAKE_MS,
       noDelay: true,
     },
-    (message, response) => {
-      responses.add(response);
-      response.once('close', () => responses.delete(response));
-      exchange(door, message, response).catch((error: unknown) => {
-        machine.log.error('an answer could not be given', error, { method: message.method });
-        response.destroy();
-      });
-    },
+    (message, response) => respond(message, response),
   );
+  const respond = (message: IncomingMessage, response: ServerResponse, upgrade?: Upgrade): void => {
+    responses.add(response);
+    response.once('close', () => responses.delete(response));
+    exchange(door, message, response, upgrade).catch((error: unknown) => {
+      machine.log.error('an answer could not be given', error, { method: message.method });
+      response.destroy();
+    });
+  };
+  // Node hands over the connection; unless a kubelet takes it, it carries one ordinary answer.
+  server.on('upgrade', (message: IncomingMessage, socket: TLSSocket, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(message);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    socket.once('close', () => response.emit('close'));
+    response.once('finish', () => socket.end());
+    respond(message, response, { socket, head });
+  });
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -193,7 +209,12 @@ async function stop(
   last.cancel();
 }
 
-async function exchange(door: Door, message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function exchange(
+  door: Door,
+  message: IncomingMessage,
+  response: ServerResponse,
+  upgrade: Upgrade | undefined,
+): Promise<void> {
   const { machine, metrics } = door;
   // The client has disconnected: there is nobody to answer.
   response.on('error', () => {});
@@ -201,7 +222,7 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
   const pretty = info?.query.get('pretty') === 'true' || info?.query.get('pretty') === '1';
   const labels = labelsOf(machine.registry, message, info);
   const over = metrics.start(labels, {
-    longRunning: labels.verb === 'WATCH',
+    longRunning: labels.verb === 'WATCH' || (info?.target.kind === 'resource' && isConnect(info.target)),
     mutating: !['GET', 'LIST', 'WATCH', 'HEAD'].includes(labels.verb),
   });
   response.on('close', () => over(response.statusCode));
@@ -209,7 +230,8 @@ async function exchange(door: Door, message: IncomingMessage, response: ServerRe
     if (info === undefined) throw badRequest('the path is not properly encoded');
     const { user, client } = userOf(door, message);
     const asked = { message, response, info, user, client, pretty };
-    if (info.target.kind === 'resource') await handleResource({ ...door, ...asked, path: info.target });
+    if (info.target.kind === 'resource')
+      await handleResource({ ...door, ...asked, upgrade, path: info.target });
     else await handleOther({ ...door, ...asked });
   } catch (error) {
     if (!(error instanceof KubeError)) {

@@ -61,7 +61,8 @@ function readTarget(path: string): ResourcePath | OtherPath {
     rest = rest.slice(2);
   }
   const [plural = '', name = '', subresource = '', ...excess] = rest;
-  if (excess.length > 0 || plural === '' || namespace === '') return OTHER;
+  const isProxied = group === '' && plural === 'nodes' && subresource === 'proxy';
+  if ((excess.length > 0 && !isProxied) || plural === '' || namespace === '') return OTHER;
   return { kind: 'resource', group, version, namespace, plural, name, subresource };
 }
 

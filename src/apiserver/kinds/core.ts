@@ -28,6 +28,7 @@ import { validateVolume, validateVolumeUpdate } from '../validation/volume.ts';
 import { defineKind, restore } from './define-kind.ts';
 import { ensureMap, mapOf, setDefault, stringsOf } from './loose.ts';
 import { setPodRequestDefaults, setPodSpecDefaults } from './pod-defaults.ts';
+import { keepOnlyEphemeralContainers, keepOnlyResources } from './pod-parts.ts';
 import { qosClassOf } from './qos.ts';
 import { resourceQuotaKind } from './resource-quota.ts';
 
@@ -69,7 +70,7 @@ const nodeKind = defineKind({
   plural: 'nodes',
   namespaced: false,
   shortNames: ['no'],
-  subresources: ['status'],
+  subresources: ['proxy', 'status'],
   columns: nodeColumns,
   setDefaults(node) {
     ensureMap(node, 'spec');
@@ -88,7 +89,17 @@ const podKind = defineKind({
   namespaced: true,
   shortNames: ['po'],
   categories: ['all'],
-  subresources: ['status', 'binding', 'eviction'],
+  subresources: [
+    'attach',
+    'binding',
+    'ephemeralcontainers',
+    'eviction',
+    'exec',
+    'log',
+    'portforward',
+    'resize',
+    'status',
+  ],
   columns: podColumns,
   hasGeneration: true,
   setDefaults(pod) {
@@ -114,6 +125,8 @@ const podKind = defineKind({
     ];
   },
   prepareForUpdate(next, current, subresource) {
+    if (subresource === 'ephemeralcontainers') keepOnlyEphemeralContainers(next, current);
+    if (subresource === 'resize') keepOnlyResources(next, current);
     if (subresource !== 'status') return;
     restoreMetadata(next, current, 'ownerReferences');
     if (current.status?.qosClass) ensureMap(next, 'status').qosClass = current.status.qosClass;

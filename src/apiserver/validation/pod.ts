@@ -13,6 +13,7 @@ import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, Checks, duplicate, forbidden, invalid, notFound, required } from './checks.ts';
 import { checkNodeSelector } from './node-selector.ts';
+import { validateEphemeralContainers, validateResize } from './pod-parts.ts';
 import { checkPodVolumes } from './pod-volumes.ts';
 
 export function validatePod(pod: Loose): FieldError[] {
@@ -195,6 +196,8 @@ const UPDATABLE =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 export function validatePodUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
+  if (subresource === 'ephemeralcontainers') return validateEphemeralContainers(next, current);
+  if (subresource === 'resize') return validateResize(next, current);
   const checks = new Checks();
   if (subresource === 'status' || next.spec === current.spec) return checks.errors;
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];

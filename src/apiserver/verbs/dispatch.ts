@@ -87,6 +87,8 @@ function serves(kind: Kind, { verb, namespace, name, subresource }: Target): boo
       break;
     case 'status':
     case 'approval':
+    case 'ephemeralcontainers':
+    case 'resize':
     case 'scale':
       return OF_PARTS.includes(verb);
     case 'finalize':
