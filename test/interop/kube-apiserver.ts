@@ -26,7 +26,13 @@ export interface KubeApiserver extends Access {
   stop(): Promise<void>;
 }
 
-export async function startKubeApiserver(directory: string): Promise<KubeApiserver> {
+/** Both count on controllers that are not here: one that makes accounts, one that takes taints off nodes. */
+const WITHOUT_CONTROLLERS = ['ServiceAccount', 'TaintNodesByCondition'];
+
+export async function startKubeApiserver(
+  directory: string,
+  { disabledAdmission = WITHOUT_CONTROLLERS }: { disabledAdmission?: readonly string[] } = {},
+): Promise<KubeApiserver> {
   const etcdPath = peerPath('etcd');
   const serverPath = peerPath('kube-apiserver');
   if (etcdPath === undefined || serverPath === undefined) {
@@ -61,8 +67,7 @@ export async function startKubeApiserver(directory: string): Promise<KubeApiserv
     // As in every cluster that runs CSI drivers.
     '--allow-privileged',
     '--service-cluster-ip-range=10.0.0.0/24',
-    // Both count on controllers that are not here: one that makes accounts, one that takes taints off nodes.
-    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    `--disable-admission-plugins=${disabledAdmission.join(',')}`,
   ]);
   const stop = async () => {
     for (const child of [server, etcd]) await ended(child);

@@ -1,0 +1,13 @@
+// Every kind that both servers serve.
+
+import { definitionSubject, otherSubjects } from './others.ts';
+import { storageSubjects } from './storage.ts';
+import type { Subject } from './subject.ts';
+import { workloadSubjects } from './workloads.ts';
+
+export const subjects: readonly Subject[] = [
+  ...storageSubjects,
+  ...workloadSubjects,
+  ...otherSubjects,
+  definitionSubject,
+];
