@@ -23,6 +23,10 @@ export const ExitCode = {
   failed: 1,
   /** The command line was wrong; nothing was done. */
   usage: 2,
+  /** `berth why --exit-code`: something is stuck. */
+  stuck: 3,
+  /** `berth why --exit-code`: something waits, and nothing is stuck. */
+  waits: 4,
   /** Stopped at once by a second SIGINT or SIGTERM, without cleaning up. */
   interrupted: 130,
 } as const;

@@ -19,12 +19,12 @@ test('the answer comes first, then the chain, then what to do', () => {
   ];
   assert.deepEqual(linesOf('Pod ns/web', links, ['leases']), [
     'driver d.csi.test: is not on node n1',
+    '  → see that the driver runs on n1',
     '',
     '  ok      Pod ns/web                      Pending on node n1',
     '  ok      PersistentVolumeClaim ns/data   bound to pv1, 1Gi',
     '  STUCK   driver d.csi.test               is not on node n1',
     '        kubelet said 1m0s ago: FailedMount: no',
-    '        → see that the driver runs on n1',
     '',
     'This account may not list leases, or the server does not serve them: the answer may be incomplete.',
   ]);

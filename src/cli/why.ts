@@ -1,55 +1,130 @@
-// `berth why`: which step in the lifecycle of a volume is stuck, which component has to act, and what to do. Read-only,
-// for any cluster.
+// `berth why`: what is wrong with a volume or anything that it depends on, which component reported it, and what to do. Read-only, for
+// any cluster.
 
-import { persistentVolumeClaims, persistentVolumes, pods } from '../api/kinds.ts';
-import type { Resource } from '../api/object.ts';
-import { choiceFlag } from '../runtime/flags/flag.ts';
+import {
+  csiDrivers,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  storageClasses,
+  volumeSnapshots,
+} from '../api/kinds.ts';
+import type { ObjectName, Resource } from '../api/object.ts';
+import { boolFlag, choiceFlag } from '../runtime/flags/flag.ts';
 import { printableLine } from '../runtime/log/printable.ts';
 import { realClock } from '../runtime/time/clock.ts';
-import type { Link } from '../why/chain.ts';
-import { explain, type Subject } from '../why/explain.ts';
-import { readFacts } from '../why/facts.ts';
-import { defineCommand } from './command.ts';
+import type { Link, Trouble } from '../why/chain.ts';
+import { type ExplainedKind, explain } from '../why/explain.ts';
+import { type Facts, readFacts } from '../why/facts.ts';
+import { findTroubles } from '../why/find-troubles.ts';
+import { volumeGroupSnapshots } from '../why/group-snapshot.ts';
+import { defineCommand, ExitCode } from './command.ts';
 import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
-import { openClient } from './objects/open-client.ts';
+import { type ObjectClient, openClient } from './objects/open-client.ts';
 import { aligned } from './objects/print-table.ts';
 import { subjectOf } from './objects/subject-argument.ts';
 
-const SUBJECTS: Readonly<Record<Subject, Resource>> = {
+const RESOURCES: Readonly<Record<ExplainedKind, Resource>> = {
   pod: pods as Resource,
   claim: persistentVolumeClaims as Resource,
   volume: persistentVolumes as Resource,
+  snapshot: volumeSnapshots as Resource,
+  group: volumeGroupSnapshots as Resource,
+  node: nodes as Resource,
+  driver: csiDrivers as Resource,
+  class: storageClasses as Resource,
 };
+const KINDS = Object.keys(RESOURCES) as ExplainedKind[];
+
+/** Between two readings of `-w`. */
+const WATCH_MS = 2_000;
+
+interface Answer {
+  readonly lines: readonly string[];
+  readonly json: object;
+  readonly worst: Link['state'];
+}
 
 export const command = defineCommand({
-  summary: 'Shows why a pod, claim or volume is stuck, which component has to act, and what to do',
+  summary: 'Shows what is wrong with volumes, who reported it, and what to do',
   description:
-    'Follows the objects from the pod to its storage, up to the first step that is not done. Works ' +
-    'with any cluster and only reads. Examples: `berth why pod web`, `berth why pvc/data`, `berth why pv pvc-1`.',
-  arguments: { usage: 'pod|pvc|pv NAME', min: 1, max: 2 },
+    'With a name: follows the objects from there to the storage, up to the first step that is not done. Without one: ' +
+    'everything that is not well, one entry a cause, the worst first. Works with any cluster and only reads. Examples: ' +
+    '`berth why`, `berth why pod web`, `berth why pvc/data`, `berth why node node-1`. With --exit-code it exits ' +
+    'with 3 when something is stuck and 4 when something only waits.',
+  arguments: { usage: '[pod|pvc|pv|snapshot|group|node|driver|class NAME]', min: 0, max: 2 },
   flags: {
     ...connectionFlags,
     ...namespaceFlags,
     output: choiceFlag({ help: 'Output format (also -o)', choices: ['text', 'json'], default: 'text' }),
     o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
+    watch: boolFlag({ help: 'Answer again whenever the answer changes (also -w)' }),
+    w: boolFlag({ help: 'Same as --watch', hidden: true }),
+    'exit-code': boolFlag({ help: 'Exit with 3 when something is stuck, with 4 when something waits' }),
   },
   async run({ flags, args, env, log, signal, stdout }) {
-    const { kind: subject, name } = subjectOf(args, ['pod', 'claim', 'volume']);
+    const asked = args.length === 0 ? undefined : subjectOf(args, KINDS);
     await using client = await openClient({ flags, env, log });
-    const resource = SUBJECTS[subject];
-    const namespace = resource.namespaced
-      ? (flags.namespace ?? flags.n ?? client.defaultNamespace)
-      : undefined;
-    const asked = await client.kube.get(resource, { name, ...(namespace && { namespace }) }, { signal });
-    const facts = await readFacts(client.kube, { nowMs: realClock.now(), namespace, signal });
-    const links = explain(facts, subject, asked);
+    const given = flags.namespace ?? flags.n;
     const isJson = flags.output === 'json' || flags.o === 'json';
-    const lines = isJson
-      ? [JSON.stringify({ links, unread: facts.unread }, undefined, 2)]
-      : linesOf(`${resource.kind} ${namespace ? `${namespace}/` : ''}${name}`, links, facts.unread);
-    stdout.write(`${lines.join('\n')}\n`);
+    const answer = (): Promise<Answer> =>
+      asked === undefined
+        ? answerAll(client, given, signal)
+        : answerOne(client, { ...asked, namespace: given ?? client.defaultNamespace }, signal);
+    const textOf = ({ lines, json }: Answer): string =>
+      isJson ? JSON.stringify(json, undefined, 2) : lines.join('\n');
+    let last = await answer();
+    stdout.write(`${textOf(last)}\n`);
+    while (flags.watch || flags.w) {
+      await realClock.sleep(WATCH_MS, signal);
+      const next = await answer();
+      if (withoutAges(textOf(next)) !== withoutAges(textOf(last))) {
+        stdout.write(`\n${isJson ? '' : `${new Date(realClock.now()).toISOString()}\n`}${textOf(next)}\n`);
+      }
+      last = next;
+    }
+    if (!flags.exitCode || last.worst === 'ok') return ExitCode.ok;
+    return last.worst === 'stuck' ? ExitCode.stuck : ExitCode.waits;
   },
 });
+
+/** Durations and counts change all the time. */
+const withoutAges = (text: string): string => text.replaceAll(/\b(?:\d+h)?(?:\d+m)?\d+s\b|, \d+ times/g, '');
+
+async function answerOne(
+  { kube }: ObjectClient,
+  asked: { kind: ExplainedKind; name: string; namespace: string },
+  signal: AbortSignal,
+): Promise<Answer> {
+  const resource = RESOURCES[asked.kind];
+  const namespace = resource.namespaced ? asked.namespace : undefined;
+  const at: ObjectName = { name: asked.name, ...(namespace !== undefined && { namespace }) };
+  const object = await kube.get(resource, at, { signal });
+  const facts = await readFacts(kube, { nowMs: realClock.now(), namespace, signal });
+  const links = explain(facts, asked.kind, object);
+  const { unread } = facts;
+  const name = `${resource.kind} ${namespace ? `${namespace}/` : ''}${asked.name}`;
+  return {
+    lines: linesOf(name, links, unread),
+    json: { links, unread },
+    worst: links.find(({ state }) => state !== 'ok')?.state ?? 'ok',
+  };
+}
+
+async function answerAll(
+  { kube }: ObjectClient,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const facts = await readFacts(kube, { nowMs: realClock.now(), namespace, signal });
+  const troubles = findTroubles(facts);
+  return {
+    lines: troubleLines(troubles, facts),
+    json: { troubles, unread: facts.unread },
+    worst: troubles[0]?.state ?? 'ok',
+  };
+}
 
 const SHOWN = { ok: 'ok', waits: 'WAITS', stuck: 'STUCK' } as const;
 
@@ -60,15 +135,39 @@ export function linesOf(asked: string, links: readonly Link[], unread: readonly 
     : `nothing is wrong with ${asked}`;
   return [
     answer,
+    ...(culprit?.todo ?? []).map((text) => `  → ${printableLine(text)}`),
     '',
     ...aligned(links.map(({ state, subject, says }) => [`  ${SHOWN[state]}`, subject, says])),
     ...(culprit?.said ?? []).map((text) => `        ${printableLine(text)}`),
-    ...(culprit?.todo ?? []).map((text) => `        → ${text}`),
-    ...(unread.length === 0
-      ? []
-      : [
-          '',
-          `This account may not list ${unread.join(', ')}, or the server does not serve them: the answer may be incomplete.`,
-        ]),
+    ...incomplete(unread),
+  ];
+}
+
+/** Affected objects that are listed by name. */
+const MOST_NAMED = 4;
+
+export function troubleLines(
+  troubles: readonly Trouble[],
+  facts: Pick<Facts, 'unread' | 'claims' | 'pods'>,
+): string[] {
+  const entries = troubles.flatMap(({ state, subject, says, todo, affects }) => {
+    const others = affects.filter((name) => name !== subject);
+    const named = others.slice(0, MOST_NAMED).join(', ');
+    const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
+    return [
+      printableLine(`${SHOWN[state]}  ${subject}: ${says}`),
+      ...(others.length > 0 ? [`       affects ${named}${more}`] : []),
+      ...todo.map((text) => `       → ${printableLine(text)}`),
+    ];
+  });
+  const looked = `${facts.pods.length} pods and ${facts.claims.length} claims were looked at`;
+  return [...(entries.length > 0 ? entries : [`nothing is wrong: ${looked}`]), ...incomplete(facts.unread)];
+}
+
+function incomplete(unread: readonly string[]): string[] {
+  if (unread.length === 0) return [];
+  return [
+    '',
+    `This account may not list ${unread.join(', ')}, or the server does not serve them: the answer may be incomplete.`,
   ];
 }

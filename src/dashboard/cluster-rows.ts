@@ -4,7 +4,7 @@ import { isDefaultClass } from '../api/default-class.ts';
 import type { CSINode } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
-import { isReady } from '../why/explain-reach.ts';
+import { isReady } from '../why/fact-index.ts';
 import type { Facts } from '../why/facts.ts';
 import type { Observation } from './observed.ts';
 import type { ClassRow, DriverRow, NodeRow, SnapshotRow } from './page-messages.ts';

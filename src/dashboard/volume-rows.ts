@@ -6,7 +6,7 @@ import { type KubeObject, keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
-import { isReady } from '../why/explain-reach.ts';
+import { isReady } from '../why/fact-index.ts';
 import type { Facts } from '../why/facts.ts';
 import type { PodRow, State, VolumeRow } from './page-messages.ts';
 

@@ -1,10 +1,13 @@
-// From a volume to its storage: is it whole, and if it is going, what holds it. Pure.
+// From a volume to its storage: is it whole, and if it is being deleted, what holds it. Pure.
 
 import type { PersistentVolume } from '../api/kinds.ts';
 import { FINALIZER_PROVISIONER, FINALIZER_PV_PROTECTION } from '../api/well-known.ts';
+import { volumeNamesOf } from '../csi/names/driver-name.ts';
 import type { Link } from './chain.ts';
+import { attachmentsOf } from './fact-index.ts';
 import type { Facts } from './facts.ts';
-import { end, enumerated, ok, since } from './link.ts';
+import { end, enumerated, objectArgument, ok, reported, since } from './link.ts';
+import { newestReport, reportOf } from './report.ts';
 import { absenceOf, lookAt } from './who-works.ts';
 
 const ATTACHER_FINALIZER = 'external-attacher/';
@@ -12,47 +15,59 @@ const ATTACHER_FINALIZER = 'external-attacher/';
 export function explainVolume(facts: Facts, volume: PersistentVolume): Link[] {
   const { metadata, spec, status } = volume;
   const subject = `PersistentVolume ${metadata.name}`;
-  const driver = spec.csi?.driver;
-  if (metadata.deletionTimestamp !== undefined) return explainGoing(facts, volume, subject);
+  const isGoing = metadata.deletionTimestamp !== undefined;
   const phase = status?.phase;
+  const { persistentVolumeReclaimPolicy: policy, claimRef, csi } = spec;
+  const names = csi && volumeNamesOf(csi);
+  const isReclaimed = phase === 'Released' || phase === 'Failed' || isGoing;
+  const report = isReclaimed ? newestReport(facts, [volume], ['VolumeFailedDelete']) : undefined;
+  if (report !== undefined && names) {
+    const attempt = { ...names, operation: 'DeleteVolume', object: objectArgument('pv', volume) } as const;
+    return [reported(facts, subject, { report, attempt, before: 'cannot be deleted: ', about: volume })];
+  }
+  if (isGoing) return explainGoing(facts, volume, subject);
   if (phase === 'Failed') {
+    const words = status?.message ? reportOf(status.message).words : 'nobody said why';
     return [
-      end(facts, 'stuck', subject, `could not be reclaimed: ${status?.message ?? 'nobody said why'}`, {
-        todo: driver ? [lookAt('provisioner', driver)] : [],
+      end(facts, 'stuck', subject, `could not be reclaimed: ${words}`, {
+        todo: names ? [lookAt('provisioner', names.driver)] : [],
         about: volume,
       }),
     ];
   }
   if (phase === 'Released') {
-    const { persistentVolumeReclaimPolicy: policy, claimRef } = spec;
     const was = `its claim ${claimRef?.namespace}/${claimRef?.name} is gone`;
     if (policy !== 'Delete') {
       return [
-        end(facts, 'stuck', subject, `${was}, and the policy ${policy} keeps it for somebody to look after`, {
-          todo: [
-            'delete it when its data is no longer needed',
-            'or remove spec.claimRef to let another claim have it',
-          ],
-        }),
+        end(
+          facts,
+          'stuck',
+          subject,
+          `${was}, and the policy ${policy} keeps it until somebody deletes it or gives it to another claim`,
+          {
+            todo: [
+              'delete it when its data is no longer needed',
+              'or remove spec.claimRef to let another claim have it',
+            ],
+          },
+        ),
       ];
     }
-    const absence = driver && absenceOf(facts, 'provisioner', driver);
+    const absence = names && absenceOf(facts, 'provisioner', names.driver);
     return [
       end(facts, absence ? 'stuck' : 'waits', subject, `${was}; ${absence || 'waits to be deleted'}`, {
-        todo: driver ? [lookAt('provisioner', driver)] : [],
+        todo: names ? [lookAt('provisioner', names.driver)] : [],
         about: volume,
       }),
     ];
   }
-  return [ok(subject, driver ? `${driver}, volume ${spec.csi?.volumeHandle}` : 'not a CSI volume')];
+  return [ok(subject, names ? `${names.driver}, volume ${names.volumeHandle}` : 'not a CSI volume')];
 }
 
 function explainGoing(facts: Facts, volume: PersistentVolume, subject: string): Link[] {
-  const { finalizers = [], deletionTimestamp, name } = volume.metadata;
+  const { finalizers = [], deletionTimestamp } = volume.metadata;
   const { claimRef, csi } = volume.spec;
-  const attached = facts.attachments
-    .filter(({ spec }) => spec.source.persistentVolumeName === name)
-    .map(({ spec }) => spec.nodeName);
+  const attached = attachmentsOf(facts, volume).map(({ spec }) => spec.nodeName);
   const reasons = finalizers.map((finalizer) => {
     if (finalizer === FINALIZER_PV_PROTECTION) {
       return claimRef === undefined
@@ -60,7 +75,7 @@ function explainGoing(facts: Facts, volume: PersistentVolume, subject: string): 
         : `claim ${claimRef.namespace}/${claimRef.name} still has it`;
     }
     if (finalizer === FINALIZER_PROVISIONER) {
-      const absence = csi && absenceOf(facts, 'provisioner', csi.driver);
+      const absence = csi && absenceOf(facts, 'provisioner', volumeNamesOf(csi).driver);
       return absence ?? 'the provisioner has to delete it on the storage';
     }
     if (finalizer.startsWith(ATTACHER_FINALIZER)) {
@@ -68,7 +83,7 @@ function explainGoing(facts: Facts, volume: PersistentVolume, subject: string): 
         ? 'the attacher has to see that it is detached'
         : `it is attached to ${enumerated(attached)}`;
     }
-    return `finalizer ${finalizer} is on it, for whoever put it there to remove`;
+    return `finalizer ${finalizer} is on it, which only its owner removes`;
   });
   return [
     end(

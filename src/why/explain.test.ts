@@ -103,7 +103,7 @@ const cases: Case[] = [
     facts: facts(),
     state: 'stuck',
     says: /StorageClass gone does not exist/,
-    todo: /make StorageClass gone/,
+    todo: /create StorageClass gone/,
   },
   {
     what: 'no class wanted',
@@ -111,7 +111,7 @@ const cases: Case[] = [
     asked: claim({ storageClassName: '' }),
     facts: facts(),
     state: 'stuck',
-    says: /without a class for 42s; none is made/,
+    says: /without a class for 42s; none is provisioned/,
   },
   {
     what: 'static class',
@@ -119,7 +119,7 @@ const cases: Case[] = [
     asked: claim(),
     facts: facts({ classes: [storageClass({ provisioner: 'kubernetes.io/no-provisioner' })] }),
     state: 'stuck',
-    says: /makes no volumes/,
+    says: /provisions no volumes/,
   },
   {
     what: 'volume by name missing',
@@ -136,7 +136,7 @@ const cases: Case[] = [
     facts: facts({ classes: [storageClass({ volumeBindingMode: 'WaitForFirstConsumer' })] }),
     state: 'waits',
     says: /only once a pod uses the claim/,
-    todo: /make a pod/,
+    todo: /create a pod/,
   },
   {
     what: 'delayed, pod without node',
@@ -147,8 +147,8 @@ const cases: Case[] = [
       classes: [storageClass({ volumeBindingMode: 'WaitForFirstConsumer' })],
     }),
     state: 'waits',
-    says: /until a node is chosen for pod ns\/web/,
-    todo: /berth why pod web -n ns/,
+    says: /has no node: the scheduler did not look at it yet/,
+    todo: /scheduler runs/,
   },
   {
     what: 'nobody asked',
@@ -193,7 +193,7 @@ const cases: Case[] = [
     } as never,
     facts: facts(),
     state: 'stuck',
-    says: /copy of claim src, which does not exist/,
+    says: /its data source, PersistentVolumeClaim ns\/src, does not exist/,
   },
   {
     what: 'lost',
@@ -220,7 +220,7 @@ const cases: Case[] = [
       { deletionTimestamp: EARLIER, finalizers: ['kubernetes.io/pvc-protection'] },
     ),
     facts: facts({ pods: [pod()] }),
-    state: 'waits',
+    state: 'stuck',
     says: /is being deleted for 42s: pod ns\/web still uses it/,
     todo: /delete pod ns\/web/,
   },
@@ -244,7 +244,7 @@ const cases: Case[] = [
     subject: 'claim',
     asked: claim({}, { phase: 'Bound' }, { deletionTimestamp: EARLIER, finalizers: ['x/y'] }),
     facts: facts(),
-    state: 'waits',
+    state: 'stuck',
     says: /finalizer x\/y is on it/,
   },
   {
@@ -256,7 +256,7 @@ const cases: Case[] = [
     ),
     facts: facts(),
     state: 'stuck',
-    says: /class fast does not let its volumes grow/,
+    says: /class fast does not allow expansion/,
     todo: /allowVolumeExpansion/,
   },
   {
@@ -271,8 +271,8 @@ const cases: Case[] = [
       },
     ),
     facts: facts(),
-    state: 'waits',
-    says: /file system on it is enlarged on a node/,
+    state: 'stuck',
+    says: /file system on it is expanded on a node/,
     todo: /start a pod/,
   },
   {
@@ -347,7 +347,7 @@ const cases: Case[] = [
     facts: facts(),
     state: 'stuck',
     says: /does not exist/,
-    todo: /make it/,
+    todo: /create it/,
   },
   {
     what: 'ephemeral claim not made',
@@ -355,7 +355,7 @@ const cases: Case[] = [
     asked: pod({ volumes: [{ name: 'v', ephemeral: {} }] }),
     facts: facts(),
     state: 'waits',
-    says: /is not made yet/,
+    says: /is not created yet/,
   },
   {
     what: 'unschedulable',
@@ -434,8 +434,9 @@ const cases: Case[] = [
       },
     ),
     facts: facts(),
-    state: 'waits',
-    says: /the node waits.*volume v: configmap "settings" not found/,
+    state: 'stuck',
+    says: /^configmap "settings" not found/,
+    todo: /create ConfigMap ns\/settings/,
   },
   {
     what: 'nobody asked to attach',
@@ -454,7 +455,7 @@ const cases: Case[] = [
       attachments: [attachment('n1', { attached: false, attachError: { message: 'quota' } })],
     }),
     state: 'waits',
-    says: /waits for the attacher of d\.csi\.test for 42s; it failed and is tried again: quota/,
+    says: /^quota$/,
   },
   {
     what: 'attacher gone',
@@ -474,7 +475,7 @@ const cases: Case[] = [
     asked: pod(),
     facts: facts({ ...reached, pods: [old], attachments: [attachment('n2', { attached: true })] }),
     state: 'stuck',
-    says: /still attached to n2, where pod ns\/old has it/,
+    says: /still attached to n2, and pod ns\/old has it there/,
     todo: /delete pod ns\/old/,
   },
   {
@@ -488,7 +489,7 @@ const cases: Case[] = [
       attachments: [attachment('n2', { attached: true })],
     }),
     state: 'stuck',
-    says: /n2, where pod ns\/old has it, which does not answer/,
+    says: /n2, which does not answer, and pod ns\/old has it there/,
     todo: /out-of-service=nodeshutdown:NoExecute/,
   },
   {
@@ -506,7 +507,7 @@ const cases: Case[] = [
       ],
     }),
     state: 'waits',
-    says: /is being detached for 42s, which failed and is tried again: busy/,
+    says: /cannot be detached from n2: busy/,
   },
   {
     what: 'shared by two nodes',
@@ -566,7 +567,7 @@ const cases: Case[] = [
     asked: pod({}, { phase: 'Running' }, { deletionTimestamp: EARLIER }),
     facts: facts(),
     state: 'waits',
-    says: /is being deleted for 42s, and is on node n1/,
+    says: /is being deleted for 42s: node n1 ends it/,
   },
 ];
 

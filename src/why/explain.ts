@@ -1,21 +1,59 @@
-// Explains the state of a pod, claim or volume: the chain from it to its storage, up to the first link that is not well. Pure.
+// Explains the state of one object: the chain from it to its storage, up to the first link that is not well. Pure.
 
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/kinds.ts';
+import type {
+  CSIDriver,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  VolumeSnapshot,
+} from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Link } from './chain.ts';
 import { explainClaim } from './explain-claim.ts';
+import { explainChanges } from './explain-growth.ts';
+import { explainClass, explainDriver, explainNode } from './explain-parts.ts';
 import { explainPod } from './explain-pod.ts';
+import { explainGroup, explainSnapshot } from './explain-snapshot.ts';
 import { explainVolume } from './explain-volume.ts';
+import { volumeNamed } from './fact-index.ts';
 import type { Facts } from './facts.ts';
+import type { VolumeGroupSnapshot } from './group-snapshot.ts';
 import { isWhole } from './link.ts';
 
+interface Explained {
+  pod: Pod;
+  claim: PersistentVolumeClaim;
+  volume: PersistentVolume;
+  snapshot: VolumeSnapshot;
+  group: VolumeGroupSnapshot;
+  node: Node;
+  driver: CSIDriver;
+  class: StorageClass;
+}
+export type ExplainedKind = keyof Explained;
+/** What the page has details of. */
 export type Subject = 'pod' | 'claim' | 'volume';
 
-export function explain(facts: Facts, subject: Subject, asked: KubeObject): Link[] {
-  if (subject === 'pod') return explainPod(facts, asked as Pod);
-  if (subject === 'volume') return explainVolume(facts, asked as PersistentVolume);
-  const claim = asked as PersistentVolumeClaim;
+const EXPLAIN: { readonly [K in ExplainedKind]: (facts: Facts, object: Explained[K]) => Link[] } = {
+  pod: explainPod,
+  claim: explainClaimAndVolume,
+  volume: explainVolume,
+  snapshot: explainSnapshot,
+  group: explainGroup,
+  node: explainNode,
+  driver: explainDriver,
+  class: explainClass,
+};
+
+export function explain(facts: Facts, kind: ExplainedKind, asked: KubeObject): Link[] {
+  return EXPLAIN[kind](facts, asked as never);
+}
+
+function explainClaimAndVolume(facts: Facts, claim: PersistentVolumeClaim): Link[] {
   const links = explainClaim(facts, claim);
-  const volume = facts.volumes.find(({ metadata }) => metadata.name === claim.spec.volumeName);
-  return isWhole(links) && volume ? [...links, ...explainVolume(facts, volume)] : links;
+  const volume = volumeNamed(facts, claim.spec.volumeName);
+  if (isWhole(links) && volume) links.push(...explainVolume(facts, volume));
+  return isWhole(links) ? [...links, ...explainChanges(facts, claim)] : links;
 }

@@ -1,14 +1,19 @@
 // Builds the links of a chain and their texts. Pure.
 
-import type { KubeObject } from '../api/object.ts';
+import type { Pod } from '../api/kinds.ts';
+import { type KubeObject, keyOf } from '../api/object.ts';
 import { formatDuration } from '../runtime/flags/duration.ts';
+import { type Attempt, adviceOn, canEnd, causeText } from './advice.ts';
 import type { Link } from './chain.ts';
+import { warningsAbout } from './fact-index.ts';
 import type { Facts } from './facts.ts';
+import { lastSeenMs, type Report } from './report.ts';
 
 export interface Details {
   todo?: readonly string[];
   /** Whose events belong here. */
-  about?: KubeObject;
+  about?: KubeObject | undefined;
+  cause?: string;
 }
 
 export const ok = (subject: string, says: string): Link => ({
@@ -25,9 +30,26 @@ export function end(
   state: 'waits' | 'stuck',
   subject: string,
   says: string,
-  { todo = [], about }: Details = {},
+  { todo = [], about, cause }: Details = {},
 ): Link {
-  return { subject, state, says, todo, said: about ? saidOf(facts, about) : [] };
+  const said = about ? saidOf(facts, about) : [];
+  return { subject, state, says, todo, said, ...(cause !== undefined && { cause }) };
+}
+
+/** A link that ends with what somebody reported. `before` is said first, where the report alone would not be understood. */
+export function reported(
+  facts: Facts,
+  subject: string,
+  failed: { report: Report; attempt: Attempt; before?: string; about: KubeObject },
+): Link {
+  const { report, attempt, before = '', about } = failed;
+  const text = causeText(report, attempt);
+  return end(facts, canEnd(report, attempt) ? 'waits' : 'stuck', subject, `${before}${text}`, {
+    todo: adviceOn(report, attempt),
+    about,
+    // Of claims that are refused alike, the size and the class are what matters, not the claim.
+    cause: `${attempt.driver} ${attempt.storageClass ?? ''} ${text}`,
+  });
 }
 
 export const isWhole = (links: readonly Link[]): boolean => links.every(({ state }) => state === 'ok');
@@ -36,20 +58,15 @@ export const isWhole = (links: readonly Link[]): boolean => links.every(({ state
 const SHOWN_EVENTS = 2;
 
 /** The newest warnings about an object. */
-function saidOf({ events, nowMs }: Facts, { metadata }: KubeObject): string[] {
-  return events
-    .filter(({ involvedObject, type }) => involvedObject.uid === metadata.uid && type === 'Warning')
-    .toSorted((a, b) => lastSeen(b) - lastSeen(a))
+function saidOf(facts: Facts, object: KubeObject): string[] {
+  return warningsAbout(facts, object)
+    .toSorted((a, b) => lastSeenMs(b) - lastSeenMs(a))
     .slice(0, SHOWN_EVENTS)
     .map((event) => {
       const by = event.source?.component ?? event.reportingComponent ?? 'somebody';
       const times = (event.count ?? 1) > 1 ? `, ${event.count} times` : '';
-      return `${by} said ${ago(lastSeen(event), nowMs)} ago${times}: ${event.reason}: ${event.message}`;
+      return `${by} said ${ago(lastSeenMs(event), facts.nowMs)} ago${times}: ${event.reason}: ${event.message}`;
     });
-}
-
-function lastSeen(event: Facts['events'][number]): number {
-  return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp);
 }
 
 /** To the second. */
@@ -66,3 +83,12 @@ export function enumerated(names: readonly string[]): string {
   if (second === undefined) return first;
   return more.length === 0 ? `${first} and ${second}` : `${first}, ${second} and ${more.length} more`;
 }
+
+/** As kubectl takes it: `pvc data -n default`. */
+export const objectArgument = (
+  kind: 'pod' | 'pvc' | 'pv' | 'volumesnapshot',
+  { metadata }: KubeObject,
+): string => `${kind} ${metadata.name}${metadata.namespace ? ` -n ${metadata.namespace}` : ''}`;
+
+export const podNames = (found: readonly Pod[]): string =>
+  enumerated(found.map((pod) => `pod ${keyOf(pod)}`));

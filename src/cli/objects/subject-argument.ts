@@ -1,31 +1,29 @@
 // Parses the subject of a command: `pod web`, or `pvc/data`. Pure.
 
-import type { Subject } from '../../why/explain.ts';
+import type { ExplainedKind } from '../../why/explain.ts';
 import { UsageError } from '../command.ts';
 
-const WORDS: Readonly<Record<string, Subject>> = {
-  pod: 'pod',
-  pods: 'pod',
-  po: 'pod',
-  pvc: 'claim',
-  claim: 'claim',
-  persistentvolumeclaim: 'claim',
-  persistentvolumeclaims: 'claim',
-  pv: 'volume',
-  persistentvolume: 'volume',
-  persistentvolumes: 'volume',
+/** As kubectl and people name them. */
+const WORDS: Readonly<Record<ExplainedKind, readonly string[]>> = {
+  pod: ['pod', 'pods', 'po'],
+  claim: ['pvc', 'claim', 'persistentvolumeclaim', 'persistentvolumeclaims'],
+  volume: ['pv', 'volume', 'persistentvolume', 'persistentvolumes'],
+  snapshot: ['snapshot', 'volumesnapshot', 'volumesnapshots', 'vs'],
+  group: ['group', 'volumegroupsnapshot', 'volumegroupsnapshots', 'vgs'],
+  node: ['node', 'nodes', 'no'],
+  driver: ['driver', 'csidriver', 'csidrivers'],
+  class: ['class', 'storageclass', 'storageclasses', 'sc'],
 };
-const SHORT: Readonly<Record<Subject, string>> = { pod: 'pod', claim: 'pvc', volume: 'pv' };
 
 /** Rejects kinds that are not in `allowed`. */
-export function subjectOf<S extends Subject>(
+export function subjectOf<S extends ExplainedKind>(
   args: readonly string[],
   allowed: readonly S[],
 ): { kind: S; name: string } {
   const [word = '', name = ''] = args.length === 1 ? (args[0] ?? '').split('/') : args;
-  const kind = allowed.find((each) => each === WORDS[word.toLowerCase()]);
+  const kind = allowed.find((each) => WORDS[each].includes(word.toLowerCase()));
   if (kind === undefined || name === '') {
-    const expected = allowed.map((each) => `${SHORT[each]} NAME`);
+    const expected = allowed.map((each) => `${WORDS[each][0]} NAME`);
     throw new UsageError(`expected ${expected.join(' or ')}, got ${args.join(' ')}`);
   }
   return { kind, name };

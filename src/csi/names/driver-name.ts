@@ -7,6 +7,7 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type DriverName = Branded<'DriverName'>;
 export type VolumeHandle = Branded<'VolumeHandle'>;
 export type NodeId = Branded<'NodeId'>;
+export type NodeName = Branded<'NodeName'>;
 export type SnapshotHandle = Branded<'SnapshotHandle'>;
 
 const maxDriverNameLength = 63;
