@@ -46,6 +46,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   check: ground,
   manifests: ground,
   demo: everything,
+  try: everything,
   dashboard: [...ground, 'why'],
   cluster: everything,
   simulation: everything,

@@ -2,6 +2,7 @@
 // failed expectation is a CheckFailure, whose message is the report.
 
 import { type CsiClient, csiClient } from '../csi/client/csi-client.ts';
+import { getPluginInfo } from '../csi/client/probe.ts';
 import type { CsiTransport } from '../csi/client/transport.ts';
 import { CsiError, codeOf } from '../csi/csi-error.ts';
 import {
@@ -21,6 +22,7 @@ import {
 } from '../csi/messages/capabilities.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import type { GrpcCode } from '../wire/grpc/grpc-code.ts';
+import type { Subject } from './report/reporter.ts';
 
 export interface CheckOptions {
   parameters: Readonly<Record<string, string>>;
@@ -58,6 +60,27 @@ export async function askAbilities(
     plugin,
     controller: hasController ? await controllerCapabilities(transports.controller, call) : new Set(),
     node: await nodeCapabilities(transports.node, call),
+  };
+}
+
+/** The driver as reports name it. */
+export async function subjectOf(
+  transports: Transports,
+  can: Abilities,
+  call: { timeoutMs: number; signal: AbortSignal },
+): Promise<Subject> {
+  const { name, vendorVersion } = await getPluginInfo(transports.controller, call);
+  return {
+    driver: name,
+    version: vendorVersion,
+    capabilities: {
+      plugin: [
+        ...can.plugin.services,
+        ...[...can.plugin.volumeExpansion].map((each) => `VOLUME_EXPANSION_${each}`),
+      ],
+      controller: [...can.controller],
+      node: [...can.node],
+    },
   };
 }
 

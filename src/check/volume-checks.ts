@@ -245,7 +245,10 @@ function grow(driver: DriverUnderTest, request: object) {
 }
 
 /** The IDs of all volumes, `maxEntries` to a page. */
-export async function listed({ controller }: DriverUnderTest, maxEntries: number): Promise<string[]> {
+export async function listed(
+  { controller }: Pick<DriverUnderTest, 'controller'>,
+  maxEntries: number,
+): Promise<string[]> {
   const ids: string[] = [];
   let startingToken = '';
   for (let page = 0; page < MOST_PAGES; page++) {

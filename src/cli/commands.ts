@@ -35,6 +35,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   dashboard: { group: 'Look', load: () => import('./dashboard.ts') },
   why: { group: 'Look', load: () => import('./why.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
+  try: { group: 'Check', load: () => import('./try.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },
   version: { group: 'About', load: () => import('./version.ts') },

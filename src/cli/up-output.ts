@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { allowsInlineHandles } from '../api/inline-volumes.ts';
 import { csiDrivers, storageClasses } from '../api/kinds.ts';
+import { ANN_DEFAULT_CLASS } from '../api/well-known.ts';
 import { followStatus } from '../cluster/cluster-status.ts';
 import type { DataDirectory } from '../cluster/data-directory.ts';
 import type { PlannedNode } from '../cluster/plan-nodes.ts';
@@ -27,7 +28,10 @@ export function welcome(up: {
   directory: DataDirectory;
 }): string {
   const { parts, cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
-  const classes = [...cluster.server.reader.list(storageClasses)].map(({ metadata }) => metadata.name);
+  const classes = [...cluster.server.reader.list(storageClasses)].map(
+    ({ metadata: { name, annotations } }) =>
+      annotations?.[ANN_DEFAULT_CLASS] === 'true' ? `${name} (default)` : name,
+  );
   const open = [...cluster.server.reader.list(csiDrivers)]
     .filter(allowsInlineHandles)
     .map(({ metadata }) => metadata.name);
@@ -36,7 +40,7 @@ export function welcome(up: {
     ['took', `${(tookMs / 1000).toFixed(2)} s`],
     ['runs', running.join(', ')],
     ['nodes', nodes.map(({ name }) => name).join(', ')],
-    ['drivers', cluster.drivers.map(({ name }) => name).join(', ') || 'none'],
+    ...driverRows(cluster, nodes),
     ...(open.length > 0
       ? [
           ['inline', `pods may name any volume of ${open.join(', ')} by its handle`] satisfies [
@@ -67,6 +71,16 @@ export function welcome(up: {
     'Ctrl-C stops it.',
     '',
   ].join('\n');
+}
+
+/** One row for each driver, with the nodes that it is on. */
+function driverRows({ drivers }: Cluster, nodes: readonly PlannedNode[]): [string, string][] {
+  if (drivers.length === 0) return [['drivers', 'none']];
+  return drivers.map(({ name, nodeSockets }, index) => {
+    const on = nodes.map((node) => node.name).filter((node) => nodeSockets.has(node));
+    const missing = on.length < nodes.length ? '; pods that use it run there only' : '';
+    return [index === 0 ? 'drivers' : '', `${name} on ${on.join(', ')}${missing}`];
+  });
 }
 
 /** A status line that is redrawn on a terminal; elsewhere a line at intervals. */

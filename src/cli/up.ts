@@ -1,13 +1,14 @@
 // `berth up`: Kubernetes' whole volume subsystem on this machine, in one process.
 
-import { type DriverSockets, identifyBroughtDriver, parseDriverSockets } from '../cluster/brought-driver.ts';
+import { type BroughtDrivers, bringDrivers } from '../cluster/bring-drivers.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
 import { planNodes } from '../cluster/plan-nodes.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
-import { boolFlag, flagOf, InvalidValue, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { bothLogs } from '../runtime/log/both-logs.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { quietLog } from '../runtime/log/quiet-log.ts';
 import { checkUser, openTriedMounter } from '../runtime/mount/tried-mounter.ts';
@@ -15,7 +16,9 @@ import type { Log } from '../runtime/ports.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
+import { LogBook } from '../trace/log-book.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { driverFlags } from './driver-flags.ts';
 import { showStatus, welcome } from './up-output.ts';
 import { packageVersion } from './version.ts';
 
@@ -59,25 +62,7 @@ export const upFlags = {
     max: 65_535,
   }),
   kubeconfig: stringFlag({ help: "File for the admin's kubeconfig; default: in the data directory" }),
-  driver: flagOf<readonly DriverSockets[]>(
-    {
-      type: 'sockets',
-      parse(text, previous = []) {
-        try {
-          return [...previous, parseDriverSockets(text)];
-        } catch (error) {
-          throw new InvalidValue((error as Error).message);
-        }
-      },
-      format: (value) => value.map(({ controller, nodes }) => [controller, ...nodes].join(',')).join(' '),
-    },
-    {
-      help:
-        'Your own running CSI driver, as unix:///csi.sock; or, with separate sockets for controller and nodes, ' +
-        'as CONTROLLER,NODE-1,NODE-2. May be repeated',
-      default: [],
-    },
-  ),
+  ...driverFlags,
   'driver-pod-info-mount': boolFlag({
     help: 'Pass pod information to NodePublishVolume, for drivers of --driver without a CSIDriver object',
   }),
@@ -106,7 +91,8 @@ export const command = defineCommand({
     'Runs everything on this machine: API server, control plane, nodes, sidecars and the hostpath driver',
   description:
     'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts. ' +
-    'It creates the StorageClasses hostpath and hostpath-delayed. The pod annotation csi.berth/published-volumes lists ' +
+    'It creates the StorageClasses hostpath and hostpath-delayed; with --driver or --exec also two for your driver, the first ' +
+    'of which is the default. The pod annotation csi.berth/published-volumes lists ' +
     'the mount paths of its volumes. Flags of a sidecar are prefixed with its name, as in ' +
     '--provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
   // Passed on unparsed: the sidecars know the types of their flags.
@@ -122,9 +108,6 @@ export const command = defineCommand({
     checkUser();
     const version = await packageVersion();
     const startedMs = realClock.monotonicMs();
-    const brought = await Promise.all(
-      flags.driver.map((sockets) => identifyBroughtDriver(sockets, { nodeNames, clock: realClock, signal })),
-    );
     const directory = await openDataDirectory(
       flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
     );
@@ -135,17 +118,29 @@ export const command = defineCommand({
         : context.log,
     );
     const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
+    const logs = new LogBook(realClock);
+    const ports = { clock: realClock, random: realRandom, signal };
     let cluster: Cluster;
+    let brought: BroughtDrivers | undefined;
     try {
+      const mounter = await openTriedMounter(directory.path);
+      brought = await bringDrivers({
+        ...ports,
+        sockets: flags.driver,
+        commands: flags.exec,
+        nodeNames,
+        log: bothLogs(log, logs.log),
+      });
       cluster = await startCluster({
-        clock: realClock,
-        random: realRandom,
+        ...ports,
         log,
-        mounter: await openTriedMounter(directory.path),
+        logs,
+        mounter,
         version,
         directory,
         nodes,
-        brought,
+        brought: brought.drivers,
+        classParameters: flags.classParameters,
         ...((given.has('driver-pod-info-mount') || given.has('driver-volume-lifecycle-modes')) && {
           wishes: {
             podInfoOnMount: flags.driverPodInfoMount,
@@ -160,16 +155,25 @@ export const command = defineCommand({
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
         inlineHandles: flags.allowInlineHandles,
-        signal,
       });
     } catch (error) {
+      await brought?.stop();
       if (directory.isEphemeral) await directory.remove();
       throw startError(error, flags);
     }
     stdout.write(`ready ${cluster.url}\n`);
     const tookMs = realClock.monotonicMs() - startedMs;
     const looking = new AbortController();
-    const page = await dashboardOf(cluster, { flags, version, directory, log, signal: looking.signal });
+    const page = await dashboardOf(cluster, {
+      flags,
+      version,
+      directory,
+      log,
+      signal: looking.signal,
+    }).catch(async (error: unknown) => {
+      await cluster.stop().finally(() => brought.stop());
+      throw error;
+    });
     const { without } = flags;
     stdout.write(welcome({ parts, cluster, page, nodes, kubeconfig, tookMs, without, directory }));
     const unfollow = showStatus(cluster, stdout);
@@ -177,13 +181,13 @@ export const command = defineCommand({
     unfollow();
     looking.abort(new Error('the cluster is stopping'));
     await page?.stopped;
-    const left = await cluster.stop();
+    const left = await cluster.stop().finally(() => brought.stop());
     for (const what of left) stderr.write(`berth up: ${what}\n`);
     return left.length === 0 ? ExitCode.ok : ExitCode.failed;
   },
 });
 
-/** Undefined with `--without dashboard`. If the dashboard cannot be served, the cluster is stopped. */
+/** Undefined with `--without dashboard`. */
 async function dashboardOf(
   cluster: Cluster,
   options: {
@@ -197,18 +201,13 @@ async function dashboardOf(
   const { flags, ...rest } = options;
   if (flags.without.includes('dashboard')) return undefined;
   const port = flags.dashboardPort;
-  try {
-    return await openDashboard(cluster, {
-      ...rest,
-      port,
-      isFlexible: port === DASHBOARD_PORT,
-      clock: realClock,
-      random: realRandom,
-    });
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+  return openDashboard(cluster, {
+    ...rest,
+    port,
+    isFlexible: port === DASHBOARD_PORT,
+    clock: realClock,
+    random: realRandom,
+  });
 }
 
 function checkWithout(names: readonly string[], nodeNames: readonly string[]): void {

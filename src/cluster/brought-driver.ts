@@ -1,5 +1,5 @@
-// A driver that somebody else runs, in any language: found at its sockets, asked who it is before the cluster starts,
-// and refused in one sentence when it is not there, so that nobody waits for a cluster that cannot work.
+// A driver that is not part of Berth, in any language: found at its sockets and identified before the cluster starts. One
+// that does not answer is an error at once, since a cluster without it could not work.
 
 import { stat } from 'node:fs/promises';
 import type { CSIDriver } from '../api/kinds.ts';
@@ -39,18 +39,22 @@ export function parseDriverSockets(text: string): DriverSockets {
   return { controller, nodes };
 }
 
+/** Throws when there are more node sockets than nodes. */
+export function checkNodeCount({ nodes }: DriverSockets, nodeNames: readonly string[]): void {
+  if (nodes.length <= nodeNames.length) return;
+  throw new BroughtDriverError(
+    `--driver names ${nodes.length} node sockets and there are ${nodeNames.length} nodes; ` +
+      `add --nodes ${nodes.length}, or name fewer`,
+  );
+}
+
 export async function identifyBroughtDriver(
   sockets: DriverSockets,
   options: { nodeNames: readonly string[]; clock: Clock; signal: AbortSignal },
 ): Promise<BroughtDriver> {
   const { nodeNames } = options;
+  checkNodeCount(sockets, nodeNames);
   const nodeAddresses = sockets.nodes.length === 0 ? [sockets.controller] : sockets.nodes;
-  if (nodeAddresses.length > nodeNames.length) {
-    throw new BroughtDriverError(
-      `--driver names ${nodeAddresses.length} node sockets and there are ${nodeNames.length} nodes; ` +
-        `add --nodes ${nodeAddresses.length}, or name fewer`,
-    );
-  }
   const abilities = await askBroughtDriver(sockets.controller, options);
   const keys = await Promise.all(
     nodeAddresses.map(async (address) => {
@@ -75,14 +79,14 @@ export const askBroughtDriver = (
   options: { clock: Clock; signal: AbortSignal },
 ): Promise<Driver> => asking(address, options, (connection, call) => askDriver(connection, call));
 
-/** What a driver wants of Kubernetes and has no call to say. */
+/** Settings of the CSIDriver object that no CSI call reports. */
 export interface DriverWishes {
   podInfoOnMount: boolean;
   /** In which modes pods may name its volumes inline. */
   lifecycleModes: readonly string[];
 }
 
-/** The object that a driver gets which brought none. */
+/** The CSIDriver object for a driver that has none yet. */
 export function objectOfBroughtDriver(
   { name, abilities }: BroughtDriver,
   options: { wishes?: DriverWishes | undefined; inlineHandles: boolean },

@@ -17,7 +17,7 @@ import {
 
 export async function installObjects(
   server: ApiServer,
-  { brought, log, wishes, inlineHandles }: ClusterOptions,
+  { brought, log, wishes, inlineHandles, classParameters = {} }: ClusterOptions,
   hostpath: RunningHostpath | undefined,
 ): Promise<void> {
   const installBrought = async (driver: BroughtDriver): Promise<void> => {
@@ -29,6 +29,22 @@ export async function installObjects(
     log.warn('The CSIDriver object was there already and stays as it is; delete it to have it made anew', {
       driver: driver.name,
       differsIn: differing.join(', '),
+    });
+  };
+  const provisioning = brought.filter(({ abilities }) => abilities.controller.has('CREATE_DELETE_VOLUME'));
+  const installBroughtClasses = async ({ name, abilities }: BroughtDriver): Promise<void> => {
+    const canExpand = abilities.controller.has('EXPAND_VOLUME') || abilities.plugin.volumeExpansion.size > 0;
+    const differing = await installClasses(server, {
+      name,
+      provisioner: name,
+      // Whoever brings a driver wants to use it: claims without a class get the first brought one.
+      isDefault: name === provisioning[0]?.name,
+      canExpand,
+      parameters: classParameters,
+    });
+    if (Object.keys(classParameters).length === 0 || differing.length === 0) return;
+    log.warn('StorageClasses existed already with other parameters and stay as they are; delete them first', {
+      classes: differing.join(', '),
     });
   };
   const snapshotting = [
@@ -50,18 +66,12 @@ export async function installObjects(
           installClasses(server, {
             name: 'hostpath',
             provisioner: HOSTPATH,
-            isDefault: true,
+            isDefault: provisioning.length === 0,
             canExpand: true,
           }),
         ]
       : []),
-    ...brought.flatMap((driver) => {
-      const { name, abilities } = driver;
-      const object = installBrought(driver);
-      if (!abilities.controller.has('CREATE_DELETE_VOLUME')) return [object];
-      const canExpand =
-        abilities.controller.has('EXPAND_VOLUME') || abilities.plugin.volumeExpansion.size > 0;
-      return [object, installClasses(server, { name, provisioner: name, isDefault: false, canExpand })];
-    }),
+    ...brought.map(installBrought),
+    ...provisioning.map(installBroughtClasses),
   ]);
 }

@@ -39,10 +39,14 @@ export interface ClusterOptions {
   version: string;
   directory: DataDirectory;
   nodes: readonly PlannedNode[];
-  /** Drivers that somebody else runs. */
+  /** Drivers that are not part of Berth. */
   brought: readonly BroughtDriver[];
-  /** What those of them want that have no CSIDriver object yet, where somebody said so. */
+  /** Settings for those of them that have no CSIDriver object yet, if any were given. */
   wishes?: DriverWishes;
+  /** Parameters of their StorageClasses. */
+  classParameters?: Readonly<Record<string, string>>;
+  /** Keeps the log lines for `berth logs`; default a new one. */
+  logs?: LogBook;
   /** Names of parts that somebody else runs. */
   without: ReadonlySet<string>;
   /** Flags of sidecars; their defaults unless given. */
@@ -75,7 +79,7 @@ export interface Cluster {
 /** Resolves once everything serves: the drivers are registered on their nodes, claims would be bound. */
 export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   const { clock, random, directory, brought, nodes, without, signal } = given;
-  const logs = new LogBook(clock);
+  const logs = given.logs ?? new LogBook(clock);
   const log = bothLogs(given.log, logs.log);
   const options: ClusterOptions = { ...given, log };
   const book = new TraceBook({ clock });

@@ -33,6 +33,7 @@ export interface ClassesOfDriver {
   provisioner: DriverName;
   isDefault: boolean;
   canExpand: boolean;
+  parameters?: Readonly<Record<string, string>>;
 }
 
 export function classesOfDriver({
@@ -40,8 +41,14 @@ export function classesOfDriver({
   provisioner,
   isDefault,
   canExpand,
+  parameters = {},
 }: ClassesOfDriver): Draft<StorageClass>[] {
-  const common = { provisioner, reclaimPolicy: 'Delete', allowVolumeExpansion: canExpand };
+  const common = {
+    provisioner,
+    reclaimPolicy: 'Delete',
+    allowVolumeExpansion: canExpand,
+    ...(Object.keys(parameters).length > 0 && { parameters: { ...parameters } }),
+  };
   return [
     {
       ...common,
@@ -93,8 +100,43 @@ export async function installMissing<T extends KubeObject>(
   await Promise.all(missing.map((object) => admin.create(resource, object)));
 }
 
-export const installClasses = (server: Server, classes: ClassesOfDriver): Promise<void> =>
-  installMissing(server, storageClasses, classesOfDriver(classes));
+/** Resolves with the names of existing classes whose parameters are others; those classes stay as they are. */
+export async function installClasses(server: Server, classes: ClassesOfDriver): Promise<string[]> {
+  const wanted = classesOfDriver(classes);
+  const differing = wanted.flatMap(({ metadata: { name = '' }, parameters = {} }) => {
+    const present = server.reader.get(storageClasses, { name });
+    return present && !sameJson(present.parameters ?? {}, parameters) ? [name] : [];
+  });
+  await installMissing(server, storageClasses, wanted);
+  if (classes.isDefault) await moveDefault(server, classes.name);
+  return differing;
+}
+
+/**
+ * The default moves to this class from another that Berth created in an earlier run, so that it follows `--driver`. A
+ * default that a user gave to another class, or took away, stays.
+ */
+async function moveDefault(server: Server, name: string): Promise<void> {
+  const isDefault = ({ metadata }: StorageClass): boolean =>
+    metadata.annotations?.[ANN_DEFAULT_CLASS] === 'true';
+  const former = [...server.reader.list(storageClasses)].filter(
+    (each) =>
+      isDefault(each) &&
+      each.metadata.name !== name &&
+      (each.metadata.name === 'hostpath' || each.metadata.name === each.provisioner),
+  );
+  if (former.length === 0) return;
+  const admin = server.client(server.adminUser);
+  const mark = (of: string, value: string | null): Promise<unknown> =>
+    admin.patch(
+      storageClasses,
+      { name: of },
+      { metadata: { annotations: { [ANN_DEFAULT_CLASS]: value } } },
+      { type: 'merge' },
+    );
+  await mark(name, 'true');
+  await Promise.all(former.map(({ metadata }) => mark(metadata.name, null)));
+}
 
 /** One class a driver, which is the driver's default; of the definitions there must be one for it. */
 export function installSnapshotClasses(

@@ -44,7 +44,7 @@ test('a part that fails is started again with growing pauses; the others never n
     [0, 500, 1500, 3500],
   );
   assert.equal(steadyStarts, 1);
-  assert.match(log.text(), /A part failed; starting it again part=weak err="broken"/);
+  assert.match(log.text(), /A part failed; starting it again part=weak inMs=500 err="broken"/);
   stop.abort(new Error('over'));
   await running.ended;
   await assert.rejects(running.serving, /over/);

@@ -47,16 +47,17 @@ function supervisePart(part: Part, { clock, random, log, signal }: SuperviseOpti
     let failures = 0;
     while (!signal.aborted) {
       const startedMs = clock.monotonicMs();
-      try {
-        await part.run(signal, resolve);
-        if (signal.aborted) break;
-        log.warn('A part ended by itself; starting it again', { part: part.name });
-      } catch (error) {
-        if (signal.aborted) break;
-        log.error('A part failed; starting it again', error, { part: part.name });
-      }
+      const result = await part.run(signal, resolve).then(
+        () => ({ error: undefined }),
+        (error: unknown) => ({ error: error ?? new Error('it gave no reason') }),
+      );
+      if (signal.aborted) break;
       if (clock.monotonicMs() - startedMs > STEADY_MS) failures = 0;
-      await clock.sleep(backoffDelayMs(RESTART, failures, random), signal).catch(() => {});
+      const inMs = backoffDelayMs(RESTART, failures, random);
+      const fields = { part: part.name, inMs };
+      if (result.error === undefined) log.warn('A part ended by itself; starting it again', fields);
+      else log.error('A part failed; starting it again', result.error, fields);
+      await clock.sleep(inMs, signal).catch(() => {});
       failures += 1;
     }
     reject(signal.reason);
