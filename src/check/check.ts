@@ -1,14 +1,17 @@
-// A check: the rule it verifies, the capabilities that it needs of the driver, and the calls that verify it. The runner
-// runs one check at a time and cleans up after each.
+// A check: the rule it verifies, where the specification has it, the capabilities that it needs of the driver, and the calls
+// that verify it. The runner runs one check at a time and cleans up after each.
 
 import { CsiError } from '../csi/csi-error.ts';
 import type { ControllerCapability, NodeCapability } from '../csi/messages/capabilities.ts';
-import { CheckFailure, type DriverUnderTest } from './driver-under-test.ts';
+import { CheckFailure, callWords, type DriverUnderTest } from './driver-under-test.ts';
+import type { Verdict } from './report/reporter.ts';
 
 export interface Check {
   readonly group: string;
   /** The rule, in the present tense. */
   readonly title: string;
+  /** The anchor of the section of the specification that has the rule. */
+  readonly section: string;
   readonly needs?: readonly ControllerCapability[];
   readonly needsOfNode?: readonly NodeCapability[];
   /** Makes real mounts. */
@@ -18,10 +21,9 @@ export interface Check {
   run(driver: DriverUnderTest): Promise<void>;
 }
 
-export type Verdict =
-  | { state: 'passed'; ms: number; left: readonly string[] }
-  | { state: 'failed'; ms: number; why: string; left: readonly string[] }
-  | { state: 'skipped'; why: string };
+const SPECIFICATION = 'https://github.com/container-storage-interface/spec/blob/v1.12.0/spec.md';
+
+export const specificationOf = ({ section }: Check): string => `${SPECIFICATION}#${section}`;
 
 /** Why the check does not apply; undefined when it does. */
 export function missing(check: Check, driver: DriverUnderTest, mayMount: boolean): string | undefined {
@@ -44,14 +46,7 @@ export async function runCheck(check: Check, driver: DriverUnderTest): Promise<V
   } catch (error) {
     const left = await driver.cleanUp();
     if (error instanceof CheckFailure) return { state: 'failed', ms: took(), why: error.message, left };
-    if (error instanceof CsiError) {
-      return {
-        state: 'failed',
-        ms: took(),
-        why: `${error.method} failed: ${error.code}: ${error.description}`,
-        left,
-      };
-    }
+    if (error instanceof CsiError) return { state: 'failed', ms: took(), why: callWords(error), left };
     throw error;
   }
 }

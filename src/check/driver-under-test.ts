@@ -20,9 +20,10 @@ import {
   type PluginCapabilities,
   pluginCapabilities,
 } from '../csi/messages/capabilities.ts';
+import { parseVolumeHandle, type VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Clock, Random } from '../runtime/ports.ts';
 import type { GrpcCode } from '../wire/grpc/grpc-code.ts';
-import type { Subject } from './report/reporter.ts';
+import { codeText, quoted, type Subject } from './report/reporter.ts';
 
 export interface CheckOptions {
   parameters: Readonly<Record<string, string>>;
@@ -89,6 +90,8 @@ export interface Transports {
   node: CsiTransport;
 }
 
+export type CheckedVolume = Omit<Volume, 'volumeId'> & { readonly volumeId: VolumeHandle };
+
 export class DriverUnderTest {
   readonly identity: CsiClient<typeof Identity>;
   readonly controller: CsiClient<typeof Controller>;
@@ -131,16 +134,17 @@ export class DriverUnderTest {
     };
   }
 
-  async createVolume(name = this.name('volume'), more: object = {}): Promise<Volume> {
+  async createVolume(name = this.name('volume'), more: object = {}): Promise<CheckedVolume> {
     const { volume } = await this.controller.createVolume({ ...this.createRequest(name), ...more });
     if (volume === undefined || volume.volumeId === '') {
       throw new CheckFailure('CreateVolume succeeded without a volume ID: volume.volume_id is empty');
     }
-    this.undo(() => this.deleteVolume(volume.volumeId));
-    return volume;
+    const volumeId = parseVolumeHandle(volume.volumeId);
+    this.undo(() => this.deleteVolume(volumeId));
+    return { ...volume, volumeId };
   }
 
-  deleteVolume(volumeId: string): Promise<unknown> {
+  deleteVolume(volumeId: VolumeHandle): Promise<unknown> {
     return this.controller.deleteVolume({ volumeId, secrets: this.options.secrets('DeleteVolumeSecret') });
   }
 
@@ -164,16 +168,20 @@ export class DriverUnderTest {
 
 /** The call must fail, with one of these codes. */
 export async function refuses(what: string, call: Promise<unknown>, ...codes: GrpcCode[]): Promise<void> {
-  const wanted = codes.join(' or ');
+  const wanted = codes.map(codeText).join(' or ');
   try {
     await call;
   } catch (error) {
     if (!(error instanceof CsiError)) throw error;
     if (codes.includes(error.code)) return;
-    throw new CheckFailure(`${what}: expected ${wanted}, got ${error.code}: ${error.description}`);
+    throw new CheckFailure(`${what}: expected ${wanted}, but ${callWords(error)}`);
   }
   throw new CheckFailure(`${what}: expected ${wanted}, but the call succeeded`);
 }
+
+/** How a call failed, with the driver's own words. */
+export const callWords = ({ method, code, description }: CsiError): string =>
+  `${method} failed with ${codeText(code)}; ${quoted(description)}`;
 
 export function expect(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new CheckFailure(otherwise);

@@ -3,20 +3,20 @@
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Volume } from '../csi/generated/csi/v1/csi_pb.ts';
-import type { DriverUnderTest } from './driver-under-test.ts';
+import { type NodeId, parseNodeId, type VolumeHandle } from '../csi/names/driver-name.ts';
+import type { CheckedVolume, DriverUnderTest } from './driver-under-test.ts';
 
 export class MountedVolume {
-  readonly volumeId: string;
+  readonly volumeId: VolumeHandle;
   readonly stagingPath: string;
   readonly targetPath: string;
   readonly #driver: DriverUnderTest;
-  readonly #volume: Volume;
+  readonly #volume: CheckedVolume;
   readonly #directory: string;
-  #nodeId = '';
+  #nodeId: NodeId | undefined;
   #publishContext: Record<string, string> = {};
 
-  private constructor(driver: DriverUnderTest, volume: Volume, directory: string) {
+  private constructor(driver: DriverUnderTest, volume: CheckedVolume, directory: string) {
     this.#driver = driver;
     this.#volume = volume;
     this.#directory = directory;
@@ -45,7 +45,7 @@ export class MountedVolume {
   async attach(): Promise<void> {
     if (!this.#isAttached) return;
     const { controller, node, options } = this.#driver;
-    this.#nodeId = (await node.nodeGetInfo({})).nodeId;
+    this.#nodeId = parseNodeId((await node.nodeGetInfo({})).nodeId);
     this.#driver.undo(() => this.detach());
     const { publishContext } = await controller.controllerPublishVolume({
       ...this.#common('ControllerPublishVolumeSecret'),
@@ -60,7 +60,7 @@ export class MountedVolume {
     const secrets = this.#driver.options.secrets('ControllerUnpublishVolumeSecret');
     await this.#driver.controller.controllerUnpublishVolume({
       volumeId: this.volumeId,
-      nodeId: this.#nodeId,
+      nodeId: this.#nodeId ?? '',
       secrets,
     });
   }

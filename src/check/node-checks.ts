@@ -16,6 +16,7 @@ const attaching: readonly Check[] = [
   {
     group: 'ControllerPublishVolume',
     title: 'rejects requests with missing fields, an unknown volume and an unknown node',
+    section: 'controllerpublishvolume-errors',
     needs: ATTACHES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -27,13 +28,18 @@ const attaching: readonly Check[] = [
       await refuses('without a node', ask({ ...whole, nodeId: '' }), 'INVALID_ARGUMENT');
       const { volumeCapability, ...incapable } = whole;
       await refuses('without a capability', ask(incapable), 'INVALID_ARGUMENT');
-      await refuses('unknown volume', ask({ ...whole, volumeId: NOWHERE }), 'NOT_FOUND');
-      await refuses('unknown node', ask({ ...whole, nodeId: 'berth-check-no-such-node' }), 'NOT_FOUND');
+      await refuses('a volume that does not exist', ask({ ...whole, volumeId: NOWHERE }), 'NOT_FOUND');
+      await refuses(
+        'a node that does not exist',
+        ask({ ...whole, nodeId: 'berth-check-no-such-node' }),
+        'NOT_FOUND',
+      );
     },
   },
   {
     group: 'ControllerPublishVolume',
     title: 'attaches and detaches, each idempotent',
+    section: 'controllerpublishvolume',
     needs: ATTACHES,
     mounts: true,
     async run(driver) {
@@ -44,6 +50,7 @@ const attaching: readonly Check[] = [
   {
     group: 'ControllerUnpublishVolume',
     title: 'rejects a request without a volume',
+    section: 'controllerunpublishvolume-errors',
     needs: ATTACHES,
     run: ({ controller }) =>
       refuses('without a volume', controller.controllerUnpublishVolume({ volumeId: '' }), 'INVALID_ARGUMENT'),
@@ -54,6 +61,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeGetInfo',
     title: 'returns a valid node ID',
+    section: 'nodegetinfo',
     async run({ node }) {
       const { nodeId } = await node.nodeGetInfo({});
       const bytes = Buffer.byteLength(nodeId);
@@ -63,6 +71,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeStageVolume',
     title: 'rejects requests with missing fields',
+    section: 'nodestagevolume-errors',
     needsOfNode: STAGES,
     async run({ node, options }) {
       const whole = { volumeId: 'v', stagingTargetPath: '/nowhere', volumeCapability: options.capability };
@@ -77,6 +86,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeUnstageVolume',
     title: 'rejects requests without a volume or a path',
+    section: 'nodeunstagevolume-errors',
     needsOfNode: STAGES,
     async run({ node }) {
       const ask = (volumeId: string, stagingTargetPath: string) =>
@@ -88,6 +98,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodePublishVolume',
     title: 'rejects requests with missing fields',
+    section: 'nodepublishvolume-errors',
     async run({ node, options }) {
       const whole = { volumeId: 'v', targetPath: '/nowhere/v', volumeCapability: options.capability };
       const secrets = options.secrets('NodePublishVolumeSecret');
@@ -101,6 +112,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeUnpublishVolume',
     title: 'rejects requests without a volume or a path',
+    section: 'nodeunpublishvolume-errors',
     async run({ node }) {
       const ask = (volumeId: string, targetPath: string) =>
         node.nodeUnpublishVolume({ volumeId, targetPath });
@@ -111,6 +123,7 @@ const onNode: readonly Check[] = [
   {
     group: 'Lifecycle',
     title: 'attach, stage, publish and back, each step called twice',
+    section: 'volume-lifecycle',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -123,6 +136,7 @@ const onNode: readonly Check[] = [
   {
     group: 'Lifecycle',
     title: 'data persists across unpublish and publish',
+    section: 'volume-lifecycle',
     needs: MAKES,
     mounts: true,
     notFor: ({ options }) =>
@@ -143,6 +157,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeGetVolumeStats',
     title: 'reports the usage of a volume, and rejects one that does not exist',
+    section: 'nodegetvolumestats',
     needs: MAKES,
     needsOfNode: ['GET_VOLUME_STATS'],
     mounts: true,
@@ -166,7 +181,7 @@ const onNode: readonly Check[] = [
         'INVALID_ARGUMENT',
       );
       await refuses(
-        'unknown',
+        'a volume that does not exist',
         node.nodeGetVolumeStats({ volumeId: NOWHERE, volumePath: '/nowhere' }),
         'NOT_FOUND',
       );
@@ -175,6 +190,7 @@ const onNode: readonly Check[] = [
   {
     group: 'NodeExpandVolume',
     title: 'expands the filesystem after the volume',
+    section: 'nodeexpandvolume',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     needsOfNode: ['EXPAND_VOLUME'],
     mounts: true,

@@ -1,6 +1,7 @@
 // Checks that create, list, restore and delete snapshots.
 
 import type { Snapshot } from '../csi/generated/csi/v1/csi_pb.ts';
+import type { SnapshotHandle, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Check } from './check.ts';
 import { CheckFailure, type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
 
@@ -10,6 +11,7 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'CreateSnapshot',
     title: 'rejects requests without a name or a source',
+    section: 'createsnapshot-errors',
     needs: SNAPS,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -25,6 +27,7 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'CreateSnapshot',
     title: 'is idempotent, and snapshots the requested volume',
+    section: 'createsnapshot',
     needs: SNAPS,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -45,6 +48,7 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'CreateSnapshot',
     title: 'rejects a name that is taken by a snapshot of another volume',
+    section: 'createsnapshot-errors',
     needs: SNAPS,
     async run(driver) {
       const [one, other] = [await driver.createVolume(), await driver.createVolume()];
@@ -60,10 +64,11 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'DeleteSnapshot',
     title: 'rejects a request without an ID, and is idempotent for a snapshot that does not exist',
+    section: 'deletesnapshot-errors',
     needs: SNAPS,
     async run(driver) {
-      await refuses('without an ID', deleteSnapshot(driver, ''), 'INVALID_ARGUMENT');
-      await deleteSnapshot(driver, 'berth-check-no-such-snapshot');
+      await refuses('without an ID', deleteSnapshot(driver, '' as SnapshotHandle), 'INVALID_ARGUMENT');
+      await deleteSnapshot(driver, 'berth-check-no-such-snapshot' as SnapshotHandle);
       const { snapshotId } = await createSnapshot(driver, (await driver.createVolume()).volumeId);
       await deleteSnapshot(driver, snapshotId);
       await deleteSnapshot(driver, snapshotId);
@@ -72,6 +77,7 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'ListSnapshots',
     title: 'filters by snapshot ID and by source volume, and returns an empty list when none matches',
+    section: 'listsnapshots',
     needs: [...SNAPS, 'LIST_SNAPSHOTS'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -100,6 +106,7 @@ export const snapshotChecks: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'restores a snapshot, and rejects one that does not exist',
+    section: 'createvolume',
     needs: SNAPS,
     async run(driver) {
       const { snapshotId } = await createSnapshot(driver, (await driver.createVolume()).volumeId);
@@ -108,7 +115,7 @@ export const snapshotChecks: readonly Check[] = [
       });
       await driver.createVolume(driver.name('restored'), from(snapshotId));
       const request = { ...driver.createRequest(driver.name('restored')), ...from('berth-check-none') };
-      await refuses('unknown snapshot', driver.controller.createVolume(request), 'NOT_FOUND');
+      await refuses('a snapshot that does not exist', driver.controller.createVolume(request), 'NOT_FOUND');
     },
   },
 ];
@@ -117,19 +124,23 @@ function snap({ controller, options }: DriverUnderTest, request: { name: string;
   return controller.createSnapshot({ ...request, secrets: options.secrets('CreateSnapshotSecret') });
 }
 
-function deleteSnapshot({ controller, options }: DriverUnderTest, snapshotId: string): Promise<unknown> {
+function deleteSnapshot(
+  { controller, options }: DriverUnderTest,
+  snapshotId: SnapshotHandle,
+): Promise<unknown> {
   return controller.deleteSnapshot({ snapshotId, secrets: options.secrets('DeleteSnapshotSecret') });
 }
 
 async function createSnapshot(
   driver: DriverUnderTest,
-  sourceVolumeId: string,
+  sourceVolumeId: VolumeHandle,
   name = driver.name('snapshot'),
-): Promise<Snapshot> {
+): Promise<Omit<Snapshot, 'snapshotId'> & { snapshotId: SnapshotHandle }> {
   const { snapshot } = await snap(driver, { name, sourceVolumeId });
   if (snapshot === undefined || snapshot.snapshotId === '') {
     throw new CheckFailure('CreateSnapshot succeeded without a snapshot ID: snapshot.snapshot_id is empty');
   }
-  driver.undo(() => deleteSnapshot(driver, snapshot.snapshotId));
-  return snapshot;
+  const snapshotId = snapshot.snapshotId as SnapshotHandle;
+  driver.undo(() => deleteSnapshot(driver, snapshotId));
+  return { ...snapshot, snapshotId };
 }

@@ -18,6 +18,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Concurrency',
     title: 'concurrent identical CreateVolume calls create one volume',
+    section: 'concurrency',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -33,6 +34,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Concurrency',
     title: 'different volumes are created and deleted concurrently',
+    section: 'concurrency',
     needs: MAKES,
     async run(driver) {
       const made = await atOnce(driver, () => untilDone(driver, () => driver.createVolume()));
@@ -43,6 +45,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Concurrency',
     title: 'concurrent identical DeleteVolume calls all succeed',
+    section: 'concurrency',
     needs: MAKES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -52,6 +55,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Concurrency',
     title: 'CreateVolume succeeds during and after a concurrent DeleteVolume',
+    section: 'concurrency',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -66,6 +70,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Concurrency',
     title: 'concurrent stage and publish mount once; one unpublish and unstage undo them',
+    section: 'concurrency',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -81,6 +86,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Lost responses',
     title: 'CreateVolume retried after a time-out creates one volume',
+    section: 'timeouts',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -98,6 +104,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Lost responses',
     title: 'a volume whose CreateVolume timed out can be found by a retry and deleted',
+    section: 'timeouts',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const before = new Set(await listed(driver, 0));
@@ -114,6 +121,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Lost responses',
     title: 'DeleteVolume retried after a time-out deletes the volume',
+    section: 'timeouts',
     needs: MAKES,
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -132,6 +140,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Lost responses',
     title: 'stage and publish are completed by a retry after a time-out, and can be undone',
+    section: 'timeouts',
     needs: MAKES,
     mounts: true,
     async run(driver) {
@@ -149,6 +158,7 @@ export const troubleChecks: readonly Check[] = [
   {
     group: 'Lost responses',
     title: 'unstage and unpublish undo a stage or publish that timed out',
+    section: 'timeouts',
     needs: MAKES,
     mounts: true,
     async run(driver) {

@@ -1,10 +1,12 @@
 // Checks that create, list, expand and delete volumes.
 
+import type { VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Check } from './check.ts';
 import { type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
 
 const MAKES = ['CREATE_DELETE_VOLUME'] as const;
-export const NOWHERE = 'berth-check-no-such-volume';
+export const NOWHERE = 'berth-check-no-such-volume' as VolumeHandle;
+const NO_ID = '' as VolumeHandle;
 /** More pages than any driver needs. */
 const MOST_PAGES = 10_000;
 
@@ -12,6 +14,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'rejects a request without a name, or without a capability',
+    section: 'createvolume-errors',
     needs: MAKES,
     async run(driver) {
       const { controller } = driver;
@@ -23,6 +26,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'creates a volume of at least the requested size',
+    section: 'createvolume',
     needs: MAKES,
     async run(driver) {
       const { capacityBytes } = await driver.createVolume();
@@ -37,6 +41,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'is idempotent: the same name returns the same volume',
+    section: 'createvolume',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -51,6 +56,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'rejects a name that is taken by a volume of another size',
+    section: 'createvolume-errors',
     needs: MAKES,
     async run(driver) {
       const name = driver.name('volume');
@@ -66,6 +72,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'accepts a name of 128 bytes',
+    section: 'size-limits',
     needs: MAKES,
     async run(driver) {
       await driver.createVolume(driver.name('volume').padEnd(128, 'x'));
@@ -74,6 +81,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'rejects a source that does not exist',
+    section: 'createvolume-errors',
     needs: [...MAKES, 'CLONE_VOLUME'],
     async run(driver) {
       const volumeContentSource = { type: { case: 'volume' as const, value: { volumeId: NOWHERE } } };
@@ -84,6 +92,7 @@ const making: readonly Check[] = [
   {
     group: 'CreateVolume',
     title: 'clones a volume',
+    section: 'createvolume',
     needs: [...MAKES, 'CLONE_VOLUME'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -95,12 +104,14 @@ const making: readonly Check[] = [
   {
     group: 'DeleteVolume',
     title: 'rejects a request without an ID',
+    section: 'deletevolume-errors',
     needs: MAKES,
-    run: (driver) => refuses('without an ID', driver.deleteVolume(''), 'INVALID_ARGUMENT'),
+    run: (driver) => refuses('without an ID', driver.deleteVolume(NO_ID), 'INVALID_ARGUMENT'),
   },
   {
     group: 'DeleteVolume',
     title: 'is idempotent, and succeeds for a volume that does not exist',
+    section: 'deletevolume',
     needs: MAKES,
     async run(driver) {
       await driver.deleteVolume(NOWHERE);
@@ -115,6 +126,7 @@ const looking: readonly Check[] = [
   {
     group: 'ValidateVolumeCapabilities',
     title: 'rejects requests without an ID or a capability, and a volume that does not exist',
+    section: 'validatevolumecapabilities-errors',
     needs: MAKES,
     async run(driver) {
       const { controller, options } = driver;
@@ -122,7 +134,11 @@ const looking: readonly Check[] = [
       const secrets = options.secrets('ControllerValidateVolumeCapabilitiesSecret');
       const ask = (request: object) => controller.validateVolumeCapabilities({ secrets, ...request });
       await refuses('without an ID', ask({ volumeId: '', volumeCapabilities }), 'INVALID_ARGUMENT');
-      await refuses('unknown volume', ask({ volumeId: NOWHERE, volumeCapabilities }), 'NOT_FOUND');
+      await refuses(
+        'a volume that does not exist',
+        ask({ volumeId: NOWHERE, volumeCapabilities }),
+        'NOT_FOUND',
+      );
       const { volumeId } = await driver.createVolume();
       await refuses('without a capability', ask({ volumeId, volumeCapabilities: [] }), 'INVALID_ARGUMENT');
     },
@@ -130,6 +146,7 @@ const looking: readonly Check[] = [
   {
     group: 'ValidateVolumeCapabilities',
     title: 'confirms the capability that the volume was created with',
+    section: 'validatevolumecapabilities',
     needs: MAKES,
     async run(driver) {
       const { volumeId, volumeContext } = await driver.createVolume();
@@ -146,6 +163,7 @@ const looking: readonly Check[] = [
   {
     group: 'ListVolumes',
     title: 'lists a volume after it is created, and not after it is deleted',
+    section: 'listvolumes',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -157,6 +175,7 @@ const looking: readonly Check[] = [
   {
     group: 'ListVolumes',
     title: 'lists each volume once with pages of one entry',
+    section: 'listvolumes',
     needs: [...MAKES, 'LIST_VOLUMES'],
     async run(driver) {
       const made = [];
@@ -171,13 +190,19 @@ const looking: readonly Check[] = [
   {
     group: 'ListVolumes',
     title: 'rejects a starting token that it did not issue',
+    section: 'listvolumes-errors',
     needs: ['LIST_VOLUMES'],
     run: ({ controller }) =>
-      refuses('unknown token', controller.listVolumes({ startingToken: 'berth-check' }), 'ABORTED'),
+      refuses(
+        'a token that was not issued',
+        controller.listVolumes({ startingToken: 'berth-check' }),
+        'ABORTED',
+      ),
   },
   {
     group: 'GetCapacity',
     title: 'does not answer with a negative number',
+    section: 'getcapacity',
     needs: ['GET_CAPACITY'],
     async run({ controller, options }) {
       const { availableCapacity } = await controller.getCapacity({ parameters: { ...options.parameters } });
@@ -187,12 +212,17 @@ const looking: readonly Check[] = [
   {
     group: 'ControllerGetVolume',
     title: 'returns a volume, and rejects one that does not exist',
+    section: 'controllergetvolume',
     needs: [...MAKES, 'GET_VOLUME'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
       const { volume } = await driver.controller.controllerGetVolume({ volumeId });
       expect(volume?.volumeId === volumeId, `asked for ${volumeId}, got ${volume?.volumeId}`);
-      await refuses('unknown', driver.controller.controllerGetVolume({ volumeId: NOWHERE }), 'NOT_FOUND');
+      await refuses(
+        'a volume that does not exist',
+        driver.controller.controllerGetVolume({ volumeId: NOWHERE }),
+        'NOT_FOUND',
+      );
       await refuses('without an ID', driver.controller.controllerGetVolume({}), 'INVALID_ARGUMENT');
     },
   },
@@ -202,11 +232,16 @@ const growing: readonly Check[] = [
   {
     group: 'ControllerExpandVolume',
     title: 'rejects requests without an ID or a size, and a volume that does not exist',
+    section: 'controllerexpandvolume-errors',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     async run(driver) {
       const capacityRange = { requiredBytes: driver.options.sizeBytes, limitBytes: 0n };
       await refuses('without an ID', grow(driver, { volumeId: '', capacityRange }), 'INVALID_ARGUMENT');
-      await refuses('unknown volume', grow(driver, { volumeId: NOWHERE, capacityRange }), 'NOT_FOUND');
+      await refuses(
+        'a volume that does not exist',
+        grow(driver, { volumeId: NOWHERE, capacityRange }),
+        'NOT_FOUND',
+      );
       const { volumeId } = await driver.createVolume();
       await refuses('without a size', grow(driver, { volumeId }), 'INVALID_ARGUMENT');
     },
@@ -214,6 +249,7 @@ const growing: readonly Check[] = [
   {
     group: 'ControllerExpandVolume',
     title: 'expands a volume, and is idempotent',
+    section: 'controllerexpandvolume',
     needs: [...MAKES, 'EXPAND_VOLUME'],
     async run(driver) {
       const { volumeId } = await driver.createVolume();
@@ -248,8 +284,8 @@ function grow(driver: DriverUnderTest, request: object) {
 export async function listed(
   { controller }: Pick<DriverUnderTest, 'controller'>,
   maxEntries: number,
-): Promise<string[]> {
-  const ids: string[] = [];
+): Promise<VolumeHandle[]> {
+  const ids: VolumeHandle[] = [];
   let startingToken = '';
   for (let page = 0; page < MOST_PAGES; page++) {
     const { entries, nextToken } = await controller.listVolumes({ maxEntries, startingToken });
@@ -257,7 +293,7 @@ export async function listed(
       maxEntries === 0 || entries.length <= maxEntries,
       `a page of max_entries ${maxEntries} has ${entries.length} entries`,
     );
-    ids.push(...entries.map(({ volume }) => volume?.volumeId ?? ''));
+    ids.push(...entries.map(({ volume }) => (volume?.volumeId ?? '') as VolumeHandle));
     if (nextToken === '') return ids;
     startingToken = nextToken;
   }

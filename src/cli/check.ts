@@ -3,32 +3,25 @@
 
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import { parseQuantity } from '../api/quantity.ts';
-import { type Check, missing, runCheck, type Verdict } from '../check/check.ts';
-import { askAbilities, type CheckOptions, DriverUnderTest } from '../check/driver-under-test.ts';
+import type { Check } from '../check/check.ts';
+import { askAbilities, type CheckOptions, DriverUnderTest, subjectOf } from '../check/driver-under-test.ts';
 import { identityChecks } from '../check/identity-checks.ts';
 import { nodeChecks } from '../check/node-checks.ts';
+import { createReport, reportFormats } from '../check/report/reporter.ts';
+import { nameOf, runChecks } from '../check/run-checks.ts';
 import { snapshotChecks } from '../check/snapshot-checks.ts';
 import { troubleChecks } from '../check/trouble-checks.ts';
 import { volumeChecks } from '../check/volume-checks.ts';
 import { connectCsi } from '../csi/client/connect-csi.ts';
 import { volumeCapability } from '../csi/messages/volume-capability.ts';
 import { socketPath } from '../csi/names/socket-path.ts';
-import {
-  boolFlag,
-  choiceFlag,
-  durationFlag,
-  flagOf,
-  InvalidValue,
-  intFlag,
-  mapFlag,
-  stringFlag,
-} from '../runtime/flags/flag.ts';
+import { boolFlag, choiceFlag, durationFlag, intFlag, mapFlag, stringFlag } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
 import { silentLog } from '../runtime/log/log.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
-import { defineCommand, ExitCode, type Output, UsageError } from './command.ts';
+import { defineCommand, ExitCode, UsageError } from './command.ts';
+import { sizeFlag } from './size-flag.ts';
 
 const CHECKS: readonly Check[] = [
   ...identityChecks,
@@ -38,25 +31,12 @@ const CHECKS: readonly Check[] = [
   ...troubleChecks,
 ];
 
-const NANO = 1_000_000_000n;
-const sizeFlag = flagOf<bigint>(
-  {
-    type: 'size',
-    parse(text) {
-      try {
-        return parseQuantity(text).nano / NANO;
-      } catch {
-        throw new InvalidValue('must be a size, such as 1Gi');
-      }
-    },
-    format: String,
-  },
-  { help: 'Size of the volumes, in bytes or as in 1Gi', default: 1_073_741_824n },
-);
-
 const flags = {
   parameters: mapFlag({ help: 'Parameters of CreateVolume, as a StorageClass would have them' }),
-  size: sizeFlag,
+  'parameters-file': stringFlag({
+    help: 'File with such parameters: a StorageClass, or a map of strings; those of --parameters come on top',
+  }),
+  size: sizeFlag('Size of the volumes, in bytes or as in 1Gi'),
   'access-mode': choiceFlag({
     help: 'Access mode of the volumes',
     choices: ['ReadWriteOnce', 'ReadWriteMany', 'ReadOnlyMany', 'ReadWriteOncePod'],
@@ -78,9 +58,10 @@ const flags = {
   }),
   timeout: durationFlag({ help: 'Time-out of each call', default: 60_000 }),
   only: stringFlag({ help: 'Only checks whose name matches this regular expression' }),
+  skip: stringFlag({ help: 'No checks whose name matches this regular expression' }),
   list: boolFlag({ help: 'List the checks and do nothing' }),
-  output: choiceFlag({ help: 'Output format (also -o)', choices: ['text', 'json'], default: 'text' }),
-  o: choiceFlag({ help: 'Same as --output', choices: ['text', 'json'], default: 'text', hidden: true }),
+  output: choiceFlag({ help: 'Output format (also -o)', choices: reportFormats, default: 'text' }),
+  o: choiceFlag({ help: 'Same as --output', choices: reportFormats, default: 'text', hidden: true }),
 };
 
 export const command = defineCommand({
@@ -92,7 +73,7 @@ export const command = defineCommand({
   arguments: { usage: 'SOCKET [NODE-SOCKET]', min: 0, max: 2 },
   flags,
   async run({ flags: values, args, signal, stdout }) {
-    const chosen = chooseChecks(values.only);
+    const chosen = chooseChecks(values);
     if (values.list) {
       for (const check of chosen) stdout.write(`${nameOf(check)}\n`);
       return ExitCode.ok;
@@ -107,13 +88,10 @@ export const command = defineCommand({
     try {
       const can = await askAbilities(transports, options.timeoutMs, signal);
       const driver = new DriverUnderTest(transports, can, options, { clock: realClock, random: realRandom });
-      const report =
-        values.output === 'json' || values.o === 'json' ? jsonReport(stdout) : textReport(stdout);
-      for (const check of chosen) {
-        signal.throwIfAborted();
-        const why = missing(check, driver, values.mountDir !== undefined);
-        report.add(check, why === undefined ? await runCheck(check, driver) : { state: 'skipped', why });
-      }
+      const format = values.o === 'text' ? values.output : values.o;
+      const report = createReport(format, 'berth check', (text) => stdout.write(text));
+      report.begin(await subjectOf(transports, can, { timeoutMs: options.timeoutMs, signal }));
+      await runChecks(chosen, driver, { report, mayMount: values.mountDir !== undefined, signal });
       return report.end() ? ExitCode.ok : ExitCode.failed;
     } finally {
       transports.controller.close();
@@ -122,25 +100,37 @@ export const command = defineCommand({
   },
 });
 
-const nameOf = ({ group, title }: Check): string => `${group}: ${title}`;
+function chooseChecks({
+  only,
+  skip,
+}: {
+  only: string | undefined;
+  skip: string | undefined;
+}): readonly Check[] {
+  const wanted = only === undefined ? undefined : patternOf('only', only);
+  const unwanted = skip === undefined ? undefined : patternOf('skip', skip);
+  const chosen = CHECKS.filter(
+    (check) => (wanted?.test(nameOf(check)) ?? true) && !unwanted?.test(nameOf(check)),
+  );
+  if (chosen.length > 0) return chosen;
+  const flags = [only !== undefined && `--only=${only}`, skip !== undefined && `--skip=${skip}`].filter(
+    Boolean,
+  );
+  throw new UsageError(`no check matches ${flags.join(' ')}; --list shows them all`);
+}
 
-function chooseChecks(only: string | undefined): readonly Check[] {
-  if (only === undefined) return CHECKS;
-  let pattern: RegExp;
+function patternOf(flag: string, text: string): RegExp {
   try {
-    pattern = new RegExp(only, 'i');
+    return new RegExp(text, 'i');
   } catch (error) {
-    throw new UsageError(`--only is not a regular expression: ${(error as Error).message}`);
+    throw new UsageError(`--${flag} is not a regular expression: ${(error as Error).message}`);
   }
-  const chosen = CHECKS.filter((check) => pattern.test(nameOf(check)));
-  if (chosen.length === 0) throw new UsageError(`no check matches --only=${only}; --list shows them all`);
-  return chosen;
 }
 
 async function optionsOf(values: FlagValues<typeof flags>): Promise<CheckOptions> {
   const secrets = values.secrets === undefined ? {} : await readSecrets(values.secrets);
   return {
-    parameters: values.parameters,
+    parameters: { ...(await parametersIn(values.parametersFile)), ...values.parameters },
     secrets: (operation) => ({ ...secrets[operation] }),
     sizeBytes: values.size,
     capability: volumeCapability({
@@ -155,71 +145,39 @@ async function optionsOf(values: FlagValues<typeof flags>): Promise<CheckOptions
   };
 }
 
+/** Of a StorageClass, or of a map of strings. */
+async function parametersIn(path: string | undefined): Promise<Record<string, string>> {
+  if (path === undefined) return {};
+  const content = await readYaml('parameters-file', path);
+  const parameters = isMap(content) && content.kind === 'StorageClass' ? (content.parameters ?? {}) : content;
+  if (isMapOfStrings(parameters)) return parameters;
+  throw new UsageError(`${path} must be a StorageClass or a map of strings, as in server: nfs.example.com`);
+}
+
 /** Errors do not contain the content of the file. */
 async function readSecrets(path: string): Promise<Record<string, Record<string, string>>> {
+  const content = await readYaml('secrets', path);
+  if (isMap(content) && Object.values(content).every(isMapOfStrings)) {
+    return content as Record<string, Record<string, string>>;
+  }
+  throw new UsageError(
+    `${path} must have a map of strings for each operation, as in CreateVolumeSecret: {key: value}`,
+  );
+}
+
+async function readYaml(flag: string, path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new UsageError(`--secrets cannot be read: ${error.message}`);
+    throw new UsageError(`--${flag} cannot be read: ${error.message}`);
   });
-  let content: unknown;
   try {
-    content = parse(text) ?? {};
+    return parse(text) ?? {};
   } catch {
     throw new UsageError(`${path} is not YAML`);
   }
-  const isMap = (value: unknown): value is Record<string, unknown> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
-  const isWhole =
-    isMap(content) &&
-    Object.values(content).every(
-      (entry) => isMap(entry) && Object.values(entry).every((value) => typeof value === 'string'),
-    );
-  if (!isWhole) {
-    throw new UsageError(
-      `${path} must have a map of strings for each operation, as in CreateVolumeSecret: {key: value}`,
-    );
-  }
-  return content as Record<string, Record<string, string>>;
 }
 
-interface Report {
-  add(check: Check, verdict: Verdict): void;
-  /** Whether nothing failed. */
-  end(): boolean;
-}
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function textReport(stdout: Output): Report {
-  const count = { passed: 0, failed: 0, skipped: 0 };
-  let group = '';
-  return {
-    add(check, verdict) {
-      if (check.group !== group) stdout.write(`${check.group}\n`);
-      group = check.group;
-      count[verdict.state] += 1;
-      if (verdict.state === 'skipped') {
-        stdout.write(`  – ${check.title} (${verdict.why})\n`);
-        return;
-      }
-      stdout.write(
-        `  ${verdict.state === 'passed' ? '✔' : '✖'} ${check.title} (${Math.round(verdict.ms)} ms)\n`,
-      );
-      if (verdict.state === 'failed') stdout.write(`      ${verdict.why}\n`);
-      for (const each of verdict.left) stdout.write(`      left behind: ${each}\n`);
-    },
-    end() {
-      stdout.write(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped\n`);
-      return count.failed === 0;
-    },
-  };
-}
-
-/** Prints a line for each check as it ends. */
-function jsonReport(stdout: Output): Report {
-  let isWell = true;
-  return {
-    add(check, verdict) {
-      isWell &&= verdict.state !== 'failed';
-      stdout.write(`${JSON.stringify({ group: check.group, title: check.title, ...verdict })}\n`);
-    },
-    end: () => isWell,
-  };
-}
+const isMapOfStrings = (value: unknown): value is Record<string, string> =>
+  isMap(value) && Object.values(value).every((each) => typeof each === 'string');

@@ -27,6 +27,7 @@ interface Line {
   state: 'passed' | 'failed' | 'skipped';
   why?: string;
   left?: string[];
+  specification?: string;
 }
 
 async function check(...argv: string[]) {
@@ -35,7 +36,8 @@ async function check(...argv: string[]) {
     ended.stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line));
+      .map((line) => JSON.parse(line))
+      .filter((line) => 'state' in line);
   return { ...ended, lines };
 }
 
@@ -49,13 +51,16 @@ type Flaw =
   | 'mounts nothing'
   | 'stays busy';
 
+/** Beside the flaws: CreateVolume is refused without this parameter. */
+const NEEDED = 'pool';
+
 interface Stored {
   volumeId: string;
   capacityBytes: bigint;
 }
 
 /** Volumes in memory, right but for one flaw. */
-function memoryDriver(flaw?: Flaw) {
+function memoryDriver(flaw?: Flaw, needs?: string) {
   const volumes = new Map<string, Stored>();
   const deleted: Stored[] = [];
   let made = 0;
@@ -71,7 +76,10 @@ function memoryDriver(flaw?: Flaw) {
         }
         return { confirmed: { volumeCapabilities } };
       },
-      async createVolume({ name, capacityRange }, { signal }) {
+      async createVolume({ name, capacityRange, parameters }, { signal }) {
+        if (needs !== undefined && parameters[needs] === undefined) {
+          throw new CsiError({ code: 'INVALID_ARGUMENT', message: `parameter "${needs}" is missing` });
+        }
         const size = capacityRange?.requiredBytes ?? 0n;
         if (busy.has(name)) throw new CsiError({ code: 'ABORTED', message: 'busy' });
         const there = flaw === 'forgets names' ? undefined : volumes.get(name);
@@ -123,10 +131,14 @@ function memoryDriver(flaw?: Flaw) {
   });
 }
 
-async function serve(t: TestContext, flaw?: Flaw): Promise<{ endpoint: string; directory: string }> {
+async function serve(
+  t: TestContext,
+  flaw?: Flaw,
+  needs?: string,
+): Promise<{ endpoint: string; directory: string }> {
   const directory = await temporary(t);
   const endpoint = `unix://${join(directory, 'csi.sock')}`;
-  const server = await serveDriver(memoryDriver(flaw), { endpoint, clock: realClock, log: silentLog });
+  const server = await serveDriver(memoryDriver(flaw, needs), { endpoint, clock: realClock, log: silentLog });
   t.after(() => server.stop(0));
   return { endpoint, directory };
 }
@@ -135,6 +147,10 @@ test('a driver that is right passes, and what it cannot do is skipped with the r
   const { endpoint } = await serve(t);
   const { code, stdout } = await check(endpoint);
   assert.equal(code, 0, stdout);
+  assert.match(
+    stdout,
+    /^driver +memory\.check\.test 1\nplugin .*CONTROLLER_SERVICE.*\ncontroller +CREATE_DELETE_VOLUME, LIST_VOLUMES\nnode +none\n/,
+  );
   assert.match(stdout, /✔ creates a volume of at least the requested size/);
   assert.match(stdout, /– clones a volume \(the driver does not have CLONE_VOLUME\)/);
   assert.match(stdout, /– attach, stage, publish .* \(mounts need --mount-dir\)/);
@@ -147,6 +163,43 @@ test('a check that does not apply to the volumes asked for is skipped, not passe
   assert.equal(code, 0);
   assert.match(stdout, /– data persists .* \(a block device has no files\)/);
   assert.match(stdout, /\n0 passed, 0 failed, 1 skipped\n$/);
+});
+
+test('[BYO-3] a missing parameter is one failure with the flag to give', async (t) => {
+  const { endpoint, directory } = await serve(t, undefined, NEEDED);
+  const { code, lines, stdout } = await check(endpoint, '-o', 'json');
+  assert.equal(code, 1);
+  const failed = lines().filter(({ state }) => state === 'failed');
+  assert.equal(failed.length, 1, stdout);
+  assert.match(
+    failed[0]?.why ?? '',
+    /^CreateVolume failed with gRPC code 3 \(INVALID_ARGUMENT\); the driver said: "parameter \\"pool\\" is missing"; give .* --parameters or --parameters-file/,
+  );
+  assert.ok(lines().some(({ why }) => why === 'no volume can be created, see above'));
+  const file = join(directory, 'class.yaml');
+  await writeFile(file, 'kind: StorageClass\nparameters: {pool: fast}\n');
+  for (const flag of ['--parameters=pool=fast', `--parameters-file=${file}`]) {
+    assert.equal((await check(endpoint, flag, '--only=^CreateVolume')).code, 0, flag);
+  }
+});
+
+test('[BYO-3] each check has its place in the specification, and --only and --skip choose', async (t) => {
+  const { endpoint } = await serve(t, 'ignores sizes');
+  const { code, lines } = await check(
+    endpoint,
+    '--only=^(Create|Delete)Volume',
+    '--skip=clone|snapshot',
+    '-o=json',
+  );
+  assert.equal(code, 1);
+  assert.deepEqual([...new Set(lines().map(({ group }) => group))], ['CreateVolume', 'DeleteVolume']);
+  assert.ok(!lines().some(({ title }) => /clone|snapshot/.test(title)));
+  for (const { specification = '' } of lines()) assert.match(specification, /spec\.md#[a-z-]+$/);
+  const text = await check(endpoint, '--only=another size');
+  assert.match(
+    text.stdout,
+    /✖ rejects a name .* ms\n +twice the size: expected gRPC code 6 \(ALREADY_EXISTS\), but the call succeeded\n +https:.*spec\.md#createvolume-errors\n/,
+  );
 });
 
 const flaws: Record<Flaw, string[]> = {
@@ -218,11 +271,15 @@ test('what cannot be checked is refused in one sentence', async (t) => {
   const directory = await temporary(t);
   const file = join(directory, 'secrets.yaml');
   await writeFile(file, 'CreateVolumeSecret: swordfish\n');
+  const list = join(directory, 'list.yaml');
+  await writeFile(list, '[swordfish]\n');
   const table: [string[], RegExp][] = [
     [[], /which driver\? Give its socket/],
     [['/nowhere.sock', '--timeout=1s'], /connect ENOENT \/nowhere\.sock/],
     [['/s', '--only=no such check'], /no check matches --only=no such check/],
     [['/s', '--only=('], /--only is not a regular expression/],
+    [['/s', '--skip=.'], /no check matches --skip=\./],
+    [['/s', `--parameters-file=${list}`], /must be a StorageClass or a map of strings/],
     [['/s', '--size=large'], /--size.*must be a size, such as 1Gi/],
     [['/s', '--secrets=/nowhere'], /--secrets cannot be read/],
     [['/s', `--secrets=${file}`], /must have a map of strings for each operation/],
