@@ -6,6 +6,7 @@ import type * as apps from 'kubernetes-types/apps/v1.js';
 import type * as coordination from 'kubernetes-types/coordination/v1.js';
 import type * as core from 'kubernetes-types/core/v1.js';
 import type * as discovery from 'kubernetes-types/discovery/v1.js';
+import type * as meta from 'kubernetes-types/meta/v1.js';
 import type * as node from 'kubernetes-types/node/v1.js';
 import type * as rbac from 'kubernetes-types/rbac/v1.js';
 import type * as scheduling from 'kubernetes-types/scheduling/v1.js';
@@ -305,5 +306,76 @@ export const volumeSnapshotClasses = resource<VolumeSnapshotClass>(
   'v1',
   'VolumeSnapshotClass',
   'volumesnapshotclasses',
+  false,
+);
+
+// groupsnapshot.storage.k8s.io/v1
+
+export type VolumeGroupSnapshot = KubeObject & {
+  spec: {
+    source: { selector?: meta.LabelSelector; volumeGroupSnapshotContentName?: string };
+    volumeGroupSnapshotClassName?: string;
+  };
+  status?: {
+    boundVolumeGroupSnapshotContentName?: string;
+    creationTime?: string;
+    readyToUse?: boolean;
+    error?: SnapshotError;
+  };
+};
+/** One member, as the driver reported it. */
+export interface VolumeSnapshotInfo {
+  volumeHandle?: string;
+  snapshotHandle?: string;
+  /** In nanoseconds since 1970, as in VolumeSnapshotContent. */
+  creationTime?: number;
+  readyToUse?: boolean;
+  restoreSize?: number;
+}
+export type VolumeGroupSnapshotContent = KubeObject & {
+  spec: {
+    deletionPolicy: 'Delete' | 'Retain';
+    driver: string;
+    source: {
+      volumeHandles?: string[];
+      groupSnapshotHandles?: { volumeGroupSnapshotHandle: string; volumeSnapshotHandles: string[] };
+    };
+    volumeGroupSnapshotClassName?: string;
+    volumeGroupSnapshotRef: core.ObjectReference;
+  };
+  status?: {
+    volumeGroupSnapshotHandle?: string;
+    creationTime?: string;
+    readyToUse?: boolean;
+    error?: SnapshotError;
+    volumeSnapshotInfoList?: VolumeSnapshotInfo[];
+  };
+};
+export type VolumeGroupSnapshotClass = KubeObject & {
+  driver: string;
+  deletionPolicy: 'Delete' | 'Retain';
+  parameters?: Record<string, string>;
+};
+
+const GROUP_SNAPSHOT = 'groupsnapshot.storage.k8s.io';
+export const volumeGroupSnapshots = resource<VolumeGroupSnapshot>(
+  GROUP_SNAPSHOT,
+  'v1',
+  'VolumeGroupSnapshot',
+  'volumegroupsnapshots',
+  true,
+);
+export const volumeGroupSnapshotContents = resource<VolumeGroupSnapshotContent>(
+  GROUP_SNAPSHOT,
+  'v1',
+  'VolumeGroupSnapshotContent',
+  'volumegroupsnapshotcontents',
+  false,
+);
+export const volumeGroupSnapshotClasses = resource<VolumeGroupSnapshotClass>(
+  GROUP_SNAPSHOT,
+  'v1',
+  'VolumeGroupSnapshotClass',
+  'volumegroupsnapshotclasses',
   false,
 );

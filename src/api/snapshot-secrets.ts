@@ -1,10 +1,12 @@
-// Secret references in the parameters of a VolumeSnapshotClass, with templates filled from the snapshot and its content. The
-// snapshot controller resolves the one for creation and deletion, the snapshotter the one for listing. Pure: no Secret is read.
+// Secret references in the parameters of a VolumeSnapshotClass or VolumeGroupSnapshotClass, with templates filled from the
+// snapshot and its content. The snapshot controller resolves the one for creation and deletion, the snapshotter the one
+// for listing. Pure: no Secret is read.
 
 import { type SecretAnswer, secretFrom } from './secret-template.ts';
 import { RESERVED_PARAMETER_PREFIX } from './well-known.ts';
 
 export type SnapshotSecretKind = 'snapshotter' | 'snapshotter-list';
+export type GroupSnapshotSecretKind = 'group-snapshotter' | 'group-snapshotter-get';
 
 export interface SnapshotSecretValues {
   contentName: string;
@@ -26,7 +28,23 @@ export const SNAPSHOT_SECRET_PARAMETERS: ReadonlySet<string> = new Set(
 export function snapshotSecret(
   kind: SnapshotSecretKind,
   parameters: Readonly<Record<string, string>>,
-  { contentName, snapshot }: SnapshotSecretValues,
+  values: SnapshotSecretValues,
+): SecretAnswer {
+  return secretOf(kind, parameters, { ...values, object: 'volumesnapshot' });
+}
+
+export function groupSnapshotSecret(
+  kind: GroupSnapshotSecretKind,
+  parameters: Readonly<Record<string, string>>,
+  values: SnapshotSecretValues,
+): SecretAnswer {
+  return secretOf(kind, parameters, { ...values, object: 'volumegroupsnapshot' });
+}
+
+function secretOf(
+  kind: SnapshotSecretKind | GroupSnapshotSecretKind,
+  parameters: Readonly<Record<string, string>>,
+  { contentName, snapshot, object }: SnapshotSecretValues & { object: string },
 ): SecretAnswer {
   return secretFrom({
     where: 'snapshot class',
@@ -34,10 +52,10 @@ export function snapshotSecret(
     nameKeys: [keyOf(kind, 'name')],
     namespaceKeys: [keyOf(kind, 'namespace')],
     forNamespace: {
-      'volumesnapshotcontent.name': contentName,
-      ...(snapshot && { 'volumesnapshot.namespace': snapshot.namespace }),
+      [`${object}content.name`]: contentName,
+      ...(snapshot && { [`${object}.namespace`]: snapshot.namespace }),
     },
     // A user chooses the snapshot's name.
-    forName: snapshot ? { 'volumesnapshot.name': snapshot.name } : {},
+    forName: snapshot ? { [`${object}.name`]: snapshot.name } : {},
   });
 }

@@ -45,6 +45,20 @@ export const ANN_SNAPSHOT_SECRET_NAME = 'snapshot.storage.kubernetes.io/deletion
 export const ANN_SNAPSHOT_SECRET_NAMESPACE = 'snapshot.storage.kubernetes.io/deletion-secret-namespace';
 /** On contents that a group snapshot made. */
 export const ANN_GROUP_SNAPSHOT_HANDLE = 'groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle';
+
+// On group snapshot classes
+export const ANN_DEFAULT_GROUP_SNAPSHOT_CLASS = 'groupsnapshot.storage.kubernetes.io/is-default-class';
+
+// On group snapshot contents; the same meanings as on snapshot contents
+export const ANN_GROUP_SNAPSHOT_BEING_CREATED =
+  'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created';
+export const ANN_GROUP_SNAPSHOT_PARAMETERS = 'csi.berth/group-snapshot-parameters';
+export const ANN_GROUP_SNAPSHOT_BEING_DELETED =
+  'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted';
+export const ANN_GROUP_SNAPSHOT_SECRET_NAME = 'groupsnapshot.storage.kubernetes.io/deletion-secret-name';
+export const ANN_GROUP_SNAPSHOT_SECRET_NAMESPACE =
+  'groupsnapshot.storage.kubernetes.io/deletion-secret-namespace';
+
 /** The node whose snapshotter is to make the snapshot, where there is one on each node. */
 export const LABEL_SNAPSHOT_MANAGED_BY = 'snapshot.storage.kubernetes.io/managed-by';
 
@@ -94,6 +108,12 @@ export const FINALIZER_SNAPSHOT_IN_GROUP =
 /** On a content: the snapshot may exist on the storage. */
 export const FINALIZER_SNAPSHOT_CONTENT =
   'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
+/** On a group snapshot: its content must be deleted first. */
+export const FINALIZER_GROUP_SNAPSHOT_BOUND =
+  'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection';
+/** On a group content: the group snapshot may exist on the storage. */
+export const FINALIZER_GROUP_SNAPSHOT_CONTENT =
+  'groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection';
 
 /** The attacher's finalizer, on VolumeAttachments and on volumes: one per driver. */
 export function attacherFinalizer(driver: string): string {

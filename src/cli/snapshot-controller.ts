@@ -20,7 +20,6 @@ import { runControlPlaneProcess } from './control-plane-process.ts';
 
 const { 'leader-election-labels': _ofSidecars, ...electionFlags } = leaseFlags;
 const LOOK_MS = 250;
-const NO_GROUPS = 'this controller does not support group snapshots';
 
 export const command = defineCommand({
   summary: 'Binds VolumeSnapshots to their contents, for all CSI drivers of a cluster',
@@ -64,13 +63,12 @@ export const command = defineCommand({
       CSIVolumeGroupSnapshot: {
         default: false,
         stage: 'stable',
-        help: 'Group snapshots; accepted, without effect',
+        help: 'Consistent snapshots of several volumes (VolumeGroupSnapshot)',
       },
     }),
   },
   async run(context) {
-    const { flags, log } = context;
-    if (flags.featureGates.CSIVolumeGroupSnapshot) log.warn(`CSIVolumeGroupSnapshot: ${NO_GROUPS}`);
+    const { flags } = context;
     await runControlPlaneProcess(
       {
         name: 'snapshot-controller',
@@ -93,6 +91,7 @@ export const command = defineCommand({
             resyncMs: flags.resyncPeriodMs,
             distributed: flags.enableDistributedSnapshotting,
             preventVolumeModeConversion: flags.preventVolumeModeConversion,
+            groups: flags.featureGates.CSIVolumeGroupSnapshot,
           }),
       },
       flags,

@@ -6,6 +6,8 @@ import {
   persistentVolumes,
   pods,
   volumeAttachments,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../api/kinds.ts';
@@ -40,8 +42,13 @@ export async function drain(
     ...[...reader.list(volumeSnapshotContents)]
       .filter(({ spec }) => spec.deletionPolicy === 'Delete')
       .map(({ status, spec }) => `snapshot ${status?.snapshotHandle ?? `of ${spec.source.volumeHandle}`}`),
+    ...[...reader.list(volumeGroupSnapshotContents)]
+      .filter(({ spec }) => spec.deletionPolicy === 'Delete')
+      .map(({ status, metadata }) => `group snapshot ${status?.volumeGroupSnapshotHandle ?? metadata.name}`),
   ];
   await deleteAll(pods);
+  // First: their members cannot be deleted alone.
+  await deleteAll(volumeGroupSnapshots);
   await deleteAll(volumeSnapshots);
   await deleteAll(persistentVolumeClaims);
   const untilMs = clock.monotonicMs() + WITHIN_MS;

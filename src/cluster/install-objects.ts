@@ -48,10 +48,14 @@ export async function installObjects(
     });
   };
   const snapshotting = [
-    ...(hostpath ? [{ name: 'hostpath', driver: HOSTPATH }] : []),
+    ...(hostpath ? [{ name: 'hostpath', driver: HOSTPATH, hasGroups: true }] : []),
     ...brought
       .filter(({ abilities }) => abilities.controller.has('CREATE_DELETE_SNAPSHOT'))
-      .map(({ name }) => ({ name, driver: name })),
+      .map(({ name, abilities }) => ({
+        name,
+        driver: name,
+        hasGroups: abilities.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'),
+      })),
   ];
   await Promise.all([
     installRoles(server, [

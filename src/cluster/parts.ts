@@ -39,7 +39,17 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
   // Also for drivers that do not attach: somebody must mark their attachments as done.
   { kind: { ...attacherSidecar, name: 'attacher' } },
   { kind: { ...resizerSidecar, name: 'resizer' } },
-  { kind: { ...snapshotterSidecar, name: 'snapshotter' } },
+  {
+    kind: { ...snapshotterSidecar, name: 'snapshotter' },
+    // Every driver that takes group snapshots has them here: the snapshot controller beside it makes them.
+    adapt: (flags, { abilities }) => ({
+      ...flags,
+      featureGates: {
+        ...(flags.featureGates as Record<string, boolean>),
+        CSIVolumeGroupSnapshot: abilities.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'),
+      },
+    }),
+  },
 ];
 
 /** They speak of pods, nodes and connections of a sidecar's own, which one process for all does not have. */

@@ -10,12 +10,19 @@ import {
   customResourceDefinitions,
   type StorageClass,
   storageClasses,
+  type VolumeGroupSnapshotClass,
   type VolumeSnapshotClass,
+  volumeGroupSnapshotClasses,
   volumeSnapshotClasses,
 } from '../api/kinds.ts';
 import type { Draft, KubeObject, Resource } from '../api/object.ts';
 import { sameJson } from '../api/same-json.ts';
-import { ANN_DEFAULT_CLASS, ANN_DEFAULT_SNAPSHOT_CLASS, ANN_INLINE_HANDLES } from '../api/well-known.ts';
+import {
+  ANN_DEFAULT_CLASS,
+  ANN_DEFAULT_GROUP_SNAPSHOT_CLASS,
+  ANN_DEFAULT_SNAPSHOT_CLASS,
+  ANN_INLINE_HANDLES,
+} from '../api/well-known.ts';
 import { bootstrapSteps } from '../apiserver/bootstrap/bootstrap-objects.ts';
 import { isEstablished } from '../apiserver/crd/definition-status.ts';
 import type { ApiServer } from '../apiserver/index.ts';
@@ -138,19 +145,24 @@ async function moveDefault(server: Server, name: string): Promise<void> {
   await Promise.all(former.map(({ metadata }) => mark(metadata.name, null)));
 }
 
-/** One class a driver, which is the driver's default; of the definitions there must be one for it. */
-export function installSnapshotClasses(
+/** One class a driver, which is the driver's default, and one for group snapshots where it takes them. */
+export async function installSnapshotClasses(
   server: Server,
-  drivers: readonly { name: string; driver: DriverName }[],
+  drivers: readonly { name: string; driver: DriverName; hasGroups: boolean }[],
 ): Promise<void> {
+  const classOf = ({ name, driver }: { name: string; driver: DriverName }, isDefault: string) => ({
+    metadata: { name, annotations: { [isDefault]: 'true' } },
+    driver,
+    deletionPolicy: 'Delete' as const,
+  });
   const classes = drivers.map(
-    ({ name, driver }): Draft<VolumeSnapshotClass> => ({
-      metadata: { name, annotations: { [ANN_DEFAULT_SNAPSHOT_CLASS]: 'true' } },
-      driver,
-      deletionPolicy: 'Delete',
-    }),
+    (each): Draft<VolumeSnapshotClass> => classOf(each, ANN_DEFAULT_SNAPSHOT_CLASS),
   );
-  return installMissing(server, volumeSnapshotClasses, classes);
+  const groupClasses = drivers
+    .filter(({ hasGroups }) => hasGroups)
+    .map((each): Draft<VolumeGroupSnapshotClass> => classOf(each, ANN_DEFAULT_GROUP_SNAPSHOT_CLASS));
+  await installMissing(server, volumeSnapshotClasses, classes);
+  await installMissing(server, volumeGroupSnapshotClasses, groupClasses);
 }
 
 /**

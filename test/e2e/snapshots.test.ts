@@ -112,6 +112,46 @@ test('[SIDE-2] what is written is snapshotted, restored, kept and deleted', { sk
   assert.equal(await up.stop(), 0);
 });
 
+test('[GRP-1] [GRP-2] volumes are snapshotted together, one is restored, and all go with the group', {
+  skip,
+}, async (t) => {
+  const up = await startUp(t, join(await temporaryDirectory(t), 'd'));
+  const names = ['data', 'log'];
+  for (const name of names) {
+    await up.apply(claimAndPod(name));
+    const paths = await up.published(name);
+    await writeFile(join(paths.data ?? '', 'word'), `in ${name}`);
+  }
+  await up.kubectl('label', ...names.map((name) => `pvc/${name}`), 'app=db');
+  await up.apply(
+    JSON.stringify({
+      apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+      kind: 'VolumeGroupSnapshot',
+      metadata: { name: 'all' },
+      spec: { source: { selector: { matchLabels: { app: 'db' } } } },
+    }),
+  );
+  await up.kubectl('wait', 'volumegroupsnapshot/all', READY, '--timeout=45s');
+  assert.equal(storedSnapshots(up).length, 2);
+  const group = await up.get('volumegroupsnapshot', 'all');
+  assert.equal(group.spec.volumeGroupSnapshotClassName, 'hostpath');
+  const members: { metadata: { name: string }; spec: { source: { persistentVolumeClaimName: string } } }[] = (
+    await up.get('volumesnapshot')
+  ).items;
+  const log = members.find(({ spec }) => spec.source.persistentVolumeClaimName === 'log');
+  const copy = await restored(up, 'copy', log?.metadata.name ?? '');
+  assert.equal(await readFile(join(copy, 'word'), 'utf8'), 'in log');
+  await up.kubectl('delete', 'volumegroupsnapshot/all', '--timeout=45s');
+  assert.deepEqual(storedSnapshots(up), []);
+  for (const kind of ['volumesnapshot', 'volumesnapshotcontent', 'volumegroupsnapshotcontent']) {
+    assert.deepEqual((await up.get(kind)).items, []);
+  }
+  const pods = [...names, 'copy'];
+  await up.kubectl('delete', ...pods.map((name) => `pod/${name}`), '--timeout=45s');
+  await up.kubectl('delete', ...pods.map((name) => `pvc/${name}`), '--timeout=45s');
+  assert.equal(await up.stop(), 0);
+});
+
 test('[SIDE-2] [SIDE-5] each component stands in as a process of its own, and is killed with -9', {
   skip,
 }, async (t) => {

@@ -435,7 +435,7 @@ test('[SIDE-2] names, metadata and parameters are as the flags say', async (t) =
   await world.makeClass({ parameters: { 'csi.storage.k8s.io/strange': 'x' } }, { name: 'strange' });
   world.startController();
   await world.startSnapshotter({
-    options: { namePrefix: 'shot', nameUuidLength: 8, extraCreateMetadata: true },
+    options: { naming: { prefix: 'shot', uuidLength: 8 }, extraCreateMetadata: true },
   });
   const made = await world.makeSnapshot('snap');
   const { content } = await world.ready('snap');

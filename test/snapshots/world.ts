@@ -13,9 +13,11 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   secrets,
+  type VolumeGroupSnapshot,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
+  volumeGroupSnapshots,
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
@@ -47,8 +49,8 @@ import { createSnapshotter, type SnapshotterOptions } from '../../src/sidecars/s
 
 export const DRIVER = 'scripted.csi.test';
 
-export const DEFINITIONS = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'].map(
-  (plural) => `snapshot.storage.k8s.io_${plural}`,
+export const DEFINITIONS = ['snapshot', 'groupsnapshot'].flatMap((word) =>
+  ['s', 'contents', 'classes'].map((ending) => `${word}.storage.k8s.io_volume${word}${ending}`),
 );
 
 export interface Ends {
@@ -76,6 +78,7 @@ export interface World {
   metrics: Metrics;
   snapshots: Informer<VolumeSnapshot>;
   contents: Informer<VolumeSnapshotContent>;
+  groups: Informer<VolumeGroupSnapshot>;
   claims: Informer<PersistentVolumeClaim>;
   events: Informer<Event>;
   startController(how?: StartOptions<SnapshotControllerOptions>): Running;
@@ -113,8 +116,8 @@ const fastSnapshotter: SnapshotterOptions = {
   retryStartMs: 5,
   retryMaxMs: 50,
   resyncMs: 0,
-  namePrefix: 'snapshot',
-  nameUuidLength: -1,
+  naming: { prefix: 'snapshot', uuidLength: -1 },
+  groups: { prefix: 'groupsnapshot', uuidLength: -1 },
   extraCreateMetadata: false,
 };
 
@@ -142,6 +145,7 @@ export async function snapshotWorld(
   const informers = createInformers({ ...common, kube: admin, log: memoryLog() });
   const snapshots = informers.of(volumeSnapshots);
   const contents = informers.of(volumeSnapshotContents);
+  const groups = informers.of(volumeGroupSnapshots);
   const claims = informers.of(persistentVolumeClaims);
   const eventInformer = informers.of(events);
 
@@ -183,6 +187,7 @@ export async function snapshotWorld(
     metrics,
     snapshots,
     contents,
+    groups,
     claims,
     events: eventInformer,
     startController: (how = {}) =>

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
+  VolumeGroupSnapshot,
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
@@ -17,7 +18,7 @@ import {
   FINALIZER_SNAPSHOT_IN_GROUP,
   FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
 } from '../../api/well-known.ts';
-import { decideContent } from './content-reconciler.ts';
+import { decideContent, snapshotContents } from './content-reconciler.ts';
 import { decideSnapshot, type SnapshotFacts } from './decide-snapshot.ts';
 import { type ContentPlan, type PlanFacts, planContent } from './plan-content.ts';
 
@@ -49,6 +50,9 @@ const content = ({ metadata, spec, status }: Change = {}): VolumeSnapshotContent
     },
     ...(status && { status }),
   }) as unknown as VolumeSnapshotContent;
+
+const group = (metadata: object = {}): VolumeGroupSnapshot =>
+  ({ metadata: { name: 'g', namespace: 'n', uid: 'gu', ...metadata } }) as unknown as VolumeGroupSnapshot;
 
 const claim = (metadata: object = {}): PersistentVolumeClaim =>
   ({
@@ -191,10 +195,37 @@ const rows: Row[] = [
     wanted: 'wait',
   },
   {
-    name: 'to go, in a group',
+    name: 'to go, in a group that stays',
     snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
     content: content(),
+    group: group(),
     wanted: 'wait',
+  },
+  {
+    name: 'to go, in a group that goes',
+    snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
+    content: content(),
+    group: group(deleting),
+    wanted: 'mark-content',
+  },
+  {
+    name: 'to go, in a group that is gone, without content',
+    snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
+    wanted: `release ${[BOTH[0], FINALIZER_SNAPSHOT_IN_GROUP, BOTH[1]]}`,
+  },
+  {
+    name: 'to go, in a group, where groups are not enabled',
+    snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
+    content: content(),
+    knowsGroups: false,
+    wanted: 'wait',
+  },
+  {
+    name: 'there first, of a group',
+    snapshot: snapshot({ metadata: { finalizers: BOTH } }),
+    content: content(),
+    group: group(),
+    wanted: 'join-group',
   },
   { name: 'to go', snapshot: snapshot({ metadata: deleting }), content: content(), wanted: 'mark-content' },
   {
@@ -231,7 +262,14 @@ const rows: Row[] = [
 
 for (const { name, wanted, planned = plan(), ...given } of rows) {
   test(`a snapshot ${name}`, () => {
-    const facts = { snapshot: snapshot(), content: undefined, restoring: undefined, ...given };
+    const facts = {
+      snapshot: snapshot(),
+      content: undefined,
+      restoring: undefined,
+      group: undefined,
+      knowsGroups: true,
+      ...given,
+    };
     const step = decideSnapshot({ ...facts, plan: () => planned });
     const detail =
       step.do === 'fail' ? ` ${step.reason}` : step.do === 'release' ? ` ${step.finalizers}` : '';
@@ -341,5 +379,5 @@ test('a content by itself: protected once owned, and let go when deleted and orp
     [content({ metadata: { ...deleting, finalizers } }), 'mark-if-orphan'],
     [content({ metadata: { ...deleting, ...marked, finalizers } }), 'nothing'],
   ];
-  for (const [each, wanted] of table) assert.equal(decideContent(each).do, wanted);
+  for (const [each, wanted] of table) assert.equal(decideContent(snapshotContents, each).do, wanted);
 });

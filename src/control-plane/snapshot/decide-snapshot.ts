@@ -1,7 +1,8 @@
 // The next step for one VolumeSnapshot, from it, its content and the claims that restore from it. Pure: the reconciler
 // performs the step, reads again, and asks for the next.
 
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
+import { groupOwnerOf } from '../../api/group-snapshots.ts';
+import type { VolumeGroupSnapshot, VolumeSnapshot, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { isReadyToUse, refersToSnapshot } from '../../api/snapshots.ts';
 import {
   ANN_SNAPSHOT_BEING_DELETED,
@@ -28,6 +29,8 @@ export type SnapshotStep =
   | ({ do: 'write-status' } & StatusChange)
   | { do: 'mark-content'; content: VolumeSnapshotContent }
   | { do: 'delete-content'; content: VolumeSnapshotContent }
+  /** Make a snapshot that was there first a member of the group that its content belongs to. */
+  | { do: 'join-group'; group: VolumeGroupSnapshot }
   | { do: 'release'; finalizers: string[] };
 
 export interface SnapshotFacts {
@@ -36,6 +39,10 @@ export interface SnapshotFacts {
   content: VolumeSnapshotContent | undefined;
   /** A claim whose volume is being created from the snapshot. */
   restoring: string | undefined;
+  /** The group snapshot that it is a member of; it lives as long as that does. */
+  group: VolumeGroupSnapshot | undefined;
+  /** Without the feature gate nobody knows whether its group snapshot still exists. */
+  knowsGroups: boolean;
   /** Read only where a content is to be created. */
   plan(): ContentPlan | Failure;
 }
@@ -63,7 +70,8 @@ export function decideSnapshot(facts: SnapshotFacts): SnapshotStep {
     mismatch(snapshot, content) ??
     protection(snapshot, content.spec.deletionPolicy) ??
     (content.spec.volumeSnapshotRef.uid ? undefined : { do: 'bind-content', content }) ??
-    follow(snapshot, content)
+    joining(facts) ??
+    follow(snapshot, content, facts.group?.metadata.name)
   );
 }
 
@@ -75,7 +83,7 @@ function decideWithoutContent({ snapshot, plan }: SnapshotFacts): SnapshotStep {
       `VolumeSnapshotContent "${source.volumeSnapshotContentName}" does not exist`,
     );
   }
-  if (isOfGroup(snapshot)) return nothing('its group snapshot creates its content');
+  if (groupOwnerOf(snapshot)) return nothing('its group snapshot creates its content');
   // A new content would hold other data than the snapshot promises.
   if (isCut(snapshot) || isReadyToUse(snapshot)) {
     const name = snapshot.status?.boundVolumeSnapshotContentName ?? '';
@@ -114,7 +122,7 @@ function mismatch(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): Sna
       `VolumeSnapshotContent "${name}" was created dynamically; a pre-provisioned one is expected`,
     );
   }
-  if (!wasThereFirst && source.volumeHandle === undefined && !isOfGroup(snapshot)) {
+  if (!wasThereFirst && source.volumeHandle === undefined && !groupOwnerOf(snapshot)) {
     return fail(
       'SnapshotContentMismatch',
       `VolumeSnapshotContent "${name}" is pre-provisioned; a dynamically created one is expected`,
@@ -147,22 +155,38 @@ function protection(
   return { do: 'protect', finalizers: missing, ...(isChosen && { className }) };
 }
 
-function follow(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): SnapshotStep {
+function joining({ snapshot, group }: SnapshotFacts): SnapshotStep | undefined {
+  const isNew = group !== undefined && groupOwnerOf(snapshot) === undefined;
+  return isNew && group.metadata.deletionTimestamp === undefined ? { do: 'join-group', group } : undefined;
+}
+
+function follow(
+  snapshot: VolumeSnapshot,
+  content: VolumeSnapshotContent,
+  groupName: string | undefined,
+): SnapshotStep {
   // A ready snapshot stays ready: the storage is not checked again.
   const isSettled = isReadyToUse(snapshot) && snapshot.status?.boundVolumeSnapshotContentName !== undefined;
-  const change = isSettled ? undefined : statusChange(snapshot, content);
+  const isNamed = groupName === undefined || snapshot.status?.volumeGroupSnapshotName !== undefined;
+  const change = isSettled && isNamed ? undefined : statusChange(snapshot, content, groupName);
   if (change !== undefined) return { do: 'write-status', ...change };
   return nothing(isSettled ? 'it is ready' : 'its content is not ready yet');
 }
 
-function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts): SnapshotStep {
+function decideDeletion(facts: SnapshotFacts): SnapshotStep {
+  const { snapshot, content: found, restoring, group } = facts;
   const { finalizers = [] } = snapshot.metadata;
-  const ours = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_BOUND].filter((each) =>
-    finalizers.includes(each),
-  );
+  const early = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_IN_GROUP];
+  const ours = [...early, FINALIZER_SNAPSHOT_BOUND].filter((each) => finalizers.includes(each));
   if (ours.length === 0) return nothing('other finalizers keep it');
-  if (finalizers.includes(FINALIZER_SNAPSHOT_IN_GROUP)) {
-    return { do: 'wait', why: 'it is part of a group snapshot; delete that instead' };
+  if (group !== undefined && group.metadata.deletionTimestamp === undefined) {
+    return {
+      do: 'wait',
+      why: `it is a member of group snapshot "${group.metadata.name}"; delete that instead`,
+    };
+  }
+  if (!facts.knowsGroups && ours.includes(FINALIZER_SNAPSHOT_IN_GROUP)) {
+    return { do: 'wait', why: 'it is a member of a group snapshot, and those are not enabled here' };
   }
   // A content that references another snapshot is left alone.
   const content = found && refersToSnapshot(found.spec.volumeSnapshotRef, snapshot) ? found : undefined;
@@ -178,19 +202,10 @@ function decideDeletion({ snapshot, content: found, restoring }: SnapshotFacts):
   }
   if (content.spec.deletionPolicy !== 'Delete') return { do: 'release', finalizers: ours };
   if (content.metadata.deletionTimestamp === undefined) return { do: 'delete-content', content };
-  if (ours.includes(FINALIZER_SNAPSHOT_AS_SOURCE)) {
-    return { do: 'release', finalizers: [FINALIZER_SNAPSHOT_AS_SOURCE] };
-  }
+  const goingNow = ours.filter((each) => each !== FINALIZER_SNAPSHOT_BOUND);
+  if (goingNow.length > 0) return { do: 'release', finalizers: goingNow };
   // The reason why it cannot be deleted is written to the snapshot's status, where users look.
   const patch = content.status?.error ? errorChange(snapshot, content.status.error) : {};
   if (Object.keys(patch).length > 0) return { do: 'write-status', patch, isCut: false, isReady: false };
   return nothing('its content is deleted first');
-}
-
-/** Created by a VolumeGroupSnapshot, which another controller runs. */
-function isOfGroup({ metadata }: VolumeSnapshot): boolean {
-  return (metadata.ownerReferences ?? []).some(
-    ({ kind, apiVersion }) =>
-      kind === 'VolumeGroupSnapshot' && apiVersion.startsWith('groupsnapshot.storage.k8s.io/'),
-  );
 }

@@ -78,9 +78,10 @@ export function planContent(facts: PlanFacts): ContentPlan | Failure {
   return withSecret(facts, { snapshotClass, claim, volume: bound.volume });
 }
 
-type Bound = { volume: PersistentVolume; driver: DriverName } | { message: string };
+export type Bound = { volume: PersistentVolume; driver: DriverName } | { message: string };
 
-function boundVolume(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): Bound {
+/** The CSI volume of a bound claim, or why it has none. */
+export function boundVolume(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): Bound {
   const { name } = claim.metadata;
   if (claim.status?.phase !== 'Bound' || !claim.spec.volumeName) {
     return { message: `claim "${name}" is not bound to a volume yet` };

@@ -1,6 +1,6 @@
 // The snapshot controller: binds VolumeSnapshots to VolumeSnapshotContents. Watches both, their classes and claims;
 // creates, binds and deletes contents, manages finalizers and the snapshots' statuses. Never calls a driver: the
-// snapshotter does, from the contents. Three loops, one per kind.
+// snapshotter does, from the contents. Three loops, one per kind; group snapshots have their own (../group-snapshot).
 
 import {
   nodes,
@@ -19,7 +19,8 @@ import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
-import { createContentReconciler, decideContent } from './content-reconciler.ts';
+import { createGroupSnapshots } from '../group-snapshot/group-snapshots.ts';
+import { createContentReconciler, decideContent, snapshotContents } from './content-reconciler.ts';
 import { indexRestoringClaims, snapshotSourceOf } from './restoring-claims.ts';
 import { SnapshotMetrics } from './snapshot-metrics.ts';
 import { createSnapshotReconciler } from './snapshot-reconciler.ts';
@@ -36,6 +37,8 @@ export interface SnapshotControllerOptions {
   distributed: boolean;
   /** Contents record the volume's mode, so that a restore in another mode can be rejected. */
   preventVolumeModeConversion: boolean;
+  /** Group snapshots too. */
+  groups: boolean;
 }
 
 export const SNAPSHOT_CONTROLLER_DEFAULTS: SnapshotControllerOptions = {
@@ -45,6 +48,7 @@ export const SNAPSHOT_CONTROLLER_DEFAULTS: SnapshotControllerOptions = {
   resyncMs: 900_000,
   distributed: false,
   preventVolumeModeConversion: true,
+  groups: true,
 };
 
 const UNBOUND = 'snapshot-controller/unbound';
@@ -74,6 +78,16 @@ export function createSnapshotController(
 
   const backoff = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
   const common = { ...ports, log, workers: options.workers, backoff };
+  const groups = options.groups
+    ? createGroupSnapshots({
+        ports,
+        loop: common,
+        metrics,
+        snapshots: latestSnapshots,
+        contents: latestContents,
+        sourceClaims,
+      })
+    : undefined;
   const snapshotLoop = createLoop({
     ...common,
     name: 'snapshot-controller-snapshot',
@@ -91,12 +105,13 @@ export function createSnapshotController(
       restoring,
       recordsVolumeMode: options.preventVolumeModeConversion,
       ...(nodeCache && { nodes: nodeCache }),
+      ...(groups && { groupOf: groups.groupOf }),
     }),
   });
   const contentLoop = createLoop({
     ...common,
     name: 'snapshot-controller-content',
-    reconcile: createContentReconciler({ kube, contents: latestContents, writes, recorder, log }),
+    reconcile: createContentReconciler(snapshotContents, { kube, contents: latestContents, recorder, log }),
   });
   const claimLoop = createLoop({
     ...common,
@@ -109,7 +124,7 @@ export function createSnapshotController(
     if (key !== undefined) claimLoop.add(key);
   };
   const contentChanged = (content: VolumeSnapshotContent): void => {
-    if (decideContent(content).do !== 'nothing') contentLoop.add(keyOf(content));
+    if (decideContent(snapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
     const owner = snapshotKeyOf(content);
     if (snapshots.get(owner) !== undefined) snapshotLoop.add(owner);
     for (const snapshot of snapshots.byIndex(BY_CONTENT, keyOf(content))) {
@@ -126,13 +141,15 @@ export function createSnapshotController(
 
   function follow(): (() => void)[] {
     return [
+      ...(groups?.follow({ snapshot: (key) => snapshotLoop.add(key), claim: (key) => claimLoop.add(key) }) ??
+        []),
       snapshots.subscribe({
         added: (snapshot) => {
           snapshotLoop.add(keyOf(snapshot));
         },
         updated: (before, after) => {
           const replaced = before.metadata.uid !== after.metadata.uid;
-          if (replaced) metrics.gone(before.metadata.uid);
+          if (replaced) metrics.gone('Snapshot', before.metadata.uid);
           const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
           // Failures to create say nothing about deletion, so the backoff starts again.
           if (replaced || turned) snapshotLoop.forget(keyOf(after));
@@ -140,7 +157,7 @@ export function createSnapshotController(
           if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
         },
         deleted: (snapshot) => {
-          metrics.gone(snapshot.metadata.uid);
+          metrics.gone('Snapshot', snapshot.metadata.uid);
           lookAtClaimOf(snapshot);
           const owned = contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? '');
           if (owned !== undefined) contentChanged(owned);
@@ -179,6 +196,7 @@ export function createSnapshotController(
       for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
       for (const content of contents.list()) contentLoop.add(keyOf(content));
       for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
+      groups?.resync();
     }
   }
 
@@ -186,7 +204,14 @@ export function createSnapshotController(
     name: 'snapshot-controller',
     async run(signal) {
       // The finalizer of a claim is removed when no snapshot needs it: that requires synced snapshots.
-      const caches = [snapshots, contents, classes, claims, ...(nodeCache ? [nodeCache] : [])];
+      const caches = [
+        snapshots,
+        contents,
+        classes,
+        claims,
+        ...(nodeCache ? [nodeCache] : []),
+        ...(groups?.caches ?? []),
+      ];
       if (!(await cachesSynced(caches, signal))) return;
       const unsubscribes = follow();
       try {
@@ -194,6 +219,7 @@ export function createSnapshotController(
           snapshotLoop.run(signal),
           contentLoop.run(signal),
           claimLoop.run(signal),
+          ...(groups?.loops ?? []).map((loop) => loop.run(signal)),
           resync(signal),
         ]);
       } finally {

@@ -1,13 +1,13 @@
 // The snapshot controller's metrics, under the names of the official one: the time until a snapshot is created, ready
 // or deleted, measured from when the controller first saw the request.
 
-import type { VolumeSnapshot } from '../../api/kinds.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
 const BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600];
 
-export type SnapshotOperation = 'CreateSnapshot' | 'CreateSnapshotAndReady' | 'DeleteSnapshot';
+type Noun = 'Snapshot' | 'GroupSnapshot';
+export type SnapshotOperation = `Create${Noun}` | `Create${Noun}AndReady` | `Delete${Noun}`;
 type Status = 'success' | 'cancel';
 
 interface Begun {
@@ -42,14 +42,17 @@ export class SnapshotMetrics {
   }
 
   /** Only the first call for a key starts the measurement. */
-  begin(operation: SnapshotOperation, { metadata, spec }: VolumeSnapshot, driver: string | undefined): void {
-    const key = keyFor(operation, metadata.uid);
+  begin(
+    operation: SnapshotOperation,
+    { uid, isDynamic, driver }: { uid: string; isDynamic: boolean; driver: string | undefined },
+  ): void {
+    const key = keyFor(operation, uid);
     const known = this.#begun.get(key);
     if (known !== undefined) {
       if (driver !== undefined) known.driver = driver;
       return;
     }
-    const type = spec.source.volumeSnapshotContentName === undefined ? 'dynamic' : 'pre-provisioned';
+    const type = isDynamic ? 'dynamic' : 'pre-provisioned';
     this.#begun.set(key, { startMs: this.#clock.monotonicMs(), driver: driver ?? 'unknown', type });
   }
 
@@ -62,10 +65,10 @@ export class SnapshotMetrics {
   }
 
   /** The object is gone: drops the operations that were started for it. */
-  gone(uid: string): void {
-    this.end('DeleteSnapshot', uid);
-    this.end('CreateSnapshot', uid, 'cancel');
-    this.end('CreateSnapshotAndReady', uid, 'cancel');
+  gone(noun: Noun, uid: string): void {
+    this.end(`Delete${noun}`, uid);
+    this.end(`Create${noun}`, uid, 'cancel');
+    this.end(`Create${noun}AndReady`, uid, 'cancel');
   }
 }
 

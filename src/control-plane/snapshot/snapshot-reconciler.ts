@@ -1,11 +1,13 @@
 // Reconciles one VolumeSnapshot: reads what it refers to, has the next step decided and performs it, until nothing is
 // left to do. Writes snapshots and their statuses; creates, binds, annotates and deletes contents; emits Events.
 
+import { groupOwnerOf, memberContentName } from '../../api/group-snapshots.ts';
 import {
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumes,
+  type VolumeGroupSnapshot,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
@@ -43,6 +45,12 @@ export interface SnapshotReconcilerPorts {
   recordsVolumeMode: boolean;
   /** With distributed snapshotting. */
   nodes?: Informer<Node>;
+  /** With group snapshots: the one that a snapshot is a member of. */
+  groupOf?(
+    snapshot: VolumeSnapshot,
+    content: VolumeSnapshotContent | undefined,
+    signal: AbortSignal,
+  ): Promise<VolumeGroupSnapshot | undefined>;
 }
 
 type Doing<K extends SnapshotStep['do']> = Extract<SnapshotStep, { do: K }>;
@@ -94,7 +102,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
     const name =
       spec.source.volumeSnapshotContentName ||
       status?.boundVolumeSnapshotContentName ||
-      dynamicContentName(snapshot);
+      (groupOwnerOf(snapshot) ? memberContentName(snapshot) : dynamicContentName(snapshot));
     const cached = contents.get(name);
     // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
     if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
@@ -114,6 +122,8 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
       snapshot,
       content,
       restoring: ports.restoring(keyOf(snapshot))[0]?.metadata.name,
+      group: await ports.groupOf?.(snapshot, content, signal),
+      knowsGroups: ports.groupOf !== undefined,
       plan: () =>
         planContent({
           snapshot,
@@ -167,6 +177,8 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
         return writes.markContent(step.content, signal);
       case 'delete-content':
         return writes.deleteContent(step.content, signal);
+      case 'join-group':
+        return writes.joinGroup(snapshot, step.group, signal);
       case 'release':
         return writes.release(snapshot, step.finalizers, signal);
       default:
@@ -211,13 +223,16 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
   function beginMetrics(snapshot: VolumeSnapshot, content: VolumeSnapshotContent | undefined): void {
     const className = snapshot.spec.volumeSnapshotClassName ?? '';
     const driver = content?.spec.driver ?? ports.classes.get(className)?.driver;
-    if (snapshot.metadata.deletionTimestamp !== undefined) {
-      metrics.begin('DeleteSnapshot', snapshot, driver);
+    const { uid, deletionTimestamp } = snapshot.metadata;
+    const isDynamic = snapshot.spec.source.volumeSnapshotContentName === undefined;
+    const about = { uid, isDynamic, driver };
+    if (deletionTimestamp !== undefined) {
+      metrics.begin('DeleteSnapshot', about);
       return;
     }
     if (isReadyToUse(snapshot)) return;
-    if (!isCut(snapshot)) metrics.begin('CreateSnapshot', snapshot, driver);
-    metrics.begin('CreateSnapshotAndReady', snapshot, driver);
+    if (!isCut(snapshot)) metrics.begin('CreateSnapshot', about);
+    metrics.begin('CreateSnapshotAndReady', about);
   }
 
   return reconcile;

@@ -5,8 +5,13 @@ import { formatQuantity, quantityFromBytes } from '../../api/quantity.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
 
-/** A merge patch of the status; null removes a field. */
-export type StatusPatch = { [K in keyof NonNullable<VolumeSnapshot['status']>]?: unknown };
+/** A merge patch of a status; null removes a field. */
+export type StatusPatch = Readonly<Record<string, unknown>>;
+
+/** A VolumeSnapshot or a VolumeGroupSnapshot, as far as its failures go. */
+interface Failing {
+  status?: { readyToUse?: boolean; error?: SnapshotError };
+}
 
 export interface StatusChange {
   patch: StatusPatch;
@@ -21,14 +26,17 @@ export const isCut = ({ status }: VolumeSnapshot): boolean => status?.creationTi
 export function statusChange(
   snapshot: VolumeSnapshot,
   { metadata, status: from = {} }: VolumeSnapshotContent,
+  groupName?: string,
 ): StatusChange | undefined {
   const { status = {} } = snapshot;
   const ready = from.readyToUse ?? false;
   const hasNoSize = status.restoreSize === undefined || status.restoreSize === '0';
-  const patch: StatusPatch = {
+  const patch = {
     ...(status.boundVolumeSnapshotContentName === undefined && {
       boundVolumeSnapshotContentName: metadata.name,
     }),
+    ...(status.volumeGroupSnapshotName === undefined &&
+      groupName !== undefined && { volumeGroupSnapshotName: groupName }),
     ...(status.creationTime === undefined &&
       from.creationTime !== undefined && { creationTime: timeText(from.creationTime / 1e6) }),
     ...(status.readyToUse !== ready && { readyToUse: ready }),
@@ -42,20 +50,20 @@ export function statusChange(
   if (Object.keys(patch).length === 0) return undefined;
   return {
     patch,
-    isCut: !isCut(snapshot) && patch.creationTime !== undefined,
+    isCut: !isCut(snapshot) && 'creationTime' in patch,
     isReady: !isReadyToUse(snapshot) && ready,
   };
 }
 
 /** The error field of a status patch. */
-export function errorChange({ status }: VolumeSnapshot, error: SnapshotError | undefined): StatusPatch {
+export function errorChange({ status }: Failing, error: SnapshotError | undefined): StatusPatch {
   if (sameJson(status?.error, error)) return {};
   return { error: error ?? null };
 }
 
 /** Undefined when the status is so already. `unready`: the snapshot cannot be used. */
 export function failureChange(
-  { status = {} }: VolumeSnapshot,
+  { status = {} }: Failing,
   failure: { message: string; unready: boolean },
   nowMs: number,
 ): StatusPatch | undefined {

@@ -1,18 +1,21 @@
 // The snapshot controller's writes: a snapshot's finalizers, class and status, and the creation, binding and deletion
 // of its content. Each write is for one UID only, and its result is kept as the newest version.
 
+import { ownerReferenceTo } from '../../api/group-snapshots.ts';
 import {
+  type VolumeGroupSnapshot,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import { type Draft, keyOf, nameFromKey } from '../../api/object.ts';
-import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
+import { FINALIZER_SNAPSHOT_CONTENT, FINALIZER_SNAPSHOT_IN_GROUP } from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
+import { markContent, snapshotContents } from './content-reconciler.ts';
 import type { StatusPatch } from './snapshot-status.ts';
 
 export class SnapshotWrites {
@@ -48,6 +51,17 @@ export class SnapshotWrites {
 
   async status(snapshot: VolumeSnapshot, status: StatusPatch, signal: AbortSignal): Promise<void> {
     await this.#patch(snapshot, { status }, { signal, subresource: 'status' });
+  }
+
+  async joinGroup(snapshot: VolumeSnapshot, group: VolumeGroupSnapshot, signal: AbortSignal): Promise<void> {
+    const { resourceVersion, ownerReferences = [], finalizers = [] } = snapshot.metadata;
+    const metadata = {
+      uid: snapshot.metadata.uid,
+      resourceVersion,
+      ownerReferences: [...ownerReferences, ownerReferenceTo(group)],
+      finalizers: [...finalizers, FINALIZER_SNAPSHOT_IN_GROUP],
+    };
+    await this.#patch(snapshot, { metadata }, { signal });
   }
 
   /** The existing content of that name, whoever created it. */
@@ -92,12 +106,8 @@ export class SnapshotWrites {
     this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
   }
 
-  /** Annotates the content, so that the snapshotter may delete it. */
-  async markContent({ metadata }: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
-    const { name, uid } = metadata;
-    const patch = { metadata: { uid, annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } } };
-    const how = { type: 'merge', signal } as const;
-    this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
+  async markContent(content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
+    this.#contents.wrote(await markContent(this.#kube, snapshotContents, { content, signal }));
   }
 
   async deleteContent(

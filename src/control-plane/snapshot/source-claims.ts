@@ -26,6 +26,7 @@ export class SourceClaims {
   readonly #snapshots: Informer<VolumeSnapshot>;
   /** Removals in flight. A snapshot that appears meanwhile waits, and adds the finalizer again. */
   readonly #removals = new Map<string, Promise<unknown>>();
+  #isNeededByOthers: (claim: PersistentVolumeClaim) => boolean = () => false;
   /** Claims whose removal has an unknown outcome: the cache may show a finalizer that is already removed. */
   readonly #doubtful = new Set<string>();
 
@@ -40,6 +41,11 @@ export class SourceClaims {
       const key = isReadyToUse(snapshot) ? undefined : sourceClaimOf(snapshot);
       return key === undefined ? [] : [key];
     });
+  }
+
+  /** Who, beside single snapshots, needs the finalizer. */
+  keepFor(isNeeded: (claim: PersistentVolumeClaim) => boolean): void {
+    this.#isNeededByOthers = isNeeded;
   }
 
   /** Snapshots of the claim that are not ready yet. */
@@ -67,7 +73,8 @@ export class SourceClaims {
   /** Removes the finalizer of one claim when no snapshot needs it. */
   readonly reconcile: Reconcile = async (key, { signal }) => {
     const object = this.#claims.get(key);
-    if (object === undefined || !this.isProtected(object) || this.unreadyOf(key).length > 0) return done;
+    if (object === undefined || !this.isProtected(object)) return done;
+    if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return done;
     const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
     const resource = persistentVolumeClaims;
     const removal = removeFinalizer({ kube: this.#kube, resource, object, finalizer, signal });

@@ -7,6 +7,8 @@ import { CsiError } from '../csi-error.ts';
 import {
   Controller,
   ControllerServiceCapability_RPC_Type as ControllerRpc,
+  GroupController,
+  GroupControllerServiceCapability_RPC_Type as GroupRpc,
   Identity,
   Node,
   NodeServiceCapability_RPC_Type as NodeRpc,
@@ -54,6 +56,14 @@ export interface ScriptedSnapshot {
   sizeBytes: bigint;
   parameters: Record<string, string>;
   ready: boolean;
+  groupId?: string;
+}
+
+export interface ScriptedGroup {
+  id: string;
+  name: string;
+  snapshotIds: string[];
+  parameters: Record<string, string>;
 }
 
 export interface ScriptedDriverOptions {
@@ -61,6 +71,8 @@ export interface ScriptedDriverOptions {
   nodeId?: string;
   controller?: (keyof typeof ControllerRpc)[];
   node?: (keyof typeof NodeRpc)[];
+  /** Offers the group controller service with these. */
+  group?: (keyof typeof GroupRpc)[];
   plugin?: (keyof typeof PluginService)[];
   expansion?: (keyof typeof PluginExpansion)[];
   /** What ControllerExpandVolume answers; true unless told. */
@@ -76,6 +88,7 @@ export class ScriptedDriver {
   readonly calls: RecordedCall[] = [];
   readonly volumes = new Map<string, ScriptedVolume>();
   readonly snapshots = new Map<string, ScriptedSnapshot>();
+  readonly groups = new Map<string, ScriptedGroup>();
   /** What snapshots are when they are made. */
   snapshotsAreReady = true;
   /** `volume id -> staging path`, and `target path -> volume id`. */
@@ -145,7 +158,8 @@ export class ScriptedDriver {
   };
 
   get services(): ServiceImplementation[] {
-    return [this.#identity(), this.#controller(), this.#node()];
+    const { group } = this.#options;
+    return [this.#identity(), this.#controller(), this.#node(), ...(group ? [this.#group(group)] : [])];
   }
 
   #enter({ request }: IncomingCall): () => void {
@@ -162,7 +176,9 @@ export class ScriptedDriver {
   }
 
   #identity(): ServiceImplementation {
-    const { plugin = ['CONTROLLER_SERVICE'], expansion = [] } = this.#options;
+    const { group, expansion = [] } = this.#options;
+    const services = ['CONTROLLER_SERVICE', ...(group ? ['GROUP_CONTROLLER_SERVICE'] : [])];
+    const plugin = this.#options.plugin ?? (services as (keyof typeof PluginService)[]);
     return implement(Identity, {
       getPluginInfo: () => ({ name: this.name, vendorVersion: '1' }),
       probe: () => ({ ready: this.ready }),
@@ -280,6 +296,55 @@ export class ScriptedDriver {
     });
   }
 
+  #group(rpcs: (keyof typeof GroupRpc)[]): ServiceImplementation {
+    const messageOf = ({ id, snapshotIds }: ScriptedGroup) => {
+      const members = snapshotIds.flatMap((each) => this.snapshots.get(each) ?? []);
+      return {
+        groupSnapshotId: id,
+        snapshots: members.map(snapshotMessage),
+        readyToUse: members.every(({ ready }) => ready),
+        creationTime: { seconds: 1_700_000_000n, nanos: 5 },
+      };
+    };
+    return implement(GroupController, {
+      groupControllerGetCapabilities: () => ({
+        capabilities: rpcs.map((type) => ({
+          type: { case: 'rpc' as const, value: { type: GroupRpc[type] } },
+        })),
+      }),
+      createVolumeGroupSnapshot: ({ name, sourceVolumeIds, parameters }) => {
+        const known = [...this.groups.values()].find((group) => group.name === name);
+        if (known !== undefined) return { groupSnapshot: messageOf(known) };
+        const id = `group-${name}`;
+        const members = sourceVolumeIds.map(
+          (volumeId): ScriptedSnapshot => ({
+            id: `snap-${name}-${volumeId}`,
+            name: `${name} ${volumeId}`,
+            volumeId,
+            sizeBytes: this.#volume(volumeId).capacityBytes,
+            parameters,
+            ready: this.snapshotsAreReady,
+            groupId: id,
+          }),
+        );
+        for (const member of members) this.snapshots.set(member.id, member);
+        const group = { id, name, snapshotIds: members.map((member) => member.id), parameters };
+        this.groups.set(id, group);
+        return { groupSnapshot: messageOf(group) };
+      },
+      deleteVolumeGroupSnapshot: ({ groupSnapshotId }) => {
+        for (const id of this.groups.get(groupSnapshotId)?.snapshotIds ?? []) this.snapshots.delete(id);
+        this.groups.delete(groupSnapshotId);
+        return {};
+      },
+      getVolumeGroupSnapshot: ({ groupSnapshotId }) => {
+        const group = this.groups.get(groupSnapshotId);
+        if (!group) throw new CsiError({ code: 'NOT_FOUND', message: `no group ${groupSnapshotId}` });
+        return { groupSnapshot: messageOf(group) };
+      },
+    });
+  }
+
   #node(): ServiceImplementation {
     const rpcs = this.#options.node ?? ['STAGE_UNSTAGE_VOLUME'];
     return implement(Node, {
@@ -320,8 +385,9 @@ export class ScriptedDriver {
   }
 }
 
-function snapshotMessage({ id, volumeId, sizeBytes, ready }: ScriptedSnapshot) {
+function snapshotMessage({ id, volumeId, sizeBytes, ready, groupId = '' }: ScriptedSnapshot) {
   return {
+    groupSnapshotId: groupId,
     snapshotId: id,
     sourceVolumeId: volumeId,
     sizeBytes,

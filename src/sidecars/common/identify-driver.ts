@@ -7,6 +7,8 @@ import { codeOf } from '../../csi/csi-error.ts';
 import {
   type ControllerCapability,
   controllerCapabilities,
+  type GroupControllerCapability,
+  groupControllerCapabilities,
   type PluginCapabilities,
   pluginCapabilities,
 } from '../../csi/messages/capabilities.ts';
@@ -20,6 +22,8 @@ export interface Driver {
   readonly plugin: PluginCapabilities;
   /** Empty when the driver has no controller service. */
   readonly controller: ReadonlySet<ControllerCapability>;
+  /** Empty when the driver has no group controller service. */
+  readonly group: ReadonlySet<GroupControllerCapability>;
 }
 
 export interface IdentifyOptions {
@@ -55,7 +59,10 @@ export async function askDriver(
   const controller = plugin.services.has('CONTROLLER_SERVICE')
     ? await controllerCapabilities(csi, call)
     : new Set<ControllerCapability>();
-  return { name, plugin, controller };
+  const group = plugin.services.has('GROUP_CONTROLLER_SERVICE')
+    ? await groupControllerCapabilities(csi, call)
+    : new Set<GroupControllerCapability>();
+  return { name, plugin, controller, group };
 }
 
 /** How `now` differs from `before`, for an error message; undefined when it is the same driver. */
@@ -65,6 +72,7 @@ export function driverDifference(before: Driver, now: Driver): string | undefine
     ...changesOf(before.plugin.services, now.plugin.services),
     ...changesOf(before.plugin.volumeExpansion, now.plugin.volumeExpansion),
     ...changesOf(before.controller, now.controller),
+    ...changesOf(before.group, now.group),
   ];
   return changes.length === 0 ? undefined : `its capabilities changed: ${changes.join(', ')}`;
 }

@@ -1,12 +1,17 @@
-// One attempt to create a snapshot, read from its durable record: annotations on the content, written before the driver
-// is called. Pure. (content-writes.ts knows whether this process wrote the record.)
+// One attempt to create a snapshot or a group snapshot, read from its durable record: annotations on the content, written
+// before the driver is called. Pure. (content-writes.ts knows whether this process wrote the record.)
 //
 //   none ──▶ asking ──▶ recorded     the handle is in the status
 //              └──────▶ none         the driver has definitely failed
 
-import type { VolumeSnapshotContent } from '../../api/kinds.ts';
-import { ANN_SNAPSHOT_BEING_CREATED, ANN_SNAPSHOT_PARAMETERS } from '../../api/well-known.ts';
 import type { EarlierCalls } from '../../csi/outcome.ts';
+
+/** The annotations that make up the record. */
+export interface RecordKeys {
+  beingCreated: string;
+  /** JSON: the parameters of the call. */
+  parameters: string;
+}
 
 export type Attempt =
   | { is: 'none' }
@@ -15,12 +20,13 @@ export type Attempt =
   /** `isTidy`: the record is removed. */
   | { is: 'recorded'; handle: string; isTidy: boolean };
 
-export function attemptOn({ metadata: { annotations = {} }, status }: VolumeSnapshotContent): Attempt {
-  const begun = ANN_SNAPSHOT_BEING_CREATED in annotations;
-  const parameters = ANN_SNAPSHOT_PARAMETERS in annotations;
-  if (status?.snapshotHandle) {
-    return { is: 'recorded', handle: status.snapshotHandle, isTidy: !begun && !parameters };
-  }
+export function attemptFrom(
+  annotations: Readonly<Record<string, string>> = {},
+  { handle, keys }: { handle: string | undefined; keys: RecordKeys },
+): Attempt {
+  const begun = keys.beingCreated in annotations;
+  const parameters = keys.parameters in annotations;
+  if (handle) return { is: 'recorded', handle, isTidy: !begun && !parameters };
   // The official snapshotter records no parameters: the class may have changed since.
   return begun ? { is: 'asking', earlier: parameters ? 'the same' : 'something else' } : { is: 'none' };
 }

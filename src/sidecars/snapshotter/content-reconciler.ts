@@ -1,12 +1,10 @@
-// Reconciles one VolumeSnapshotContent: reads it and its class, calls decideContent and performs the decision. Writes
-// what content-writes.ts writes, and Events about the content; never creates or deletes contents.
+// Reconciles one content, of a snapshot or of a group snapshot: reads it and its class, calls decideContent and performs
+// the decision. Writes what content-writes.ts writes, and Events about the content; never creates or deletes contents.
 //
 // No snapshot is leaked: before the first call to the driver one write records it on the content and adds the
 // finalizer; both stay until the status has a handle or the driver has definitely failed.
 
-import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -18,55 +16,44 @@ import {
   requeueAfter,
   failed as retryLater,
 } from '../../runtime/queue/loop.ts';
-import { type CsiSecrets, SecretError } from '../common/read-secret.ts';
+import { type CsiSecrets, readSecret, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
-import { attemptOn } from './attempt.ts';
-import { annotatedSecret, secretToLook } from './content-secrets.ts';
-import { errorPatch, type SnapshotFacts, statusPatch } from './content-status.ts';
+import { errorPatch } from './content-error.ts';
+import type { Content, ContentKind, Made, Step } from './content-kind.ts';
 import { ContentWrites } from './content-writes.ts';
 import { decideContent, mayGo } from './decide-content.ts';
-import type { SnapshotCalls } from './snapshot-calls.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
-import { parametersFor, type SnapshotNaming, snapshotNameFor } from './snapshot-request.ts';
+import { recordedParameters } from './snapshot-request.ts';
 
-export interface ContentReconcilerOptions
-  extends Pick<SidecarPorts, 'kube' | 'driver' | 'clock' | 'random' | 'log' | 'recorder'> {
-  contents: Informer<VolumeSnapshotContent>;
-  classes: Informer<VolumeSnapshotClass>;
-  calls: SnapshotCalls;
-  naming: SnapshotNaming;
-  extraCreateMetadata: boolean;
+export interface ContentReconcilerOptions<C extends Content, M extends Made>
+  extends Pick<SidecarPorts, 'kube' | 'clock' | 'random' | 'log' | 'recorder'> {
+  kind: ContentKind<C, M>;
+  contents: Informer<C>;
 }
-
-type FailureReason = 'SnapshotCreationFailed' | 'SnapshotContentCheckandUpdateFailed' | 'SnapshotDeleteError';
 
 /** Deletion was requested while the outcome was uncertain: now that it is known, the deletion proceeds at once. */
 const goesNow = requeueAfter(0, 'its outcome is known, and it is to be deleted');
 
-export function contentReconciler(options: ContentReconcilerOptions): Reconcile {
-  const { kube, driver, clock, random, log, recorder, calls } = options;
+export function contentReconciler<C extends Content, M extends Made>(
+  options: ContentReconcilerOptions<C, M>,
+): Reconcile {
+  const { kind, kube, clock, random, log, recorder } = options;
   const contents = new ReadYourWrites(options.contents);
-  const writes = new ContentWrites({ kube, random, contents });
+  const writes = new ContentWrites<C>({ kind: kind as ContentKind<C, Made>, kube, random, contents });
   options.contents.subscribe({ deleted: ({ metadata }) => writes.gone(metadata.uid) });
-
-  const classOf = ({ spec }: VolumeSnapshotContent) =>
-    spec.volumeSnapshotClassName === undefined
-      ? undefined
-      : options.classes.get(spec.volumeSnapshotClassName);
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     const content = contents.get(key);
     if (content === undefined) return done;
-    const facts = { content, driver: driver.name, classDriver: classOf(content)?.driver };
-    const decision = decideContent(facts);
+    const decision = decideContent(kind.factsOf(content));
     switch (decision.do) {
       case 'nothing':
         log.v(4).info('Nothing to do', { content: key, why: decision.why });
         return done;
       case 'create':
-        return create(content, decision.volumeHandle, signal);
+        return create(content, signal);
       case 'look':
-        return look(content, decision.handle, signal);
+        return look(content, signal);
       case 'tidy':
         await writes.forget(content, 'all', signal);
         return done;
@@ -80,94 +67,82 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
     }
   }
 
-  async function create(
-    content: VolumeSnapshotContent,
-    volumeHandle: VolumeHandle,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async function create(content: C, signal: AbortSignal): Promise<Outcome> {
     let current = content;
-    let snapshot: SnapshotFacts;
-    const attempt = attemptOn(content);
+    let made: M;
+    const attempt = kind.attemptOn(content);
     let earlier: EarlierCalls = attempt.is === 'asking' ? attempt.earlier : 'none';
     try {
-      const parameters = parametersFor(content, classOf(content), options);
+      const recorded = content.metadata.annotations?.[kind.record.parameters];
+      const parameters = recordedParameters(recorded) ?? kind.classParameters(content);
       const isGoing = content.metadata.deletionTimestamp !== undefined;
-      const secrets = await (isGoing
-        ? secretIfThere(content, signal)
-        : calls.readSecret(annotatedSecret(content), signal));
-      if (secrets === undefined && annotatedSecret(content) && earlier === 'the same')
-        earlier = 'something else';
+      const secrets = await (isGoing ? secretIfThere(content, signal) : secretOf(content, signal));
+      if (secrets === undefined && kind.secret(content) && earlier === 'the same') earlier = 'something else';
       current = await writes.record(content, parameters, signal);
-      const name = snapshotNameFor(content.spec.volumeSnapshotRef.uid ?? '', options.naming);
-      snapshot = await calls.create({ name, volumeHandle, parameters, secrets }, signal);
+      made = await kind.create(content, { parameters, secrets }, signal);
       signal.throwIfAborted();
-      current = await writes.status(current, statusPatch(current, snapshot, clock.now()), signal);
+      current = await writes.status(current, kind.statusOf(current, made, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (
-        provesNothingMade(outcomeOf('CreateSnapshot', error), earlier) &&
-        attemptOn(current).is !== 'recorded'
+        provesNothingMade(outcomeOf(kind.createCall, error), earlier) &&
+        kind.attemptOn(current).is !== 'recorded'
       ) {
         current = await writes.forget(current, 'all', signal);
-        if (mayGo(current)) return goesNow;
+        if (mayGo(kind.factsOf(current))) return goesNow;
       }
-      return failed(current, 'SnapshotCreationFailed', error, signal);
+      return failed(current, 'create', error, signal);
     }
-    log.v(2).info('Created a snapshot', { content: content.metadata.name, snapshot: snapshot.handle });
+    log.v(2).info(`Created a ${kind.noun}`, { content: content.metadata.name, snapshot: made.handle });
     // Until the snapshot is ready the call is repeated with the same parameters, even if the class changes or is
     // deleted.
-    await writes.forget(current, snapshot.ready ? 'all' : 'attempt', signal);
-    return readyOrLater(content, snapshot);
+    await writes.forget(current, made.ready ? 'all' : 'attempt', signal);
+    return readyOrLater(content, made);
   }
 
-  async function look(
-    content: VolumeSnapshotContent,
-    handle: SnapshotHandle,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    let snapshot: SnapshotFacts;
+  async function look(content: C, signal: AbortSignal): Promise<Outcome> {
+    let found: M;
     try {
-      const secrets = await calls.readSecret(secretToLook(content, classOf(content)), signal);
-      snapshot = await calls.look(handle, secrets, signal);
-      await writes.status(content, statusPatch(content, snapshot, clock.now()), signal);
+      const reference = kind.secretToLook(content);
+      const secrets = reference && (await readSecret(kube, reference, { signal }));
+      found = await kind.look(content, secrets, signal);
+      await writes.status(content, kind.statusOf(content, found, clock.now()), signal);
     } catch (error) {
-      return failed(content, 'SnapshotContentCheckandUpdateFailed', error, signal);
+      return failed(content, 'look', error, signal);
     }
-    return readyOrLater(content, snapshot);
+    return readyOrLater(content, found);
   }
 
-  function readyOrLater({ metadata: { name } }: VolumeSnapshotContent, { ready }: SnapshotFacts): Outcome {
+  function readyOrLater({ metadata: { name } }: C, { ready }: M): Outcome {
     const latest = contents.get(name);
-    if (latest !== undefined && mayGo(latest)) return goesNow;
+    if (latest !== undefined && mayGo(kind.factsOf(latest))) return goesNow;
     return ready ? done : retryLater({ why: 'it is not ready to use yet', quiet: true });
   }
 
-  async function deleteSnapshot(
-    content: VolumeSnapshotContent,
-    handle: SnapshotHandle,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async function deleteSnapshot(content: C, handle: string, signal: AbortSignal): Promise<Outcome> {
     try {
-      await calls.delete(handle, await secretIfThere(content, signal), signal);
+      await kind.delete(content, await secretIfThere(content, signal), signal);
     } catch (error) {
-      return failed(content, 'SnapshotDeleteError', error, signal);
+      return failed(content, 'delete', error, signal);
     }
     signal.throwIfAborted();
-    log.v(2).info('Deleted a snapshot', { content: content.metadata.name, snapshot: handle });
+    log.v(2).info(`Deleted a ${kind.noun}`, { content: content.metadata.name, snapshot: handle });
     await writes.release(content, signal);
     return done;
   }
 
-  async function secretIfThere(
-    content: VolumeSnapshotContent,
-    signal: AbortSignal,
-  ): Promise<CsiSecrets | undefined> {
+  async function secretOf(content: C, signal: AbortSignal): Promise<CsiSecrets | undefined> {
+    const reference = kind.secret(content);
+    return reference && readSecret(kube, reference, { signal });
+  }
+
+  async function secretIfThere(content: C, signal: AbortSignal): Promise<CsiSecrets | undefined> {
     try {
-      return await calls.readSecret(annotatedSecret(content), signal);
+      return await secretOf(content, signal);
     } catch (error) {
       if (!(error instanceof SecretError && error.missing)) throw error;
       // The Secret may have been deleted with its namespace; the driver decides whether it needs it.
-      log.warn('Deleting a snapshot without its secret', {
+      log.warn(`Deleting a ${kind.noun} without its secret`, {
         content: content.metadata.name,
         err: error,
       });
@@ -176,17 +151,12 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   }
 
   /** Always throws, so that the loop retries with backoff. */
-  async function failed(
-    content: VolumeSnapshotContent,
-    reason: FailureReason,
-    error: unknown,
-    signal: AbortSignal,
-  ): Promise<never> {
+  async function failed(content: C, step: Step, error: unknown, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     if (!concernsUser(error)) throw error;
-    const message = `${BEGINNINGS[reason]}: ${error.message}`;
+    const message = `Failed to ${BEGINNINGS[step](kind.noun)}: ${error.message}`;
     const status = errorPatch(content, message, clock.now());
-    if (status !== undefined) recorder.event(content, 'Warning', reason, message);
+    if (status !== undefined) recorder.event(content, 'Warning', kind.reasons[step], message);
     try {
       await writes.status(content, status, signal);
     } catch (problem) {
@@ -203,11 +173,11 @@ export function contentReconciler(options: ContentReconcilerOptions): Reconcile 
   return reconcile;
 }
 
-/** Prefixes of the official snapshotter's messages. */
-const BEGINNINGS: Readonly<Record<FailureReason, string>> = {
-  SnapshotCreationFailed: 'Failed to create snapshot',
-  SnapshotContentCheckandUpdateFailed: 'Failed to check and update snapshot content',
-  SnapshotDeleteError: 'Failed to delete snapshot',
+/** The words of the official snapshotter's messages. */
+const BEGINNINGS: Readonly<Record<Step, (noun: string) => string>> = {
+  create: (noun) => `create ${noun}`,
+  look: (noun) => `check and update ${noun} content`,
+  delete: (noun) => `delete ${noun}`,
 };
 
 function concernsUser(error: unknown): error is Error {

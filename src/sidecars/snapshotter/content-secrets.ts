@@ -1,34 +1,32 @@
 // Which Secret each call about a content uses. Pure: throws a SnapshotProblem for an invalid reference in the class.
 
-import type { SecretReference, VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
-import { snapshotSecret } from '../../api/snapshot-secrets.ts';
-import { isOfGroup } from '../../api/snapshots.ts';
-import { ANN_SNAPSHOT_SECRET_NAME, ANN_SNAPSHOT_SECRET_NAMESPACE } from '../../api/well-known.ts';
+import type { SecretReference } from '../../api/kinds.ts';
+import type { Metadata } from '../../api/object.ts';
+import type { SecretAnswer } from '../../api/secret-template.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
+import type { ClassOfContent } from './snapshot-request.ts';
 
-/** For CreateSnapshot and DeleteSnapshot: resolved by the snapshot controller when it created the content. */
-export function annotatedSecret({ metadata }: VolumeSnapshotContent): SecretReference | undefined {
-  const name = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAME];
-  const namespace = metadata.annotations?.[ANN_SNAPSHOT_SECRET_NAMESPACE];
+/** The reference that the snapshot controller wrote on the content when it created it. */
+export function annotatedSecret(
+  { annotations = {} }: Metadata,
+  keys: { name: string; namespace: string },
+): SecretReference | undefined {
+  const name = annotations[keys.name];
+  const namespace = annotations[keys.namespace];
   // An incomplete reference is kept: the error when it is read says what is missing.
   return name === undefined && namespace === undefined
     ? undefined
     : { name: name ?? '', namespace: namespace ?? '' };
 }
 
-/** For ListSnapshots and GetSnapshot. */
-export function secretToLook(
-  content: VolumeSnapshotContent,
-  snapshotClass: VolumeSnapshotClass | undefined,
+/** The reference that the content's class has, for calls that only read. */
+export function classSecret(
+  { kind, name, found }: ClassOfContent,
+  resolve: (parameters: Readonly<Record<string, string>>) => SecretAnswer,
 ): SecretReference | undefined {
-  if (isOfGroup(content)) return annotatedSecret(content);
-  const { volumeSnapshotClassName } = content.spec;
-  if (volumeSnapshotClassName === undefined) return undefined;
-  if (snapshotClass === undefined) {
-    throw new SnapshotProblem(`VolumeSnapshotClass "${volumeSnapshotClassName}" does not exist`);
-  }
-  const values = { contentName: content.metadata.name };
-  const reference = snapshotSecret('snapshotter-list', snapshotClass.parameters ?? {}, values);
-  if ('problem' in reference) throw new SnapshotProblem(reference.problem);
-  return reference.secret;
+  if (name === undefined) return undefined;
+  if (found === undefined) throw new SnapshotProblem(`${kind} "${name}" does not exist`);
+  const answer = resolve(found.parameters ?? {});
+  if ('problem' in answer) throw new SnapshotProblem(answer.problem);
+  return answer.secret;
 }

@@ -1,7 +1,8 @@
 // The snapshotter's patches of a VolumeSnapshotContent's status. Pure.
 
-import type { SnapshotError, VolumeSnapshotContent } from '../../api/kinds.ts';
+import type { VolumeSnapshotContent } from '../../api/kinds.ts';
 import type { SnapshotHandle } from '../../csi/names/driver-name.ts';
+import type { StatusPatch } from './content-kind.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
 /** A snapshot in the driver's response. */
@@ -15,10 +16,7 @@ export interface SnapshotFacts {
   groupHandle?: string;
 }
 
-/** A merge patch of the status; null removes a field. */
-export type StatusPatch = { [K in keyof NonNullable<VolumeSnapshotContent['status']>]?: unknown };
-
-const LONGEST_MESSAGE = 4096;
+type Status = { [K in keyof NonNullable<VolumeSnapshotContent['status']>]?: unknown };
 
 /** Undefined when the status is so already. A recorded value is kept: others have acted on it. */
 export function statusPatch(
@@ -32,7 +30,7 @@ export function statusPatch(
       `the driver now returns snapshot ${handle}; the recorded ${status.snapshotHandle} is kept`,
     );
   }
-  const patch: StatusPatch = {
+  const patch: Status = {
     ...(status.snapshotHandle === undefined && { snapshotHandle: handle }),
     ...(status.readyToUse !== ready && { readyToUse: ready }),
     ...(status.creationTime === undefined && { creationTime: Number(createdNs) }),
@@ -44,24 +42,8 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Undefined when the status is so already. */
-export function errorPatch(
-  { status = {} }: VolumeSnapshotContent,
-  message: string,
-  nowMs: number,
-): StatusPatch | undefined {
-  const shown = message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} […]` : message;
-  if (status.error?.message === shown && status.readyToUse !== undefined) return undefined;
-  const error: SnapshotError = {
-    time: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    message: shown,
-  };
-  // A snapshot whose deletion failed is as usable as before.
-  return { readyToUse: status.readyToUse ?? false, error };
-}
-
 /** The snapshot is gone from the storage. */
-export const DELETED_PATCH: StatusPatch = {
+export const DELETED_STATUS: Status = {
   snapshotHandle: null,
   readyToUse: null,
   creationTime: null,

@@ -1,35 +1,28 @@
-// The snapshotter's writes to a VolumeSnapshotContent: the record of a call, the status, and the removal of the
-// finalizer. Each write is for one UID only, and its result is kept as the newest version.
+// The snapshotter's writes to a content: the record of a call, the status, and the removal of the finalizer. Each write
+// is for one UID only, and its result is kept as the newest version.
 
-import { type VolumeSnapshotContent, volumeSnapshotContents } from '../../api/kinds.ts';
-import { isOfGroup } from '../../api/snapshots.ts';
-import {
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_PARAMETERS,
-  FINALIZER_SNAPSHOT_CONTENT,
-} from '../../api/well-known.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Random } from '../../runtime/ports.ts';
-import { attemptOn } from './attempt.ts';
-import { DELETED_PATCH, type StatusPatch } from './content-status.ts';
+import type { Content, ContentKind, Made, StatusPatch } from './content-kind.ts';
 import { parametersRecord } from './snapshot-request.ts';
 
-const hasHandle = (content: VolumeSnapshotContent): boolean => attemptOn(content).is === 'recorded';
-
-export class ContentWrites {
+export class ContentWrites<C extends Content> {
+  readonly #kind: ContentKind<C, Made>;
   readonly #kube: KubeClient;
-  readonly #contents: ReadYourWrites<VolumeSnapshotContent>;
+  readonly #contents: ReadYourWrites<C>;
   readonly #random: Random;
   /** By the content's UID: records that this process is sure are stored. */
   readonly #own = new Map<string, string>();
 
   constructor(options: {
+    kind: ContentKind<C, Made>;
     kube: KubeClient;
     random: Random;
-    contents: ReadYourWrites<VolumeSnapshotContent>;
+    contents: ReadYourWrites<C>;
   }) {
+    this.#kind = options.kind;
     this.#kube = options.kube;
     this.#random = options.random;
     this.#contents = options.contents;
@@ -45,26 +38,23 @@ export class ContentWrites {
    * known. Each record is unique, and each process writes its own: the removal of an earlier record, by this or a
    * previous process, may still be in flight and could otherwise take effect after the call.
    */
-  async record(
-    content: VolumeSnapshotContent,
-    parameters: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
+  async record(content: C, parameters: Record<string, string>, signal: AbortSignal): Promise<C> {
     const { annotations = {}, finalizers = [], deletionTimestamp, uid, resourceVersion } = content.metadata;
-    const known = annotations[ANN_SNAPSHOT_PARAMETERS];
-    const isProtected = deletionTimestamp !== undefined || hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
+    const { record, finalizer } = this.#kind;
+    const known = annotations[record.parameters];
+    const isProtected = deletionTimestamp !== undefined || hasFinalizer(content, finalizer);
     // Once a handle is known, no snapshot can be leaked.
-    const isRecorded = hasHandle(content)
+    const isRecorded = this.#hasHandle(content)
       ? known !== undefined
       : known !== undefined && known === this.#own.get(uid);
     if (isRecorded && isProtected) return content;
     const value = parametersRecord(parameters, this.#random.suffix(8));
-    const protection = { resourceVersion, finalizers: [...finalizers, FINALIZER_SNAPSHOT_CONTENT] };
+    const protection = { resourceVersion, finalizers: [...finalizers, finalizer] };
     const metadata = {
       uid,
       annotations: {
-        ...(!hasHandle(content) && { [ANN_SNAPSHOT_BEING_CREATED]: 'yes' }),
-        [ANN_SNAPSHOT_PARAMETERS]: value,
+        ...(!this.#hasHandle(content) && { [record.beingCreated]: 'yes' }),
+        [record.parameters]: value,
       },
       ...(!isProtected && protection),
     };
@@ -76,15 +66,12 @@ export class ContentWrites {
   /**
    * `attempt`: no call is in flight. `all`: nor will there be another. Removes exactly this record and no later one.
    */
-  async forget(
-    content: VolumeSnapshotContent,
-    what: 'attempt' | 'all',
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
+  async forget(content: C, what: 'attempt' | 'all', signal: AbortSignal): Promise<C> {
     const { uid, name, annotations = {} } = content.metadata;
     const path = (key: string): string => `/metadata/annotations/${key.replaceAll('/', '~1')}`;
-    const both = [ANN_SNAPSHOT_BEING_CREATED, ANN_SNAPSHOT_PARAMETERS].filter((key) => key in annotations);
-    const gone = what === 'all' ? both : both.filter((key) => key === ANN_SNAPSHOT_BEING_CREATED);
+    const { beingCreated, parameters } = this.#kind.record;
+    const both = [beingCreated, parameters].filter((key) => key in annotations);
+    const gone = what === 'all' ? both : both.filter((key) => key === beingCreated);
     if (gone.length === 0) return content;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: uid },
@@ -94,43 +81,43 @@ export class ContentWrites {
     // From here on it is unknown whether the record is stored, until the response arrives.
     this.#own.delete(uid);
     const how = { type: 'json', signal } as const;
-    return this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, patch, how));
+    return this.#contents.wrote(await this.#kube.patch(this.#kind.resource, { name }, patch, how));
   }
 
-  async status(
-    content: VolumeSnapshotContent,
-    status: StatusPatch | undefined,
-    signal: AbortSignal,
-  ): Promise<VolumeSnapshotContent> {
+  async status(content: C, status: StatusPatch | undefined, signal: AbortSignal): Promise<C> {
     if (status === undefined) return content;
     return this.#merge(content, { metadata: { uid: content.metadata.uid }, status }, signal, 'status');
   }
 
   /**
    * The finalizer first, since that mostly deletes the object. Where other finalizers keep it, its status must not show
-   * a deleted snapshot. A crash in between is harmless: DeleteSnapshot is called again and is idempotent.
+   * a deleted snapshot. A crash in between is harmless: Delete… is called again and is idempotent.
    */
-  async release(content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
+  async release(content: C, signal: AbortSignal): Promise<void> {
     const left = await removeFinalizer({
       kube: this.#kube,
-      resource: volumeSnapshotContents,
+      resource: this.#kind.resource,
       object: content,
-      finalizer: FINALIZER_SNAPSHOT_CONTENT,
+      finalizer: this.#kind.finalizer,
       signal,
     });
     if (left === undefined || (left.metadata.finalizers ?? []).length === 0) return;
     this.#contents.wrote(left);
-    const isDeleted = content.spec.deletionPolicy === 'Delete' && hasHandle(left) && !isOfGroup(left);
-    if (isDeleted) await this.status(left, DELETED_PATCH, signal);
+    const isOwn = content.spec.deletionPolicy === 'Delete' && !this.#kind.factsOf(left).isMember;
+    if (isOwn && this.#hasHandle(left)) await this.status(left, this.#kind.deletedStatus, signal);
+  }
+
+  #hasHandle(content: C): boolean {
+    return this.#kind.attemptOn(content).is === 'recorded';
   }
 
   async #merge(
-    { metadata: { name } }: VolumeSnapshotContent,
+    { metadata: { name } }: C,
     body: object,
     signal: AbortSignal,
     subresource?: 'status',
-  ): Promise<VolumeSnapshotContent> {
+  ): Promise<C> {
     const how = { type: 'merge', signal, ...(subresource && { subresource }) } as const;
-    return this.#contents.wrote(await this.#kube.patch(volumeSnapshotContents, { name }, body, how));
+    return this.#contents.wrote(await this.#kube.patch(this.#kind.resource, { name }, body, how));
   }
 }

@@ -11,7 +11,8 @@ import {
 import { parseDriverName, type SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { statusPatch } from './content-status.ts';
 import { decideContent } from './decide-content.ts';
-import { parametersFor, parametersRecord, snapshotNameFor } from './snapshot-request.ts';
+import { snapshotContentFacts } from './snapshot-kind.ts';
+import { parametersRecord, recordedParameters, snapshotNameFor } from './snapshot-request.ts';
 
 interface Change {
   metadata?: object;
@@ -42,9 +43,9 @@ const made = { snapshotHandle: 'snap', readyToUse: false };
 const ready = { snapshotHandle: 'snap', readyToUse: true };
 
 const table: [string, Change, object][] = [
-  ['a new one', {}, { do: 'create', volumeHandle: 'vol' }],
-  ['one that failed', { status: { readyToUse: false } }, { do: 'create', volumeHandle: 'vol' }],
-  ['one that is not ready', { status: made }, { do: 'create', volumeHandle: 'vol' }],
+  ['a new one', {}, { do: 'create' }],
+  ['one that failed', { status: { readyToUse: false } }, { do: 'create' }],
+  ['one that is not ready', { status: made }, { do: 'create' }],
   ['one that is ready', { status: ready }, { do: 'nothing' }],
   ['one that is ready and still recorded', { status: ready, annotations: asked }, { do: 'tidy' }],
   [
@@ -56,7 +57,7 @@ const table: [string, Change, object][] = [
   [
     'about to be let go of and to be kept',
     { annotations: marked, spec: { deletionPolicy: 'Retain' } },
-    { do: 'create', volumeHandle: 'vol' },
+    { do: 'create' },
   ],
   ['of another driver', { spec: { driver: 'other' } }, { do: 'nothing' }],
   ['bound to nothing', { spec: unbound }, { do: 'nothing' }],
@@ -68,22 +69,14 @@ const table: [string, Change, object][] = [
     { metadata: deleting, status: ready },
     { do: 'nothing' },
   ],
-  [
-    'deleted by an administrator before it was made',
-    { metadata: deleting },
-    { do: 'create', volumeHandle: 'vol' },
-  ],
+  ['deleted by an administrator before it was made', { metadata: deleting }, { do: 'create' }],
   [
     'deleted and without finalizer: nothing would keep it',
     { metadata: { ...deleting, finalizers: [] } },
     { do: 'nothing' },
   ],
   ['to go, never asked for', { metadata: deleting, annotations: marked }, { do: 'release' }],
-  [
-    'to go, and uncertain',
-    { metadata: deleting, annotations: { ...marked, ...asked } },
-    { do: 'create', volumeHandle: 'vol' },
-  ],
+  ['to go, and uncertain', { metadata: deleting, annotations: { ...marked, ...asked } }, { do: 'create' }],
   [
     'to go, recorded, its handle known',
     { metadata: deleting, annotations: { ...marked, ...asked }, status: made },
@@ -125,20 +118,18 @@ const table: [string, Change, object][] = [
 
 for (const [name, change, wanted] of table) {
   test(`a content ${name}`, () => {
-    const { why: _why, ...decision } = decideContent({
-      content: content(change),
+    const facts = snapshotContentFacts(content(change), {
       driver: parseDriverName('d'),
       classDriver: undefined,
-    }) as { why?: string; do: string };
+    });
+    const { why: _why, ...decision } = decideContent(facts) as { why?: string; do: string };
     assert.deepEqual(decision, wanted);
   });
 }
 
 test('a content whose class is of another driver is left alone', () => {
-  assert.equal(
-    decideContent({ content: content(), driver: parseDriverName('d'), classDriver: 'e' }).do,
-    'nothing',
-  );
+  const facts = snapshotContentFacts(content(), { driver: parseDriverName('d'), classDriver: 'e' });
+  assert.equal(decideContent(facts).do, 'nothing');
 });
 
 test('names hold as much of the UID as asked for', () => {
@@ -147,18 +138,10 @@ test('names hold as much of the UID as asked for', () => {
   assert.equal(snapshotNameFor(uid, { prefix: 'p', uuidLength: 10 }), 'p-123456789a');
 });
 
-test('recorded parameters win over the class, and only where they can be read', () => {
-  const spec = { volumeSnapshotClassName: 'k' };
-  const now = { driver: parseDriverName('d'), deletionPolicy: 'Delete', parameters: { a: 'now' } } as never;
-  const of = (text?: string) =>
-    parametersFor(
-      content({ spec, ...(text !== undefined && { annotations: { [ANN_SNAPSHOT_PARAMETERS]: text } }) }),
-      now,
-      { extraCreateMetadata: false },
-    );
-  assert.deepEqual(of(parametersRecord({ a: 'then' }, 'x')), { a: 'then' });
+test('recorded parameters are used only where they can be read', () => {
+  assert.deepEqual(recordedParameters(parametersRecord({ a: 'then' }, 'x')), { a: 'then' });
   for (const text of [undefined, 'not json', 'null', '[]', '{"parameters":{"a":1}}'])
-    assert.deepEqual(of(text), { a: 'now' });
+    assert.equal(recordedParameters(text), undefined);
 });
 
 test('what is in the status stays, and an error goes with success', () => {

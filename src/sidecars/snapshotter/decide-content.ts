@@ -1,94 +1,95 @@
-// What to do for one VolumeSnapshotContent. Pure: the reconciler performs it.
+// What to do for one content, of a snapshot or of a group snapshot. Pure: the reconciler performs it.
 
-import type { VolumeSnapshotContent } from '../../api/kinds.ts';
-import { isOfGroup, isReadyToUse } from '../../api/snapshots.ts';
-import { ANN_SNAPSHOT_BEING_DELETED, FINALIZER_SNAPSHOT_CONTENT } from '../../api/well-known.ts';
-import type { DriverName, SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
-import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
-import { attemptOn } from './attempt.ts';
+import type { Metadata } from '../../api/object.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
+import type { Attempt } from './attempt.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
-  /** Call CreateSnapshot; repeated until the snapshot exists and is ready. */
-  | { do: 'create'; volumeHandle: VolumeHandle }
-  /** Check whether a pre-provisioned snapshot is ready. */
-  | { do: 'look'; handle: SnapshotHandle }
+  /** Call Create…; repeated until the snapshot exists and is ready. */
+  | { do: 'create' }
+  /** Check whether a snapshot that others created is ready. */
+  | { do: 'look'; handle: string }
   /** The handle is recorded: the record of the attempt is no longer needed. */
   | { do: 'tidy' }
-  | { do: 'delete'; handle: SnapshotHandle }
+  | { do: 'delete'; handle: string }
   /** Remove the finalizer; nothing is to be done on the storage. */
   | { do: 'release' };
 
+/** What decides, of either kind of content. */
 export interface ContentFacts {
-  content: VolumeSnapshotContent;
+  /** This snapshotter's. */
   driver: DriverName;
+  content: {
+    metadata: Metadata;
+    spec: { driver: string; deletionPolicy: 'Delete' | 'Retain' };
+    status?: { readyToUse?: boolean };
+  };
   /** The driver of the content's class, if it has one. */
   classDriver: string | undefined;
+  /** Undefined where the content names both, or neither. */
+  source: { is: 'volumes' } | { is: 'pre-provisioned'; handle: string } | undefined;
+  /** To a snapshot with a known UID. */
+  isBound: boolean;
+  /** The snapshot is a member of a group, and is created and deleted with it. */
+  isMember: boolean;
+  isProtected: boolean;
+  /** The snapshot controller allows its deletion. */
+  isMarked: boolean;
+  attempt: Attempt;
 }
 
 const nothing = (why: string): ContentDecision => ({ do: 'nothing', why });
 
-export function decideContent({ content, driver, classDriver }: ContentFacts): ContentDecision {
-  const { source, driver: wanted } = content.spec;
-  if (wanted !== driver) return nothing(`it is of driver ${wanted}`);
+export function decideContent(facts: ContentFacts): ContentDecision {
+  const { content, driver, classDriver, source, isMember } = facts;
+  if (content.spec.driver !== driver) return nothing(`it is of driver ${content.spec.driver}`);
   if (classDriver !== undefined && classDriver !== driver) {
     return nothing(`its class is of driver ${classDriver}`);
   }
-  if ((source.volumeHandle === undefined) === (source.snapshotHandle === undefined)) {
-    return nothing('its source must be either a volume or a snapshot');
-  }
-  if (mayGo(content)) return decideDeletion(content);
-  return source.volumeHandle !== undefined && !isOfGroup(content)
-    ? decideCreation(content, source.volumeHandle as VolumeHandle)
-    : decideLook(content);
+  if (source === undefined) return nothing('its source must be either volumes or a snapshot');
+  if (mayGo(facts)) return decideDeletion(facts);
+  return source.is === 'volumes' && !isMember ? decideCreation(facts) : decideLook(facts);
 }
 
 /**
  * A content is deleted with its snapshot, or alone where none was bound to it. One whose snapshot may exist without a
- * known handle stays: CreateSnapshot is repeated until its outcome is known, since without the handle the snapshot
- * could not be deleted.
+ * known handle stays: Create… is repeated until its outcome is known, since without the handle the snapshot could not be
+ * deleted.
  */
-export function mayGo(content: VolumeSnapshotContent): boolean {
-  const { deletionTimestamp, annotations = {} } = content.metadata;
-  if (deletionTimestamp === undefined) return false;
-  const { source, volumeSnapshotRef } = content.spec;
-  if (source.snapshotHandle !== undefined && !volumeSnapshotRef.uid) return true;
-  return annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined && attemptOn(content).is !== 'asking';
+export function mayGo({ content, source, isBound, isMarked, attempt }: ContentFacts): boolean {
+  if (content.metadata.deletionTimestamp === undefined) return false;
+  if (source?.is === 'pre-provisioned' && !isBound) return true;
+  return isMarked && attempt.is !== 'asking';
 }
 
-function decideDeletion(content: VolumeSnapshotContent): ContentDecision {
-  const { source, deletionPolicy } = content.spec;
-  const isProtected = hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT);
-  const recorded = content.status?.snapshotHandle;
-  const handle = (recorded ?? source.snapshotHandle) as SnapshotHandle | undefined;
+function decideDeletion({ content, source, isProtected, isMember, attempt }: ContentFacts): ContentDecision {
+  const recorded = attempt.is === 'recorded' ? attempt.handle : undefined;
+  const handle = recorded ?? (source?.is === 'pre-provisioned' ? source.handle : undefined);
   // Without finalizer and handle the snapshot was deleted already; other finalizers keep the object.
   const isThere = isProtected || recorded !== undefined;
-  if (deletionPolicy === 'Delete' && handle && isThere && !isOfGroup(content))
+  if (content.spec.deletionPolicy === 'Delete' && handle && isThere && !isMember)
     return { do: 'delete', handle };
   return isProtected ? { do: 'release' } : nothing('its finalizer is removed');
 }
 
-function decideCreation(content: VolumeSnapshotContent, volumeHandle: VolumeHandle): ContentDecision {
-  const { metadata, spec } = content;
-  const attempt = attemptOn(content);
-  if (isReadyToUse(content)) {
+function decideCreation({ content, isBound, isMarked, isProtected, attempt }: ContentFacts): ContentDecision {
+  if (content.status?.readyToUse === true) {
     return attempt.is === 'recorded' && attempt.isTidy ? nothing('it is ready') : { do: 'tidy' };
   }
-  if (!spec.volumeSnapshotRef.uid) return nothing('it is not bound to a snapshot');
-  if (metadata.deletionTimestamp !== undefined && !hasFinalizer(content, FINALIZER_SNAPSHOT_CONTENT)) {
+  if (!isBound) return nothing('it is not bound to a snapshot');
+  if (content.metadata.deletionTimestamp !== undefined && !isProtected) {
     return nothing('it is being deleted, and no finalizer would keep it until the snapshot is deleted');
   }
-  const isUnwanted = metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
-  if (isUnwanted && spec.deletionPolicy === 'Delete' && attempt.is === 'none') {
+  if (isMarked && content.spec.deletionPolicy === 'Delete' && attempt.is === 'none') {
     return nothing('it is about to be deleted, and the driver was not called yet');
   }
-  return { do: 'create', volumeHandle };
+  return { do: 'create' };
 }
 
-function decideLook(content: VolumeSnapshotContent): ContentDecision {
-  if (isReadyToUse(content)) return nothing('it is ready');
-  const handle = (content.status?.snapshotHandle ?? content.spec.source.snapshotHandle) as
-    | SnapshotHandle
-    | undefined;
+function decideLook({ content, source, attempt }: ContentFacts): ContentDecision {
+  if (content.status?.readyToUse === true) return nothing('it is ready');
+  const recorded = attempt.is === 'recorded' ? attempt.handle : undefined;
+  const handle = recorded ?? (source?.is === 'pre-provisioned' ? source.handle : undefined);
   return handle ? { do: 'look', handle } : nothing('its group snapshot has not set its handle yet');
 }

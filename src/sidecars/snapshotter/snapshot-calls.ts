@@ -1,14 +1,12 @@
-// The snapshotter's calls, with their secrets. Invalid responses become errors here. The transport has redacted every
+// The snapshotter's calls about single snapshots. Invalid responses become errors here. The transport has redacted every
 // secret that was sent from the driver's error messages.
 
-import type { SecretReference } from '../../api/kinds.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller, type Snapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { ControllerCapability } from '../../csi/messages/capabilities.ts';
 import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
-import type { KubeClient } from '../../runtime/kube/kube.ts';
-import { type CsiSecrets, readSecret } from '../common/read-secret.ts';
+import type { CsiSecrets } from '../common/read-secret.ts';
 import type { SnapshotFacts } from './content-status.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
@@ -20,19 +18,17 @@ export interface CreateRequest {
 }
 
 export interface SnapshotCalls {
-  readSecret(secret: SecretReference | undefined, signal: AbortSignal): Promise<CsiSecrets | undefined>;
   create(request: CreateRequest, signal: AbortSignal): Promise<SnapshotFacts>;
   look(handle: SnapshotHandle, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<SnapshotFacts>;
   delete(handle: SnapshotHandle, secrets: CsiSecrets | undefined, signal: AbortSignal): Promise<void>;
 }
 
 export function createSnapshotCalls(options: {
-  kube: KubeClient;
   csi: CsiTransport;
   timeoutMs: number;
   capabilities: ReadonlySet<ControllerCapability>;
 }): SnapshotCalls {
-  const { kube, csi, timeoutMs, capabilities } = options;
+  const { csi, timeoutMs, capabilities } = options;
   const controller = csiClient(Controller, csi, { timeoutMs });
 
   async function find(
@@ -48,8 +44,6 @@ export function createSnapshotCalls(options: {
   }
 
   return {
-    readSecret: async (secret, signal) => secret && readSecret(kube, secret, { signal }),
-
     async create({ name, volumeHandle, parameters, secrets }, signal) {
       const { snapshot } = await controller.createSnapshot(
         { name, sourceVolumeId: volumeHandle, parameters, secrets: secrets?.reveal() ?? {} },
@@ -77,6 +71,11 @@ export function createSnapshotCalls(options: {
   };
 }
 
+/** Since 1970. */
+export function nanosecondsOf({ seconds, nanos }: { seconds: bigint; nanos: number }): bigint {
+  return seconds * 1_000_000_000n + BigInt(nanos);
+}
+
 function factsOf({
   snapshotId,
   readyToUse,
@@ -87,7 +86,7 @@ function factsOf({
   return {
     handle: snapshotId as SnapshotHandle,
     ready: readyToUse,
-    createdNs: creationTime && creationTime.seconds * 1_000_000_000n + BigInt(creationTime.nanos),
+    createdNs: creationTime && nanosecondsOf(creationTime),
     sizeBytes,
     ...(groupSnapshotId && { groupHandle: groupSnapshotId }),
   };

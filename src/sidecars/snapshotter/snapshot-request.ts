@@ -1,9 +1,8 @@
-// The name and the parameters of a CreateSnapshot request. Both are immutable or recorded before the first call, so a
-// retry by any process asks for the same snapshot. Pure.
+// The name and the parameters of a CreateSnapshot or CreateVolumeGroupSnapshot request. Both are immutable or recorded
+// before the first call, so a retry by any process asks for the same snapshot. Pure.
 
-import type { VolumeSnapshotClass, VolumeSnapshotContent } from '../../api/kinds.ts';
 import { SNAPSHOT_SECRET_PARAMETERS } from '../../api/snapshot-secrets.ts';
-import { ANN_SNAPSHOT_PARAMETERS, RESERVED_PARAMETER_PREFIX } from '../../api/well-known.ts';
+import { RESERVED_PARAMETER_PREFIX } from '../../api/well-known.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
 export interface SnapshotNaming {
@@ -18,27 +17,22 @@ export function snapshotNameFor(snapshotUid: string, { prefix, uuidLength }: Sna
   return `${prefix}-${id}`;
 }
 
-/** The parameters of the call: those recorded by the first call, if there was one. Throws a SnapshotProblem. */
-export function parametersFor(
-  content: VolumeSnapshotContent,
-  snapshotClass: VolumeSnapshotClass | undefined,
-  { extraCreateMetadata }: { extraCreateMetadata: boolean },
+/** What the class says, without its secrets. `extra`: with `--extra-create-metadata`. Throws a SnapshotProblem. */
+export function classParameters(
+  { kind, name, found }: ClassOfContent,
+  extra: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const recorded = recordedParameters(content);
-  if (recorded !== undefined) return recorded;
-  const { volumeSnapshotClassName, volumeSnapshotRef } = content.spec;
-  if (volumeSnapshotClassName === undefined) throw new SnapshotProblem('the content has no snapshot class');
-  if (snapshotClass === undefined) {
-    throw new SnapshotProblem(`VolumeSnapshotClass "${volumeSnapshotClassName}" does not exist`);
-  }
-  return {
-    ...driverParameters(snapshotClass.parameters ?? {}),
-    ...(extraCreateMetadata && {
-      [`${RESERVED_PARAMETER_PREFIX}volumesnapshot/name`]: volumeSnapshotRef.name ?? '',
-      [`${RESERVED_PARAMETER_PREFIX}volumesnapshot/namespace`]: volumeSnapshotRef.namespace ?? '',
-      [`${RESERVED_PARAMETER_PREFIX}volumesnapshotcontent/name`]: content.metadata.name,
-    }),
-  };
+  if (name === undefined) throw new SnapshotProblem('the content has no snapshot class');
+  if (found === undefined) throw new SnapshotProblem(`${kind} "${name}" does not exist`);
+  const reserved = Object.entries(extra).map(([key, value]) => [`${RESERVED_PARAMETER_PREFIX}${key}`, value]);
+  return { ...driverParameters(found.parameters ?? {}), ...Object.fromEntries(reserved) };
+}
+
+export interface ClassOfContent {
+  kind: 'VolumeSnapshotClass' | 'VolumeGroupSnapshotClass';
+  /** As the content names it. */
+  name: string | undefined;
+  found: { parameters?: Record<string, string> } | undefined;
 }
 
 function driverParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
@@ -61,8 +55,7 @@ export function parametersRecord(parameters: Record<string, string>, attempt: st
 }
 
 /** Undefined when nothing readable was recorded: the official snapshotter records none. */
-function recordedParameters({ metadata }: VolumeSnapshotContent): Record<string, string> | undefined {
-  const text = metadata.annotations?.[ANN_SNAPSHOT_PARAMETERS];
+export function recordedParameters(text: string | undefined): Record<string, string> | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = (JSON.parse(text) as { parameters?: unknown } | null)?.parameters;

@@ -90,7 +90,7 @@ test('[SIDE-2] bad flags are refused, those of group snapshots are taken', async
     '--groupsnapshot-name-uuid-length=3',
     '--feature-gates=CSIVolumeGroupSnapshot=true',
   ]);
-  await process.said('this snapshotter does not support group snapshots');
+  await process.said('The driver takes no group snapshots');
   await process.said('Creating and deleting snapshots');
 });
 

@@ -1,21 +1,26 @@
 // `berth snapshotter` as a sidecar: the official csi-snapshotter's flags, lease and feature gates.
 
 import { featureGatesFlag } from '../../runtime/flags/feature-gates.ts';
-import {
-  boolFlag,
-  durationFlag,
-  flagOf,
-  InvalidValue,
-  intFlag,
-  stringFlag,
-} from '../../runtime/flags/flag.ts';
+import { boolFlag, durationFlag, flagOf, InvalidValue, intFlag } from '../../runtime/flags/flag.ts';
 import { releaseOnExitGate } from '../../runtime/process/process-flags.ts';
 import { defineSidecar } from '../common/sidecar.ts';
 import { createSnapshotter } from './snapshotter.ts';
 
 const names = 'Snapshots';
 const groups = 'Group snapshots';
-const NO_GROUPS = 'this snapshotter does not support group snapshots';
+
+const prefixFlag = (help: string, { prefix, group }: { prefix: string; group: string }) =>
+  flagOf<string>(
+    {
+      type: 'string',
+      parse: (text) => {
+        if (text === '') throw new InvalidValue('must not be empty');
+        return text;
+      },
+      format: (value) => value,
+    },
+    { help, default: prefix, group },
+  );
 
 export const snapshotterSidecar = defineSidecar({
   name: 'snapshotter',
@@ -29,17 +34,7 @@ export const snapshotterSidecar = defineSidecar({
       min: 1,
     }),
     'retry-interval-max': durationFlag({ help: 'Maximum retry interval', default: 300_000, min: 1 }),
-    'snapshot-name-prefix': flagOf<string>(
-      {
-        type: 'string',
-        parse: (text) => {
-          if (text === '') throw new InvalidValue('must not be empty');
-          return text;
-        },
-        format: (value) => value,
-      },
-      { help: 'Prefix of snapshot names', default: 'snapshot', group: names },
-    ),
+    'snapshot-name-prefix': prefixFlag('Prefix of snapshot names', { prefix: 'snapshot', group: names }),
     'snapshot-name-uuid-length': intFlag({
       help: "Characters of the VolumeSnapshot's UID in snapshot names, without dashes; -1: the whole UID, with dashes",
       default: -1,
@@ -55,26 +50,23 @@ export const snapshotterSidecar = defineSidecar({
       help: 'Handle only volumes of this node, named by NODE_NAME; no leader election',
       group: names,
     }),
-    'groupsnapshot-name-prefix': stringFlag({
-      help: 'Prefix of group snapshot names',
-      default: 'groupsnapshot',
+    'groupsnapshot-name-prefix': prefixFlag('Prefix of group snapshot names', {
+      prefix: 'groupsnapshot',
       group: groups,
-      ignored: NO_GROUPS,
     }),
     'groupsnapshot-name-uuid-length': intFlag({
-      help: "Characters of the VolumeGroupSnapshot's UID in group snapshot names",
+      help: "Characters of the VolumeGroupSnapshot's UID in group snapshot names, without dashes; -1: the whole UID",
       default: -1,
       min: -1,
       max: 32,
       group: groups,
-      ignored: NO_GROUPS,
     }),
     'feature-gates': featureGatesFlag({
       ...releaseOnExitGate,
       CSIVolumeGroupSnapshot: {
         default: false,
         stage: 'stable',
-        help: 'Consistent snapshots of several volumes; accepted, without effect',
+        help: 'Consistent snapshots of several volumes (VolumeGroupSnapshot)',
       },
     }),
   },
@@ -87,15 +79,26 @@ export const snapshotterSidecar = defineSidecar({
     if (flags.nodeDeployment && !env.NODE_NAME) {
       throw new Error('--node-deployment needs the environment variable NODE_NAME');
     }
-    if (flags.featureGates.CSIVolumeGroupSnapshot) ports.log.warn(`CSIVolumeGroupSnapshot: ${NO_GROUPS}`);
+    const hasGroups = ports.driver.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT');
+    if (flags.featureGates.CSIVolumeGroupSnapshot && !hasGroups) {
+      ports.log.warn(
+        'The driver takes no group snapshots: VolumeGroupSnapshots of its volumes are not created',
+        {
+          lacks: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT',
+        },
+      );
+    }
     return createSnapshotter(ports, {
       timeoutMs: flags.timeoutMs,
       workers: flags.workerThreads,
       retryStartMs: flags.retryIntervalStartMs,
       retryMaxMs: flags.retryIntervalMaxMs,
       resyncMs: flags.resyncPeriodMs,
-      namePrefix: flags.snapshotNamePrefix,
-      nameUuidLength: flags.snapshotNameUuidLength,
+      naming: { prefix: flags.snapshotNamePrefix, uuidLength: flags.snapshotNameUuidLength },
+      ...(flags.featureGates.CSIVolumeGroupSnapshot &&
+        hasGroups && {
+          groups: { prefix: flags.groupsnapshotNamePrefix, uuidLength: flags.groupsnapshotNameUuidLength },
+        }),
       extraCreateMetadata: flags.extraCreateMetadata,
       ...(flags.nodeDeployment && env.NODE_NAME && { nodeName: env.NODE_NAME }),
     });

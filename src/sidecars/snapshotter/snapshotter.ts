@@ -1,19 +1,29 @@
-// The snapshotter: watches VolumeSnapshotContents and their classes, and runs one loop over the contents of its driver.
-// The snapshot controller creates the contents.
+// The snapshotter: watches contents of snapshots and, where asked, of group snapshots, with their classes, and runs one
+// loop over each kind, for the contents of its driver. The snapshot controller creates the contents.
 
 import {
-  type VolumeSnapshotContent,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
   volumeSnapshotClasses,
   volumeSnapshotContents,
 } from '../../api/kinds.ts';
-import { keyOf } from '../../api/object.ts';
+import { type KubeObject, keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { isReadyToUse } from '../../api/snapshots.ts';
-import { ANN_SNAPSHOT_BEING_DELETED, LABEL_SNAPSHOT_MANAGED_BY } from '../../api/well-known.ts';
+import {
+  ANN_GROUP_SNAPSHOT_BEING_DELETED,
+  ANN_SNAPSHOT_BEING_DELETED,
+  LABEL_SNAPSHOT_MANAGED_BY,
+} from '../../api/well-known.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
+import type { Content, ContentKind, Made } from './content-kind.ts';
 import { contentReconciler } from './content-reconciler.ts';
+import { createGroupCalls } from './group-calls.ts';
+import { groupKind } from './group-kind.ts';
 import { createSnapshotCalls } from './snapshot-calls.ts';
+import { snapshotKind } from './snapshot-kind.ts';
+import type { SnapshotNaming } from './snapshot-request.ts';
 
 export interface SnapshotterOptions {
   /** Of each call to the driver. */
@@ -23,62 +33,132 @@ export interface SnapshotterOptions {
   retryMaxMs: number;
   /** Resync interval, in case a change was missed; 0: never. */
   resyncMs: number;
-  namePrefix: string;
-  nameUuidLength: number;
+  naming: SnapshotNaming;
+  /** Group snapshots too, with these names. */
+  groups?: SnapshotNaming;
   extraCreateMetadata: boolean;
   /** Only contents that the snapshot controller has assigned to this node. */
   nodeName?: string;
 }
 
-const UNREADY_BY_CLASS = 'snapshotter/unready-by-class';
+interface ContentLoop {
+  synced(signal: AbortSignal): Promise<unknown>;
+  run(signal: AbortSignal): Promise<void>;
+}
 
 export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptions): Sidecar {
-  const { kube, informers, csi, driver, clock, random, log, metrics } = ports;
+  const { informers, csi, driver, log } = ports;
   if (!driver.controller.has('CREATE_DELETE_SNAPSHOT')) {
     throw new Error(
       `driver ${driver.name} does not support snapshots: it does not report CREATE_DELETE_SNAPSHOT`,
     );
   }
-  const { nodeName } = options;
-  // Where the kinds are not installed there is nothing to do until they are.
-  const contents = informers.of(volumeSnapshotContents, {
-    optional: true,
-    ...(nodeName && { labelSelector: `${LABEL_SNAPSHOT_MANAGED_BY}=${nodeName}` }),
-  });
-  const classes = informers.of(volumeSnapshotClasses, { optional: true });
-  const isOurs = ({ spec }: VolumeSnapshotContent): boolean => spec.driver === driver.name;
-  contents.addIndex(UNREADY_BY_CLASS, (content) =>
-    isReadyToUse(content) || !content.spec.volumeSnapshotClassName
-      ? []
-      : [content.spec.volumeSnapshotClassName],
-  );
+  const { nodeName, timeoutMs, extraCreateMetadata } = options;
+  const loops = [singleLoop(), ...(options.groups ? [groupLoop(options.groups)] : [])];
 
-  const backoff = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
-  const loop = createLoop({
-    name: 'csi-snapshotter-content',
-    reconcile: contentReconciler({
-      ...ports,
+  function singleLoop(): ContentLoop {
+    // Where the kinds are not installed there is nothing to do until they are.
+    const contents = informers.of(volumeSnapshotContents, {
+      optional: true,
+      ...(nodeName && { labelSelector: `${LABEL_SNAPSHOT_MANAGED_BY}=${nodeName}` }),
+    });
+    const classes = informers.of(volumeSnapshotClasses, { optional: true });
+    const kind = snapshotKind({
+      driver: driver.name,
+      calls: createSnapshotCalls({ csi, timeoutMs, capabilities: driver.controller }),
+      classOf: (name) => classes.get(name),
+      naming: options.naming,
+      extraCreateMetadata,
+    });
+    return contentLoop(ports, options, {
+      name: 'csi-snapshotter-content',
+      kind,
       contents,
       classes,
-      calls: createSnapshotCalls({
-        kube,
-        csi,
-        timeoutMs: options.timeoutMs,
-        capabilities: driver.controller,
-      }),
-      naming: { prefix: options.namePrefix, uuidLength: options.nameUuidLength },
-      extraCreateMetadata: options.extraCreateMetadata,
-    }),
+      classNameOf: ({ spec }) => spec.volumeSnapshotClassName,
+      beingDeleted: ANN_SNAPSHOT_BEING_DELETED,
+    });
+  }
+
+  function groupLoop(naming: SnapshotNaming): ContentLoop {
+    const contents = informers.of(volumeGroupSnapshotContents, { optional: true });
+    const classes = informers.of(volumeGroupSnapshotClasses, { optional: true });
+    const kind = groupKind({
+      driver: driver.name,
+      calls: createGroupCalls({ csi, timeoutMs }),
+      classOf: (name) => classes.get(name),
+      naming,
+      extraCreateMetadata,
+    });
+    return contentLoop(ports, options, {
+      name: 'csi-snapshotter-groupsnapshotcontent',
+      kind,
+      contents,
+      classes,
+      classNameOf: ({ spec }) => spec.volumeGroupSnapshotClassName,
+      beingDeleted: ANN_GROUP_SNAPSHOT_BEING_DELETED,
+    });
+  }
+
+  return {
+    async run(signal) {
+      await Promise.all(loops.map((loop) => loop.synced(signal)));
+      log.info('Creating and deleting snapshots', {
+        workers: options.workers,
+        groups: options.groups !== undefined,
+      });
+      await Promise.all(loops.map((loop) => loop.run(signal)));
+    },
+  };
+}
+
+/** The loop over the contents of one kind. */
+function contentLoop<C extends Content, M extends Made>(
+  ports: SidecarPorts,
+  options: SnapshotterOptions,
+  of: {
+    name: string;
+    kind: ContentKind<C, M>;
+    contents: Informer<C>;
+    classes: Informer<KubeObject>;
+    classNameOf(content: C): string | undefined;
+    beingDeleted: string;
+  },
+): ContentLoop {
+  const { clock, random, log, metrics, driver } = ports;
+  const { contents, classes, kind } = of;
+  const unreadyByClass = `${of.name}/unready-by-class`;
+  const isOurs = ({ spec }: C): boolean => spec.driver === driver.name;
+  contents.addIndex(unreadyByClass, (content) => {
+    const className = of.classNameOf(content);
+    return content.status?.readyToUse || !className ? [] : [className];
+  });
+  const loop = createLoop({
+    name: of.name,
+    reconcile: contentReconciler({ ...ports, kind, contents }),
     workers: options.workers,
-    backoff,
+    backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
     clock,
     random,
     log,
     metrics,
   });
 
-  function follow(): () => void {
-    const subscriptions = [
+  /** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
+  function asksForMore(before: C, after: C): boolean {
+    const marked = ({ metadata }: C) => metadata.annotations?.[of.beingDeleted];
+    return (
+      before.metadata.uid !== after.metadata.uid ||
+      before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+      marked(before) !== marked(after) ||
+      !sameJson(before.spec, after.spec) ||
+      // The snapshot controller sets the handle of a member, which can only then be looked at.
+      (kind.attemptOn(before).is !== 'recorded' && kind.factsOf(after).isMember)
+    );
+  }
+
+  function follow(): (() => void)[] {
+    return [
       contents.subscribe({
         added: (content) => {
           if (isOurs(content)) loop.add(keyOf(content));
@@ -93,15 +173,12 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
       }),
       classes.subscribe({
         added: ({ metadata }) => {
-          for (const content of contents.byIndex(UNREADY_BY_CLASS, metadata.name)) {
+          for (const content of contents.byIndex(unreadyByClass, metadata.name)) {
             if (isOurs(content)) loop.add(keyOf(content));
           }
         },
       }),
     ];
-    return () => {
-      for (const unsubscribe of subscriptions) unsubscribe();
-    };
   }
 
   async function resync(signal: AbortSignal): Promise<void> {
@@ -113,26 +190,14 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
   }
 
   return {
+    synced: (signal) => Promise.all([contents.synced(signal), classes.synced(signal)]),
     async run(signal) {
-      await Promise.all([contents.synced(signal), classes.synced(signal)]);
-      const unfollow = follow();
-      log.info('Creating and deleting snapshots', { workers: options.workers });
+      const unsubscribes = follow();
       try {
         await Promise.all([loop.run(signal), resync(signal)]);
       } finally {
-        unfollow();
+        for (const unsubscribe of unsubscribes) unsubscribe();
       }
     },
   };
-}
-
-/** Not on every change: the snapshotter's own writes would reset the backoff of a failing content. */
-function asksForMore(before: VolumeSnapshotContent, after: VolumeSnapshotContent): boolean {
-  const marked = ({ metadata }: VolumeSnapshotContent) => metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED];
-  return (
-    before.metadata.uid !== after.metadata.uid ||
-    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    marked(before) !== marked(after) ||
-    !sameJson(before.spec, after.spec)
-  );
 }

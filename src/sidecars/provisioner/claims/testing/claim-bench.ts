@@ -54,6 +54,7 @@ export async function claimBench(t: TestContext) {
     name: DRIVER,
     plugin: { services: new Set(), volumeExpansion: new Set() },
     controller: new Set(['CREATE_DELETE_VOLUME']),
+    group: new Set(),
   };
   const flags = DEFAULT_PROVISIONER_FLAGS;
   /** The driver's volumes by name. */

@@ -1,0 +1,259 @@
+// Reconciles one VolumeGroupSnapshot: reads what it refers to, has the next step decided and performs it, until nothing is
+// left to do. Writes group snapshots and their statuses, their contents, and their members; emits Events.
+
+import { dynamicGroupContentName } from '../../api/group-snapshots.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotClass,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+  volumeGroupSnapshotContents,
+  volumeSnapshots,
+} from '../../api/kinds.ts';
+import { keyOf } from '../../api/object.ts';
+import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
+import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { isNotFound } from '../../runtime/kube/kube-error.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { done, failed, type Outcome, type Reconcile } from '../../runtime/queue/loop.ts';
+import type { SnapshotMetrics } from '../snapshot/snapshot-metrics.ts';
+import { failureChange } from '../snapshot/snapshot-status.ts';
+import type { SourceClaims } from '../snapshot/source-claims.ts';
+import { decideGroup, type GroupFacts, type GroupStep } from './decide-group.ts';
+import { isCut, isReady } from './group-status.ts';
+import type { GroupCaches, GroupWrites } from './group-writes.ts';
+import { planGroupContent } from './plan-group-content.ts';
+
+export interface GroupReconcilerPorts {
+  kube: KubeClient;
+  clock: Clock;
+  log: Log;
+  recorder: EventRecorder;
+  metrics: SnapshotMetrics;
+  caches: GroupCaches;
+  classes: Informer<VolumeGroupSnapshotClass>;
+  claims: SourceClaims;
+  writes: GroupWrites;
+  /** The VolumeSnapshots that the group snapshot with this UID owns, as cached. */
+  membersOf(groupUid: string): readonly VolumeSnapshot[];
+  /** The PersistentVolume of a driver's volume. */
+  volumeOf(driver: string, volumeHandle: string): PersistentVolume | undefined;
+}
+
+type Doing<K extends GroupStep['do']> = Extract<GroupStep, { do: K }>;
+
+/** More steps than any group snapshot needs in its whole life. */
+const MOST_STEPS = 16;
+
+export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
+  const { kube, clock, log, recorder, metrics, caches, writes } = ports;
+
+  async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    for (let steps = 0; steps < MOST_STEPS; steps++) {
+      signal.throwIfAborted();
+      const group = caches.groups.get(key);
+      if (group === undefined) return done;
+      const content = await contentOf(group, signal);
+      beginMetrics(group, content);
+      const step = decideGroup(await factsOf(group, content, signal));
+      if (step.do === 'fail') return fail(step, group, signal);
+      if (step.do === 'nothing') {
+        log.v(4).info('Nothing to do', { group: key, why: step.why });
+        return done;
+      }
+      try {
+        await perform(step, group, signal);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        // The object that the step was about is deleted; the cache will show it, and that wakes this group.
+        log.v(3).info('Object was deleted before the write', { group: key, step: step.do, err: error });
+        return done;
+      }
+    }
+    throw new Error(`group snapshot ${key} is not settled after ${MOST_STEPS} steps`);
+  }
+
+  async function contentOf(
+    group: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<VolumeGroupSnapshotContent | undefined> {
+    const { spec, status, metadata } = group;
+    const name =
+      spec.source.volumeGroupSnapshotContentName ||
+      status?.boundVolumeGroupSnapshotContentName ||
+      dynamicGroupContentName(group);
+    const cached = caches.groupContents.get(name);
+    // Absence is confirmed by the server: a content that was created a moment ago would otherwise be leaked.
+    if (cached !== undefined || metadata.deletionTimestamp === undefined) return cached;
+    return ifThere(kube.get(volumeGroupSnapshotContents, { name }, { signal }));
+  }
+
+  async function factsOf(
+    group: VolumeGroupSnapshot,
+    content: VolumeGroupSnapshotContent | undefined,
+    signal: AbortSignal,
+  ): Promise<GroupFacts> {
+    const isGoing = group.metadata.deletionTimestamp !== undefined;
+    const isPlanned = content === undefined && !isGoing && !isCut(group) && group.spec.source.selector;
+    const claims = isPlanned ? await selectedClaims(group, signal) : [];
+    return {
+      group,
+      content,
+      members: await membersOf(group, signal),
+      plan: () => planGroupContent({ group, claims, classes: ports.classes.list() }),
+    };
+  }
+
+  async function membersOf(
+    { metadata }: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<readonly VolumeSnapshot[]> {
+    const cached = ports
+      .membersOf(metadata.uid)
+      .map((member) => caches.snapshots.get(keyOf(member)) ?? member);
+    if (cached.length > 0 || metadata.deletionTimestamp === undefined) return cached;
+    // The last look before the content goes: a member that was created a moment ago would otherwise be left alone.
+    const { items } = await kube.list(volumeSnapshots, { namespace: metadata.namespace ?? '', signal });
+    return items.filter(({ metadata: { ownerReferences = [] } }) =>
+      ownerReferences.some(({ uid }) => uid === metadata.uid),
+    );
+  }
+
+  /** From the server: the cache may lack a claim, and a group snapshot must have them all. */
+  async function selectedClaims(
+    { metadata, spec }: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<GroupPlanClaims> {
+    const selector = labelSelectorOf(spec.source.selector);
+    const { items } = await kube.list(persistentVolumeClaims, {
+      namespace: metadata.namespace ?? '',
+      signal,
+    });
+    const selected = items.filter((claim) => matchesLabels(selector, claim.metadata.labels ?? {}));
+    return Promise.all(
+      selected.map(async (listed) => {
+        // A removal of its finalizer may be in flight.
+        const claim = (await ports.claims.read(keyOf(listed), signal)) ?? listed;
+        return { claim, volume: await boundTo(claim, signal) };
+      }),
+    );
+  }
+
+  async function boundTo(
+    { spec }: PersistentVolumeClaim,
+    signal: AbortSignal,
+  ): Promise<PersistentVolume | undefined> {
+    if (!spec.volumeName) return undefined;
+    return ifThere(kube.get(persistentVolumes, { name: spec.volumeName }, { signal }));
+  }
+
+  async function perform(
+    step: Exclude<GroupStep, { do: 'nothing' | 'fail' }>,
+    group: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<void> {
+    switch (step.do) {
+      case 'protect':
+        return writes.protect(group, step, signal);
+      case 'protect-claims':
+        for (const claim of step.claims) await ports.claims.protect(claim, signal);
+        return;
+      case 'create-content': {
+        const content = await writes.createContent(step.plan.draft, signal);
+        log.v(2).info('Created a content', { group: keyOf(group), content: content.metadata.name });
+        const message = `Waiting for the CSI driver to create group snapshot ${keyOf(group)}`;
+        recorder.event(group, 'Normal', 'CreatingGroupSnapshot', message);
+        return;
+      }
+      case 'bind-content':
+        return writes.bindContent(step.content, group, signal);
+      case 'create-members':
+        for (const info of step.infos) {
+          const volume = ports.volumeOf(step.content.spec.driver, info.volumeHandle);
+          await writes.createMember(group, { content: step.content, member: { info, volume } }, signal);
+        }
+        return;
+      case 'write-status':
+        return writeChange(step, group, signal);
+      case 'delete-members':
+        for (const member of step.members) await writes.deleteMember(member, signal);
+        return;
+      case 'mark-content':
+        return writes.markContent(step.content, signal);
+      case 'delete-content':
+        return writes.deleteContent(step.content, signal);
+      case 'release':
+        return writes.release(group, signal);
+      default:
+        step satisfies never;
+    }
+  }
+
+  async function writeChange(
+    { patch, isCut: cut, isReady: ready }: Doing<'write-status'>,
+    group: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await writes.status(group, patch, signal);
+    const { uid } = group.metadata;
+    const key = keyOf(group);
+    if (cut) {
+      metrics.end('CreateGroupSnapshot', uid);
+      recorder.event(
+        group,
+        'Normal',
+        'GroupSnapshotCreated',
+        `The CSI driver has created group snapshot ${key}`,
+      );
+    }
+    if (ready) {
+      metrics.end('CreateGroupSnapshotAndReady', uid);
+      recorder.event(group, 'Normal', 'GroupSnapshotReady', `Group snapshot ${key} is ready to use`);
+    }
+  }
+
+  /** Emits one event, on the object that the user looks at, with what the user must do. */
+  async function fail(
+    { reason, message, unready }: Doing<'fail'>,
+    group: VolumeGroupSnapshot,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const status = failureChange(group, { message, unready }, clock.now());
+    if (status !== undefined) {
+      log.info('A group snapshot cannot be created or used yet', {
+        group: keyOf(group),
+        reason,
+        why: message,
+      });
+      recorder.event(group, 'Warning', reason, message);
+      await writes.status(group, status, signal);
+    }
+    return failed({ why: message, quiet: true });
+  }
+
+  function beginMetrics(group: VolumeGroupSnapshot, content: VolumeGroupSnapshotContent | undefined): void {
+    const className = group.spec.volumeGroupSnapshotClassName ?? '';
+    const driver = content?.spec.driver ?? ports.classes.get(className)?.driver;
+    const { uid, deletionTimestamp } = group.metadata;
+    const isDynamic = group.spec.source.volumeGroupSnapshotContentName === undefined;
+    const about = { uid, isDynamic, driver };
+    if (deletionTimestamp !== undefined) {
+      metrics.begin('DeleteGroupSnapshot', about);
+      return;
+    }
+    if (isReady(group)) return;
+    if (!isCut(group)) metrics.begin('CreateGroupSnapshot', about);
+    metrics.begin('CreateGroupSnapshotAndReady', about);
+  }
+
+  return reconcile;
+}
+
+type GroupPlanClaims = Parameters<typeof planGroupContent>[0]['claims'];

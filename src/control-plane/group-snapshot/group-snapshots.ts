@@ -1,0 +1,265 @@
+// The part of the snapshot controller for group snapshots: binds VolumeGroupSnapshots to VolumeGroupSnapshotContents and
+// keeps a VolumeSnapshot with its content for each member. Watches both, their classes, claims, volumes and the members.
+// Two loops, one per kind. Single snapshots ask here for the group snapshot that they are members of.
+
+import { groupKeyOf, groupOwnerOf, refersToGroup } from '../../api/group-snapshots.ts';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../api/kinds.ts';
+import { keyOf, nameFromKey } from '../../api/object.ts';
+import { sameJson } from '../../api/same-json.ts';
+import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
+import { snapshotKeyOf } from '../../api/snapshots.ts';
+import type { Informer } from '../../runtime/informer/informer.ts';
+import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
+import { ifThere } from '../../runtime/kube/if-there.ts';
+import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Loop } from '../../runtime/queue/loop.ts';
+import type { ControllerPorts } from '../controller.ts';
+import {
+  createContentReconciler,
+  decideContent,
+  groupSnapshotContents,
+} from '../snapshot/content-reconciler.ts';
+import type { SnapshotMetrics } from '../snapshot/snapshot-metrics.ts';
+import type { SourceClaims } from '../snapshot/source-claims.ts';
+import { createGroupReconciler } from './group-reconciler.ts';
+import { isReady } from './group-status.ts';
+import { GroupWrites } from './group-writes.ts';
+
+const UNREADY_BY_NAMESPACE = 'snapshot-controller/unready-groups-by-namespace';
+const BY_HANDLE = 'snapshot-controller/group-contents-by-handle';
+const MEMBERS_BY_GROUP = 'snapshot-controller/members-by-group';
+const CONTENTS_BY_GROUP_HANDLE = 'snapshot-controller/contents-by-group-handle';
+const VOLUMES_BY_HANDLE = 'snapshot-controller/volumes-by-handle';
+
+export interface GroupSnapshots {
+  readonly caches: readonly Informer<never>[];
+  readonly loops: readonly Loop[];
+  /** The group snapshot that a snapshot is a member of, by its owner or by its content's group. */
+  groupOf(
+    snapshot: VolumeSnapshot,
+    content: VolumeSnapshotContent | undefined,
+    signal: AbortSignal,
+  ): Promise<VolumeGroupSnapshot | undefined>;
+  /** Looks at everything again. */
+  resync(): void;
+  follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[];
+}
+
+export interface GroupSnapshotsOptions {
+  ports: ControllerPorts;
+  loop: Omit<Parameters<typeof createLoop>[0], 'name' | 'reconcile'>;
+  metrics: SnapshotMetrics;
+  snapshots: ReadYourWrites<VolumeSnapshot>;
+  contents: ReadYourWrites<VolumeSnapshotContent>;
+  sourceClaims: SourceClaims;
+}
+
+export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnapshots {
+  const { kube, informers, recorder, clock } = options.ports;
+  const { metrics, sourceClaims } = options;
+  const log = options.loop.log;
+  const groups = informers.of(volumeGroupSnapshots, { optional: true });
+  const groupContents = informers.of(volumeGroupSnapshotContents, { optional: true });
+  const classes = informers.of(volumeGroupSnapshotClasses, { optional: true });
+  const snapshots = informers.of(volumeSnapshots);
+  const contents = informers.of(volumeSnapshotContents);
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+
+  groups.addIndex(UNREADY_BY_NAMESPACE, (group) => (isReady(group) ? [] : [group.metadata.namespace ?? '']));
+  groupContents.addIndex(BY_HANDLE, ({ spec, status }) =>
+    status?.volumeGroupSnapshotHandle ? [handleKey(spec.driver, status.volumeGroupSnapshotHandle)] : [],
+  );
+  snapshots.addIndex(MEMBERS_BY_GROUP, (snapshot) => {
+    const owner = groupOwnerOf(snapshot);
+    return owner === undefined ? [] : [owner.uid];
+  });
+  contents.addIndex(CONTENTS_BY_GROUP_HANDLE, ({ spec, status }) =>
+    status?.volumeGroupSnapshotHandle ? [handleKey(spec.driver, status.volumeGroupSnapshotHandle)] : [],
+  );
+  volumes.addIndex(VOLUMES_BY_HANDLE, ({ spec: { csi } }) =>
+    csi === undefined ? [] : [handleKey(csi.driver, csi.volumeHandle)],
+  );
+
+  const latestGroups = new ReadYourWrites(groups);
+  const latestContents = new ReadYourWrites(groupContents);
+  const caches = {
+    groups: latestGroups,
+    groupContents: latestContents,
+    snapshots: options.snapshots,
+    contents: options.contents,
+  };
+  const groupLoop = createLoop({
+    ...options.loop,
+    name: 'snapshot-controller-group-snapshot',
+    reconcile: createGroupReconciler({
+      kube,
+      clock,
+      log,
+      recorder,
+      metrics,
+      caches,
+      classes,
+      claims: sourceClaims,
+      writes: new GroupWrites(kube, caches),
+      membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
+      volumeOf: (driver, handle) => volumes.byIndex(VOLUMES_BY_HANDLE, handleKey(driver, handle))[0],
+    }),
+  });
+  const contentLoop = createLoop({
+    ...options.loop,
+    name: 'snapshot-controller-group-content',
+    reconcile: createContentReconciler(groupSnapshotContents, {
+      kube,
+      contents: latestContents,
+      recorder,
+      log,
+    }),
+  });
+
+  async function groupOf(
+    snapshot: VolumeSnapshot,
+    content: VolumeSnapshotContent | undefined,
+    signal: AbortSignal,
+  ): Promise<VolumeGroupSnapshot | undefined> {
+    const owner = groupOwnerOf(snapshot);
+    if (owner === undefined) return groupOfContent(snapshot, content);
+    const key = `${snapshot.metadata.namespace}/${owner.name}`;
+    const cached = latestGroups.get(key);
+    if (cached?.metadata.uid === owner.uid) return cached;
+    if (snapshot.metadata.deletionTimestamp === undefined) return undefined;
+    // Absence is confirmed by the server: without its group snapshot a member may be deleted.
+    const found = await ifThere(kube.get(volumeGroupSnapshots, nameFromKey(key), { signal }));
+    return found?.metadata.uid === owner.uid ? found : undefined;
+  }
+
+  /** A member that was there first names its group by the handle that the driver returned. */
+  function groupOfContent(
+    { metadata }: VolumeSnapshot,
+    content: VolumeSnapshotContent | undefined,
+  ): VolumeGroupSnapshot | undefined {
+    const handle = content?.status?.volumeGroupSnapshotHandle;
+    if (content === undefined || handle === undefined) return undefined;
+    for (const groupContent of groupContents.byIndex(BY_HANDLE, handleKey(content.spec.driver, handle))) {
+      const group = latestGroups.get(groupKeyOf(groupContent));
+      if (group === undefined || !refersToGroup(groupContent.spec.volumeGroupSnapshotRef, group)) continue;
+      if (group.metadata.namespace === metadata.namespace) return group;
+    }
+    return undefined;
+  }
+
+  const selects = ({ spec }: VolumeGroupSnapshot, { metadata }: PersistentVolumeClaim): boolean =>
+    spec.source.selector !== undefined &&
+    matchesLabels(labelSelectorOf(spec.source.selector), metadata.labels);
+  const unreadyIn = (namespace: string) => groups.byIndex(UNREADY_BY_NAMESPACE, namespace);
+
+  // A claim stays while a group snapshot that selects it is not ready.
+  sourceClaims.keepFor((claim) =>
+    unreadyIn(claim.metadata.namespace ?? '').some(
+      (group) => group.metadata.deletionTimestamp === undefined && selects(group, claim),
+    ),
+  );
+
+  function follow(wake: { snapshot(key: string): void; claim(key: string): void }): (() => void)[] {
+    const wakeMembers = ({ metadata }: VolumeGroupSnapshot): void => {
+      for (const member of snapshots.byIndex(MEMBERS_BY_GROUP, metadata.uid)) wake.snapshot(keyOf(member));
+    };
+    const wakeClaims = (group: VolumeGroupSnapshot): void => {
+      for (const claim of claims.list()) {
+        if (claim.metadata.namespace === group.metadata.namespace && selects(group, claim))
+          wake.claim(keyOf(claim));
+      }
+    };
+    const contentChanged = (content: VolumeGroupSnapshotContent): void => {
+      if (decideContent(groupSnapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
+      if (groups.get(groupKeyOf(content)) !== undefined) groupLoop.add(groupKeyOf(content));
+      const handle = content.status?.volumeGroupSnapshotHandle;
+      if (handle === undefined) return;
+      for (const member of contents.byIndex(
+        CONTENTS_BY_GROUP_HANDLE,
+        handleKey(content.spec.driver, handle),
+      )) {
+        wake.snapshot(snapshotKeyOf(member));
+      }
+    };
+    const memberChanged = (snapshot: VolumeSnapshot): void => {
+      const owner = groupOwnerOf(snapshot);
+      if (owner !== undefined) groupLoop.add(`${snapshot.metadata.namespace}/${owner.name}`);
+    };
+    const claimChanged = ({ metadata }: PersistentVolumeClaim): void => {
+      for (const group of unreadyIn(metadata.namespace ?? '')) groupLoop.add(keyOf(group));
+    };
+    return [
+      groups.subscribe({
+        added: (group) => groupLoop.add(keyOf(group)),
+        updated: (before, after) => {
+          const replaced = before.metadata.uid !== after.metadata.uid;
+          if (replaced) metrics.gone('GroupSnapshot', before.metadata.uid);
+          const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
+          // Failures to create say nothing about deletion, so the backoff starts again.
+          if (replaced || turned) groupLoop.forget(keyOf(after));
+          if (replaced || turned || !sameJson(before.spec, after.spec)) groupLoop.add(keyOf(after));
+          if (turned) wakeMembers(after);
+          if (!isReady(before) && isReady(after)) wakeClaims(after);
+        },
+        deleted: (group) => {
+          metrics.gone('GroupSnapshot', group.metadata.uid);
+          wakeMembers(group);
+          wakeClaims(group);
+          const owned = groupContents.get(group.status?.boundVolumeGroupSnapshotContentName ?? '');
+          if (owned !== undefined) contentChanged(owned);
+        },
+      }),
+      groupContents.subscribe({
+        added: contentChanged,
+        updated: (_before, content) => contentChanged(content),
+        deleted: contentChanged,
+      }),
+      classes.subscribe({ added: wakeUnready, updated: wakeUnready }),
+      snapshots.subscribe({
+        added: memberChanged,
+        updated: (before, after) => {
+          if (before.status?.readyToUse !== after.status?.readyToUse) memberChanged(after);
+        },
+        deleted: memberChanged,
+      }),
+      claims.subscribe({
+        added: claimChanged,
+        updated: (before, claim) => {
+          const isOther = before.status?.phase !== claim.status?.phase;
+          if (isOther || !sameJson(before.metadata.labels, claim.metadata.labels)) claimChanged(claim);
+        },
+      }),
+    ];
+  }
+
+  function wakeUnready(): void {
+    for (const group of groups.list()) if (!isReady(group)) groupLoop.add(keyOf(group));
+  }
+
+  return {
+    caches: [groups, groupContents, classes, volumes] as unknown as Informer<never>[],
+    loops: [groupLoop, contentLoop],
+    groupOf,
+    resync() {
+      for (const group of groups.list()) groupLoop.add(keyOf(group));
+      for (const content of groupContents.list()) contentLoop.add(keyOf(content));
+    },
+    follow,
+  };
+}
+
+const handleKey = (driver: string, handle: string): string => `${driver} ${handle}`;
