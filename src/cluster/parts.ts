@@ -41,13 +41,10 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
   { kind: { ...resizerSidecar, name: 'resizer' } },
   {
     kind: { ...snapshotterSidecar, name: 'snapshotter' },
-    // Every driver that takes group snapshots has them here: the snapshot controller beside it makes them.
-    adapt: (flags, { abilities }) => ({
+    // The snapshot controller here has them on; what a driver cannot do is said on the object.
+    adapt: (flags) => ({
       ...flags,
-      featureGates: {
-        ...(flags.featureGates as Record<string, boolean>),
-        CSIVolumeGroupSnapshot: abilities.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'),
-      },
+      featureGates: { ...(flags.featureGates as Record<string, boolean>), CSIVolumeGroupSnapshot: true },
     }),
   },
 ];

@@ -119,6 +119,14 @@ const checks: Record<
       assert.equal((await stat(path)).isBlockDevice(), true);
     },
   },
+  'group-snapshot.yaml': {
+    pods: [],
+    async check(up) {
+      const ready = '--for=jsonpath={.status.readyToUse}=true';
+      await up.kubectl('wait', 'volumegroupsnapshot/database', ready, '--timeout=45s');
+      assert.equal((await up.get('volumesnapshot')).items.length, 2);
+    },
+  },
   'statefulset.yaml': {
     pods: ['db-0', 'db-1'],
     async check(up) {

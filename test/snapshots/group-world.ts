@@ -14,12 +14,16 @@ import {
 } from '../../src/api/kinds.ts';
 import type { Resource } from '../../src/api/object.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
+import type { ScriptedDriverOptions } from '../../src/csi/testing/scripted-driver.ts';
 import { DRIVER, snapshotWorld, type World, within } from './world.ts';
 
 export const GROUP = { name: 'all', namespace: 'default' };
 
-export async function groupWorld(t: TestContext): Promise<World> {
-  const world = await snapshotWorld(t, { driver: { group: ['CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'] } });
+export async function groupWorld(
+  t: TestContext,
+  driver: ScriptedDriverOptions = { group: ['CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'] },
+): Promise<World> {
+  const world = await snapshotWorld(t, { driver });
   for (const name of ['data', 'log']) await addClaim(world, name);
   return world;
 }

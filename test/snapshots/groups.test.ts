@@ -286,3 +286,18 @@ test('[GRP-3] a group that was made and whose answer was lost is asked for again
   world.driver.always('CreateVolumeGroupSnapshot', undefined);
   await nothingIsLeft(world);
 });
+
+test('[GRP-3] a driver without the capability is named on the group, which can be deleted', async (t) => {
+  const world = await groupWorld(t, {});
+  await makeGroupClass(world);
+  await world.start();
+  await makeGroup(world);
+  const told = await untilGroup(world, (group) => group?.status?.error?.message !== undefined);
+  assert.match(
+    told?.status?.error?.message ?? '',
+    /driver scripted.csi.test takes no group snapshots: it does not report CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT/,
+  );
+  await world.event('GroupSnapshotCreationFailed', 'takes no group snapshots');
+  await world.admin.delete(volumeGroupSnapshots, GROUP);
+  await nothingIsLeft(world);
+});

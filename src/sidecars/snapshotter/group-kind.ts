@@ -24,6 +24,7 @@ import { annotatedSecret, classSecret } from './content-secrets.ts';
 import type { ContentFacts } from './decide-content.ts';
 import type { GroupCalls, GroupHandles } from './group-calls.ts';
 import { DELETED_GROUP_STATUS, type GroupFacts, groupStatusPatch } from './group-content-status.ts';
+import { SnapshotProblem } from './snapshot-problem.ts';
 import {
   type ClassOfContent,
   classParameters,
@@ -43,6 +44,8 @@ export interface GroupKindOptions {
   classOf(name: string): VolumeGroupSnapshotClass | undefined;
   naming: SnapshotNaming;
   extraCreateMetadata: boolean;
+  /** The driver reports CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT. */
+  isCapable: boolean;
 }
 
 export function groupKind(options: GroupKindOptions): ContentKind<VolumeGroupSnapshotContent, GroupFacts> {
@@ -78,6 +81,11 @@ export function groupKind(options: GroupKindOptions): ContentKind<VolumeGroupSna
       attempt: attemptOn(content),
     }),
     classParameters(content) {
+      if (!options.isCapable) {
+        throw new SnapshotProblem(
+          `driver ${driver} takes no group snapshots: it does not report CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT`,
+        );
+      }
       const { name = '', namespace = '' } = content.spec.volumeGroupSnapshotRef;
       const extra = {
         'volumegroupsnapshot/name': name,

@@ -79,15 +79,6 @@ export const snapshotterSidecar = defineSidecar({
     if (flags.nodeDeployment && !env.NODE_NAME) {
       throw new Error('--node-deployment needs the environment variable NODE_NAME');
     }
-    const hasGroups = ports.driver.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT');
-    if (flags.featureGates.CSIVolumeGroupSnapshot && !hasGroups) {
-      ports.log.warn(
-        'The driver takes no group snapshots: VolumeGroupSnapshots of its volumes are not created',
-        {
-          lacks: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT',
-        },
-      );
-    }
     return createSnapshotter(ports, {
       timeoutMs: flags.timeoutMs,
       workers: flags.workerThreads,
@@ -95,10 +86,9 @@ export const snapshotterSidecar = defineSidecar({
       retryMaxMs: flags.retryIntervalMaxMs,
       resyncMs: flags.resyncPeriodMs,
       naming: { prefix: flags.snapshotNamePrefix, uuidLength: flags.snapshotNameUuidLength },
-      ...(flags.featureGates.CSIVolumeGroupSnapshot &&
-        hasGroups && {
-          groups: { prefix: flags.groupsnapshotNamePrefix, uuidLength: flags.groupsnapshotNameUuidLength },
-        }),
+      ...(flags.featureGates.CSIVolumeGroupSnapshot && {
+        groups: { prefix: flags.groupsnapshotNamePrefix, uuidLength: flags.groupsnapshotNameUuidLength },
+      }),
       extraCreateMetadata: flags.extraCreateMetadata,
       ...(flags.nodeDeployment && env.NODE_NAME && { nodeName: env.NODE_NAME }),
     });

@@ -89,6 +89,7 @@ export function createSnapshotter(ports: SidecarPorts, options: SnapshotterOptio
       classOf: (name) => classes.get(name),
       naming,
       extraCreateMetadata,
+      isCapable: driver.group.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'),
     });
     return contentLoop(ports, options, {
       name: 'csi-snapshotter-groupsnapshotcontent',
