@@ -12,13 +12,21 @@ import { runTestFile } from './test-file.ts';
 const directory = mkdtempSync(join(tmpdir(), 'runner-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-function runCode(name: string, code: string) {
+function runCode(name: string, code: string, { stopAtFailure = false } = {}) {
   const path = join(directory, `${name}.mjs`);
   writeFileSync(path, `import { test, describe } from 'node:test';\n${code}`);
   const env = { ...process.env };
   // Set by the runner of this file; a nested run must not count as a part of it.
   delete env.NODE_TEST_CONTEXT;
-  return runTestFile({ path, cwd: directory, env, testTimeoutMs: 1000, fileTimeoutMs: 5000, lingerMs: 1000 });
+  return runTestFile({
+    path,
+    cwd: directory,
+    env,
+    testTimeoutMs: 1000,
+    fileTimeoutMs: 5000,
+    lingerMs: 1000,
+    stopAtFailure,
+  });
 }
 
 describe('a test file that', () => {
@@ -133,4 +141,19 @@ test('a mount and a loop device left behind are found and removed', { skip: lack
     `${device} is still attached to ${image}`,
   ]);
   assert.deepEqual(describeLeftBehind(leftBehind(tracked)), []);
+});
+
+test('with stopAtFailure, a file ends at its first failure', async () => {
+  const result = await runCode(
+    'stops-early',
+    "test('a', () => { throw new Error('broke'); }); test('b', () => new Promise(() => setInterval(() => {}, 1000)));",
+    { stopAtFailure: true },
+  );
+  assert.deepEqual(
+    result.failures.map(({ title, detail }) => [title, detail.split('\n')[0]]),
+    [
+      ['a', 'Error: broke'],
+      ['the file as a whole', 'stopped at its first failure'],
+    ],
+  );
 });

@@ -24,6 +24,8 @@ export interface RunTestFileOptions {
   readonly fileTimeoutMs: number;
   /** How long the process may run after its last test. */
   readonly lingerMs: number;
+  /** Kill the process at the first test that fails: the caller only asks whether all pass. */
+  readonly stopAtFailure?: boolean;
 }
 
 /** Enough to read what is already in a pipe. */
@@ -61,6 +63,7 @@ export async function runTestFile(options: RunTestFileOptions): Promise<FileResu
       events.push(event);
       if (event.type === 'begin') running += 1;
       if (event.type === 'over') running -= 1;
+      if (event.type === 'fail' && options.stopAtFailure) stop('stopped at its first failure')();
       clearTimeout(lingerTimer);
       if (running > 0) continue;
       lingerTimer = setTimeout(

@@ -14,7 +14,15 @@ const claim = { metadata: { name: 'data', namespace: 'ns' } } as PersistentVolum
 function world(lost = 0) {
   const clock = new VirtualClock();
   const asked: string[] = [];
+  /** Claims by name, as the API server has them, and what the node was told of. */
+  const served = new Map<string, PersistentVolumeClaim>();
+  const told: string[] = [];
   const kube = {
+    async get(_resource: unknown, { name }: { name: string }) {
+      const found = served.get(name);
+      if (found === undefined) throw new KubeError({ code: 404, reason: 'NotFound', message: 'no' });
+      return found;
+    },
     async list(_resource: unknown, { fieldSelector }: { fieldSelector: string }) {
       asked.push(fieldSelector);
       if (asked.length <= lost)
@@ -27,9 +35,9 @@ function world(lost = 0) {
     clock,
     random: seededRandom(1),
     log: silentLog,
-    changed: () => {},
+    changed: (claimKey, users) => told.push(`${claimKey}: ${[...users].join(' ')}`),
   });
-  return { clock, asked, claims };
+  return { clock, asked, served, told, claims };
 }
 
 describe('claim watches', () => {
@@ -72,5 +80,51 @@ describe('claim watches', () => {
     assert.equal(asked.length, 3);
     claims.stopAll();
     assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('keeps a claim until the last of its pods is gone', () => {
+    const { clock, claims } = world();
+    claims.follow('ns/data', 'one', claim);
+    claims.follow('ns/data', 'two', claim);
+    claims.follow('ns/other', 'one', claim);
+    claims.release('one');
+    assert.equal(claims.get('ns/data'), claim);
+    assert.equal(claims.get('ns/other'), undefined);
+    assert.equal(clock.pendingTimers, 1);
+    claims.release('stranger');
+    assert.equal(claims.get('ns/data'), claim);
+    claims.release('two');
+    assert.equal(claims.get('ns/data'), undefined);
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('keeps what was read when a pod that could not read it comes', () => {
+    const { claims } = world();
+    claims.follow('ns/data', 'one', claim);
+    claims.follow('ns/data', 'two', undefined);
+    assert.equal(claims.get('ns/data'), claim);
+    claims.stopAll();
+  });
+
+  it('asks once whether it may watch, and reads changed claims where it may not', async () => {
+    const { clock, asked, served, told, claims } = world();
+    const version = (name: string, resourceVersion: string) =>
+      ({ metadata: { name, namespace: 'ns', resourceVersion } }) as PersistentVolumeClaim;
+    const { signal } = new AbortController();
+    claims.follow('ns/same', 'one', version('same', '1'));
+    claims.follow('ns/newer', 'one', version('newer', '1'));
+    claims.follow('ns/newer', 'two', version('newer', '1'));
+    claims.follow('ns/gone', 'two', version('gone', '1'));
+    await claims.refresh(signal);
+    assert.deepEqual(told, [], 'reads nothing before it knows that it may not watch');
+    await clock.advance(10_000);
+    claims.follow('ns/late', 'two', undefined);
+    await clock.advance(10_000);
+    assert.equal(asked.length, 1);
+    served.set('same', version('same', '1')).set('newer', version('newer', '2'));
+    await claims.refresh(signal);
+    assert.deepEqual(told, ['ns/newer: one two', 'ns/gone: two']);
+    assert.equal(claims.get('ns/newer')?.metadata.resourceVersion, '2');
+    assert.equal(claims.get('ns/gone'), undefined);
   });
 });
