@@ -17,7 +17,7 @@ import { runTestFile } from './test-file.ts';
 /** Folders below test/ that belong to a folder of src/. */
 const testFolders: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['apiserver', 'attacks'],
-  'control-plane': ['control-plane'],
+  'control-plane': ['control-plane', 'snapshots'],
   node: ['node'],
   sidecars: ['provisioner', 'snapshots'],
 };

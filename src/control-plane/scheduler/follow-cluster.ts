@@ -156,7 +156,7 @@ export function followCluster(init: FollowClusterInit): () => void {
 }
 
 /** The fields of a node whose change can make a pod fit. */
-function offersTheSame(before: Node, after: Node): boolean {
+export function offersTheSame(before: Node, after: Node): boolean {
   const idsOf = ({ metadata }: Node) => metadata.annotations?.[ANN_CSI_NODE_ID];
   const roomOf = ({ status }: Node) => status?.allocatable ?? status?.capacity;
   const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -170,7 +170,7 @@ function offersTheSame(before: Node, after: Node): boolean {
 }
 
 /** A pod's status does not affect where it goes, nor its requests until it has ended. */
-function wantsTheSame(before: Pod, after: Pod): boolean {
+export function wantsTheSame(before: Pod, after: Pod): boolean {
   return (
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     isTerminated(before) === isTerminated(after) &&
@@ -179,7 +179,7 @@ function wantsTheSame(before: Pod, after: Pod): boolean {
 }
 
 /** The fields of a claim that affect where its pods can go. */
-function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
+export function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
   return (
     isBound(before) === isBound(after) &&
     (before.status?.phase === 'Lost') === (after.status?.phase === 'Lost') &&
@@ -192,7 +192,7 @@ function asksTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim
 }
 
 /** The fields of a volume that affect where its pods can go, or whether the volume is free. */
-function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
+export function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
   return (
     before.status?.phase === after.status?.phase &&
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&

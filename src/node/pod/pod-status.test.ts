@@ -113,6 +113,44 @@ describe('the status of a pod', () => {
     assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], '{"data":"/elsewhere"}');
   });
 
+  test('is put right where somebody changed a condition', () => {
+    const running = apply(pod(), podStatusPatch(pod(), state(), NOW) as Patch);
+    const conditions = running.status?.conditions?.map((each) =>
+      each.type === 'Ready' ? { ...each, status: 'False' } : each,
+    );
+    const changed = { ...running, status: { ...running.status, conditions } } as Pod;
+    const patch = podStatusPatch(changed, state(), later) as Patch;
+    assert.deepEqual(
+      patch.status.conditions.map(({ type, status, lastTransitionTime }) => [
+        type,
+        status,
+        lastTransitionTime,
+      ]),
+      [
+        ['Initialized', 'True', '2030-01-01T00:00:10Z'],
+        ['ContainersReady', 'True', '2030-01-01T00:00:10Z'],
+        ['Ready', 'True', '2030-01-01T00:01:10Z'],
+        ['PodReadyToStartContainers', 'True', '2030-01-01T00:00:10Z'],
+      ],
+    );
+  });
+
+  test('is the same in whichever order volumes were published', () => {
+    const paths = [
+      ['b', '/b'],
+      ['a', '/a'],
+    ] as const;
+    const patch = podStatusPatch(pod(), state({ published: new Map(paths) }), NOW) as Patch;
+    assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], '{"a":"/a","b":"/b"}');
+  });
+
+  test('of a pod that has none yet is written whole', () => {
+    const { status: _none, ...created } = pod();
+    const patch = podStatusPatch(created as Pod, waiting('first'), NOW) as Patch;
+    assert.equal(patch.status.phase, 'Pending');
+    assert.equal(patch.status.startTime, '2030-01-01T00:00:10Z');
+  });
+
   test('keeps the times of what did not change', () => {
     const first = podStatusPatch(pod(), waiting('first'), NOW) as Patch;
     const then = podStatusPatch(apply(pod(), first), state(), later) as Patch;

@@ -96,9 +96,13 @@ test('[REG-4] an entry of CSINode is what the driver answered', () => {
 test('[REG-4] [NOD-2] CSINode follows the drivers; an entry that cannot change in place goes first', () => {
   const owner = nodeOwner(node());
   const a = csiNodeEntry(facts('a.test'));
+  const withoutKeys = { name: a.name, nodeID: a.nodeID };
   const b: CSINodeDriver = { name: 'b.test', nodeID: 'b', topologyKeys: [] };
-  const current = (entries: CSINodeDriver[] | undefined, ownerReferences: object[] = [owner]) =>
-    ({ metadata: { name: 'n1', ownerReferences }, spec: { drivers: entries } }) as unknown as CSINode;
+  const current = (entries: CSINodeDriver[] | undefined, ownerReferences: object[] | null = [owner]) =>
+    ({
+      metadata: { name: 'n1', ...(ownerReferences && { ownerReferences }) },
+      spec: { drivers: entries },
+    }) as unknown as CSINode;
   const table: [string, CSINode, NodeDrivers, { drivers: CSINodeDriver[]; last: boolean } | undefined][] = [
     ['no driver', current(undefined), drivers([]), undefined],
     ['a new one', current(undefined), drivers([facts('a.test')]), { drivers: [a], last: true }],
@@ -124,6 +128,14 @@ test('[REG-4] [NOD-2] CSINode follows the drivers; an entry that cannot change i
       drivers([facts('a.test', { segments: { zone: '1' } })]),
       { drivers: [], last: false },
     ],
+    ['there already, without a list of keys', current([withoutKeys]), drivers([facts('a.test')]), undefined],
+    [
+      'there already, with its keys in another order',
+      current([{ ...a, topologyKeys: ['z', 'r'] }]),
+      drivers([facts('a.test', { segments: { r: '1', z: '2' } })]),
+      undefined,
+    ],
+    ['of nobody', current([a], null), drivers([facts('a.test')]), { drivers: [a], last: true }],
     ['nobody’s', current([a], []), drivers([facts('a.test')]), { drivers: [a], last: true }],
     [
       'of a Node of that name that is gone',

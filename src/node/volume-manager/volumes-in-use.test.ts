@@ -108,3 +108,25 @@ test('[ATT-10] a Node that somebody deletes and makes again says again what is i
   await world.kube.create(nodes, { metadata: { name: 'n1' } });
   await until((node) => lists(node, 'another', VOLUME));
 });
+
+test('[MNT-1] a mount that is given up does not take the volume from another mount of it', async (t) => {
+  const { world, inUse, read } = await reportingNode(t);
+  const sending = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  t.after(() => held.resolve());
+  world.patches = async (send) => {
+    sending.resolve();
+    await held.promise;
+    return send();
+  };
+  const given = new AbortController();
+  const first = inUse.ensure('another', given.signal);
+  const second = inUse.ensure('another', soon());
+  await sending.promise;
+  given.abort(new Error('given up'));
+  await assert.rejects(first, /given up/);
+  held.resolve();
+  await second;
+  assert(inUse.isReported('another'));
+  assert.deepEqual((await read()).status?.volumesInUse, ['another', VOLUME]);
+});
