@@ -34,7 +34,7 @@ function claim({ metadata, isBound, phase, ...spec }: ClaimChange = {}): Persist
       ...spec,
     },
     ...(phase && { status: { phase } }),
-  } as PersistentVolumeClaim;
+  } as unknown as PersistentVolumeClaim;
 }
 
 function volume(name: string, spec: Partial<PersistentVolume['spec']> = {}): PersistentVolume {

@@ -4,7 +4,7 @@ import type { PersistentVolumeClaim, Pod, StatefulSet } from '../../api/kinds.ts
 import type { OwnerReference } from '../../api/object.ts';
 import { decideClaimOwners } from './claim-owners.ts';
 import { decideSet, type SetStep } from './decide-set.ts';
-import { ownedByPod, ownedBySet, podFor, revisionOf } from './set-members.ts';
+import { claimsFor, ordinalsOf, ownedByPod, ownedBySet, podFor, revisionOf } from './set-members.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z');
 const stamp = { resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
@@ -266,12 +266,106 @@ test('claims whose references are not the controller’s: put right, or left to 
 });
 
 test('a member looks like its template, with its own name and claims', () => {
-  const made = podFor(set(), 1);
-  assert.deepEqual(made.spec.volumes, [{ name: 'data', persistentVolumeClaim: { claimName: 'data-web-1' } }]);
-  assert.equal(made.spec.hostname, 'web-1');
-  assert.equal(made.spec.subdomain, 'svc');
-  assert.equal(made.metadata.labels?.['apps.kubernetes.io/pod-index'], '1');
-  assert.equal(made.metadata.labels?.app, 'web');
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    name: 'web',
+    uid: 'set',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+  const labels = {
+    app: 'web',
+    'statefulset.kubernetes.io/pod-name': 'web-1',
+    'apps.kubernetes.io/pod-index': '1',
+    'controller-revision-hash': revisionOf(set()),
+  };
+  const containers = [{ name: 'c', image: 'one' }];
+  const data = { name: 'data', persistentVolumeClaim: { claimName: 'data-web-1' } };
+  assert.deepEqual(podFor(set(), 1), {
+    metadata: { name: 'web-1', namespace: 'default', labels, ownerReferences: [owner] },
+    spec: { containers, hostname: 'web-1', subdomain: 'svc', volumes: [data] },
+  });
+  const template = {
+    metadata: { annotations: { a: 'b' }, finalizers: ['f'] },
+    spec: { containers, volumes: [{ name: 'tmp', emptyDir: {} }] },
+  };
+  const more = podFor(set({ template, serviceName: '' }), 1);
+  assert.deepEqual(more.metadata.annotations, { a: 'b' });
+  assert.deepEqual(more.metadata.finalizers, ['f']);
+  assert.deepEqual(more.spec, {
+    containers,
+    hostname: 'web-1',
+    volumes: [data, { name: 'tmp', emptyDir: {} }],
+  });
+  const { volumeClaimTemplates: _none, ...rest } = set().spec as Spec;
+  const bare = podFor({ ...set(), spec: { ...rest, template: { spec: { containers } } } }, 1);
+  assert.deepEqual(bare.spec.volumes, []);
+  assert.deepEqual(claimsFor({ ...set(), spec: rest }, 1), []);
+});
+
+test('a claim looks like its template, with the labels by which the set is selected', () => {
+  const spec = { accessModes: ['ReadWriteOnce'] };
+  const metadata = { name: 'data', labels: { tier: 'db', app: 'other' }, annotations: { a: 'b' } };
+  const volumeClaimTemplates = [
+    { metadata, spec },
+    { metadata: { name: 'log' }, spec },
+  ];
+  assert.deepEqual(claimsFor(set({ volumeClaimTemplates }), 2), [
+    {
+      metadata: {
+        name: 'data-web-2',
+        namespace: 'default',
+        labels: { tier: 'db', app: 'web' },
+        annotations: { a: 'b' },
+      },
+      spec,
+    },
+    { metadata: { name: 'log-web-2', namespace: 'default', labels: { app: 'web' } }, spec },
+  ]);
+});
+
+test('a set without a number of replicas has one, numbered from its first ordinal', () => {
+  const { replicas: _none, ...rest } = set().spec as Spec;
+  assert.deepEqual(ordinalsOf({ ...set(), spec: rest }), [0]);
+  assert.deepEqual(ordinalsOf(set({ replicas: 2, ordinals: { start: 5 } })), [5, 6]);
+});
+
+test('a reference to something else of the name of the set or its pod is not theirs', () => {
+  const of = set({ persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' } });
+  const member = pod(of, 1, 'ready');
+  const alike = (reference: OwnerReference, change: object) => {
+    const { controller: _none, ...rest } = reference;
+    return { ...rest, ...change };
+  };
+  const others = [
+    alike(ownedBySet(of), { apiVersion: 'apps.example/v1' }),
+    alike(ownedBySet(of), { kind: 'Deployment' }),
+    alike(ownedBySet(of), { name: 'other' }),
+    alike(ownedByPod(member), { apiVersion: 'example/v1' }),
+    alike(ownedByPod(member), { kind: 'Job' }),
+    alike(ownedByPod(member), { name: 'web-7' }),
+  ];
+  for (const other of others) {
+    const snapshot = {
+      set: of,
+      claim: claim(1, { ownerReferences: [other] }),
+      pod: member,
+      isScaledAway: false,
+    };
+    assert.equal(decideClaimOwners(snapshot), undefined, JSON.stringify(other));
+  }
+  const ours = [ownedBySet(of), ownedByPod(member)];
+  for (const each of ours) {
+    const snapshot = {
+      set: of,
+      claim: claim(1, { ownerReferences: [each] }),
+      pod: member,
+      isScaledAway: false,
+    };
+    assert.deepEqual(decideClaimOwners(snapshot), []);
+    assert.equal(each.controller && each.blockOwnerDeletion, true);
+  }
 });
 
 test('the order of fields in a template is no other template', () => {

@@ -12,7 +12,7 @@ const set = (status?: StatefulSet['status'], change: object = {}) =>
     metadata: { name: 'web', generation: 3 },
     spec: { ...spec, ...change },
     ...(status && { status }),
-  }) as StatefulSet;
+  }) as unknown as StatefulSet;
 const CURRENT = revisionOf(set());
 
 function pod(change: { revision?: string; ready?: string; phase?: string; ending?: true } = {}): Pod {
