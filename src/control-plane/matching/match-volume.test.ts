@@ -155,6 +155,33 @@ test('the volume a claim should have', () => {
       expected: 'b',
     },
     {
+      name: 'a volume without labels does not match a selector',
+      claim: pvc({ selector: { matchLabels: { tier: 'b' } } }),
+      volumes: [{ ...pv('a'), metadata: { ...stamp, name: 'a' } }, pv('b')],
+      expected: 'b',
+    },
+    {
+      name: 'several reserved for this claim, in any order: the smallest',
+      volumes: [pv('mine', reserved), pv('big', { ...reserved, capacity: { storage: '9Gi' } })],
+      expected: 'mine',
+    },
+    {
+      name: 'reserved for this claim and not yet seen as available',
+      volumes: [pv('mine', reserved, 'Pending')],
+      expected: 'mine',
+    },
+    {
+      name: 'a volume without a size is too small',
+      volumes: [pv('none', { capacity: {} }), pv('fit')],
+      expected: 'fit',
+    },
+    {
+      name: 'a claim that asks for no size, no mode and no class',
+      claim: { ...pvc(), spec: {} },
+      volumes: [{ ...pv('any'), spec: { capacity: { storage: '1Gi' } } }, pv('fast')],
+      expected: 'any',
+    },
+    {
       name: 'no class is a class of its own',
       claim: pvc({ storageClassName: '' }),
       volumes: [pv('a')],

@@ -78,10 +78,13 @@ function claim(ordinal: number, metadata: object = {}): PersistentVolumeClaim {
 }
 
 /** A step as a short text, for tables. */
+const ownersOf = ({ metadata }: { metadata: { ownerReferences?: OwnerReference[] } }) =>
+  (metadata.ownerReferences ?? []).map(({ uid }) => uid);
+
 function shown(step: SetStep): string {
   switch (step.do) {
     case 'create-claim':
-      return `claim ${step.claim.metadata.name}`;
+      return [`claim ${step.claim.metadata.name}`, ...ownersOf(step.claim)].join(' of ');
     case 'create-pod':
       return `create ${step.pod.metadata.name}`;
     case 'delete-pod':
@@ -184,6 +187,66 @@ const table: { name: string; set?: StatefulSet; pods: Record<number, State>; the
     set: set({ updateStrategy: { type: 'OnDelete' } }),
     pods: { 0: 'old', 1: 'old', 2: 'old' },
     then: [],
+  },
+  {
+    name: 'those at the partition and above',
+    set: set({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }),
+    pods: { 0: 'old', 1: 'old', 2: 'ready' },
+    then: ['delete web-1'],
+  },
+  {
+    name: 'the next only when the last is available',
+    set: set({ minReadySeconds: 10, ...parallel }),
+    pods: { 0: 'old', 1: 'old', 2: 'fresh' },
+    then: ['wait 8000'],
+  },
+  {
+    name: 'the next only when the last has ended and is made anew',
+    set: set({ ...parallel }),
+    pods: { 0: 'old', 1: 'old', 2: 'ending' },
+    then: [],
+  },
+  {
+    name: 'the next only when the last is ready',
+    set: set({ ...parallel }),
+    pods: { 0: 'old', 1: 'old', 2: 'pending' },
+    then: [],
+  },
+  {
+    name: 'no older one while the set is scaled down',
+    set: set({ replicas: 2 }),
+    pods: { 0: 'old', 1: 'old', 2: 'ready' },
+    then: ['delete web-2'],
+  },
+  {
+    name: 'nor while one that is scaled away is ending',
+    set: set({ replicas: 2 }),
+    pods: { 0: 'old', 1: 'old', 2: 'ending' },
+    then: [],
+  },
+  {
+    name: 'scaled down from an unready one, when all before it are well',
+    set: set({ replicas: 1 }),
+    pods: { 0: 'ready', 1: 'ready', 2: 'pending' },
+    then: ['delete web-2'],
+  },
+  {
+    name: 'created, scaled down and replaced at once where that is asked for',
+    set: set({ replicas: 2, ...parallel }),
+    pods: { 1: 'old', 2: 'ready' },
+    then: ['claim data-web-0', 'create web-0', 'delete web-2', 'delete web-1'],
+  },
+  {
+    name: 'claims of a set that deletes them are its own from the start',
+    set: set({ replicas: 1, persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete' } }),
+    pods: {},
+    then: ['claim data-web-0 of set', 'create web-0'],
+  },
+  {
+    name: 'and those of a member that is scaled away go with it',
+    set: set({ replicas: 1, persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete' } }),
+    pods: { 0: 'ready', 1: 'ready' },
+    then: ['owners data-web-1 pod-1', 'delete web-1'],
   },
   {
     name: 'nothing for a set that is being deleted',

@@ -47,29 +47,25 @@ interface Phase {
 
 export function decideSet(snapshot: SetSnapshot): SetStep[] {
   if (snapshot.set.metadata.deletionTimestamp) return [];
-  const steps: SetStep[] = [];
-  for (const phase of [createMembers, scaleDown, replaceMembers]) {
-    const { steps: more, blocked } = phase(snapshot);
-    steps.push(...more);
-    if (blocked) break;
-  }
-  return steps;
+  const created = createMembers(snapshot);
+  if (created.blocked) return created.steps;
+  const scaled = scaleDown(snapshot);
+  const steps = [...created.steps, ...scaled.steps];
+  return scaled.blocked ? steps : [...steps, ...replaceMembers(snapshot)];
 }
 
 function createMembers(snapshot: SetSnapshot): Phase {
   const { set } = snapshot;
   const byOrdinal = podsByOrdinal(snapshot);
   const steps: SetStep[] = [];
-  let blocked = false;
   for (const ordinal of ordinalsOf(set)) {
     const pod = byOrdinal.get(ordinal);
     const member = pod ? keepMember(snapshot, pod, ordinal) : createMember(snapshot, ordinal);
     steps.push(...member.steps);
-    blocked ||= member.blocked;
-    if (blocked && !isParallel(set)) return { steps, blocked };
+    // A Parallel set continues with scaling down and replacing while members are being created.
+    if (member.blocked && !isParallel(set)) return { steps, blocked: true };
   }
-  // A Parallel set continues with scaling down and replacing while members are being created.
-  return { steps, blocked: blocked && !isParallel(set) };
+  return { steps, blocked: false };
 }
 
 function createMember(snapshot: SetSnapshot, ordinal: number): Phase {
@@ -126,25 +122,25 @@ function scaleDown(snapshot: SetSnapshot): Phase {
   return { steps, blocked: true };
 }
 
-function replaceMembers(snapshot: SetSnapshot): Phase {
+function replaceMembers(snapshot: SetSnapshot): SetStep[] {
   const { set, nowMs } = snapshot;
   const strategy = set.spec?.updateStrategy;
-  if (strategy?.type === 'OnDelete') return { steps: [], blocked: false };
+  if (strategy?.type === 'OnDelete') return [];
   const partition = Math.max(strategy?.rollingUpdate?.partition ?? 0, firstOrdinal(set));
   const byOrdinal = podsByOrdinal(snapshot);
   const revision = revisionOf(set);
   for (const ordinal of ordinalsOf(set).reverse()) {
     if (ordinal < partition) break;
     const pod = byOrdinal.get(ordinal);
-    if (!pod) return { steps: [], blocked: true };
+    if (!pod) return [];
     if (pod.metadata.labels?.[LABEL_REVISION] !== revision) {
-      if (pod.metadata.deletionTimestamp) return { steps: [], blocked: true };
-      return { steps: [{ do: 'delete-pod', pod, why: 'the template has changed' }], blocked: true };
+      if (pod.metadata.deletionTimestamp) return [];
+      return [{ do: 'delete-pod', pod, why: 'the template has changed' }];
     }
     const isAvailable = isReady(pod) && availableInMs(pod, set.spec?.minReadySeconds ?? 0, nowMs) === 0;
-    if (!isAvailable || pod.metadata.deletionTimestamp) return { steps: [], blocked: true };
+    if (!isAvailable || pod.metadata.deletionTimestamp) return [];
   }
-  return { steps: [], blocked: false };
+  return [];
 }
 
 function missingClaims({ set, claimNamed }: SetSnapshot, ordinal: number): SetStep[] {
