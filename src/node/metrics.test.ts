@@ -30,9 +30,12 @@ test('the queues of a node are measured', async () => {
   const text = await metrics.text();
   const queues = [...text.matchAll(/^workqueue_depth\{name="([^"]+)"\}/gm)].map(([, name]) => name);
   assert.deepEqual(queues.sort(), [
+    'csi-allocatable',
+    'csi-node-info',
     'plugin-registration',
     'pod-lifecycle',
     'volume-populator',
     'volume-reconciler',
+    'volumes-in-use',
   ]);
 });
