@@ -1,5 +1,6 @@
 // The load of fairness.bench.ts: a client that keeps an API server as busy as it can, in a separate thread. Messages:
 // `go` starts, `stop` ends; it replies `busy` once requests have been answered, and `idle` when none is in flight.
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Access, HttpsCaller } from '../test/https-caller.ts';
 
@@ -11,9 +12,13 @@ export interface FloodOptions {
   readonly connections: number;
   /** The collection to list and watch, and to write to. */
   readonly path: string;
+  /** The thread's niceness: how much it yields the processors to the server. */
+  readonly nice: number;
 }
 
-const { access, kind, connections, path } = workerData as FloodOptions;
+const { access, kind, connections, path, nice } = workerData as FloodOptions;
+// On Linux only this thread's.
+setPriority(nice);
 const BIG = 'x'.repeat(500_000);
 /** Answers after which the server counts as busy. */
 const BUSY_AFTER = 4;

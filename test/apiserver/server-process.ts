@@ -19,15 +19,21 @@ export interface ServerProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-export async function startServer(options: { dir: string; dataDir?: string }): Promise<ServerProcess> {
+export async function startServer(options: {
+  dir: string;
+  dataDir?: string;
+  /** A module to load first; it can exchange messages with this process. */
+  preload?: URL;
+}): Promise<ServerProcess> {
   const kubeconfig = join(options.dir, 'kubeconfig');
   const storage = options.dataDir === undefined ? ['--ephemeral'] : ['--data-dir', options.dataDir];
   const began = performance.now();
+  const preload = options.preload === undefined ? [] : ['--import', options.preload.href];
   const child = spawn(
     process.execPath,
-    [BERTH, 'apiserver', ...storage, '--port', '0', '--kubeconfig', kubeconfig],
+    [...preload, BERTH, 'apiserver', ...storage, '--port', '0', '--kubeconfig', kubeconfig],
     {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(options.preload === undefined ? [] : ['ipc' as const])],
     },
   );
   let stderr = '';

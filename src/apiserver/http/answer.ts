@@ -1,12 +1,9 @@
-// Writes responses: encoded JSON, objects, and errors as Status bodies.
+// Small responses: encoded JSON, and errors as Status bodies.
 
 import type { ServerResponse } from 'node:http';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Version } from '../storage/version.ts';
 import { internalError, statusOf } from '../verbs/status.ts';
-
-/** Below the socket's high-water mark. */
-const SMALL_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
   code: number;
@@ -16,22 +13,16 @@ export interface AnswerOptions {
   contentType?: string;
 }
 
+/** For small bodies; `answerBody` sends any. */
 export function answerJson(response: ServerResponse, json: Buffer | string, options: AnswerOptions): void {
-  const body = options.pretty ? `${JSON.stringify(JSON.parse(String(json)), undefined, 2)}\n` : json;
   if (response.headersSent || response.destroyed) return;
-  const length = Buffer.byteLength(body);
-  const isSmall = length <= SMALL_BYTES;
-  startAnswer(response, options, isSmall ? length : undefined);
-  if (isSmall) response.end(body);
-  else writeLast(response, body);
+  const body = options.pretty ? prettyJson(json) : json;
+  startAnswer(response, options, Buffer.byteLength(body));
+  response.end(body);
 }
 
-/**
- * A client must not receive the end of a response while the socket still has to drain: if its next request arrives
- * then, Node pauses the parser but continues to feed it decrypted TLS data, which fails with HPE_PAUSED.
- */
-export function writeLast(response: ServerResponse, body: Buffer | string): void {
-  response.write(body, () => response.end());
+export function prettyJson(json: Buffer | string): string {
+  return `${JSON.stringify(JSON.parse(String(json)), undefined, 2)}\n`;
 }
 
 export function startAnswer(

@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/ports.ts';
 import { tooManyRequests } from '../verbs/status.ts';
 
 /** The quantum of a client's turn, and the total before the event loop continues. */
-const TURN_MS = 2;
+const TURN_MS = 1;
 /** Queue length of one client. About kube-apiserver's limit for one flow. */
 const MAX_WAITING = 512;
 

@@ -13,6 +13,7 @@ import type { OpenDocuments } from './documents.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { RequestMetrics } from './metrics.ts';
 import type { RequestInfo } from './request-info.ts';
+import { answerBody } from './stream-body.ts';
 import { versionInfo } from './version-info.ts';
 
 export interface OtherExchange {
@@ -61,9 +62,7 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
     response.end();
     return;
   }
-  return fair.once(client, () =>
-    answerJson(response, document.bytes, { ...json, contentType: document.contentType }),
-  );
+  return answerBody(exchange, document.bytes, { ...json, contentType: document.contentType });
 }
 
 const ROOT_PATHS = [

@@ -7,8 +7,8 @@ import { toTable } from '../printing/table.ts';
 import type { Version } from '../storage/version.ts';
 import type { ListAnswer } from '../verbs/read/list.ts';
 import { partialMetadata } from './answer.ts';
-import type { Steps } from './fair-queue.ts';
 import type { MediaChoice } from './negotiation.ts';
+import type { NextChunk } from './stream-body.ts';
 
 export interface ListForm {
   readonly kind: Kind;
@@ -17,18 +17,10 @@ export interface ListForm {
   readonly nowMs: number;
 }
 
-export interface Chunk {
-  readonly bytes: Buffer;
-  readonly isLast: boolean;
-}
-
 /** Items that are encoded in one step. */
 const STEP = 16;
 const COMMA = Buffer.from(',');
 const END = Buffer.from(']}\n');
-
-/** Builds the next chunk, of about `length` bytes. Not to be called after the last one. */
-export type NextChunk = (length: number) => Steps<Chunk>;
 
 export function listChunks(list: ListAnswer, form: ListForm): NextChunk {
   const { head, encode } = encoding(list, form);

@@ -15,6 +15,7 @@ import { internalError, statusOf } from '../verbs/status.ts';
 import { partialMetadata } from './answer.ts';
 import type { Steps } from './fair-queue.ts';
 import type { MediaChoice } from './negotiation.ts';
+import { writeNow } from './stream-body.ts';
 
 /** As kube-apiserver: about once a minute. */
 const BOOKMARK_PERIOD_MS = 60_000;
@@ -86,7 +87,7 @@ export function streamWatch(options: WatchStreamOptions): Promise<void> {
     const writeAll = function* (): Steps<void> {
       try {
         for (let chunk = yield* nextChunk(); chunk !== ''; chunk = yield* nextChunk()) {
-          if (!response.write(chunk)) {
+          if (!writeNow(response, chunk)) {
             blocked = true;
             timers.stall = clock.setTimeout(() => finish(() => response.destroy()), STALL_MS);
             break;

@@ -1,0 +1,64 @@
+// Response bodies over real sockets: sent in the turn of their client, whole, and to a client that leaves.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { realClock } from '../../runtime/time/clock.ts';
+import { FairQueue } from './fair-queue.ts';
+import { answerBody, writeNow } from './stream-body.ts';
+
+const MEGABYTE = 1_000_000;
+
+/** A request whose answer has been begun by nobody yet. */
+async function exchange(t: { after(f: () => void): void }) {
+  const asked = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_message, response) => asked.resolve(response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = request({ port: (server.address() as AddressInfo).port });
+  client.on('error', () => {});
+  t.after(() => {
+    client.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  client.end();
+  return { response: await asked.promise, client };
+}
+
+test('[DOOR-7] what is written is encrypted and sent in the turn of its client, not after it', async (t) => {
+  const { response } = await exchange(t);
+  writeNow(response, 'x'.repeat(MEGABYTE));
+  assert.equal(response.socket?.writableCorked, 0);
+});
+
+test('[DOOR-7] a large body is sent in steps, and others have their turns between them', async (t) => {
+  const { response, client } = await exchange(t);
+  const fair = new FairQueue(realClock);
+  const body = 'x'.repeat(20 * MEGABYTE);
+  const streaming = { response, machine: { clock: realClock }, fair, client: 'large' };
+  const received = once(client, 'response').then(async ([answer]) => {
+    let length = 0;
+    for await (const chunk of answer) length += chunk.length;
+    return length;
+  });
+  const sent = answerBody(streaming, body, { code: 200, pretty: false, warnings: [] });
+  let isSent = false;
+  void sent.then(() => {
+    isSent = true;
+  });
+  await fair.once('small', () => assert.ok(!isSent));
+  await sent;
+  assert.equal(await received, body.length);
+});
+
+test('a client that leaves during a body ends it', async (t) => {
+  const { response, client } = await exchange(t);
+  const streaming = { response, machine: { clock: realClock }, fair: new FairQueue(realClock), client: 'a' };
+  const sent = answerBody(streaming, 'x'.repeat(50 * MEGABYTE), { code: 200, pretty: false, warnings: [] });
+  const [answer] = await once(client, 'response');
+  answer.on('error', () => {});
+  client.destroy();
+  await sent;
+});
