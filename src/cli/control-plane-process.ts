@@ -2,7 +2,7 @@
 // kube-scheduler share.
 
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
-import { boolFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
+import { boolFlag, durationFlag, inGroup, stringFlag } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import {
@@ -24,30 +24,24 @@ export const controlPlaneFlags = {
   kubeconfig: kubeconfigFlag,
   ...paceFlags,
   ...endpointFlags,
-  'leader-elect': boolFlag({
-    help: 'Work only while holding a Lease, so that several replicas may run',
-    default: true,
-    group: election,
-  }),
-  'leader-elect-lease-duration': durationFlag({
-    help: 'How long a Lease is valid after its last renewal',
-    default: 15_000,
-    group: election,
-  }),
-  'leader-elect-renew-deadline': durationFlag({
-    help: 'How long the leader tries to renew before it stops',
-    default: 10_000,
-    group: election,
-  }),
-  'leader-elect-retry-period': durationFlag({
-    help: 'Time between attempts to take or renew the Lease',
-    default: 2_000,
-    group: election,
-  }),
-  'leader-elect-resource-namespace': stringFlag({
-    help: 'Namespace of the Lease',
-    default: 'kube-system',
-    group: election,
+  ...inGroup(election, {
+    'leader-elect': boolFlag({
+      help: 'Work only while holding a Lease, so that several replicas may run',
+      default: true,
+    }),
+    'leader-elect-lease-duration': durationFlag({
+      help: 'How long a Lease is valid after its last renewal',
+      default: 15_000,
+    }),
+    'leader-elect-renew-deadline': durationFlag({
+      help: 'How long the leader tries to renew before it stops',
+      default: 10_000,
+    }),
+    'leader-elect-retry-period': durationFlag({
+      help: 'Time between attempts to take or renew the Lease',
+      default: 2_000,
+    }),
+    'leader-elect-resource-namespace': stringFlag({ help: 'Namespace of the Lease', default: 'kube-system' }),
   }),
 };
 

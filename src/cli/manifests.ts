@@ -14,6 +14,7 @@ import {
   choiceFlag,
   flagOf,
   InvalidValue,
+  inGroup,
   intFlag,
   mapFlag,
   stringFlag,
@@ -64,10 +65,6 @@ const argumentFlag = flagOf<readonly (readonly [string, string])[]>(
   },
 );
 
-const inController = 'Controller';
-const onNodes = 'Nodes';
-const inObject = 'CSIDriver object';
-
 const flags = {
   'driver-name': stringFlag({ help: 'Name of the driver; read from the driver with --from' }),
   from: stringFlag({
@@ -90,58 +87,45 @@ const flags = {
     help: 'Secrets that the sidecars may read: none, all, or those of one namespace',
     default: 'none',
   }),
-  controller: choiceFlag({
-    help: 'Workload of the controller: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or none',
-    choices: ['deployment', 'statefulset', 'none'],
-    default: 'deployment',
-    group: inController,
+  ...inGroup('Controller', {
+    controller: choiceFlag({
+      help: 'Workload of the controller: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or none',
+      choices: ['deployment', 'statefulset', 'none'],
+      default: 'deployment',
+    }),
+    replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1 }),
+    separate: boolFlag({ help: 'One container per sidecar instead of one for all' }),
+    'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod' }),
   }),
-  replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1, group: inController }),
-  separate: boolFlag({ help: 'One container per sidecar instead of one for all', group: inController }),
-  'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod', group: inController }),
-  'kubelet-dir': stringFlag({ help: "The kubelet's directory", default: '/var/lib/kubelet', group: onNodes }),
-  'host-path': stringsFlag({
-    help: 'Further host directories for the driver, mounted at the same path: /dev, /etc/iscsi, …',
-    group: onNodes,
+  ...inGroup('Nodes', {
+    'kubelet-dir': stringFlag({ help: "The kubelet's directory", default: '/var/lib/kubelet' }),
+    'host-path': stringsFlag({
+      help: 'Further host directories for the driver, mounted at the same path: /dev, /etc/iscsi, …',
+    }),
+    'host-network': boolFlag({ help: "Use the host's network, which some storage needs" }),
+    'health-port': intFlag({
+      help: "Port of the driver's health; the registrar uses the next one. Change it when two drivers use the host's network",
+      default: 9808,
+      min: 1,
+      max: 65_534,
+    }),
   }),
-  'host-network': boolFlag({ help: "Use the host's network, which some storage needs", group: onNodes }),
-  'health-port': intFlag({
-    help: "Port of the driver's health; the registrar uses the next one. Change it when two drivers use the host's network",
-    default: 9808,
-    min: 1,
-    max: 65_534,
-    group: onNodes,
-  }),
-  'pod-info': boolFlag({
-    help: 'Pass pod information to NodePublishVolume (podInfoOnMount)',
-    group: inObject,
-  }),
-  'fs-group-policy': choiceFlag({
-    help: 'When fsGroup is applied to volumes (fsGroupPolicy)',
-    choices: ['ReadWriteOnceWithFSType', 'File', 'None'],
-    default: 'ReadWriteOnceWithFSType',
-    group: inObject,
-  }),
-  'lifecycle-modes': stringsFlag({
-    help: 'Persistent, Ephemeral or both',
-    default: ['Persistent'],
-    group: inObject,
-  }),
-  'requires-republish': boolFlag({
-    help: 'Call NodePublishVolume periodically (requiresRepublish)',
-    group: inObject,
-  }),
-  'token-audiences': stringsFlag({
-    help: 'Audiences of the service account tokens that the driver gets (tokenRequests)',
-    group: inObject,
-  }),
-  'storage-capacity': boolFlag({
-    help: 'Publish CSIStorageCapacity objects, and let the scheduler use them',
-    group: inObject,
-  }),
-  'selinux-mount': boolFlag({
-    help: 'The driver supports SELinux mount options (seLinuxMount)',
-    group: inObject,
+  ...inGroup('CSIDriver object', {
+    'pod-info': boolFlag({ help: 'Pass pod information to NodePublishVolume (podInfoOnMount)' }),
+    'fs-group-policy': choiceFlag({
+      help: 'When fsGroup is applied to volumes (fsGroupPolicy)',
+      choices: ['ReadWriteOnceWithFSType', 'File', 'None'],
+      default: 'ReadWriteOnceWithFSType',
+    }),
+    'lifecycle-modes': stringsFlag({ help: 'Persistent, Ephemeral or both', default: ['Persistent'] }),
+    'requires-republish': boolFlag({ help: 'Call NodePublishVolume periodically (requiresRepublish)' }),
+    'token-audiences': stringsFlag({
+      help: 'Audiences of the service account tokens that the driver gets (tokenRequests)',
+    }),
+    'storage-capacity': boolFlag({
+      help: 'Publish CSIStorageCapacity objects, and let the scheduler use them',
+    }),
+    'selinux-mount': boolFlag({ help: 'The driver supports SELinux mount options (seLinuxMount)' }),
   }),
 };
 

@@ -22,11 +22,13 @@ import type { Log } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { createAttacher } from '../sidecars/attacher/attacher.ts';
+import { DEFAULT_ATTACHER_FLAGS } from '../sidecars/attacher/attacher-flags.ts';
 import { identifyDriver } from '../sidecars/common/identify-driver.ts';
 import type { SidecarPorts } from '../sidecars/common/sidecar.ts';
 import { createProvisioner } from '../sidecars/provisioner/provisioner.ts';
 import { DEFAULT_PROVISIONER_FLAGS } from '../sidecars/provisioner/provisioner-flags.ts';
 import { createResizer } from '../sidecars/resizer/resizer.ts';
+import { DEFAULT_RESIZER_FLAGS } from '../sidecars/resizer/resizer-flags.ts';
 import { type Fault, Faults } from './faults.ts';
 import { faultyKube } from './faulty-kube.ts';
 import { faultyLink } from './faulty-link.ts';
@@ -413,28 +415,11 @@ export class World {
 }
 
 const PROVISIONER = { ...DEFAULT_PROVISIONER_FLAGS, retryIntervalMaxMs: 60_000 };
-const ATTACHER = {
-  timeoutMs: 15_000,
-  workers: 10,
-  retryStartMs: 1_000,
-  retryMaxMs: 60_000,
-  resyncMs: 600_000,
-  driftCheckMs: 60_000,
-  maxEntries: 0,
-  defaultFsType: '',
-  reportErrorCode: true,
-};
+const ATTACHER = { ...DEFAULT_ATTACHER_FLAGS, retryIntervalMaxMs: 60_000 };
 const RESIZER = {
-  timeoutMs: 10_000,
-  workers: 10,
-  retryStartMs: 1_000,
-  retryMaxMs: 60_000,
-  resyncMs: 600_000,
-  mindsUse: true,
-  modifies: true,
-  extraModifyMetadata: false,
-  recovers: true,
-  annotates: true,
+  ...DEFAULT_RESIZER_FLAGS,
+  retryIntervalMaxMs: 60_000,
+  featureGates: { ...DEFAULT_RESIZER_FLAGS.featureGates, AnnotateFsResize: true },
 };
 const SIDECARS = {
   provisioner: (ports: SidecarPorts) =>

@@ -17,6 +17,7 @@ import { sameJson } from '../../api/same-json.ts';
 import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { every } from '../../runtime/time/every.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { createGroupSnapshots } from '../group-snapshot/group-snapshots.ts';
@@ -189,16 +190,13 @@ export function createSnapshotController(
     for (const snapshot of snapshots.byIndex(UNBOUND, '')) snapshotLoop.add(keyOf(snapshot));
   }
 
-  async function resync(signal: AbortSignal): Promise<void> {
-    while (options.resyncMs > 0 && !signal.aborted) {
-      await clock.sleep(options.resyncMs, signal).catch(() => {});
-      if (signal.aborted) return;
+  const resync = (signal: AbortSignal): Promise<void> =>
+    every({ clock, intervalMs: options.resyncMs, signal }, () => {
       for (const snapshot of snapshots.list()) snapshotLoop.add(keyOf(snapshot));
       for (const content of contents.list()) contentLoop.add(keyOf(content));
       for (const claim of claims.list()) if (sourceClaims.isProtected(claim)) claimLoop.add(keyOf(claim));
       groups?.resync();
-    }
-  }
+    });
 
   return {
     name: 'snapshot-controller',

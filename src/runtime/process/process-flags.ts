@@ -2,7 +2,7 @@
 // what the process runner takes from them. Two defaults differ on purpose: the pace of API requests adapts to the server
 // instead of being fixed, and the Lease is released on exit.
 
-import { boolFlag, durationFlag, floatFlag, intFlag, mapFlag, stringFlag } from '../flags/flag.ts';
+import { boolFlag, durationFlag, floatFlag, inGroup, intFlag, mapFlag, stringFlag } from '../flags/flag.ts';
 import { FlagError, type FlagValues } from '../flags/parse-flags.ts';
 import type { KubeConfig } from '../kube/kube-config.ts';
 import { loadKubeConfig } from '../kube/load-kube-config.ts';
@@ -18,65 +18,52 @@ export const kubeconfigFlag = stringFlag({
 });
 
 /** How fast to ask the API server; both or none. */
-export const paceFlags = {
+export const paceFlags = inGroup(api, {
   'kube-api-qps': floatFlag({
     help: 'Requests a second to the API server; without it the client adapts to the server',
     min: 0,
-    group: api,
   }),
   'kube-api-burst': intFlag({
     help: 'Requests at once before --kube-api-qps counts (10 unless given)',
     min: 0,
-    group: api,
   }),
-};
+});
 
-export const endpointFlags = {
+export const endpointFlags = inGroup(endpoint, {
   'http-endpoint': stringFlag({
     help: 'Where to serve metrics and health, as in :8080; nowhere unless given',
     default: '',
-    group: endpoint,
   }),
   'metrics-address': stringFlag({
     help: 'As --http-endpoint; only one of them',
     default: '',
-    group: endpoint,
     deprecated: 'use --http-endpoint',
   }),
-  'metrics-path': stringFlag({ help: 'Path of the metrics', default: '/metrics', group: endpoint }),
-};
+  'metrics-path': stringFlag({ help: 'Path of the metrics', default: '/metrics' }),
+});
 
-export const leaseFlags = {
+export const leaseFlags = inGroup(election, {
   'leader-election': boolFlag({
     help: 'Work only while holding a Lease, so that several replicas may run',
-    group: election,
   }),
   'leader-election-namespace': stringFlag({
     help: "Namespace of the Lease; the pod's, or the kubeconfig's, unless given",
     default: '',
-    group: election,
   }),
   'leader-election-lease-duration': durationFlag({
     help: 'How long a Lease counts after its last renewal',
     default: 15_000,
-    group: election,
   }),
   'leader-election-renew-deadline': durationFlag({
     help: 'How long the leader tries to renew before it stops',
     default: 10_000,
-    group: election,
   }),
   'leader-election-retry-period': durationFlag({
     help: 'Time between attempts to take or renew the Lease',
     default: 5_000,
-    group: election,
   }),
-  'leader-election-labels': mapFlag({
-    help: 'Labels of the Lease, as in k1:v1,k2:v2',
-    separator: ':',
-    group: election,
-  }),
-};
+  'leader-election-labels': mapFlag({ help: 'Labels of the Lease, as in k1:v1,k2:v2', separator: ':' }),
+});
 
 export const releaseOnExitGate = {
   ReleaseLeaderElectionOnExit: {

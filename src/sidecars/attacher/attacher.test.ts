@@ -352,7 +352,7 @@ test('[ATT-9] a driver without a controller service is marked attached, and old 
 test('[ATT-11] a volume that came loose is published again, and only once two listings agree', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
-    attacher: { driftCheckMs: 10 },
+    attacher: { reconcileSyncMs: 10 },
   });
   await oneAttachment(world);
   await world.start();
@@ -376,7 +376,7 @@ test('[ATT-11] a volume that came loose is published again, and only once two li
 test('[ATT-11] a repair that fails is tried again with backoff, without waiting for more listings', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
-    attacher: { driftCheckMs: 10 },
+    attacher: { reconcileSyncMs: 10 },
   });
   await oneAttachment(world);
   await world.start();
@@ -405,7 +405,7 @@ test('[ATT-11] a repair that fails is tried again with backoff, without waiting 
 test('[ATT-11] pages are followed, and a driver that repeats a page does not hang it', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
-    attacher: { driftCheckMs: 10, maxEntries: 7 },
+    attacher: { reconcileSyncMs: 10, maxEntries: 7 },
   });
   await oneAttachment(world);
   await world.start();
@@ -470,7 +470,7 @@ test('[INL-4] [INL-5] [SEC-1] an inline volume is attached with the secret of it
 });
 
 test('[INL-4] today’s spelling of an inline volume is understood too', async (t) => {
-  const world = await attacherWorld(t, { attacher: { defaultFsType: 'ext4' } });
+  const world = await attacherWorld(t, { attacher: { defaultFstype: 'ext4' } });
   existing(world.driver, 'inline-2');
   await world.make(csiNodes, ourNode());
   const csi = { driver: DRIVER, volumeHandle: 'inline-2' };
@@ -734,7 +734,7 @@ test('stopped in the middle of a call, nothing more is written, and the next one
 });
 
 test('a slow volume does not hold up others', async (t) => {
-  const world = await attacherWorld(t, { attacher: { workers: 2 } });
+  const world = await attacherWorld(t, { attacher: { workerThreads: 2 } });
   await oneAttachment(world);
   let resolve = () => {};
   world.driver.script('ControllerPublishVolume', {

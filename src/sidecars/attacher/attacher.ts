@@ -13,8 +13,10 @@ import { driverOnNode } from '../../api/volumes.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { every } from '../../runtime/time/every.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
+import type { AttacherFlags } from './attacher-flags.ts';
 import { attachmentReconciler } from './attachment-reconciler.ts';
 import { recordedNodeId } from './attachment-record.ts';
 import { runDriftCheck } from './drift-check.ts';
@@ -23,25 +25,10 @@ import { createPublishCalls } from './publish-calls.ts';
 import { BY_VOLUME, VolumeProtection } from './volume-protection.ts';
 import { volumeSourceOf } from './volume-source.ts';
 
-export interface AttacherOptions {
-  /** Of ControllerPublishVolume and ControllerUnpublishVolume. */
-  timeoutMs: number;
-  workers: number;
-  retryStartMs: number;
-  retryMaxMs: number;
-  /** Resync interval of all objects; 0: never. */
-  resyncMs: number;
-  /** Interval of the comparison with ListVolumes; 0: never. */
-  driftCheckMs: number;
-  maxEntries: number;
-  defaultFsType: string;
-  reportErrorCode: boolean;
-}
-
 const BY_NODE = 'node';
 
-export function createAttacher(ports: SidecarPorts, options: AttacherOptions): Sidecar {
-  const { kube, informers, driver, clock, random, log, metrics } = ports;
+export function createAttacher(ports: SidecarPorts, flags: AttacherFlags): Sidecar {
+  const { kube, informers, driver, clock, log } = ports;
   const attachments = informers.of(volumeAttachments);
   const volumes = informers.of(persistentVolumes);
   const nodesOfDriver = informers.of(csiNodes);
@@ -62,23 +49,17 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
     calls: createPublishCalls({
       kube,
       csi: ports.csi,
-      timeoutMs: options.timeoutMs,
+      timeoutMs: flags.timeoutMs,
       publishesReadOnly: driver.controller.has('PUBLISH_READONLY'),
       singleNodeMultiWriter: driver.controller.has('SINGLE_NODE_MULTI_WRITER'),
-      defaultFsType: options.defaultFsType,
+      defaultFsType: flags.defaultFstype,
     }),
-    reportErrorCode: options.reportErrorCode,
+    reportErrorCode: flags.featureGates.MutableCSINodeAllocatableCount,
   });
-  const shared = {
-    workers: options.workers,
-    backoff: { startMs: options.retryStartMs, maxMs: options.retryMaxMs },
-    clock,
-    random,
-    log,
-    metrics,
-  };
-  const attachmentLoop = createLoop({ name: 'csi-attacher-va', reconcile, ...shared });
-  const volumeLoop = createLoop({ name: 'csi-attacher-pv', reconcile: protection.reconcile, ...shared });
+  const backoff = { startMs: flags.retryIntervalStartMs, maxMs: flags.retryIntervalMaxMs };
+  const shared = { ...ports, workers: flags.workerThreads, backoff };
+  const attachmentLoop = createLoop({ ...shared, name: 'csi-attacher-va', reconcile });
+  const volumeLoop = createLoop({ ...shared, name: 'csi-attacher-pv', reconcile: protection.reconcile });
   const isOurs = (attachment: VolumeAttachment) => attachment.spec.attacher === driver.name;
 
   function follow(): () => void {
@@ -139,27 +120,24 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
     });
   }
 
-  async function resync(signal: AbortSignal): Promise<void> {
-    while (options.resyncMs > 0 && !signal.aborted) {
-      await clock.sleep(options.resyncMs, signal).catch(() => {});
-      if (signal.aborted) return;
+  const resync = (signal: AbortSignal): Promise<void> =>
+    every({ clock, intervalMs: flags.resyncMs, signal }, () => {
       for (const attachment of attachments.list())
         if (isOurs(attachment)) attachmentLoop.add(keyOf(attachment));
       for (const volume of volumes.list()) if (protection.isProtected(volume)) volumeLoop.add(keyOf(volume));
-    }
-  }
+    });
 
   async function checkDrift(signal: AbortSignal): Promise<void> {
     const lists =
       driver.controller.has('LIST_VOLUMES_PUBLISHED_NODES') && driver.controller.has('LIST_VOLUMES');
     const publishes = driver.controller.has('PUBLISH_UNPUBLISH_VOLUME');
-    if (!lists || !publishes || options.driftCheckMs <= 0) return;
+    if (!lists || !publishes || flags.reconcileSyncMs <= 0) return;
     await runDriftCheck(
       {
         csi: ports.csi,
-        timeoutMs: options.timeoutMs,
-        maxEntries: options.maxEntries,
-        intervalMs: options.driftCheckMs,
+        timeoutMs: flags.timeoutMs,
+        maxEntries: flags.maxEntries,
+        intervalMs: flags.reconcileSyncMs,
         drift,
         candidates: driftCandidates,
         attachment: (key) => attachments.get(key),
@@ -176,7 +154,7 @@ export function createAttacher(ports: SidecarPorts, options: AttacherOptions): S
       // A volume loses its finalizer when no attachment refers to it, so all attachments must be known first.
       await Promise.all([attachments, volumes, nodesOfDriver, nodeInfos].map((each) => each.synced(signal)));
       const unfollow = follow();
-      log.info('Attaching and detaching volumes', { workers: options.workers });
+      log.info('Attaching and detaching volumes', { workers: flags.workerThreads });
       try {
         await Promise.all([
           attachmentLoop.run(signal),

@@ -65,6 +65,13 @@ export interface SidecarKind<T extends FlagTable = FlagTable> {
   create(ports: SidecarPorts & ProcessPorts, flags: SidecarFlags<T>): Sidecar;
 }
 
+/** Throws when the environment variable that the flag needs is not set. */
+export function requiredVariable(env: ProcessPorts['env'], name: string, flag: string): string {
+  const value = env[name];
+  if (!value) throw new Error(`${flag} needs the environment variable ${name}`);
+  return value;
+}
+
 /** Keeps the flags' types for `create`. */
 export function defineSidecar<const T extends FlagTable>(kind: SidecarKind<T>): SidecarKind<T> {
   return kind;

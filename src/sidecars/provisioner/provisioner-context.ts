@@ -23,10 +23,3 @@ export interface ProvisionerContext extends ProvisionerPorts {
   /** The free capacity of a class has changed: a volume was created or deleted, or there was no room for one. */
   capacityChanged(className: string): void;
 }
-
-/** Throws when the environment variable that the flag needs is not set. */
-export function required({ env }: Pick<ProcessPorts, 'env'>, name: string, flag: string): string {
-  const value = env[name];
-  if (!value) throw new Error(`${flag} needs the environment variable ${name}`);
-  return value;
-}

@@ -6,11 +6,11 @@ import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import type { Segment } from '../../api/topology.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { Sidecar } from '../common/sidecar.ts';
+import { requiredVariable, type Sidecar } from '../common/sidecar.ts';
 import { createCapacityPublisher } from './capacity/capacity-publisher.ts';
 import { createClaimReconciler } from './claims/claim-reconciler.ts';
 import { volumeCalls } from './claims/volume-calls.ts';
-import { type ProvisionerContext, type ProvisionerPorts, required } from './provisioner-context.ts';
+import type { ProvisionerContext, ProvisionerPorts } from './provisioner-context.ts';
 import type { ProvisionerFlags } from './provisioner-flags.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
 import { createCloneProtection, indexPendingBySource } from './sources/clone-protection.ts';
@@ -27,7 +27,9 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   const context: ProvisionerContext = {
     ...ports,
     flags,
-    nodeName: flags.nodeDeployment ? required(ports, 'NODE_NAME', '--node-deployment') : undefined,
+    nodeName: flags.nodeDeployment
+      ? requiredVariable(ports.env, 'NODE_NAME', '--node-deployment')
+      : undefined,
     topology: hasTopology ? watchTopology(informers, driver.name) : undefined,
     calls: volumeCalls(csi, flags),
     byHandle: indexByHandle(informers, driver.name),

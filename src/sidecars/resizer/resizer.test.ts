@@ -10,6 +10,7 @@ import {
   secrets,
 } from '../../api/kinds.ts';
 import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
+import { DEFAULT_RESIZER_FLAGS } from './resizer-flags.ts';
 import {
   conditionsOf,
   DRIVER,
@@ -148,7 +149,11 @@ describe('a claim that grows', () => {
   });
 
   test('[SIDE-1] is followed without states where the gate is off', async (t) => {
-    const world = await resizerWorld(t, { resizer: { recovers: false, annotates: false } });
+    const world = await resizerWorld(t, {
+      resizer: {
+        featureGates: { ...DEFAULT_RESIZER_FLAGS.featureGates, RecoverVolumeExpansionFailure: false },
+      },
+    });
     await world.bound('data');
     await world.start();
     await world.request('data', '2Gi');
@@ -213,7 +218,7 @@ describe('what goes wrong', () => {
   });
 
   test('[SIDE-1] a size that the driver cannot make is given up by lowering the request', async (t) => {
-    const world = await resizerWorld(t, { ...alone, resizer: { retryMaxMs: 600_000 } });
+    const world = await resizerWorld(t, { ...alone, resizer: { retryIntervalMaxMs: 600_000 } });
     world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE', message: 'too large' });
     await world.bound('data');
     await world.start();
@@ -241,7 +246,7 @@ describe('what goes wrong', () => {
   });
 
   test('[SIDE-1] a size that the driver cannot make is tried again at the longest interval only', async (t) => {
-    const world = await resizerWorld(t, { ...alone, resizer: { retryMaxMs: 600_000 } });
+    const world = await resizerWorld(t, { ...alone, resizer: { retryIntervalMaxMs: 600_000 } });
     world.driver.always('ControllerExpandVolume', { fail: 'INVALID_ARGUMENT' });
     await world.bound('data');
     await world.bound('other');
@@ -398,7 +403,7 @@ describe('a driver, about a volume that is in use,', () => {
   });
 
   test('[SIDE-1] is asked every time with --handle-volume-inuse-error=false', async (t) => {
-    const world = await resizerWorld(t, { ...alone, resizer: { mindsUse: false } });
+    const world = await resizerWorld(t, { ...alone, resizer: { handleVolumeInuseError: false } });
     world.driver.script(
       'ControllerExpandVolume',
       { fail: 'FAILED_PRECONDITION' },

@@ -16,6 +16,7 @@ import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import { every } from '../../runtime/time/every.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { VolumeTurns } from '../common/volume-turns.ts';
 import { ClaimWriter } from './claim-writer.ts';
@@ -24,26 +25,8 @@ import { expansionReconciler } from './expansion/expansion-reconciler.ts';
 import { wantedClass, wantsModification } from './modification/decide-modification.ts';
 import { modificationReconciler } from './modification/modification-reconciler.ts';
 import { createModifyCalls } from './modification/modify-calls.ts';
+import type { ResizerFlags } from './resizer-flags.ts';
 import { VolumeWriter } from './volume-writer.ts';
-
-export interface ResizerOptions {
-  /** Of ControllerExpandVolume and ControllerModifyVolume. */
-  timeoutMs: number;
-  workers: number;
-  retryStartMs: number;
-  retryMaxMs: number;
-  /** Resync interval, in case a change was missed; 0: never. */
-  resyncMs: number;
-  /** Look for pods before calling again a driver that only expands unused volumes. */
-  mindsUse: boolean;
-  /** Handle VolumeAttributesClasses, where the driver can. */
-  modifies: boolean;
-  extraModifyMetadata: boolean;
-  /** Follow `status.allocatedResources`, so that a request that cannot be met may be lowered. */
-  recovers: boolean;
-  /** Record the claim's previous capacity on the volume until its filesystem is expanded. */
-  annotates: boolean;
-}
 
 /** A loop, the claims that concern it, and the state it drops with a claim. */
 interface Work {
@@ -56,20 +39,19 @@ interface Work {
 
 const BY_CLASS = 'wanted-attributes-class';
 
-export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sidecar {
-  const { kube, informers, driver, csi, clock, random, log, metrics } = ports;
-  const { timeoutMs, workers } = options;
+export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar {
+  const { kube, informers, driver, csi, clock, log } = ports;
+  const { timeoutMs, workers } = flags;
   if (!driver.plugin.services.has('CONTROLLER_SERVICE')) {
     throw new Error(`driver ${driver.name} has no controller service, so its volumes cannot be resized`);
   }
-  const modifies = options.modifies && driver.controller.has('MODIFY_VOLUME');
+  const modifies = flags.featureGates.VolumeAttributesClass && driver.controller.has('MODIFY_VOLUME');
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
   // Older servers do not have the kind.
   const classes = modifies ? informers.of(volumeAttributesClasses, { optional: true }) : undefined;
 
   const works: Work[] = [];
-  const policy = { startMs: options.retryStartMs, maxMs: options.retryMaxMs };
   const shared = {
     claims: new ClaimWriter(kube, claims),
     volumes: new VolumeWriter(kube, volumes),
@@ -77,7 +59,8 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       for (const { loop } of works) loop.add(key);
     }),
   };
-  const loopOptions = { workers, backoff: policy, clock, random, log, metrics };
+  const backoff = { startMs: flags.retryIntervalStartMs, maxMs: flags.retryIntervalMaxMs };
+  const loopOptions = { ...ports, workers, backoff };
 
   function expansion(place: 'controller' | 'node'): Work {
     const { reconcile, forget } = expansionReconciler({
@@ -93,12 +76,12 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
               timeoutMs,
               singleNodeMultiWriter: driver.controller.has('SINGLE_NODE_MULTI_WRITER'),
             }),
-      recovers: options.recovers,
-      annotates: options.annotates,
-      minds: options.mindsUse,
+      recovers: flags.featureGates.RecoverVolumeExpansionFailure,
+      annotates: flags.featureGates.AnnotateFsResize,
+      minds: flags.handleVolumeInuseError,
     });
     return {
-      loop: createLoop({ name: `${driver.name}-pvc`, reconcile, ...loopOptions }),
+      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc`, reconcile }),
       concerns: (claim) => wantsExpansion(claim) || isNoted(volumes.get(claim.spec.volumeName ?? '')),
       inputs: ({ status, ...claim }) =>
         [
@@ -113,7 +96,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
 
   function modification(attributes: NonNullable<typeof classes>): Work {
     claims.addIndex(BY_CLASS, (claim) => (wantsModification(claim) ? namesOf(claim) : []));
-    const calls = createModifyCalls({ kube, csi, timeoutMs, extraMetadata: options.extraModifyMetadata });
+    const calls = createModifyCalls({ kube, csi, timeoutMs, extraMetadata: flags.extraModifyMetadata });
     const { reconcile, forget } = modificationReconciler({
       ...ports,
       ...shared,
@@ -121,7 +104,7 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
       classes: attributes,
     });
     return {
-      loop: createLoop({ name: `${driver.name}-pvc-modify`, reconcile, ...loopOptions }),
+      loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc-modify`, reconcile }),
       concerns: wantsModification,
       inputs: ({ spec, status }) =>
         [
@@ -186,12 +169,10 @@ export function createResizer(ports: SidecarPorts, options: ResizerOptions): Sid
     return attributes.subscribe({ added: ({ metadata }) => wake(metadata.name) });
   }
 
-  async function resync(signal: AbortSignal): Promise<void> {
-    while (options.resyncMs > 0 && !signal.aborted) {
-      await clock.sleep(options.resyncMs, signal).catch(() => {});
-      if (!signal.aborted) for (const claim of claims.list()) look(claim);
-    }
-  }
+  const resync = (signal: AbortSignal): Promise<void> =>
+    every({ clock, intervalMs: flags.resyncPeriodMs, signal }, () => {
+      for (const claim of claims.list()) look(claim);
+    });
 
   /** Where the driver expands volumes; undefined when it does not. */
   async function placeOfExpansion(signal: AbortSignal): Promise<'controller' | 'node' | undefined> {

@@ -28,14 +28,15 @@ import type { Clock } from '../../../runtime/ports.ts';
 import { seededRandom } from '../../../runtime/random.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
 import { askDriver } from '../../common/identify-driver.ts';
-import { type AttacherOptions, createAttacher } from '../attacher.ts';
+import { createAttacher } from '../attacher.ts';
+import { type AttacherFlags, DEFAULT_ATTACHER_FLAGS } from '../attacher-flags.ts';
 
 export const DRIVER = 'scripted.csi.test';
 export const FINALIZER = 'external-attacher/scripted-csi-test';
 
 export interface AttacherWorldOptions {
   driver?: ScriptedDriverOptions;
-  attacher?: Partial<AttacherOptions>;
+  attacher?: Partial<AttacherFlags>;
   /** Which Secrets the attacher may read. */
   secrets?: 'none' | 'everywhere';
   clock?: Clock;
@@ -142,16 +143,13 @@ export async function attacherWorld(
 }
 
 /** Retries in milliseconds, no background work unless a test asks for it. */
-const fast: AttacherOptions = {
+const fast: AttacherFlags = {
+  ...DEFAULT_ATTACHER_FLAGS,
   timeoutMs: 10_000,
-  workers: 10,
-  retryStartMs: 5,
-  retryMaxMs: 20,
+  retryIntervalStartMs: 5,
+  retryIntervalMaxMs: 20,
   resyncMs: 0,
-  driftCheckMs: 0,
-  maxEntries: 0,
-  defaultFsType: '',
-  reportErrorCode: true,
+  reconcileSyncMs: 0,
 };
 
 function resourceOf(object: {

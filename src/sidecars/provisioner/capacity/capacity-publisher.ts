@@ -15,9 +15,11 @@ import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isAlreadyExists } from '../../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Outcome } from '../../../runtime/queue/loop.ts';
+import { every } from '../../../runtime/time/every.ts';
+import { requiredVariable } from '../../common/sidecar.ts';
 import type { FreeCapacity } from '../claims/volume-calls.ts';
 import { classParameters } from '../planning/class-parameters.ts';
-import { type ProvisionerContext, required } from '../provisioner-context.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
 import {
   type CapacityOwner,
   type CapacityPlace,
@@ -36,9 +38,10 @@ export function createCapacityPublisher(context: ProvisionerContext) {
   const { informers, calls, flags, nodeName, topology } = context;
   // Its own rate limit, so that capacity never slows down provisioning.
   const kube = context.kubeWith({ qps: flags.kubeApiCapacityQps, burst: flags.kubeApiCapacityBurst });
-  const namespace = required(context, 'NAMESPACE', '--enable-capacity');
+  const namespace = requiredVariable(context.env, 'NAMESPACE', '--enable-capacity');
   const levels = flags.capacityOwnerrefLevel;
-  const podName = levels < 0 ? undefined : required(context, 'POD_NAME', '--capacity-ownerref-level');
+  const podName =
+    levels < 0 ? undefined : requiredVariable(context.env, 'POD_NAME', '--capacity-ownerref-level');
   const driver = context.driver.name;
   const owner: CapacityOwner = { driver, managedBy: managedBy(nodeName), namespace, reference: undefined };
   /** The segments to publish; undefined for those of the topology index. With one provisioner per node `run` gets it. */
@@ -165,13 +168,8 @@ export function createCapacityPublisher(context: ProvisionerContext) {
         fixed = [here ?? {}];
         for (const storageClass of classes.list()) lookAtClass(storageClass);
       }
-      const poll = async (): Promise<void> => {
-        while (!signal.aborted) {
-          await context.clock.sleep(flags.capacityPollIntervalMs, signal).catch(() => {});
-          if (!signal.aborted) for (const key of places.keys()) loop.add(key);
-        }
-      };
-      await Promise.all([loop.run(signal), poll()]);
+      const polling = { clock: context.clock, intervalMs: flags.capacityPollIntervalMs, signal };
+      await Promise.all([loop.run(signal), every(polling, () => [...places.keys()].forEach(loop.add))]);
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   volumeAttributesClasses,
 } from '../../../api/kinds.ts';
 import type { ControllerModifyVolumeRequest } from '../../../csi/generated/csi/v1/csi_pb.ts';
+import { DEFAULT_RESIZER_FLAGS } from '../resizer-flags.ts';
 import {
   attributesClass,
   conditionsOf,
@@ -73,7 +74,7 @@ test("[SIDE-1] another driver's class is refused", async (t) => {
 });
 
 test('[SIDE-1] parameters that the driver refuses are infeasible until another class is named', async (t) => {
-  const world = await resizerWorld(t, { ...modifying, resizer: { retryMaxMs: 600_000 } });
+  const world = await resizerWorld(t, { ...modifying, resizer: { retryIntervalMaxMs: 600_000 } });
   world.driver.script('ControllerModifyVolume', { fail: 'INVALID_ARGUMENT', message: 'no such tier' });
   await attributesClass(world, 'wrong', { tier: 'none' });
   await attributesClass(world, 'right', { tier: 'fast' });
@@ -124,7 +125,7 @@ test('[SIDE-1] a call without an answer is repeated, though another class is nam
 });
 
 test('[SIDE-1] a wish that is taken back leaves nothing that says otherwise', async (t) => {
-  const world = await resizerWorld(t, { ...modifying, resizer: { retryMaxMs: 600_000 } });
+  const world = await resizerWorld(t, { ...modifying, resizer: { retryIntervalMaxMs: 600_000 } });
   world.driver.script('ControllerModifyVolume', { fail: 'INVALID_ARGUMENT' });
   await attributesClass(world, 'wrong', { tier: 'none' });
   await world.bound('data');
@@ -193,7 +194,7 @@ test('[SIDE-1] growing and modifying take turns', async (t) => {
 test('[SIDE-1] with the gate off nothing is modified, and the kind is not asked for', async (t) => {
   const world = await resizerWorld(t, {
     driver: { controller: ['EXPAND_VOLUME', 'MODIFY_VOLUME'], nodeExpansionRequired: false },
-    resizer: { modifies: false },
+    resizer: { featureGates: { ...DEFAULT_RESIZER_FLAGS.featureGates, VolumeAttributesClass: false } },
   });
   await attributesClass(world, 'gold', { tier: 'gold' });
   await world.bound('data');

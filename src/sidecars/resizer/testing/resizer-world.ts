@@ -35,14 +35,15 @@ import { createMetrics, type Metrics } from '../../../runtime/metrics/metrics.ts
 import { seededRandom } from '../../../runtime/random.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
 import { askDriver } from '../../common/identify-driver.ts';
-import { createResizer, type ResizerOptions } from '../resizer.ts';
+import { createResizer } from '../resizer.ts';
+import { DEFAULT_RESIZER_FLAGS, type ResizerFlags } from '../resizer-flags.ts';
 
 export const DRIVER = 'scripted.csi.test';
 const CLASS = 'growing';
 
 export interface ResizerWorldOptions {
   driver?: ScriptedDriverOptions;
-  resizer?: Partial<ResizerOptions>;
+  resizer?: Partial<ResizerFlags>;
 }
 
 export interface ResizerWorld {
@@ -230,17 +231,12 @@ const rbacResources: Record<string, Resource<KubeObject>> = {
 };
 
 /** Retries in milliseconds, no background work unless a test asks for it. */
-const fast: ResizerOptions = {
-  timeoutMs: 10_000,
-  workers: 10,
-  retryStartMs: 5,
-  retryMaxMs: 20,
-  resyncMs: 0,
-  mindsUse: true,
-  modifies: true,
-  extraModifyMetadata: false,
-  recovers: true,
-  annotates: true,
+const fast: ResizerFlags = {
+  ...DEFAULT_RESIZER_FLAGS,
+  retryIntervalStartMs: 5,
+  retryIntervalMaxMs: 20,
+  resyncPeriodMs: 0,
+  featureGates: { ...DEFAULT_RESIZER_FLAGS.featureGates, AnnotateFsResize: true },
 };
 
 export { signal as soon };
