@@ -14,6 +14,7 @@
 import { boolFlag, type FlagTable } from '../runtime/flags/flag.ts';
 import { logFlags } from '../runtime/flags/log-flags.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
+import type { Piece } from '../runtime/log/styled-text.ts';
 import type { Log } from '../runtime/ports.ts';
 
 /** Exit codes. A command that returns nothing exits with `ok`. */
@@ -47,12 +48,18 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
+  /** Of the terminal. */
+  readonly columns?: number | undefined;
+  /** Replaces the status line, on a terminal that has one. */
+  redraw?(line: string): unknown;
 }
 
 /** The output of a command: control characters are escaped. */
 export interface CommandOutput extends Output {
   readonly isTTY: boolean;
-  /** Replaces the current line of a terminal. */
+  /** One line, coloured on a terminal unless NO_COLOR is set. */
+  line(pieces: readonly Piece[]): unknown;
+  /** Replaces the status line of a terminal; empty: there is none any more. */
   redraw(line: string): unknown;
 }
 

@@ -3,6 +3,7 @@
 import { ExitCode } from './command.ts';
 import { type CommandRow, commands } from './commands.ts';
 import { runCommand } from './run-command.ts';
+import { Terminal } from './terminal.ts';
 
 export async function main(
   argv: readonly string[],
@@ -23,19 +24,21 @@ export async function main(
   };
   process.stdout.on('error', onOutputError);
   process.stderr.on('error', onOutputError);
+  const terminal = new Terminal();
+  const stderr = terminal.of(process.stderr);
   const code = await runCommand({
     argv,
     commands: table,
     signal: stop.signal,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: terminal.of(process.stdout),
+    stderr,
     env: process.env,
     createLog: async ({ verbosity, format }) => {
       const [{ createLog }, { realClock }] = await Promise.all([
         import('../runtime/log/log.ts'),
         import('../runtime/time/clock.ts'),
       ]);
-      return createLog({ verbosity, format, clock: realClock });
+      return createLog({ verbosity, format, clock: realClock, stream: stderr });
     },
   });
   // Not `exitCode`: a handle that was left open must not keep the process alive. Pipes are flushed first.

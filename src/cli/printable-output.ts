@@ -2,15 +2,23 @@
 // terminal.
 
 import { printableLine, printableText } from '../runtime/log/printable.ts';
-import type { CommandOutput, Output } from './command.ts';
+import { styledLine, wantsColour } from '../runtime/log/styled-text.ts';
+import type { CommandOutput, Environment, Output } from './command.ts';
+import { ERASE_LINE } from './terminal.ts';
 
-/** Carriage return, then erase to the end of the line. */
-const ERASE_LINE = '\r\u001b[K';
-
-export function printableOutput(stream: Output): CommandOutput {
+export function printableOutput(stream: Output, env: Environment): CommandOutput {
+  const isTTY = stream.isTTY === true;
+  const inColour = wantsColour(isTTY, env);
   return {
-    isTTY: stream.isTTY === true,
+    isTTY,
+    get columns() {
+      return isTTY ? stream.columns : undefined;
+    },
     write: (text) => stream.write(printableText(text)),
-    redraw: (line) => stream.write(`${ERASE_LINE}${printableLine(line)}`),
+    line: (pieces) => stream.write(`${styledLine(pieces, inColour)}\n`),
+    redraw: (line) =>
+      stream.redraw
+        ? stream.redraw(printableLine(line))
+        : stream.write(`${ERASE_LINE}${printableLine(line)}`),
   };
 }

@@ -31,7 +31,9 @@ const STACK_VERBOSITY = 4;
 
 export async function runCommand(given: RunCommandOptions): Promise<ExitCode> {
   const { argv, commands } = given;
-  const [stdout, stderr] = [printableOutput(given.stdout), printableOutput(given.stderr)];
+  const [stdout, stderr] = [given.stdout, given.stderr].map((stream) =>
+    printableOutput(stream, given.env),
+  ) as [CommandOutput, CommandOutput];
   const options = { ...given, stdout, stderr };
   const [name, ...rest] = argv;
   if (name === undefined) {

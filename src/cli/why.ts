@@ -13,6 +13,7 @@ import {
 import type { ObjectName, Resource } from '../api/object.ts';
 import { boolFlag, choiceFlag } from '../runtime/flags/flag.ts';
 import { printableLine } from '../runtime/log/printable.ts';
+import type { Piece, Tone } from '../runtime/log/styled-text.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import type { Link, Trouble } from '../why/chain.ts';
 import { type ExplainedKind, explain } from '../why/explain.ts';
@@ -25,7 +26,7 @@ import { type ObjectClient, openClient } from './objects/open-client.ts';
 import { aligned } from './objects/print-table.ts';
 import { subjectOf } from './objects/subject-argument.ts';
 
-const RESOURCES: Readonly<Record<ExplainedKind, Resource>> = {
+export const EXPLAINED_RESOURCES: Readonly<Record<ExplainedKind, Resource>> = {
   pod: pods as Resource,
   claim: persistentVolumeClaims as Resource,
   volume: persistentVolumes as Resource,
@@ -35,7 +36,7 @@ const RESOURCES: Readonly<Record<ExplainedKind, Resource>> = {
   driver: csiDrivers as Resource,
   class: storageClasses as Resource,
 };
-const KINDS = Object.keys(RESOURCES) as ExplainedKind[];
+const KINDS = Object.keys(EXPLAINED_RESOURCES) as ExplainedKind[];
 
 /** Between two readings of `-w`. */
 const WATCH_MS = 2_000;
@@ -74,13 +75,18 @@ export const command = defineCommand({
         : answerOne(client, { ...asked, namespace: given ?? client.defaultNamespace }, signal);
     const textOf = ({ lines, json }: Answer): string =>
       isJson ? JSON.stringify(json, undefined, 2) : lines.join('\n');
+    const print = (given: Answer): void => {
+      if (isJson) stdout.write(`${textOf(given)}\n`);
+      else for (const line of given.lines) stdout.line(piecesOf(line));
+    };
     let last = await answer();
-    stdout.write(`${textOf(last)}\n`);
+    print(last);
     while (flags.watch || flags.w) {
       await realClock.sleep(WATCH_MS, signal);
       const next = await answer();
       if (withoutAges(textOf(next)) !== withoutAges(textOf(last))) {
-        stdout.write(`\n${isJson ? '' : `${new Date(realClock.now()).toISOString()}\n`}${textOf(next)}\n`);
+        if (!isJson) stdout.write(`\n${new Date(realClock.now()).toISOString()}\n`);
+        print(next);
       }
       last = next;
     }
@@ -88,6 +94,20 @@ export const command = defineCommand({
     return last.worst === 'stuck' ? ExitCode.stuck : ExitCode.waits;
   },
 });
+
+const TONES: Readonly<Record<string, Tone>> = { ok: 'good', WAITS: 'warn', STUCK: 'bad' };
+
+/** The state is coloured, and what to do stands out. */
+function piecesOf(line: string): Piece[] {
+  const [, indent = '', state = '', rest = ''] = /^(\s*)(ok|WAITS|STUCK)(\s.*)$/.exec(line) ?? [];
+  const tone = TONES[state];
+  if (tone === undefined) return [{ text: line, tone: line.includes('→ ') ? 'strong' : 'plain' }];
+  return [
+    { text: indent, tone: 'plain' },
+    { text: state, tone },
+    { text: rest, tone: 'plain' },
+  ];
+}
 
 /** Durations and counts change all the time. */
 const withoutAges = (text: string): string => text.replaceAll(/\b(?:\d+h)?(?:\d+m)?\d+s\b|, \d+ times/g, '');
@@ -97,7 +117,7 @@ async function answerOne(
   asked: { kind: ExplainedKind; name: string; namespace: string },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const resource = RESOURCES[asked.kind];
+  const resource = EXPLAINED_RESOURCES[asked.kind];
   const namespace = resource.namespaced ? asked.namespace : undefined;
   const at: ObjectName = { name: asked.name, ...(namespace !== undefined && { namespace }) };
   const object = await kube.get(resource, at, { signal });

@@ -12,6 +12,8 @@ export interface DataDirectory {
   readonly isEphemeral: boolean;
   readonly apiserver: string;
   readonly kubeconfig: string;
+  /** What happened in earlier runs. */
+  readonly trace: string;
   /** The key to the page, kept so that a page that is open finds the next start. */
   readonly dashboardToken: string;
   /** Above the roots of all nodes, and of nothing else. */
@@ -55,6 +57,7 @@ export async function openDataDirectory(path: string | undefined): Promise<DataD
     isEphemeral: path === undefined,
     apiserver: join(made, 'apiserver'),
     kubeconfig: kubeconfigIn(made),
+    trace: join(made, 'trace.jsonl'),
     dashboardToken: join(made, 'dashboard-token'),
     // One letter each: paths of sockets have 107 bytes in all.
     nodes: join(made, 'n'),

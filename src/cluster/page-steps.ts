@@ -2,10 +2,11 @@
 
 import type { Step } from '../dashboard/page-messages.ts';
 import type { EndedCall, StepSource } from '../dashboard/step-source.ts';
-import { Relations, relatedEntries } from '../trace/related-entries.ts';
+import { SubjectTrace } from '../trace/related-entries.ts';
 import { textOf } from '../trace/timeline.ts';
 import type { TraceBook } from '../trace/trace-book.ts';
-import { claimToken, podToken, type TraceEntry } from '../trace/trace-entry.ts';
+import type { TraceEntry } from '../trace/trace-entry.ts';
+import { subjectNamed } from '../trace/trace-path.ts';
 
 export function stepSourceOf(book: TraceBook): StepSource {
   const stepOf = (entry: TraceEntry): Step => ({
@@ -19,8 +20,8 @@ export function stepSourceOf(book: TraceBook): StepSource {
   return {
     recent: (most) => book.entries().slice(-most).map(stepOf),
     of({ kind, namespace, name }) {
-      const token = kind === 'claim' ? claimToken(namespace, name) : podToken(namespace, name);
-      return relatedEntries(book.entries(), new Relations({ kind, token })).map(stepOf);
+      const trace = new SubjectTrace(subjectNamed({ kind, namespace, name }));
+      return trace.kept(book.entries()).flatMap((line) => (line.kind === 'earlier' ? [] : [stepOf(line)]));
     },
     follow: (listener) => book.follow((entry) => listener(stepOf(entry), callOf(entry))),
   };

@@ -12,6 +12,7 @@ import { type Part, supervise } from '../runtime/process/supervise.ts';
 import { traceApiChanges } from '../trace/api-changes.ts';
 import { LogBook } from '../trace/log-book.ts';
 import { TraceBook } from '../trace/trace-book.ts';
+import { keepTrace } from '../trace/trace-file.ts';
 import { WritesUnderWay } from '../trace/writes-under-way.ts';
 import type { BroughtDriver, DriverWishes } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
@@ -100,6 +101,10 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     const runsAll = !['nodes', ...nodes.map(({ name }) => name)].some((part) => without.has(part));
     nodesInMemory = runsAll ? await keepNodesInMemory(directory.nodes, options) : undefined;
     const inMemory = nodesInMemory;
+    if (!directory.isEphemeral) {
+      const kept = await keepTrace({ path: directory.trace, book, clock, log });
+      undo.push(() => kept.stop());
+    }
     undo.push(traceApiChanges({ reader: server.reader, book, writes }));
     const hostpath = without.has('hostpath') ? undefined : await startHostpath(options);
     if (hostpath) undo.push(() => hostpath.stop());

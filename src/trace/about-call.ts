@@ -1,5 +1,6 @@
 // The subject of a CSI call: the request fields that may be shown, and the links by which the call is found. Pure.
 
+import type { SnapshotHandle, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { CallRequest, CsiEntry, Token } from './trace-entry.ts';
 import { handleToken, podUidToken, volumeToken } from './trace-entry.ts';
 
@@ -8,12 +9,15 @@ const SHOWN = [
   'name',
   'volumeId',
   'snapshotId',
+  'groupSnapshotId',
   'sourceVolumeId',
   'nodeId',
   'stagingTargetPath',
   'targetPath',
   'volumePath',
 ] as const;
+
+const HANDLES = ['volumeId', 'sourceVolumeId', 'snapshotId', 'groupSnapshotId'] as const;
 
 export function shownOf(request: Readonly<Record<string, unknown>>): CallRequest {
   const shown: Record<string, string> = {};
@@ -28,8 +32,9 @@ export function shownOf(request: Readonly<Record<string, unknown>>): CallRequest
 export function linksOf(shown: CallRequest): Pick<CsiEntry, 'links' | 'podUid'> {
   const links: Token[] = [];
   if (shown.name) links.push(volumeToken(shown.name));
-  if (shown.volumeId) links.push(handleToken(shown.volumeId));
-  if (shown.sourceVolumeId) links.push(handleToken(shown.sourceVolumeId));
+  for (const field of HANDLES) {
+    if (shown[field]) links.push(handleToken(shown[field] as VolumeHandle | SnapshotHandle));
+  }
   const podUid = podUidOf(shown);
   if (podUid !== undefined) links.push(podUidToken(podUid));
   return { links, ...(podUid !== undefined && { podUid }) };
@@ -37,7 +42,7 @@ export function linksOf(shown: CallRequest): Pick<CsiEntry, 'links' | 'podUid'> 
 
 /** Whether there are links, for less than it takes to make them. */
 export function isAboutVolume(shown: CallRequest): boolean {
-  return Boolean(shown.name || shown.volumeId || shown.sourceVolumeId) || podUidOf(shown) !== undefined;
+  return Boolean(shown.name || HANDLES.some((field) => shown[field])) || podUidOf(shown) !== undefined;
 }
 
 function podUidOf(shown: CallRequest): string | undefined {

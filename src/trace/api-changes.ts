@@ -11,17 +11,26 @@ import {
   persistentVolumes,
   pods,
   type VolumeAttachment,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
   volumeAttachments,
+  volumeSnapshotContents,
+  volumeSnapshots,
 } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
+import { type SnapshotHandle, volumeNamesOf } from '../csi/names/driver-name.ts';
 import { describeChange } from './describe-change.ts';
 import type { TraceBook } from './trace-book.ts';
 import {
+  type ApiEntry,
   attachmentToken,
   claimToken,
+  contentToken,
+  groupToken,
   handleToken,
   podToken,
   podUidToken,
+  snapshotToken,
   type Token,
   volumeToken,
 } from './trace-entry.ts';
@@ -31,6 +40,8 @@ interface Followed<T extends KubeObject> {
   resource: Resource<T>;
   self(object: T): Token;
   links(object: T): Token[];
+  /** The object that it belongs to, where it says so with a UID. */
+  owner?(object: T): { kind?: string; namespace?: string; name?: string; uid?: string } | undefined;
 }
 
 const followed = <T extends KubeObject>(kind: Followed<T>): Followed<KubeObject> =>
@@ -47,16 +58,19 @@ const FOLLOWED: readonly Followed<KubeObject>[] = [
     resource: persistentVolumes,
     self: ({ metadata }) => volumeToken(metadata.name),
     links: ({ spec }) => [
-      ...(spec.csi ? [handleToken(spec.csi.volumeHandle)] : []),
+      ...(spec.csi ? [handleToken(volumeNamesOf(spec.csi).volumeHandle)] : []),
       ...(spec.claimRef ? [claimToken(spec.claimRef.namespace ?? '', spec.claimRef.name ?? '')] : []),
     ],
+    owner: ({ spec }) => spec.claimRef && { ...spec.claimRef, kind: 'PersistentVolumeClaim' },
   }),
   followed<VolumeAttachment>({
     resource: volumeAttachments,
     self: ({ metadata }) => attachmentToken(metadata.name),
     links: ({ spec: { source } }) => [
       ...(source.persistentVolumeName ? [volumeToken(source.persistentVolumeName)] : []),
-      ...(source.inlineVolumeSpec?.csi ? [handleToken(source.inlineVolumeSpec.csi.volumeHandle)] : []),
+      ...(source.inlineVolumeSpec?.csi
+        ? [handleToken(volumeNamesOf(source.inlineVolumeSpec.csi).volumeHandle)]
+        : []),
     ],
   }),
   followed<Pod>({
@@ -70,15 +84,34 @@ const FOLLOWED: readonly Followed<KubeObject>[] = [
       }),
     ],
   }),
+  followed<VolumeSnapshot>({
+    resource: volumeSnapshots,
+    self: ({ metadata }) => snapshotToken(metadata.namespace ?? '', metadata.name),
+    links: ({ metadata, status }) => [
+      // As the snapshotter calls it on the storage.
+      volumeToken(`snapshot-${metadata.uid}`),
+      ...(status?.boundVolumeSnapshotContentName
+        ? [contentToken(status.boundVolumeSnapshotContentName)]
+        : []),
+      ...(status?.volumeGroupSnapshotName
+        ? [groupToken(metadata.namespace ?? '', status.volumeGroupSnapshotName)]
+        : []),
+    ],
+  }),
+  followed<VolumeSnapshotContent>({
+    resource: volumeSnapshotContents,
+    self: ({ metadata }) => contentToken(metadata.name),
+    links: ({ spec: { volumeSnapshotRef: ref }, status }) => [
+      ...(ref.name ? [snapshotToken(ref.namespace ?? '', ref.name)] : []),
+      ...(status?.snapshotHandle ? [handleToken(status.snapshotHandle as SnapshotHandle)] : []),
+    ],
+    owner: ({ spec }) => ({ ...spec.volumeSnapshotRef, kind: 'VolumeSnapshot' }),
+  }),
   followed<Event>({
     resource: events,
     self: ({ metadata }) => `event ${metadata.namespace}/${metadata.name}`,
-    links: ({ involvedObject: { kind, namespace = '', name = '' } }) => {
-      if (kind === 'PersistentVolumeClaim') return [claimToken(namespace, name)];
-      if (kind === 'PersistentVolume') return [volumeToken(name)];
-      if (kind === 'VolumeAttachment') return [attachmentToken(name)];
-      return kind === 'Pod' ? [podToken(namespace, name)] : [];
-    },
+    links: ({ involvedObject }) => [tokenOf(involvedObject) ?? []].flat(),
+    owner: ({ involvedObject }) => involvedObject,
   }),
 ];
 
@@ -91,6 +124,42 @@ interface ChangeSource {
   ): () => void;
 }
 
+function tokenOf({
+  kind,
+  namespace = '',
+  name = '',
+}: {
+  kind?: string;
+  namespace?: string;
+  name?: string;
+}): Token | undefined {
+  switch (kind) {
+    case 'PersistentVolumeClaim':
+      return claimToken(namespace, name);
+    case 'PersistentVolume':
+      return volumeToken(name);
+    case 'VolumeAttachment':
+      return attachmentToken(name);
+    case 'VolumeSnapshot':
+      return snapshotToken(namespace, name);
+    case 'VolumeSnapshotContent':
+      return contentToken(name);
+    case 'VolumeGroupSnapshot':
+      return groupToken(namespace, name);
+    case 'Pod':
+      return podToken(namespace, name);
+    default:
+      return undefined;
+  }
+}
+
+function ofOwner(
+  owner: (Parameters<typeof tokenOf>[0] & { uid?: string }) | undefined,
+): Pick<ApiEntry, 'of'> {
+  const token = owner && tokenOf(owner);
+  return token && owner?.uid ? { of: { token, uid: owner.uid } } : {};
+}
+
 /** Returns a function that stops it. */
 export function traceApiChanges(options: {
   reader: ChangeSource;
@@ -98,7 +167,7 @@ export function traceApiChanges(options: {
   writes: WritesUnderWay;
 }): () => void {
   const { reader, book, writes } = options;
-  const unsubscribes = FOLLOWED.map(({ resource, self, links }) =>
+  const unsubscribes = FOLLOWED.map(({ resource, self, links, owner }) =>
     reader.subscribe(resource, (before, after) => {
       const object = after ?? before;
       if (object === undefined) return;
@@ -114,6 +183,8 @@ export function traceApiChanges(options: {
           by,
           verb: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
           object: { kind: resource.kind, name, ...(namespace !== undefined && { namespace }) },
+          uid: object.metadata.uid,
+          ...ofOwner(owner?.(object)),
           changes,
           self: self(object),
           links: links(object),

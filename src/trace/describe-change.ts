@@ -1,7 +1,15 @@
 // Describes the difference between two versions of an object. Only what matters to a volume's life: phases, bindings, finalizers,
 // attachments, paths. Pure.
 
-import type { Event, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
+import type {
+  Event,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  VolumeAttachment,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
 import { ANN_PUBLISHED_VOLUMES, ANN_SELECTED_NODE, ANN_STORAGE_PROVISIONER } from '../api/well-known.ts';
 
@@ -52,12 +60,30 @@ const podFacts: readonly Fact<Pod>[] = [
   },
 ];
 
+const readiness = (ready: boolean | undefined): string | undefined =>
+  ready === undefined ? undefined : String(ready);
+
+const snapshotFacts: readonly Fact<VolumeSnapshot>[] = [
+  { name: 'of claim', of: ({ spec }) => spec.source.persistentVolumeClaimName },
+  { name: 'content', of: ({ status }) => status?.boundVolumeSnapshotContentName },
+  { name: 'ready', of: ({ status }) => readiness(status?.readyToUse) },
+  { name: 'error', of: ({ status }) => status?.error?.message },
+];
+
+const contentFacts: readonly Fact<VolumeSnapshotContent>[] = [
+  { name: 'handle', of: ({ status }) => status?.snapshotHandle },
+  { name: 'ready', of: ({ status }) => readiness(status?.readyToUse) },
+  { name: 'error', of: ({ status }) => status?.error?.message },
+];
+
 // biome-ignore lint/suspicious/noExplicitAny: each list is for the kind that it is listed under
 const FACTS: Readonly<Record<string, readonly Fact<any>[]>> = {
   PersistentVolumeClaim: claimFacts,
   PersistentVolume: volumeFacts,
   VolumeAttachment: attachmentFacts,
   Pod: podFacts,
+  VolumeSnapshot: snapshotFacts,
+  VolumeSnapshotContent: contentFacts,
 };
 
 /** Empty when nothing that matters changed. */

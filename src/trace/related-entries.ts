@@ -1,10 +1,21 @@
-// Selects the trace entries of one claim or pod: those about it, its volumes, their attachments, and the CSI calls for them. Other
+// Selects the trace entries of one object: those about it, its volumes, their attachments, and the CSI calls for them. Other
 // pods that share a volume are left out, unless the claim itself is the subject. Pure.
 
-import { podUidToken, type Token, type TraceEntry } from './trace-entry.ts';
+import { PresentObjects } from './present-objects.ts';
+import {
+  type ApiEntry,
+  type EarlierObject,
+  podUidToken,
+  type Token,
+  type TraceEntry,
+  type TraceLine,
+} from './trace-entry.ts';
+
+export const SUBJECT_KINDS = ['pod', 'claim', 'volume', 'snapshot', 'group'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 export interface Subject {
-  kind: 'pod' | 'claim';
+  kind: SubjectKind;
   token: Token;
 }
 
@@ -29,15 +40,23 @@ export class Relations {
       case 'Pod':
         // A pod of the claim is of interest; what else that pod uses is not.
         if (isKnown && this.#subject.kind === 'pod') this.#add(entry.links);
-        else if (pointsHere && this.#subject.kind === 'claim') {
+        else if (pointsHere && (this.#subject.kind === 'claim' || this.#subject.kind === 'volume')) {
           this.#add([entry.self, ...entry.links.filter((link) => link.startsWith('pod-uid '))]);
         }
         break;
       case 'PersistentVolume':
       case 'VolumeAttachment':
+      case 'VolumeSnapshotContent':
+      case 'VolumeGroupSnapshotContent':
         if (isKnown || pointsHere) this.#add([entry.self, ...entry.links]);
         break;
+      case 'VolumeSnapshot':
+        // The members of a group name it.
+        if (isKnown || (pointsHere && this.#subject.kind === 'group'))
+          this.#add([entry.self, ...entry.links]);
+        break;
       case 'PersistentVolumeClaim':
+      case 'VolumeGroupSnapshot':
         if (isKnown) this.#add(entry.links);
         break;
       default:
@@ -51,7 +70,7 @@ export class Relations {
     if (entry.kind === 'api' && entry.object.kind !== 'Event') return false;
     if (entry.kind === 'csi' && entry.podUid !== undefined && !this.#podUids.has(entry.podUid)) return false;
     // That a call was for a pod of the claim does not make it one for the claim's volume.
-    const ofPod = entry.kind === 'csi' && this.#subject.kind === 'claim' && podUidToken('');
+    const ofPod = entry.kind === 'csi' && this.#subject.kind !== 'pod' && podUidToken('');
     return entry.links.some((link) => this.#tokens.has(link) && !(ofPod && link.startsWith(ofPod)));
   }
 
@@ -63,11 +82,65 @@ export class Relations {
   }
 }
 
-export function relatedEntries(entries: readonly TraceEntry[], relations: Relations): TraceEntry[] {
-  // Links run both ways and in any order of time: until nothing new is found.
-  for (let found = true; found; ) {
-    found = false;
-    for (const entry of entries) if (relations.learn(entry)) found = true;
+/** The trace of one subject: first from what is kept, then entry by entry. */
+export class SubjectTrace {
+  readonly #subject: Subject;
+  readonly #present = new PresentObjects();
+  #relations: Relations;
+  /** The last entry about the subject itself. */
+  #last: ApiEntry | undefined;
+
+  constructor(subject: Subject) {
+    this.#subject = subject;
+    this.#relations = new Relations(subject);
   }
-  return entries.filter((entry) => relations.has(entry));
+
+  /** Entries of the present objects. Where an earlier one of the subject's name ended there is a line for it. */
+  kept(entries: readonly TraceEntry[]): TraceLine[] {
+    for (const entry of entries) this.#present.note(entry);
+    const present = entries.filter((entry) => !this.#present.isPast(entry));
+    // Links run both ways and in any order of time: until nothing new is found.
+    for (let found = true; found; ) {
+      found = false;
+      for (const entry of present) if (this.#relations.learn(entry)) found = true;
+    }
+    const related = present.filter((entry) => this.#relations.has(entry));
+    this.#last = related.findLast((entry) => this.#isSelf(entry));
+    const { token } = this.#subject;
+    const past = entries.filter(
+      (entry) =>
+        this.#present.isPast(entry) &&
+        ((entry.kind === 'api' && entry.self === token) || entry.links.includes(token)),
+    );
+    const ended = past.findLast((entry) => this.#isSelf(entry));
+    return ended === undefined ? related : [earlier(ended, past.length), ...related];
+  }
+
+  /** The lines that a new entry adds. */
+  next(entry: TraceEntry): TraceLine[] {
+    const before = this.#present.uidOf(this.#subject.token);
+    this.#present.note(entry);
+    const isReplaced = before !== undefined && before !== this.#present.uidOf(this.#subject.token);
+    const lines: TraceLine[] = [];
+    if (isReplaced && this.#last) {
+      lines.push(earlier(this.#last, 0));
+      this.#relations = new Relations(this.#subject);
+    }
+    if (this.#present.isPast(entry)) return lines;
+    this.#relations.learn(entry);
+    if (!this.#relations.has(entry)) return lines;
+    if (this.#isSelf(entry)) this.#last = entry;
+    return [...lines, entry];
+  }
+
+  #isSelf(entry: TraceEntry): entry is ApiEntry {
+    return entry.kind === 'api' && entry.self === this.#subject.token;
+  }
 }
+
+const earlier = ({ atMs, object }: ApiEntry, entries: number): EarlierObject => ({
+  kind: 'earlier',
+  atMs,
+  object,
+  entries,
+});

@@ -1,50 +1,113 @@
-// Formats a trace: one line per entry, with the time since the first, the author and what happened. Pure.
+// Formats a trace: for each entry the time since the first, the author and what happened, in as many columns as there are. Pure.
 
-import type { ApiEntry, CsiEntry, RetryEntry, TraceEntry } from './trace-entry.ts';
+import type { Piece, Tone } from '../runtime/log/styled-text.ts';
+import type { ApiEntry, CsiEntry, EarlierObject, RetryEntry, TraceEntry, TraceLine } from './trace-entry.ts';
 
 const BY_WIDTH = 14;
+/** Before the text: the time, the author. */
+const INDENT = 8 + 2 + BY_WIDTH + 1;
+/** With less room for the text it is not wrapped. */
+const LEAST_ROOM = 30;
 
 export class Timeline {
+  readonly #columns: number;
   #firstMs: number | undefined;
 
-  /** `nowMs`: of calls under way it is told how long they have been. */
-  line(entry: TraceEntry, nowMs: number): string {
-    this.#firstMs ??= entry.atMs;
-    const seconds = ((entry.atMs - this.#firstMs) / 1000).toFixed(3).padStart(8);
-    return `${seconds}  ${entry.by.padEnd(BY_WIDTH)} ${textOf(entry, nowMs)}`;
+  /** `columns`: of the terminal; without it, a line for each entry. */
+  constructor({ columns }: { columns?: number | undefined } = {}) {
+    this.#columns = columns ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** `nowMs`: of calls in progress it is told how long they have been, of retries whether they are due. */
+  lines(line: TraceLine, nowMs: number): Piece[][] {
+    this.#firstMs ??= line.atMs;
+    const seconds = this.#time(line.atMs).padStart(8);
+    const head: Piece[] = [
+      { text: `${seconds}  `, tone: 'faint' },
+      { text: `${(line.kind === 'earlier' ? '' : line.by).padEnd(BY_WIDTH)} `, tone: 'plain' },
+    ];
+    const pieces =
+      line.kind === 'earlier'
+        ? earlierPieces(line)
+        : line.kind === 'retry'
+          ? this.#retryPieces(line, nowMs)
+          : piecesOf(line, nowMs);
+    const [first = [], ...rest] = wrapped(pieces, this.#columns - INDENT);
+    const indent: Piece = { text: ' '.repeat(INDENT), tone: 'plain' };
+    return [[...head, ...first], ...rest.map((each) => [indent, ...each])];
+  }
+
+  #time(atMs: number): string {
+    return ((atMs - (this.#firstMs ?? atMs)) / 1000).toFixed(3);
+  }
+
+  #retryPieces(entry: RetryEntry, nowMs: number): Piece[] {
+    const dueMs = entry.atMs + entry.retryInMs;
+    const ahead = dueMs > nowMs ? `, in ${duration(dueMs - nowMs)}` : '';
+    return retryPieces(entry, `next try at ${this.#time(dueMs)}${ahead}`);
   }
 }
 
+/** On one line, without the time and the author. */
 export function textOf(entry: TraceEntry, nowMs: number): string {
+  return piecesOf(entry, nowMs)
+    .map(({ text }) => text)
+    .join('');
+}
+
+function piecesOf(entry: TraceEntry, nowMs: number): Piece[] {
   switch (entry.kind) {
     case 'api':
-      return apiText(entry);
+      return apiPieces(entry);
     case 'csi':
-      return csiText(entry, nowMs);
+      return csiPieces(entry, nowMs);
     case 'retry':
-      return retryText(entry);
+      return retryPieces(entry, `tries again in ${duration(entry.retryInMs)}`);
     default:
       return entry satisfies never;
   }
 }
 
-function apiText({ object, verb, changes }: ApiEntry): string {
-  if (object.kind === 'Event') return `event: ${changes.join('; ')}`;
-  const name = object.namespace === undefined ? short(object.name) : `${object.namespace}/${object.name}`;
-  const told = changes.length === 0 ? '' : `: ${changes.join('; ')}`;
-  return `${object.kind} ${name} ${verb}${told}`;
+const plain = (text: string): Piece => ({ text, tone: 'plain' });
+
+function apiPieces({ object, verb, changes }: ApiEntry): Piece[] {
+  const told = changes.map((change) => short(folded(change))).join('; ');
+  if (object.kind === 'Event') return [{ text: `event: ${told}`, tone: 'faint' }];
+  return [
+    { text: `${object.kind} ${short(nameOf(object))} `, tone: 'strong' },
+    plain(`${verb}${told === '' ? '' : `: ${told}`}`),
+  ];
 }
 
-function csiText({ method, request, durationMs, code, error, atMs }: CsiEntry, nowMs: number): string {
-  const about = Object.entries(request).map(([name, value]) => `${name}=${value}`);
-  const call = [method, ...about].join(' ');
-  if (durationMs === undefined) return `${call} → no answer yet, for ${duration(nowMs - atMs)}`;
-  return `${call} → ${code} in ${duration(durationMs)}${error === undefined ? '' : `: ${error}`}`;
+const nameOf = ({ namespace, name }: ApiEntry['object']): string =>
+  namespace === undefined ? name : `${namespace}/${name}`;
+
+function csiPieces({ method, request, durationMs, code, error, atMs }: CsiEntry, nowMs: number): Piece[] {
+  const about = Object.entries(request).map(([name, value]) => `${name}=${shortValue(value)} `);
+  const call: Piece[] = [{ text: `${method} `, tone: 'strong' }, plain(`${about.join('')}→ `)];
+  if (durationMs === undefined) {
+    return [...call, { text: `no answer yet, for ${duration(nowMs - atMs)}`, tone: 'warn' }];
+  }
+  const tone: Tone = code === 'OK' ? 'good' : 'bad';
+  return [
+    ...call,
+    { text: code ?? '', tone },
+    plain(` in ${duration(durationMs)}`),
+    ...(error === undefined ? [] : [{ text: `: ${short(folded(error))}`, tone }]),
+  ];
 }
 
-function retryText({ loop, key, attempt, retryInMs, error }: RetryEntry): string {
+function retryPieces({ loop, key, attempt, error }: RetryEntry, next: string): Piece[] {
   const nth = attempt > 1 ? ` (${attempt} in a row)` : '';
-  return `${loop} ${short(key)} failed${nth}, tries again in ${duration(retryInMs)}: ${error}`;
+  return [
+    { text: `${loop} ${short(key)} failed${nth}, ${next}`, tone: 'warn' },
+    plain(`: ${short(folded(error))}`),
+  ];
+}
+
+function earlierPieces({ object, entries }: EarlierObject): Piece[] {
+  const left = entries === 0 ? '' : `; ${entries} entries about it are left out`;
+  return [{ text: `an earlier ${object.kind} ${nameOf(object)} ended here${left}`, tone: 'warn' }];
 }
 
 export function duration(ms: number): string {
@@ -52,7 +115,42 @@ export function duration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Shortens the hash in an attachment's name; its beginning is enough to tell two apart. */
-function short(name: string): string {
-  return name.replace(/^((?:pv|csi|inline)-[0-9a-f]{8})[0-9a-f]{56}$/, '$1…');
+/** Drivers pass on what commands print: the first line, and how many more there are. */
+function folded(text: string): string {
+  const [first = '', ...more] = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return more.length === 0 ? first : `${first} (and ${more.length} more lines)`;
+}
+
+/** The beginning of a UID or hash is enough to tell two apart. */
+function short(text: string): string {
+  return text
+    .replaceAll(/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '$1…')
+    .replaceAll(/\b((?:pv|csi|inline)-[0-9a-f]{8})[0-9a-f]{56}\b/g, '$1…');
+}
+
+/** Of a long path, its last two parts. */
+function shortValue(value: string): string {
+  const parts = value.split('/');
+  return short(value.startsWith('/') && value.length > 40 ? `…/${parts.slice(-2).join('/')}` : value);
+}
+
+/** Broken between words into lines of at most `room` columns; a longer word has a line of its own. */
+function wrapped(pieces: readonly Piece[], room: number): Piece[][] {
+  if (room < LEAST_ROOM || room === Number.POSITIVE_INFINITY) return [[...pieces]];
+  const lines: Piece[][] = [[]];
+  let used = 0;
+  for (const { text, tone } of pieces) {
+    for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
+      if (used > 0 && used + word.trimEnd().length > room) {
+        lines.push([]);
+        used = 0;
+      }
+      lines.at(-1)?.push({ text: word, tone });
+      used += word.length;
+    }
+  }
+  return lines;
 }

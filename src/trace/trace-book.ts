@@ -50,6 +50,17 @@ export class TraceBook {
     for (const entry of entryOf(noted)) for (const listener of this.#listeners) listener(entry);
   }
 
+  /** Puts entries of an earlier run before all others. To be called before anything is noted. */
+  restore(entries: readonly TraceEntry[]): void {
+    for (const entry of entries) this.#noted.push({ seq: this.#seq++, tell: () => entry });
+  }
+
+  /** Those with a higher number, in order of recording, and the last number there is. */
+  after(seq: number): { entries: TraceEntry[]; last: number } {
+    const entries = this.#noted.filter((noted) => noted.seq > seq).flatMap(entryOf);
+    return { entries, last: this.#seq - 1 };
+  }
+
   /** A call that has begun; it becomes an entry when it ends. */
   begin(call: Call): (end: { code: string; error?: string }) => void {
     const atMs = this.nowMs();

@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { KubeObject } from '../api/object.ts';
 import { memoryLog } from '../runtime/log/log.ts';
+import { styledLine } from '../runtime/log/styled-text.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { linksOf, shownOf } from './about-call.ts';
 import { describeChange } from './describe-change.ts';
-import { Relations, relatedEntries } from './related-entries.ts';
+import { type Subject, SubjectTrace } from './related-entries.ts';
 import { Timeline } from './timeline.ts';
 import { TraceBook } from './trace-book.ts';
-import type { ApiEntry, CsiEntry, TraceEntry } from './trace-entry.ts';
+import type { ApiEntry, CsiEntry, RetryEntry, Token, TraceEntry } from './trace-entry.ts';
 import { tracedLog } from './traced-log.ts';
 
 const object = (kind: string, fields: object): KubeObject =>
@@ -66,13 +67,14 @@ describe('what is told of a change', () => {
   }
 });
 
-const api = (kind: string, self: string, links: string[], name = 'x'): ApiEntry => ({
+const api = (kind: string, self: Token, links: Token[], name = 'x'): ApiEntry => ({
   seq: 0,
   atMs: 0,
   by: 'a client',
   kind: 'api',
   verb: 'created',
   object: { kind, name },
+  uid: 'u',
   changes: [],
   self,
   links,
@@ -108,8 +110,8 @@ const world: Record<string, TraceEntry> = {
 };
 
 describe('which entries belong', () => {
-  const related = (subject: ConstructorParameters<typeof Relations>[0]): string[] => {
-    const found = relatedEntries(Object.values(world), new Relations(subject));
+  const related = (subject: Subject): string[] => {
+    const found = new SubjectTrace(subject).kept(Object.values(world));
     return Object.keys(world).filter((name) => found.includes(world[name] as TraceEntry));
   };
   test('to a claim: its volume, attachment, pods and calls, nothing of other claims', () => {
@@ -146,6 +148,12 @@ test('[SEC-3] of a request only names, handles and paths are kept', () => {
   assert.deepEqual(shownOf(request), { volumeId: 'h', targetPath: '/t' });
 });
 
+const oneLine = (timeline: Timeline, entry: TraceEntry, nowMs: number): string =>
+  timeline
+    .lines(entry, nowMs)
+    .map((pieces) => styledLine(pieces, false))
+    .join('\n');
+
 test('a timeline tells time, who and what', () => {
   const timeline = new Timeline();
   const first = { ...api('Pod', 'pod ns/web', []), atMs: 1000, changes: ['phase: Pending'] };
@@ -153,7 +161,7 @@ test('a timeline tells time, who and what', () => {
   const failed = { ...call, code: 'UNAVAILABLE', error: 'away', durationMs: 15_000 };
   const { durationMs: _ended, code: _code, ...underWay } = call;
   assert.deepEqual(
-    [first, call, failed, underWay].map((entry) => timeline.line(entry, 61_250.5)),
+    [first, call, failed, underWay].map((entry) => oneLine(timeline, entry, 61_250.5)),
     [
       '   0.000  a client       Pod x created: phase: Pending',
       '   0.251  node-1         NodeStageVolume volumeId=h1 → OK in 3.0 ms',
@@ -186,8 +194,89 @@ describe('the book', () => {
     log.error('Failed, will retry', new Error('no room'), { key: 'ns/data', attempt: 1, retryInMs: 2000 });
     log.error('Something else', new Error('x'));
     assert.deepEqual(
-      kept.entries().map((entry) => new Timeline().line(entry, 0)),
-      ['   0.000  provisioner    claims ns/data failed (2 in a row), tries again in 2.0 s: no room'],
+      kept.entries().map((entry) => oneLine(new Timeline(), entry, kept.nowMs())),
+      ['   0.000  provisioner    claims ns/data failed (2 in a row), next try at 2.000, in 2.0 s: no room'],
     );
   });
+});
+
+describe('[WHY-3] the present object only', () => {
+  const at = (atMs: number, uid: string, entry: ApiEntry): ApiEntry => ({ ...entry, atMs, uid });
+  const claim = api('PersistentVolumeClaim', 'claim ns/data', []);
+  const old = at(1, 'old', { ...claim, links: ['volume pvc-old'] });
+  const oldCreate = { ...csi('CreateVolume', { name: 'pvc-old' }), atMs: 2 };
+  const ofClaim = (uid: string) => ({ of: { token: 'claim ns/data', uid } }) as const;
+  const oldEvent = { ...at(3, 'e1', api('Event', 'event e1', ['claim ns/data'])), ...ofClaim('old') };
+  const oldVolume = {
+    ...at(3, 'v1', api('PersistentVolume', 'volume pvc-old', ['claim ns/data'])),
+    ...ofClaim('old'),
+  };
+  const oldRetry: RetryEntry = {
+    kind: 'retry',
+    seq: 0,
+    atMs: 4,
+    by: 'provisioner',
+    loop: 'claims',
+    key: 'ns/data',
+    attempt: 1,
+    retryInMs: 1,
+    error: 'no',
+    links: ['claim ns/data', 'pod ns/data'],
+  };
+  const gone = at(5, 'old', { ...old, verb: 'deleted' });
+  const now = at(6, 'new', { ...claim, links: ['volume pvc-new'] });
+  const create = { ...csi('CreateVolume', { name: 'pvc-new' }), atMs: 7 };
+  const event = { ...at(8, 'e2', api('Event', 'event e2', ['claim ns/data'])), ...ofClaim('new') };
+  const retry = { ...oldRetry, atMs: 9 };
+  const earlier = { kind: 'earlier', atMs: 5, object: gone.object };
+  const subject: Subject = { kind: 'claim', token: 'claim ns/data' };
+
+  test('with a line where an earlier one ended', () => {
+    const entries = [old, oldCreate, oldVolume, oldEvent, oldRetry, gone, now, create, event, retry];
+    const lines = new SubjectTrace(subject).kept(entries);
+    assert.deepEqual(lines, [{ ...earlier, entries: 5 }, now, create, event, retry]);
+  });
+  test('also while it is followed', () => {
+    const trace = new SubjectTrace(subject);
+    assert.deepEqual(trace.kept([old, oldCreate]), [old, oldCreate]);
+    const lines = [gone, now, oldCreate, create, event].flatMap((entry) => trace.next(entry));
+    assert.deepEqual(lines, [gone, { ...earlier, entries: 0 }, now, create, event]);
+  });
+  test('an object that is gone and was not replaced is shown', () => {
+    assert.deepEqual(new SubjectTrace(subject).kept([old, oldCreate, gone]), [old, oldCreate, gone]);
+  });
+});
+
+test('[WHY-3] a trace of a snapshot, and of the group that it belongs to', () => {
+  const snapshot = api('VolumeSnapshot', 'snapshot ns/s', ['volume snapshot-1', 'content c1', 'group ns/g']);
+  const entries = [
+    snapshot,
+    api('VolumeSnapshotContent', 'content c1', ['snapshot ns/s', 'handle sh1'] as Token[]),
+    csi('CreateSnapshot', { name: 'snapshot-1', sourceVolumeId: 'h1' }),
+    csi('DeleteSnapshot', { snapshotId: 'sh1' }),
+    api('VolumeSnapshot', 'snapshot ns/other', ['volume snapshot-2', 'content c2']),
+  ];
+  const related = (subject: Subject) => new SubjectTrace(subject).kept(entries);
+  assert.deepEqual(related({ kind: 'snapshot', token: 'snapshot ns/s' }), entries.slice(0, 4));
+  assert.deepEqual(related({ kind: 'group', token: 'group ns/g' }), entries.slice(0, 4));
+});
+
+test('[WHY-3] it fits the terminal: wrapped between words, IDs and paths short, errors folded', () => {
+  const uid = '0b5e7d1c-1111-4222-8333-944445555666';
+  const path = `/var/lib/berth/n/node-1/pods/${uid}/volumes/kubernetes.io~csi/pvc-${uid}/mount`;
+  const entry: CsiEntry = {
+    ...csi('NodePublishVolume', { volumeId: `vol-pvc-${uid}`, targetPath: path }),
+    code: 'INTERNAL',
+    error: 'mount failed: exit status 32\nMounting command: mount\n\nOutput: wrong fs type',
+  };
+  const lines = new Timeline({ columns: 80 }).lines(entry, 0);
+  assert.deepEqual(
+    lines.map((pieces) => styledLine(pieces, false)),
+    [
+      '   0.000  node-1         NodePublishVolume volumeId=vol-pvc-0b5e7d1c…',
+      '                         targetPath=…/pvc-0b5e7d1c…/mount → INTERNAL in 3.0 ms:',
+      '                         mount failed: exit status 32 (and 2 more lines)',
+    ],
+  );
+  assert.ok(styledLine(lines[0] ?? [], true).includes('\u001b[1mNodePublishVolume '));
 });

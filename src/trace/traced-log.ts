@@ -3,7 +3,15 @@
 import { oncePerLevel } from '../runtime/log/once-per-level.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
 import type { TraceBook } from './trace-book.ts';
-import { attachmentToken, claimToken, podToken, type Token, volumeToken } from './trace-entry.ts';
+import {
+  attachmentToken,
+  claimToken,
+  contentToken,
+  podToken,
+  snapshotToken,
+  type Token,
+  volumeToken,
+} from './trace-entry.ts';
 
 export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields = {}): Log {
   const note = (error: unknown, fields: LogFields): void => {
@@ -46,6 +54,6 @@ export function tracedLog(log: Log, by: string, book: TraceBook, base: LogFields
 /** A key names an object of the loop's own kind, which only the loop knows: what there is of that name is meant. */
 function tokensOf(key: string): Token[] {
   const [namespace = '', name] = key.split('/');
-  if (name === undefined) return [volumeToken(key), attachmentToken(key)];
-  return [claimToken(namespace, name), podToken(namespace, name)];
+  if (name === undefined) return [volumeToken(key), attachmentToken(key), contentToken(key)];
+  return [claimToken(namespace, name), podToken(namespace, name), snapshotToken(namespace, name)];
 }
