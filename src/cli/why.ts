@@ -8,6 +8,7 @@ import {
   persistentVolumes,
   pods,
   storageClasses,
+  volumeGroupSnapshots,
   volumeSnapshots,
 } from '../api/kinds.ts';
 import type { ObjectName, Resource } from '../api/object.ts';
@@ -19,7 +20,6 @@ import type { Link, Trouble } from '../why/chain.ts';
 import { type ExplainedKind, explain } from '../why/explain.ts';
 import { type Facts, readFacts } from '../why/facts.ts';
 import { findTroubles } from '../why/find-troubles.ts';
-import { volumeGroupSnapshots } from '../why/group-snapshot.ts';
 import { defineCommand, ExitCode } from './command.ts';
 import { connectionFlags, namespaceFlags } from './objects/object-flags.ts';
 import { type ObjectClient, openClient } from './objects/open-client.ts';

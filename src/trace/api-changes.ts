@@ -11,9 +11,13 @@ import {
   persistentVolumes,
   pods,
   type VolumeAttachment,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
   volumeAttachments,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../api/kinds.ts';
@@ -107,6 +111,27 @@ const FOLLOWED: readonly Followed<KubeObject>[] = [
     ],
     owner: ({ spec }) => ({ ...spec.volumeSnapshotRef, kind: 'VolumeSnapshot' }),
   }),
+  followed<VolumeGroupSnapshot>({
+    resource: volumeGroupSnapshots,
+    self: ({ metadata }) => groupToken(metadata.namespace ?? '', metadata.name),
+    links: ({ metadata, status }) => [
+      volumeToken(`groupsnapshot-${metadata.uid}`),
+      ...(status?.boundVolumeGroupSnapshotContentName
+        ? [contentToken(status.boundVolumeGroupSnapshotContentName)]
+        : []),
+    ],
+  }),
+  followed<VolumeGroupSnapshotContent>({
+    resource: volumeGroupSnapshotContents,
+    self: ({ metadata }) => contentToken(metadata.name),
+    links: ({ spec: { volumeGroupSnapshotRef: ref }, status }) => [
+      ...(ref.name ? [groupToken(ref.namespace ?? '', ref.name)] : []),
+      ...(status?.volumeGroupSnapshotHandle
+        ? [handleToken(status.volumeGroupSnapshotHandle as SnapshotHandle)]
+        : []),
+    ],
+    owner: ({ spec }) => ({ ...spec.volumeGroupSnapshotRef, kind: 'VolumeGroupSnapshot' }),
+  }),
   followed<Event>({
     resource: events,
     self: ({ metadata }) => `event ${metadata.namespace}/${metadata.name}`,
@@ -143,6 +168,7 @@ function tokenOf({
     case 'VolumeSnapshot':
       return snapshotToken(namespace, name);
     case 'VolumeSnapshotContent':
+    case 'VolumeGroupSnapshotContent':
       return contentToken(name);
     case 'VolumeGroupSnapshot':
       return groupToken(namespace, name);

@@ -7,6 +7,8 @@ import type {
   PersistentVolumeClaim,
   Pod,
   VolumeAttachment,
+  VolumeGroupSnapshot,
+  VolumeGroupSnapshotContent,
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from '../api/kinds.ts';
@@ -76,6 +78,18 @@ const contentFacts: readonly Fact<VolumeSnapshotContent>[] = [
   { name: 'error', of: ({ status }) => status?.error?.message },
 ];
 
+const groupFacts: readonly Fact<VolumeGroupSnapshot>[] = [
+  { name: 'content', of: ({ status }) => status?.boundVolumeGroupSnapshotContentName },
+  { name: 'ready', of: ({ status }) => readiness(status?.readyToUse) },
+  { name: 'error', of: ({ status }) => status?.error?.message },
+];
+
+const groupContentFacts: readonly Fact<VolumeGroupSnapshotContent>[] = [
+  { name: 'handle', of: ({ status }) => status?.volumeGroupSnapshotHandle },
+  { name: 'ready', of: ({ status }) => readiness(status?.readyToUse) },
+  { name: 'error', of: ({ status }) => status?.error?.message },
+];
+
 // biome-ignore lint/suspicious/noExplicitAny: each list is for the kind that it is listed under
 const FACTS: Readonly<Record<string, readonly Fact<any>[]>> = {
   PersistentVolumeClaim: claimFacts,
@@ -84,6 +98,8 @@ const FACTS: Readonly<Record<string, readonly Fact<any>[]>> = {
   Pod: podFacts,
   VolumeSnapshot: snapshotFacts,
   VolumeSnapshotContent: contentFacts,
+  VolumeGroupSnapshot: groupFacts,
+  VolumeGroupSnapshotContent: groupContentFacts,
 };
 
 /** Empty when nothing that matters changed. */

@@ -1,12 +1,11 @@
 // From a snapshot, or a group of them, to the storage: do its class and its source exist, and what was reported. Pure.
 
-import type { VolumeSnapshot } from '../api/kinds.ts';
+import type { PersistentVolumeClaim, VolumeGroupSnapshot, VolumeSnapshot } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import type { DriverName } from '../csi/names/driver-name.ts';
 import type { Link } from './chain.ts';
 import { claimNamed, volumeNamed } from './fact-index.ts';
 import type { Facts } from './facts.ts';
-import type { VolumeGroupSnapshot } from './group-snapshot.ts';
 import { end, objectArgument, ok, reported, since } from './link.ts';
 import { newestReport, reportInStatus } from './report.ts';
 import { absenceOf, lookAt } from './who-works.ts';
@@ -137,23 +136,15 @@ export function explainGroup(facts: Facts, group: VolumeGroupSnapshot): Link[] {
     } as const;
     return [reported(facts, subject, { report, attempt, about: group })];
   }
-  const selected = spec.source.selector?.matchLabels;
-  const isEmpty =
-    selected !== undefined &&
-    !facts.claims.some(
-      ({ metadata: { namespace, labels } }) =>
-        namespace === metadata.namespace &&
-        Object.entries(selected).every(([key, value]) => labels?.[key] === value),
-    );
-  if (isEmpty) {
-    const labels = Object.entries(selected).map(([key, value]) => `${key}=${value}`);
-    const says = `no claim in ${metadata.namespace} has the labels that it selects: ${labels.join(', ')}`;
-    return [
-      end(facts, 'stuck', subject, says, {
-        todo: ['label the claims, or change the selector'],
-        about: group,
-      }),
-    ];
+  // Expressions are left to the controller, which reports those that are wrong.
+  const { matchLabels, matchExpressions = [] } = spec.source.selector ?? {};
+  const isSelected = ({ metadata: { namespace, labels } }: PersistentVolumeClaim): boolean =>
+    namespace === metadata.namespace &&
+    Object.entries(matchLabels ?? {}).every(([key, value]) => labels?.[key] === value);
+  if (matchLabels && matchExpressions.length === 0 && !facts.claims.some(isSelected)) {
+    const says = `no claim in ${metadata.namespace} has the labels that it selects`;
+    const todo = ['label the claims, or create the group snapshot again with another selector'];
+    return [end(facts, 'stuck', subject, says, { todo, about: group })];
   }
   const says = `waits for the snapshot controller${since(metadata.creationTimestamp, facts)}`;
   const todo = ['check that the snapshot controller runs with group snapshots enabled'];

@@ -7,6 +7,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   StorageClass,
+  VolumeGroupSnapshot,
   VolumeSnapshot,
 } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -19,7 +20,6 @@ import { explainGroup, explainSnapshot } from './explain-snapshot.ts';
 import { explainVolume } from './explain-volume.ts';
 import { volumeNamed } from './fact-index.ts';
 import type { Facts } from './facts.ts';
-import type { VolumeGroupSnapshot } from './group-snapshot.ts';
 import { isWhole } from './link.ts';
 
 interface Explained {

@@ -21,11 +21,13 @@ import {
   storageClasses,
   type VolumeAttachment,
   type VolumeAttributesClass,
+  type VolumeGroupSnapshot,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
   volumeAttachments,
   volumeAttributesClasses,
+  volumeGroupSnapshots,
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
@@ -33,7 +35,6 @@ import {
 import type { KubeObject, Resource } from '../api/object.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../runtime/kube/kube-error.ts';
-import { type VolumeGroupSnapshot, volumeGroupSnapshots } from './group-snapshot.ts';
 
 export interface Facts {
   readonly nowMs: number;

@@ -78,7 +78,7 @@ test('[WHY-2] stuck before waiting, what pods need before the rest', () => {
       ['waits', 'PersistentVolumeClaim ns/b'],
     ],
   );
-  assert.match(troubles[2]?.says ?? '', /no claim in ns has the labels that it selects: app=db/);
+  assert.match(troubles[2]?.says ?? '', /no claim in ns has the labels that it selects/);
 });
 
 test('[WHY-2] what runs on a node that is there is well; what runs on one that was deleted is not', () => {
