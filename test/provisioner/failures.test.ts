@@ -492,30 +492,37 @@ test('[PROV-4] a volume that keeps the finalizer of an attacher, as the official
   await world.volumeGone(name);
 });
 
-test('[PROV-4] a volume marked Released by hand is not deleted under its claim', async (t) => {
-  const world = await provisionerWorld(t, { withoutBinder: true });
-  await world.makeClass();
-  const claim = await world.makeClaim('data', { volumeName: 'pv-1' });
-  await world.make(persistentVolumes, {
-    metadata: { name: 'pv-1', annotations: { 'pv.kubernetes.io/provisioned-by': DRIVER } },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: 'fast',
-      persistentVolumeReclaimPolicy: 'Delete',
-      claimRef: { name: 'data', namespace: 'default', uid: claim.metadata.uid },
-      csi: { driver: DRIVER, volumeHandle: 'precious' },
-    },
+for (const [which, hasUid] of [
+  ['', true],
+  [', also where its reference has no UID', false],
+] as const) {
+  test(`[PROV-4] a volume marked Released by hand is not deleted under its claim${which}`, async (t) => {
+    const world = await provisionerWorld(t, { withoutBinder: true });
+    await world.makeClass();
+    const claim = await world.makeClaim('data', { volumeName: 'pv-1' });
+    await world.make(persistentVolumes, {
+      metadata: { name: 'pv-1', annotations: { 'pv.kubernetes.io/provisioned-by': DRIVER } },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'fast',
+        persistentVolumeReclaimPolicy: 'Delete',
+        claimRef: { name: 'data', namespace: 'default', ...(hasUid && { uid: claim.metadata.uid }) },
+        csi: { driver: DRIVER, volumeHandle: 'precious' },
+      },
+    });
+    await world.start();
+    const status = { status: { phase: 'Released' } };
+    await world.admin.patch(persistentVolumes, { name: 'pv-1' }, status, {
+      type: 'merge',
+      subresource: 'status',
+    });
+    await world.event('VolumeFailedDelete', 'its claim default/data exists');
+    assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
+    await world.remove('data');
+    await world.volumeGone('pv-1');
   });
-  await world.start();
-  const status = { status: { phase: 'Released' } };
-  await world.admin.patch(persistentVolumes, { name: 'pv-1' }, status, {
-    type: 'merge',
-    subresource: 'status',
-  });
-  await world.event('VolumeFailedDelete', 'its claim default/data exists');
-  assert.equal(world.driver.callsOf('DeleteVolume').length, 0);
-});
+}
 
 test('[PROV-4] a DeleteVolume that fails is an event on the volume and is tried again', async (t) => {
   const world = await provisionerWorld(t);

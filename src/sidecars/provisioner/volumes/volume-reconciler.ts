@@ -161,8 +161,8 @@ export function createVolumeReconciler(
     // Read from the server: the phase may have been written by hand, and data is about to be destroyed.
     const claimName = { name: claimRef.name, namespace: claimRef.namespace };
     const claim = await ifThere(kube.get(persistentVolumeClaims, claimName, { signal }));
-    if (claim?.metadata.uid !== claimRef.uid) return;
-    if (claim?.spec.volumeName && claim.spec.volumeName !== name) return;
+    if (!claim || (claimRef.uid && claim.metadata.uid !== claimRef.uid)) return;
+    if (claim.spec.volumeName && claim.spec.volumeName !== name) return;
     throw new ClaimProblem(
       `persistentvolume ${name} is marked Released, but its claim ${claimRef.namespace}/${claimRef.name} exists; not deleting it`,
     );
