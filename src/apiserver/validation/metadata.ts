@@ -26,9 +26,8 @@ function nameProblems(kind: Kind, name: string): string[] {
     return pathSegmentProblems(name);
   if (kind.group === '' && LABEL_NAMED.has(kind.kind)) return dns1123LabelProblems(name);
   if (kind.group === '' && kind.kind === 'Service') return dns1035LabelProblems(name);
-  // Older clients write events with odd names: only what a path cannot hold is rejected.
-  if (kind.kind === 'Event' && (kind.group === '' || kind.group === 'events.k8s.io'))
-    return dns1123SubdomainProblems(name);
+  // Clients name events after their object, whatever its name is: only what a path cannot hold is rejected.
+  if (kind.group === '' && kind.kind === 'Event') return pathSegmentProblems(name);
   if (kind.group === 'storage.k8s.io' && kind.kind === 'CSIDriver')
     return dns1123SubdomainProblems(name.toLowerCase());
   return dns1123SubdomainProblems(name);
