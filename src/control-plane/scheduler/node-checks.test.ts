@@ -124,6 +124,13 @@ test('what is on a node already counts, and counts no more when it has gone', ()
   assert.deepEqual(checkNode(demand, info), []);
 });
 
+test('a pod that asks for nothing fits a node that is overcommitted', () => {
+  const info = node(small);
+  info.add('default/busy', pod({ containers: [{ name: 'c', image: 'i', ...requests('3') }] }, 'busy'));
+  const none = { containers: [{ name: 'c', image: 'i', ...requests('0') }] };
+  assert.deepEqual(checkNode(podDemand(pod(none)), info), []);
+});
+
 test('ports of the host', () => {
   const wants = (hostPort: number, more: object = {}) => ({
     containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 1, hostPort, ...more }] }],
@@ -132,10 +139,16 @@ test('ports of the host', () => {
     [wants(80), false],
     [wants(81), true],
     [wants(80, { protocol: 'UDP' }), true],
+    [wants(80, { protocol: 'TCP' }), false],
     [wants(80, { hostIP: '10.0.0.1' }), false],
+    [wants(90), false],
+    [wants(90, { hostIP: '10.0.0.1' }), false],
+    [wants(90, { hostIP: '10.0.0.2' }), true],
+    [wants(0), true],
   ];
   const info = node();
   info.add('default/web', pod(wants(80), 'web'));
+  info.add('default/bound', pod(wants(90, { hostIP: '10.0.0.1' }), 'bound'));
   for (const [spec, fits] of table) {
     assert.equal(checkNode(podDemand(pod(spec)), info).length === 0, fits, JSON.stringify(spec));
   }
@@ -156,6 +169,10 @@ test('tolerations', () => {
   for (const [toleration, expected] of table) {
     assert.equal(tolerates(toleration, taint), expected, JSON.stringify(toleration));
   }
+  const bare = { key: 'k', effect: 'NoSchedule' };
+  assert.equal(tolerates({ key: 'k' }, bare), true, 'no value on either side');
+  assert.equal(tolerates({ key: 'k', value: '' }, bare), true);
+  assert.equal(tolerates({ key: 'k' }, { ...bare, value: '' }), true);
 });
 
 test('what a pod needs at most', () => {
