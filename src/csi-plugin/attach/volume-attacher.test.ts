@@ -5,6 +5,7 @@ import { type VolumeAttachment, volumeAttachments } from '../../api/kinds.ts';
 import { testServer } from '../../apiserver/testing/test-server.ts';
 import { type DriverName, parseDriverName, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import { createInformers } from '../../runtime/informer/create-informers.ts';
+import { lagging } from '../../runtime/informer/testing/lagging.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { silentLog } from '../../runtime/log/log.ts';
@@ -259,4 +260,71 @@ test('[INL-4] [ATT-1] an inline volume is copied whole, with its namespace, unde
   assert.equal(made?.metadata.name, NAME);
   const stored = await kube.get(volumeAttachments, { name: made?.metadata.name ?? '' });
   assert.deepEqual(stored.spec.source, { inlineVolumeSource: { volumeSource: { csi }, namespace: 'team' } });
+});
+
+/** The plugin's cache lags behind; the attacher's does not. */
+async function startBehind(t: TestContext) {
+  const { kube, attachments: upToDate, attacher, signal } = await start(t);
+  const lag = lagging(volumeAttachments);
+  t.after(() => lag.release());
+  const common = { clock: realClock, random: seededRandom(1), log: silentLog };
+  const informers = createInformers({ ...common, kube: lag.faults(kube) });
+  const attachments = informers.of(volumeAttachments);
+  informers.start(signal);
+  await informers.synced();
+  const world = { creates: 0, afterCreate: async () => {} };
+  const counted: KubeClient = {
+    ...kube,
+    async create(...call) {
+      world.creates += 1;
+      const made = await kube.create(...call);
+      await world.afterCreate();
+      return made;
+    },
+  };
+  const plugin = createVolumeAttacher({ kube: counted, attachments, clock: realClock, timeoutMs: 20_000 });
+  return { kube, upToDate, attachments, attacher, lag, world, plugin, signal };
+}
+
+test('[ATT-1] an attachment that the cache does not have yet is waited for, and not made again', async (t) => {
+  const { upToDate, lag, world, plugin, signal } = await startBehind(t);
+  lag.hold();
+  const attaching = attachData(plugin, signal);
+  await upToDate.waitFor(NAME, (attachment) => attachment?.status?.attached === true, signal);
+  lag.release();
+  assert.deepEqual(await attaching, { device: 'node-1' });
+  assert.equal(world.creates, 1);
+});
+
+test('[ATT-1] an attachment that was deleted before the wait for it starts is made again', async (t) => {
+  const { kube, attachments, world, plugin, signal } = await startBehind(t);
+  world.afterCreate = async () => {
+    world.afterCreate = async () => {};
+    const finalizers = { metadata: { finalizers: null } };
+    await attachments.waitFor(NAME, (attachment) => attachment !== undefined, signal);
+    await kube.delete(volumeAttachments, { name: NAME });
+    await kube.patch(volumeAttachments, { name: NAME }, finalizers, { type: 'merge' }).catch(() => {});
+    await attachments.waitFor(NAME, (attachment) => attachment === undefined, signal);
+  };
+  assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
+  assert.equal(world.creates, 2);
+});
+
+test('[ATT-1] the answer on an earlier attachment of the same name is not taken for the answer on this one', async (t) => {
+  const { kube, upToDate, attacher, lag, plugin, signal } = await startBehind(t);
+  attacher.attach('silent');
+  lag.hold();
+  await kube.create(volumeAttachments, {
+    metadata: { name: NAME },
+    spec: { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } },
+  });
+  const status = { attached: true, attachmentMetadata: { device: 'earlier' } };
+  await kube.patch(volumeAttachments, { name: NAME }, { status }, { type: 'merge', subresource: 'status' });
+  await kube.delete(volumeAttachments, { name: NAME });
+  await upToDate.waitFor(NAME, (attachment) => attachment === undefined, signal);
+  attacher.attach('ok');
+  const attaching = attachData(plugin, signal);
+  await upToDate.waitFor(NAME, (attachment) => attachment?.status?.attached === true, signal);
+  lag.release();
+  assert.deepEqual(await attaching, { device: 'node-1' });
 });
