@@ -328,3 +328,18 @@ test('[ATT-1] the answer on an earlier attachment of the same name is not taken 
   lag.release();
   assert.deepEqual(await attaching, { device: 'node-1' });
 });
+
+test('[ATT-2] an attachment that the cache gets late, and that is taken away then, is made again', async (t) => {
+  const { kube, upToDate, attachments, attacher, lag, world, plugin, signal } = await startBehind(t);
+  attacher.attach('silent');
+  lag.hold();
+  const attaching = attachData(plugin, signal);
+  await upToDate.waitFor(NAME, (attachment) => attachment !== undefined, signal);
+  lag.release();
+  await attachments.waitFor(NAME, (attachment) => attachment !== undefined, signal);
+  await kube.delete(volumeAttachments, { name: NAME });
+  await upToDate.waitFor(NAME, (attachment) => attachment === undefined, signal);
+  attacher.attach('ok');
+  assert.deepEqual(await attaching, { device: 'node-1' });
+  assert.equal(world.creates, 2);
+});
