@@ -73,8 +73,8 @@ export interface Kind extends Resource {
   prepareForUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): void;
   /** Sets timestamps for changes that this write causes; `current` is undefined on create. In place on `next`. */
   stampTimes?(next: KubeObject, current: KubeObject | undefined, now: string): void;
-  /** All field errors at once; the caller validates metadata. */
-  validate(object: KubeObject): FieldError[];
+  /** All field errors at once; the caller validates metadata. `current` on an update: what it has may be exempt. */
+  validate(object: KubeObject, current?: KubeObject): FieldError[];
   validateUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): FieldError[];
   /** Fields usable in field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectable: readonly string[];

@@ -1,6 +1,7 @@
 // Validation of CustomResourceDefinitions: names, versions, and structural schemas.
 
 import { dns1035LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from '../validation/checks.ts';
@@ -8,7 +9,11 @@ import { checkRuleCosts } from './check-rule-costs.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
 import { checkStructural } from './structural.ts';
 
-export function validateDefinition(crd: Loose): FieldError[] {
+/**
+ * The cost of rules is checked where they can have changed, as in kube-apiserver: a definition that was accepted before a
+ * limit existed can still be updated.
+ */
+export function validateDefinition(crd: Loose, current?: Loose): FieldError[] {
   const checks = new Checks();
   const spec = mapOf(crd.spec) ?? {};
   const names = mapOf(spec.names) ?? {};
@@ -24,7 +29,7 @@ export function validateDefinition(crd: Loose): FieldError[] {
   checkNames(checks, names);
   if (checks.required('spec.scope', spec.scope))
     checks.oneOf('spec.scope', spec.scope, ['Cluster', 'Namespaced']);
-  checkVersions(checks, spec);
+  checkVersions(checks, spec, mapOf(current?.spec));
   const strategy = mapOf(spec.conversion)?.strategy;
   if (strategy === 'Webhook') {
     checks.add(
@@ -60,7 +65,7 @@ function checkNames(checks: Checks, names: LooseMap): void {
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 
-function checkVersions(checks: Checks, spec: LooseMap): void {
+function checkVersions(checks: Checks, spec: LooseMap, current: LooseMap | undefined): void {
   const versions = mapsOf(spec.versions);
   const stored = versions.filter((version) => version.storage === true);
   if (versions.length === 0 || stored.length !== 1) {
@@ -77,12 +82,17 @@ function checkVersions(checks: Checks, spec: LooseMap): void {
     versions.map((version) => version.name),
     (index) => `${at('spec.versions', index)}.name`,
   );
+  // Also true of every write of the status.
+  const isSame = current !== undefined && sameJson(spec, current);
   for (const [index, version] of versions.entries()) {
     const path = at('spec.versions', index);
     checks.text(`${path}.name`, version.name ?? '', dns1035LabelProblems);
     const schema = mapOf(mapOf(version.schema)?.openAPIV3Schema);
     if (!schema) checks.add(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
-    else checkSchema(checks, `${path}.schema.openAPIV3Schema`, schema);
+    else if (checkSchema(checks, `${path}.schema.openAPIV3Schema`, schema) && !isSame) {
+      const isExempt = sameJson(schema, schemaOf(current, version.name));
+      checkRuleCosts(checks, `${path}.schema.openAPIV3Schema`, schema, { isExempt });
+    }
     for (const [position, column] of mapsOf(version.additionalPrinterColumns).entries()) {
       checkColumn(checks, at(`${path}.additionalPrinterColumns`, position), column);
     }
@@ -94,10 +104,16 @@ function checkVersions(checks: Checks, spec: LooseMap): void {
   }
 }
 
-function checkSchema(checks: Checks, path: string, schema: LooseMap): void {
+/** Whether it is structural. */
+function checkSchema(checks: Checks, path: string, schema: LooseMap): boolean {
   const before = checks.errors.length;
   checkStructural(checks, path, schema);
-  if (checks.errors.length === before) checkRuleCosts(checks, path, schema);
+  return checks.errors.length === before;
+}
+
+function schemaOf(spec: LooseMap | undefined, version: unknown): LooseMap | undefined {
+  const found = mapsOf(spec?.versions).find(({ name }) => name === version);
+  return mapOf(mapOf(found?.schema)?.openAPIV3Schema);
 }
 
 function checkColumn(checks: Checks, path: string, column: LooseMap): void {

@@ -43,7 +43,7 @@ export interface KindDefinition {
   /** Runs after status and spec were isolated from each other. */
   prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
   stampTimes?(next: Loose, current: Loose | undefined, now: string): void;
-  validate?(object: Loose): FieldError[];
+  validate?(object: Loose, current?: Loose): FieldError[];
   /** In addition to `validate`, which also runs on the new object. */
   validateUpdate?(next: Loose, current: Loose, subresource: Subresource): FieldError[];
   selectable?: Readonly<Record<string, (object: Loose) => unknown>>;
@@ -83,7 +83,7 @@ export function defineKind(definition: KindDefinition): Kind {
     ...(definition.stampTimes && {
       stampTimes: (next, current, now) => definition.stampTimes?.(next as Loose, current as Loose, now),
     }),
-    validate: (object) => definition.validate?.(object as Loose) ?? [],
+    validate: (object, current) => definition.validate?.(object as Loose, current as Loose | undefined) ?? [],
     validateUpdate: (next, current, subresource) =>
       definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],
     selectable: Object.keys(selectable),

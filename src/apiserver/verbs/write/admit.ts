@@ -65,7 +65,7 @@ export function admitUpdate(
     request,
     next,
     validateMetadata(next, kind, current),
-    isOther ? kind.validate(next) : NO_ERRORS,
+    isOther ? kind.validate(next, current) : NO_ERRORS,
     kind.validateUpdate(next, current, subresource),
   );
   for (const plugin of machine.admission) plugin.validate?.(asked);
