@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { clusterRoles, configMaps, namespaces, persistentVolumes } from '../api/kinds.ts';
 import { serviceAccountUser } from './auth/users.ts';
@@ -54,3 +59,23 @@ test('a server that serves less knows the rest only from what is stored', async 
   assert.deepEqual((await binder.list(persistentVolumes)).items, []);
   await assert.rejects(binder.list(configMaps), { reason: 'Forbidden' });
 });
+
+test('a server that cannot write its kubeconfig leaves no port open', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'berth-'));
+  const kubeconfigPath = join(dir, 'config');
+  await writeFile(kubeconfigPath, 'apiVersion: v1\nkind: Config\n');
+  const port = await freePort();
+  await assert.rejects(testServer(t, { listen: true, port, kubeconfigPath }), /was not written by berth/);
+  const again = createServer().listen(port, '127.0.0.1');
+  t.after(() => again.close());
+  await once(again, 'listening');
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -86,14 +86,23 @@ export interface ApiServer {
 /** The user for the server's own writes. */
 const SYSTEM: User = { name: 'system:apiserver', groups: ['system:masters'] };
 
+/** What stops the parts that have been started, in the order of their start. */
+type Stops = (() => void | Promise<void>)[];
+
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const journal = await openJournal(options);
+  const stops: Stops = [];
   try {
-    return await assemble(options, journal);
+    return await assemble(options, journal, stops);
   } catch (error) {
+    await stopAll(stops);
     await journal?.close();
     throw error;
   }
+}
+
+async function stopAll(stops: Stops): Promise<void> {
+  for (const stop of stops.splice(0).reverse()) await stop();
 }
 
 async function openJournal({ dataDir }: ApiServerOptions): Promise<Journal | undefined> {
@@ -102,7 +111,11 @@ async function openJournal({ dataDir }: ApiServerOptions): Promise<Journal | und
   return openJournalThread(dataDir);
 }
 
-async function assemble(options: ApiServerOptions, journal: Journal | undefined): Promise<ApiServer> {
+async function assemble(
+  options: ApiServerOptions,
+  journal: Journal | undefined,
+  stops: Stops,
+): Promise<ApiServer> {
   const { clock, random, log, dataDir } = options;
   const stopping = new AbortController();
   const store = new Store({
@@ -146,15 +159,17 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     virtual: createVirtualAnswers({ authorizer, authenticator, admission, pki, reader, clock, random }),
   };
   const isDone = options.image !== undefined;
-  const unfollow = followCustomResources(machine, reader, { isSettled: isDone });
+  stops.push(followCustomResources(machine, reader, { isSettled: isDone }));
   const system = createLocalClient(machine, SYSTEM);
-  const unbootstrap = await bootstrapStore(system, reader, log, { isDone });
-  const unpublish = await publishRootCa({ client: system, reader, caPem: pki.caPem, log, isDone });
-  const unfollowEvents = followEvents({ client: system, reader, clock, log });
-  const unfollowRoles = followRoleAggregation({ reader, client: system, log, isDone });
+  stops.push(await bootstrapStore(system, reader, log, { isDone }));
+  stops.push(await publishRootCa({ client: system, reader, caPem: pki.caPem, log, isDone }));
+  stops.push(followEvents({ client: system, reader, clock, log }));
+  stops.push(followRoleAggregation({ reader, client: system, log, isDone }));
   const door =
     options.listen === false ? undefined : await openDoor(options, machine, { pki, authenticator });
+  stops.push(async () => door?.stop());
   const kubeconfigs = door && createKubeconfigKeeper({ server: door.url, pki, clock, log });
+  stops.push(() => kubeconfigs?.stop());
   if (options.kubeconfigPath !== undefined) await kubeconfigs?.keep(options.kubeconfigPath, ADMIN);
   return {
     url: door?.url,
@@ -170,13 +185,7 @@ async function assemble(options: ApiServerOptions, journal: Journal | undefined)
     async stop() {
       if (stopping.signal.aborted) return;
       stopping.abort();
-      kubeconfigs?.stop();
-      await door?.stop();
-      unfollow();
-      unfollowRoles();
-      unbootstrap();
-      unpublish();
-      unfollowEvents();
+      await stopAll(stops);
       await store.close();
     },
   };

@@ -20,13 +20,33 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface ParsedAnswer {
+  readonly code: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers, a test looks into it.
+  readonly body: any;
+  /** The message of a Status. */
+  readonly message: string;
+}
+
 export interface AttackedServer {
   readonly server: ApiServer;
   call(method: string, path: string, options?: CallOptions): Promise<HttpAnswer>;
+  /** With all rights. A body that is text is sent as it is. */
+  asAdmin(
+    method: string,
+    path: string,
+    body?: unknown,
+    mediaType?: string,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ParsedAnswer>;
   /** A TLS connection on which nothing has been sent. */
   connect(): Promise<TLSSocket>;
 }
 
+export const JSON_PATCH = 'application/json-patch+json';
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
+export const APPLY_PATCH = 'application/apply-patch+yaml';
 export const MAPS = '/api/v1/namespaces/default/configmaps';
 /** May do everything. */
 export const ADMIN_TOKEN = 'admin-token';
@@ -46,26 +66,36 @@ export async function attackedServer(
   });
   const url = new URL(server.url as string);
   const ca = server.pki.caPem;
+  const call: AttackedServer['call'] = (method, path, { token, body, headers = {} } = {}) => {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        new URL(path, url),
+        { method, ca, agent: false, headers: { ...length, ...credentials, ...headers } },
+        async (answer) => {
+          try {
+            const text = Buffer.concat(await answer.toArray()).toString();
+            resolve({ code: answer.statusCode ?? 0, headers: answer.headers, text });
+          } catch (error) {
+            reject(error);
+          }
+        },
+      );
+      sent.on('error', reject).end(body);
+    });
+  };
   return {
     server,
-    call(method, path, { token, body, headers = {} } = {}) {
-      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-      const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      return new Promise((resolve, reject) => {
-        const sent = request(
-          new URL(path, url),
-          { method, ca, agent: false, headers: { ...length, ...credentials, ...headers } },
-          async (answer) => {
-            try {
-              const text = Buffer.concat(await answer.toArray()).toString();
-              resolve({ code: answer.statusCode ?? 0, headers: answer.headers, text });
-            } catch (error) {
-              reject(error);
-            }
-          },
-        );
-        sent.on('error', reject).end(body);
+    call,
+    async asAdmin(method, path, body, mediaType = 'application/json', headers = {}) {
+      const { code, text } = await call(method, path, {
+        token: ADMIN_TOKEN,
+        headers: { ...headers, ...(body !== undefined && { 'content-type': mediaType }) },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
+      const parsed = text.startsWith('{') ? JSON.parse(text) : text;
+      return { code, body: parsed, message: parsed.message ?? '' };
     },
     connect() {
       return new Promise((resolve, reject) => {
@@ -97,4 +127,8 @@ export function sendPart(
     });
     socket.on('close', () => reject(new Error('closed without an answer')));
   });
+}
+
+export function configMap(name: string, data: Record<string, string> = {}): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
 }

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AdminDoor, type Answer, openAdminDoor } from './admin-door.ts';
+import { type AttackedServer, attackedServer, type ParsedAnswer } from './attacked-server.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const THINGS = '/apis/attack.example.com/v1/namespaces/default/things';
 
-function define({ call }: AdminDoor, spec: object): Promise<Answer> {
-  return call('POST', CRDS, {
+function define({ asAdmin }: AttackedServer, spec: object): Promise<ParsedAnswer> {
+  return asAdmin('POST', CRDS, {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'things.attack.example.com' },
@@ -28,9 +28,9 @@ function define({ call }: AdminDoor, spec: object): Promise<Answer> {
   });
 }
 
-function make({ call }: AdminDoor, spec: unknown): Promise<Answer> {
+function make({ asAdmin }: AttackedServer, spec: unknown): Promise<ParsedAnswer> {
   const metadata = { generateName: 't-' };
-  return call('POST', THINGS, { apiVersion: 'attack.example.com/v1', kind: 'Thing', metadata, spec });
+  return asAdmin('POST', THINGS, { apiVersion: 'attack.example.com/v1', kind: 'Thing', metadata, spec });
 }
 
 const text = (more: object = {}): object => ({ type: 'string', ...more });
@@ -39,7 +39,7 @@ const object = (properties: object): object => ({ type: 'object', properties });
 test('[DOOR-2] a pattern with nested repetitions is matched in linear time', {
   timeout: 60_000,
 }, async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   assert.equal((await define(door, object({ a: text({ pattern: '^(a+)+$' }) }))).code, 201);
   // Backtracking takes a second for 26 letters, twice that for each further one.
   const { code, message } = await make(door, { a: `${'a'.repeat(100_000)}!` });
@@ -49,7 +49,7 @@ test('[DOOR-2] a pattern with nested repetitions is matched in linear time', {
 });
 
 test('[DOOR-2] patterns that RE2 does not have, or that are too large, are refused with the CRD', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   for (const [pattern, why] of [
     [
       '(?=a)b',
@@ -68,7 +68,7 @@ test('[DOOR-2] patterns that RE2 does not have, or that are too large, are refus
 });
 
 test('[DOOR-2] patterns over long texts are refused by the limit on steps', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   await define(door, object({ a: text({ pattern: '[ab]*a[ab]{500}c' }) }));
   const { code, message } = await make(door, { a: 'ab'.repeat(50_000) });
   assert.equal(code, 422);
@@ -76,7 +76,7 @@ test('[DOOR-2] patterns over long texts are refused by the limit on steps', asyn
 });
 
 test('[DOOR-2] a rule whose estimated cost is beyond the limit is refused with the CRD', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   const list = (more: object): object => ({ type: 'array', items: text({ maxLength: 10 }), ...more });
   const rule = [{ rule: 'self.all(x, self.all(y, x == y))' }];
   const unbounded = await define(door, object({ a: list({ 'x-kubernetes-validations': rule }) }));
@@ -96,7 +96,7 @@ test('[DOOR-2] a rule whose estimated cost is beyond the limit is refused with t
 });
 
 test('[DOOR-2] a rule that costs more than its limit when it runs is cancelled, and says so', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   // The estimate of comparing structures is low; what it takes is counted when it happens.
   const spec = {
     type: 'object',
@@ -113,7 +113,7 @@ test('[DOOR-2] a rule that costs more than its limit when it runs is cancelled, 
 });
 
 test('[DOOR-2] rules that together cost more than the budget of an object are cancelled', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   const element = {
     type: 'array',
     maxItems: 40_000,
@@ -129,7 +129,7 @@ test('[DOOR-2] rules that together cost more than the budget of an object are ca
 });
 
 test('[DOOR-2] rules that nest too deeply or are too long are refused', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   for (const [rule, why] of [
     [`${'('.repeat(5_000)}true${')'.repeat(5_000)}`, /expression recursion limit exceeded: 250/],
     [`${'!'.repeat(5_000)}true`, /expression recursion limit exceeded: 250/],
@@ -147,7 +147,7 @@ test('[DOOR-2] rules that nest too deeply or are too long are refused', async (t
 });
 
 test('[DOOR-2] a schema of many alternatives is bounded in the work it makes', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   const anyOf = Array.from({ length: 2_000 }, (_, i) => ({ minimum: 2_000 - i }));
   await define(door, object({ a: { type: 'array', items: { type: 'integer', anyOf } } }));
   const { code, message } = await make(door, { a: Array.from({ length: 100_000 }, () => 1) });
@@ -156,7 +156,7 @@ test('[DOOR-2] a schema of many alternatives is bounded in the work it makes', a
 });
 
 test('[DOOR-2] an object with endless errors lists the first hundred', async (t) => {
-  const door = await openAdminDoor(t);
+  const door = await attackedServer(t);
   await define(door, object({ a: { type: 'object', additionalProperties: { type: 'integer' } } }));
   const key = 'k'.repeat(1_000);
   const a = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`${i}${key}`, 'x'.repeat(1_000)]));

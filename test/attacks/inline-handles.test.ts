@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MERGE_PATCH, openAdminDoor } from './admin-door.ts';
+import { attackedServer, MERGE_PATCH } from './attacked-server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
 
 test('[INL-2] [INL-3] a pod mounts a volume by its handle only where the driver’s object allows it', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const pod = (name: string, driver: string): object => ({
     apiVersion: 'v1',
     kind: 'Pod',

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configMap, JSON_PATCH, MAPS, openAdminDoor } from './admin-door.ts';
+import { attackedServer, configMap, JSON_PATCH, MAPS } from './attacked-server.ts';
 
 test('[DOOR-2] copies that double an object are refused by the limit on copied bytes, in dry runs too', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('victim', { seed: 'x'.repeat(100) }));
   const doubling = Array.from({ length: 20 }, (_, i) => ({ op: 'copy', from: '/data', path: `/data/k${i}` }));
   for (const query of ['', '?dryRun=All']) {
@@ -17,7 +17,7 @@ test('[DOOR-2] copies that double an object are refused by the limit on copied b
 });
 
 test('[DOOR-2] more than 10,000 operations are refused', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('victim'));
   const operations = Array.from({ length: 10_001 }, () => ({
     op: 'test',
@@ -30,7 +30,7 @@ test('[DOOR-2] more than 10,000 operations are refused', async (t) => {
 });
 
 test('[DOOR-2] inserting at the front of a long list again and again is refused', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('victim'));
   const operations = [
     { op: 'add', path: '/list', value: Array.from({ length: 300_000 }, () => 0) },
@@ -42,7 +42,7 @@ test('[DOOR-2] inserting at the front of a long list again and again is refused'
 });
 
 test('[DOOR-2] moves that nest an object ever deeper are refused by the limit on depth', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('victim'));
   const nesting = Array.from({ length: 4_998 }, (_, i) => {
     const [inner, outer] = i % 2 === 0 ? ['a', 'b'] : ['b', 'a'];

@@ -5,12 +5,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configMap, MAPS, MERGE_PATCH, openAdminDoor, STRATEGIC_PATCH } from './admin-door.ts';
+import { attackedServer, configMap, MAPS, MERGE_PATCH, STRATEGIC_PATCH } from './attacked-server.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 
 test('[DOOR-2] strategic merge of two long keyed lists takes linear time', { timeout: 60_000 }, async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const secrets = (from: number): object[] =>
     Array.from({ length: 30_000 }, (_, i) => ({ name: `secret-${from + i}` }));
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'a' }, secrets: secrets(0) };
@@ -23,7 +23,7 @@ test('[DOOR-2] strategic merge of two long keyed lists takes linear time', { tim
 });
 
 test('[DOOR-2] a quantity of a million digits is refused', { timeout: 60_000 }, async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const claim = {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -39,7 +39,7 @@ test('[DOOR-2] a quantity of a million digits is refused', { timeout: 60_000 }, 
 });
 
 test('[DOOR-2] selectors are bounded in requirements and values', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const many = (count: number): string => Array.from({ length: count }, (_, i) => `k${i}`).join(',');
   for (const [query, why] of [
     [`labelSelector=${many(501)}`, /a selector may have 500 requirements, this one has 501/],
@@ -55,7 +55,7 @@ test('[DOOR-2] selectors are bounded in requirements and values', async (t) => {
 
 test('[DOOR-2] an object cannot grow beyond a limit, patch by patch', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-'));
-  const { call } = await openAdminDoor(t, { dataDir });
+  const { asAdmin: call } = await attackedServer(t, { dataDir });
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'a' } };
   await call('POST', ACCOUNTS, account);
   const grow = (from: number): Promise<{ code: number; message: string }> =>
@@ -72,7 +72,7 @@ test('[DOOR-2] an object cannot grow beyond a limit, patch by patch', async (t) 
 });
 
 test('[DOOR-2] unknown fields under long names and names of managers are bounded', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const unknown = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`${i}${'u'.repeat(500)}`, 1]));
   const strict = await call('POST', `${MAPS}?fieldValidation=Strict`, { ...configMap('c'), ...unknown });
   assert.equal(strict.code, 400);

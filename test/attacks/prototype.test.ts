@@ -4,18 +4,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   APPLY_PATCH,
+  attackedServer,
   configMap,
   JSON_PATCH,
   MAPS,
   MERGE_PATCH,
-  openAdminDoor,
   STRATEGIC_PATCH,
-} from './admin-door.ts';
+} from './attacked-server.ts';
 
 const INHERITED = ['toString', 'constructor', 'hasOwnProperty', 'valueOf', '__proto__'];
 
 test('[DOOR-4] a JSON patch cannot give an object labels through its prototype', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', '/api/v1/nodes', {
     apiVersion: 'v1',
     kind: 'Node',
@@ -46,7 +46,7 @@ test('[DOOR-4] a JSON patch cannot give an object labels through its prototype',
 });
 
 test('[DOOR-4] selectors see no inherited names', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('plain'));
   await call('POST', MAPS, {
     ...configMap('labelled'),
@@ -65,7 +65,7 @@ test('[DOOR-4] selectors see no inherited names', async (t) => {
 });
 
 test('[DOOR-4] maps may have inherited names as keys, through every kind of write, and keep them', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   const names = INHERITED.filter((name) => name !== '__proto__');
   for (const name of names) {
     const at = `${MAPS}/${name.toLowerCase()}`;
@@ -103,7 +103,7 @@ test('[DOOR-4] maps may have inherited names as keys, through every kind of writ
 });
 
 test('[DOOR-4] a value with a toString of its own is refused, not called', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', MAPS, configMap('m'));
   const odd = { toString: 1, valueOf: 2 };
   const requests: [Parameters<typeof call>[0], string, object, string?][] = [
@@ -121,7 +121,7 @@ test('[DOOR-4] a value with a toString of its own is refused, not called', async
 });
 
 test('[DOOR-4] the paths that a CRD names reach no prototype', async (t) => {
-  const { call } = await openAdminDoor(t);
+  const { asAdmin: call } = await attackedServer(t);
   await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

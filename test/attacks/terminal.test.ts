@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { createLog } from '../../src/runtime/log/log.ts';
 import { runBerth } from '../run-berth.ts';
-import { MAPS, openAdminDoor } from './admin-door.ts';
+import { attackedServer, MAPS } from './attacked-server.ts';
 
 /** Clears the screen, sets the title, colours, goes up; the same in C1; reorders text; overwrites the line. */
 const EVIL =
@@ -18,7 +18,7 @@ const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u20
 
 test('[DOOR-6] what commands print of objects and events, and cells of tables, do not control the terminal', async (t) => {
   const kubeconfigPath = join(await mkdtemp(join(tmpdir(), 'berth-')), 'kubeconfig');
-  const { call } = await openAdminDoor(t, { kubeconfigPath });
+  const { asAdmin: call } = await attackedServer(t, { kubeconfigPath });
   const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', annotations: { note: EVIL } } };
   await call('POST', MAPS, { ...map, data: { text: `${EVIL}\nEvents: <none>` } });
   const claim = {

@@ -34,7 +34,7 @@ export function startAnswer(
     'Content-Type': contentType,
     ...(length === undefined ? {} : { 'Content-Length': length }),
     'Cache-Control': 'no-cache, private',
-    ...(warnings.length === 0 ? {} : { Warning: warnings.map(warningHeader) }),
+    ...(warnings.length === 0 ? {} : { Warning: warningHeaders(warnings) }),
   });
 }
 
@@ -55,6 +55,17 @@ export function answerError(response: ServerResponse, error: unknown, pretty: bo
 export function partialMetadata(version: Version, asVersion: string): object {
   const { metadata } = version.object;
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${asVersion}`, metadata };
+}
+
+/** As in kube-apiserver: beyond this total each warning is shortened, and the rest left out. Clients limit headers to 16 KiB. */
+const MAX_WARNINGS_LENGTH = 4096;
+const SHORTENED_LENGTH = 256;
+
+function warningHeaders(texts: readonly string[]): string[] {
+  const total = texts.reduce((sum, text) => sum + text.length, 0);
+  if (total <= MAX_WARNINGS_LENGTH) return texts.map(warningHeader);
+  const shown = MAX_WARNINGS_LENGTH / SHORTENED_LENGTH;
+  return texts.slice(0, shown).map((text) => warningHeader(text.slice(0, SHORTENED_LENGTH)));
 }
 
 /** Kubernetes clients print warnings with code 299. Characters that a header cannot carry are removed. */
