@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -76,6 +76,22 @@ test('[REG-7] a socket that is removed takes node ID and topology keys along, an
     const node = await world.until(nodes, 'n1', (now) => nodeIdsOf(now)['gone.test'] === undefined);
     assert.deepEqual(nodeIdsOf(node), { 'kept.test': 'id-k' });
     assert.equal(node?.metadata.labels?.[`${PREFIX}rack`], '1');
+  }));
+
+test('[REG-7] a socket that comes to announce another driver takes the entries of the earlier one along', (t) =>
+  inWorld(t, options, async (world) => {
+    await world.startNode();
+    const one = world.scripted({ name: 'one.test', nodeId: 'id-1' });
+    const before = await world.register('n1', one, { socket: 'shared.sock' });
+    await told(before);
+    const two = world.scripted({ name: 'two.test', nodeId: 'id-2' });
+    // Replaced in one step, so that the node never sees it gone.
+    const after = await world.register('n1', two, { socket: '.next' });
+    await rename(after.socket, before.socket);
+    assert.deepEqual(await told(after), { registered: true, error: '' });
+    const ids = (node: Node | undefined) => JSON.stringify(nodeIdsOf(node));
+    await world.until(nodes, 'n1', (now) => ids(now) === '{"two.test":"id-2"}');
+    await world.until(csiNodes, 'n1', (now) => entry(now as CSINode, 'one.test') === undefined);
   }));
 
 test('[REG-7] [REG-10] NodeGetInfo that fails at a registration removes what an earlier one wrote; it recovers with another node ID and topology', (t) =>

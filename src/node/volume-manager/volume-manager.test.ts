@@ -612,6 +612,54 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.deepEqual([driver.published.size, driver.staged.size, world.memory.mounts.length], [0, 0, 0]);
     }));
 
+  test('a stage whose outcome is unknown is undone when its pod goes', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver } = await ready(world);
+      await world.volume({ name: 'data', driver: DRIVER });
+      driver.always('NodeStageVolume', { failAfter: 'DEADLINE_EXCEEDED' });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await driver.until(() => driver.callsOf('NodeStageVolume').length === 2);
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      await driver.until(() => driver.staged.size === 0);
+      await world.untilInUse('n1', []);
+      assert.deepEqual(driver.callsOf('NodePublishVolume'), []);
+    }));
+
+  test('a final refusal to publish leaves nothing of the pod; what is staged is unstaged', (t) =>
+    inWorld(t, {}, async (world) => {
+      const { driver } = await ready(world);
+      await world.volume({ name: 'data', driver: DRIVER });
+      driver.always('NodePublishVolume', { fail: 'INVALID_ARGUMENT', message: 'not with me' });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await world.untilEvent('FailedMount', /MountVolume\.SetUp failed for volume "pv-data".*not with me/);
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      await world.untilInUse('n1', []);
+      assert.deepEqual(driver.callsOf('NodeUnpublishVolume'), []);
+      assert.equal(driver.callsOf('NodeUnstageVolume').length, 1);
+    }));
+
+  test('a driver that says it published and mounted nothing is told to unpublish when the pod goes', (t) =>
+    inWorld(t, {}, async (world) => {
+      const driver = world.scripted();
+      await world.startNode();
+      await world.driverObject(DRIVER, { attachRequired: false });
+      await world.register('n1', {
+        ...driver,
+        name: driver.name,
+        services: driver.services,
+        interceptors: [driver.interceptor],
+      });
+      await world.volume({ name: 'data', driver: DRIVER });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      await driver.until(() => driver.callsOf('NodePublishVolume').length === 2);
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      await driver.until(() => driver.published.size === 0);
+      assert.notEqual(driver.callsOf('NodeUnpublishVolume').length, 0);
+    }));
+
   test('a final refusal leaves nothing behind: no record, no directory, no unpublish', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
