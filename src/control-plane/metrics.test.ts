@@ -54,6 +54,8 @@ test('the scheduler: its queue is measured', async () => {
 });
 
 test('the snapshot controller: its queues are measured', async () => {
-  const queues = ['claim', 'content', 'snapshot'].map((kind) => `snapshot-controller-${kind}`);
+  const queues = ['claim', 'content', 'group-content', 'group-snapshot', 'snapshot'].map(
+    (kind) => `snapshot-controller-${kind}`,
+  );
   assert.deepEqual(await queuesOf(createSnapshotController), queues);
 });

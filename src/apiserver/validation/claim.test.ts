@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldError } from '../kind.ts';
 import { validateClaim, validateClaimUpdate } from './claim.ts';
+import { type Body, texts } from './testing/rows.ts';
 
-type Body = Record<string, unknown>;
-const texts = (errors: FieldError[]): string[] => errors.map(({ field, message }) => `${field}: ${message}`);
 const size = (storage: string) => ({ requests: { storage } });
 const good = { accessModes: ['ReadWriteOnce'], resources: size('1Gi') };
 const claim = (spec: Body, status?: Body) =>

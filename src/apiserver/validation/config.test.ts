@@ -1,29 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldError } from '../kind.ts';
 import {
   validateConfigMap,
   validateConfigMapUpdate,
   validateSecret,
   validateSecretUpdate,
 } from './config.ts';
-
-type Body = Record<string, unknown>;
-type Validate = (object: never) => FieldError[];
-const texts = (errors: FieldError[]): string[] => errors.map(({ field, message }) => `${field}: ${message}`);
-
-/** Each error by how it begins. */
-function rows(validate: Validate, base: Body, table: [string, Body, string[]][]): void {
-  for (const [name, change, errors] of table) {
-    test(name, () => {
-      const found = texts(validate({ metadata: { name: 'x' }, ...base, ...change } as never));
-      assert.equal(found.length, errors.length, found.join('\n'));
-      for (const [index, error] of errors.entries()) {
-        assert.ok(found[index]?.startsWith(error), `${found[index]}, not ${error}`);
-      }
-    });
-  }
-}
+import { type Body, rows } from './testing/rows.ts';
 
 const MIB = 1024 * 1024;
 const base64 = (bytes: number) => Buffer.alloc(bytes).toString('base64');
@@ -32,7 +15,7 @@ const needs = (type: string, key: string): [string, Body, string[]] => [
   { type: `kubernetes.io/${type}`, data: {} },
   [`data[${key}]: Required value`],
 ];
-rows(validateSecret as Validate, { type: 'Opaque' }, [
+rows(validateSecret, { type: 'Opaque' }, [
   ['a good secret', { data: { 'a.b_c-d': 'YQ==', e: '' } }, []],
   ['a secret with a key that is none', { data: { 'a b': 'YQ==' } }, ['data[a b]: Invalid value: "a b"']],
   [
@@ -78,7 +61,7 @@ rows(validateSecret as Validate, { type: 'Opaque' }, [
   ],
 ]);
 
-rows(validateConfigMap as Validate, {}, [
+rows(validateConfigMap, {}, [
   ['a good config map', { data: { a: 'x' }, binaryData: { b: 'YQ==' } }, []],
   [
     'a config map with keys that are none',

@@ -1,10 +1,8 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldError, Subresource } from '../kind.ts';
+import type { Subresource } from '../kind.ts';
 import { validatePod, validatePodUpdate } from './pod.ts';
+import { type Body, startAs, texts } from './testing/rows.ts';
 
-type Body = Record<string, unknown>;
-const texts = (errors: FieldError[]): string[] => errors.map(({ field, message }) => `${field}: ${message}`);
 const container = { name: 'c', image: 'i' };
 const pod = (spec: Body) => ({ spec: { containers: [container], ...spec } }) as never;
 /** Errors of a pod's first container, without its path. */
@@ -12,13 +10,6 @@ const inContainer = (change: Body, spec: Body = {}) =>
   texts(validatePod(pod({ containers: [{ ...container, ...change }], ...spec }))).map((text) =>
     text.replace('spec.containers[0].', ''),
   );
-const starts = (found: string[], expected: string[]) => {
-  assert.equal(found.length, expected.length, found.join('\n'));
-  for (const [index, text] of expected.entries()) {
-    assert.ok(found[index]?.startsWith(text), `${found[index]}, not ${text}`);
-  }
-};
-
 const specs: [string, Body, string[]][] = [
   ['a good one', {}, []],
   ['no container', { containers: [] }, ['spec.containers: Required value']],
@@ -54,7 +45,7 @@ const specs: [string, Body, string[]][] = [
   ],
 ];
 for (const [name, spec, errors] of specs) {
-  test(`a pod: ${name}`, () => starts(texts(validatePod(pod(spec))), errors));
+  test(`a pod: ${name}`, () => startAs(texts(validatePod(pod(spec))), errors));
 }
 
 const containers: [string, Body, string[]][] = [
@@ -162,7 +153,7 @@ const containers: [string, Body, string[]][] = [
 ];
 for (const [name, change, errors] of containers) {
   test(`a container with ${name}`, () => {
-    starts(inContainer(change, { volumes: [{ name: 'v', emptyDir: {} }] }), errors);
+    startAs(inContainer(change, { volumes: [{ name: 'v', emptyDir: {} }] }), errors);
   });
 }
 
@@ -189,7 +180,7 @@ const tolerations: [string, Body, string[]][] = [
 for (const [name, toleration, errors] of tolerations) {
   test(`a pod that tolerates ${name}`, () => {
     const found = texts(validatePod(pod({ tolerations: [toleration] })));
-    starts(
+    startAs(
       found,
       errors.map((error) => `spec.tolerations[0].${error}`),
     );
@@ -259,6 +250,6 @@ const changed: { name: string; before?: Body; after?: Body; subresource?: Subres
   ];
 for (const { name, before = {}, after = {}, subresource = '', errors } of changed) {
   test(`a pod changes ${name}`, () => {
-    starts(texts(validatePodUpdate(pod(after), pod(before), subresource)), errors);
+    startAs(texts(validatePodUpdate(pod(after), pod(before), subresource)), errors);
   });
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldError } from '../kind.ts';
 import {
   validateEndpointSlice,
   validateEndpointSliceUpdate,
@@ -8,26 +7,10 @@ import {
   validateService,
   validateServiceUpdate,
 } from './service.ts';
-
-type Body = Record<string, unknown>;
-type Validate = (object: never) => FieldError[];
-const texts = (errors: FieldError[]): string[] => errors.map(({ field, message }) => `${field}: ${message}`);
-
-/** Each error by how it begins. */
-function rows(validate: Validate, base: Body, table: [string, Body, string[]][]): void {
-  for (const [name, change, errors] of table) {
-    test(name, () => {
-      const found = texts(validate({ metadata: { name: 'x' }, ...base, ...change } as never));
-      assert.equal(found.length, errors.length, found.join('\n'));
-      for (const [index, error] of errors.entries()) {
-        assert.ok(found[index]?.startsWith(error), `${found[index]}, not ${error}`);
-      }
-    });
-  }
-}
+import { type Body, rows } from './testing/rows.ts';
 
 const service = (spec: Body) => ({ spec: { type: 'ClusterIP', ports: [{ port: 80 }], ...spec } });
-rows(validateService as Validate, {}, [
+rows(validateService, {}, [
   ['a good service', service({ clusterIPs: ['10.0.0.1'], clusterIP: '10.0.0.1' }), []],
   ['a service of no type that exists', service({ type: 'Any' }), ['spec.type: Unsupported value']],
   [
@@ -111,7 +94,7 @@ test('the address of a service does not change while it is in this cluster', () 
 const subset = (change: Body) => ({
   subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }], ...change }],
 });
-rows(validateEndpoints as Validate, {}, [
+rows(validateEndpoints, {}, [
   ['good endpoints', subset({}), []],
   ['endpoints that are not ready', subset({ addresses: [], notReadyAddresses: [{ ip: '2001:db8::1' }] }), []],
   ['endpoints without addresses', subset({ addresses: [] }), ['subsets[0]: Required value: must specify']],
@@ -142,7 +125,7 @@ rows(validateEndpoints as Validate, {}, [
 
 const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'] }], ports: [{ port: 80 }] };
 const many = (length: number) => ({ endpoints: Array.from({ length }, () => ({ addresses: ['10.0.0.1'] })) });
-rows(validateEndpointSlice as Validate, slice, [
+rows(validateEndpointSlice, slice, [
   ['a good slice', {}, []],
   ['a slice of no type', { addressType: undefined }, ['addressType: Required value']],
   ['a slice of a type that does not exist', { addressType: 'IPv5' }, ['addressType: Unsupported value']],

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FieldError } from '../kind.ts';
+import { type Body, texts } from './testing/rows.ts';
 import { validateVolume, validateVolumeUpdate } from './volume.ts';
 import { validateAttachment, validateAttachmentUpdate } from './volume-attachment.ts';
 
-type Body = Record<string, unknown>;
-const texts = (errors: FieldError[]): string[] => errors.map(({ field, message }) => `${field}: ${message}`);
 const csi = { driver: 'd.example', volumeHandle: 'h' };
 const good = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], csi };
 const volume = (spec: Body) => ({ spec: { ...good, ...spec } }) as never;
