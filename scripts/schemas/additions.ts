@@ -55,6 +55,8 @@ export interface ContainerStatus {
 export interface NodeStatus {
     /** features are what the node's runtime supports. */
     features?: NodeFeatures;
+    /** declaredFeatures are the kubelet's optional features that are enabled. */
+    declaredFeatures?: Array<string>;
 }
 /** NodeFeatures says what the node's runtime supports. */
 export interface NodeFeatures {

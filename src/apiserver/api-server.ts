@@ -41,6 +41,8 @@ export interface ApiServerOptions {
   /** Whether to serve HTTPS; true by default. */
   listen?: boolean;
   host?: string;
+  /** Further names and addresses that the serving certificate covers, for `listenAt`. */
+  certificateHosts?: readonly string[];
   /** Default: 0 (any free port). */
   port?: number;
   /** Where to write the admin's kubeconfig. Needs HTTPS. */
@@ -77,6 +79,8 @@ export interface ApiServer {
   readonly reader: Reader;
   /** Committed state as it is now, to start other servers from. */
   image(): StoreImage;
+  /** Serves HTTPS at another address, too, one of `certificateHosts`; resolves with the port. */
+  listenAt(host: string): Promise<number>;
   /** Writes a kubeconfig for the user, and renews it before its certificate expires, until the server stops. */
   keepKubeconfig(path: string, user: User): Promise<void>;
   /** Ends watches, finishes requests in flight, and flushes all writes to disk. */
@@ -134,7 +138,7 @@ async function assemble(
     (await createPki({
       clock,
       ...(dataDir === undefined ? {} : { dir: join(dataDir, 'pki') }),
-      ...(options.host === undefined ? {} : { hosts: [options.host] }),
+      hosts: [...(options.host === undefined ? [] : [options.host]), ...(options.certificateHosts ?? [])],
     }));
   const authorizer = createAuthorizer({ reader });
   const authenticator = createAuthenticator({
@@ -178,6 +182,11 @@ async function assemble(
     pki,
     reader,
     image: () => store.image(),
+    async listenAt(host) {
+      if (door === undefined) throw new Error(`a server that does not listen cannot listen at ${host}`);
+      await door.alsoListen(host);
+      return door.port;
+    },
     async keepKubeconfig(path, user) {
       if (kubeconfigs === undefined) throw new Error(`${path} needs a server that listens`);
       await kubeconfigs.keep(path, user);

@@ -4,7 +4,6 @@ import { type BroughtDrivers, bringDrivers } from '../cluster/bring-drivers.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
-import { planNodes } from '../cluster/plan-nodes.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
 import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
@@ -19,6 +18,7 @@ import { aborted } from '../runtime/time/until-aborted.ts';
 import { LogBook } from '../trace/log-book.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
 import { driverFlags } from './driver-flags.ts';
+import { kubeletFlags, nodesAndKubelet } from './up-kubelet.ts';
 import { showStatus, welcome } from './up-output.ts';
 import { packageVersion } from './version.ts';
 
@@ -83,6 +83,7 @@ export const upFlags = {
   metrics: boolFlag({
     help: 'Collect the metrics of each part, as in a separate process; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
   }),
+  ...kubeletFlags,
   verbose: boolFlag({ help: 'As -v=3: log what the parts do' }),
 };
 
@@ -101,7 +102,7 @@ export const command = defineCommand({
     if (flags.ephemeral && flags.dataDir !== undefined) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
-    const nodes = planNodes(flags.nodes);
+    const { nodes, kubelet } = await nodesAndKubelet({ flags, given, env });
     const nodeNames = nodes.map(({ name }) => name);
     checkWithout(flags.without, nodeNames);
     checkModes(flags.driverVolumeLifecycleModes);
@@ -139,6 +140,7 @@ export const command = defineCommand({
         version,
         directory,
         nodes,
+        ...(kubelet && { kubelet }),
         brought: brought.drivers,
         classParameters: flags.classParameters,
         ...((given.has('driver-pod-info-mount') || given.has('driver-volume-lifecycle-modes')) && {

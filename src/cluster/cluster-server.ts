@@ -22,13 +22,19 @@ interface Served {
   readonly metrics: PartMetrics | undefined;
 }
 
-export async function openServer(options: ClusterOptions, served: Served): Promise<ApiServer> {
+/** `certificateHosts`: where the server will listen beside its host. */
+export async function openServer(
+  options: ClusterOptions,
+  served: Served,
+  certificateHosts: readonly string[] = [],
+): Promise<ApiServer> {
   const { clock, random, directory, host, port, kubeconfig, brought, without } = options;
   const server = await createApiServer({
     clock,
     random,
     log: options.log.with({ part: 'apiserver' }),
     host,
+    certificateHosts,
     port,
     kubeconfigPath: kubeconfig,
     ...(!directory.isEphemeral && { dataDir: directory.apiserver }),

@@ -21,6 +21,15 @@ import { controlPlanePart, schedulerPart, snapshotControllerPart } from './contr
 import type { DataDirectory } from './data-directory.ts';
 import { startHostpath } from './hostpath-driver.ts';
 import { installObjects } from './install-objects.ts';
+import { kubeletHome } from './kubelet/kubelet-plan.ts';
+import { endLeftovers, hasLeftovers } from './kubelet/leftovers.ts';
+import {
+  openRealNode,
+  type PlannedRealNode,
+  planRealNode,
+  type RealNode,
+  type RealNodeOptions,
+} from './kubelet/real-node.ts';
 import { nodePart } from './node-part.ts';
 import { keepNodesInMemory, type NodesInMemory } from './nodes-in-memory.ts';
 import { type PartContext, type PartPorts, partPorts } from './part-context.ts';
@@ -40,6 +49,8 @@ export interface ClusterOptions {
   version: string;
   directory: DataDirectory;
   nodes: readonly PlannedNode[];
+  /** One of the nodes is a real kubelet with containers. */
+  kubelet?: RealNodeOptions;
   /** Drivers that are not part of Berth. */
   brought: readonly BroughtDriver[];
   /** Settings for those of them that have no CSIDriver object yet, if any were given. */
@@ -93,12 +104,23 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   };
   // Before anything else: if the directory is another cluster's, its mounts must stay.
   const metrics = options.metrics ? new PartMetrics(clock) : undefined;
-  const server = await openServer(options, { book, logs, metrics });
+  const planned = options.kubelet && planRealNode(options.kubelet, directory);
+  const server = await openServer(options, { book, logs, metrics }, planned && [planned.network.gateway]);
   undo.push(() => server.stop());
+  const home = kubeletHome(directory.path);
+  const endRealNode = async (): Promise<void> => {
+    if (!hasLeftovers(home)) return;
+    for (const what of await endLeftovers(home, options)) log.warn(what);
+  };
   let nodesInMemory: NodesInMemory | undefined;
   try {
-    // Nodes that run elsewhere manage their own directories.
-    const runsAll = !['nodes', ...nodes.map(({ name }) => name)].some((part) => without.has(part));
+    // Containers that outlived a crash.
+    await endRealNode();
+    undo.push(endRealNode);
+    const real = planned && (await openReal(planned, server, options));
+    // Nodes that run elsewhere manage their own directories, and a kubelet's may be large.
+    const runsAll =
+      real === undefined && !['nodes', ...nodes.map(({ name }) => name)].some((part) => without.has(part));
     nodesInMemory = runsAll ? await keepNodesInMemory(directory.nodes, options) : undefined;
     const inMemory = nodesInMemory;
     if (!directory.isEphemeral) {
@@ -118,7 +140,8 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     const caches = createSharedCaches(reader, ending.signal);
     const context: PartContext = { server, book, writes, caches, metrics, clock, random, log };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
-    const running = supervise(partsOf(context, options, drivers), {
+    const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];
+    const running = supervise(parts, {
       clock,
       random,
       log,
@@ -126,7 +149,8 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     });
     undo.push(() => running.ended);
     const stopped = abortion(signal);
-    await Promise.race([Promise.all([running.serving, registered(server, options, drivers)]), stopped]);
+    const started = Promise.all([running.serving, registered(server, options, drivers)]);
+    await Promise.race([started, stopped, ...(real ? [real.failed] : [])]);
     let stopping: Promise<string[]> | undefined;
     return {
       url: server.url ?? '',
@@ -148,6 +172,16 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
   }
 }
 
+async function openReal(
+  planned: PlannedRealNode,
+  server: ApiServer,
+  options: ClusterOptions,
+): Promise<RealNode> {
+  const node = options.nodes.find(({ name }) => name === planned.nodeName);
+  if (node === undefined) throw new Error(`${planned.nodeName} is none of the nodes`);
+  return openRealNode(planned, node, { ...options, server });
+}
+
 function partsOf(
   context: PartContext,
   {
@@ -157,6 +191,7 @@ function partsOf(
     mounter,
     version,
     sidecarFlags,
+    kubelet,
     replaceTopologyLabels = false,
   }: ClusterOptions,
   drivers: readonly ClusterDriver[],
@@ -171,10 +206,8 @@ function partsOf(
       return socket === undefined ? [] : [registrarPart(context, driver, { name: node.name, root, socket })];
     });
     const agent = nodePart(context, { ...node, root }, { mounter, version, replaceTopologyLabels });
-    return [
-      ...(without.has('nodes') || without.has(node.name) ? [] : [agent]),
-      ...(without.has('node-registrar') ? [] : registrars),
-    ];
+    const isElsewhere = without.has('nodes') || without.has(node.name) || node.name === kubelet?.nodeName;
+    return [...(isElsewhere ? [] : [agent]), ...(without.has('node-registrar') ? [] : registrars)];
   });
   return [
     controlPlanePart(context, clusterControllers.filter(isIn)),
@@ -199,7 +232,8 @@ async function registered(
       [...nodeSockets.keys()].some((nodeName) => {
         if (without.has(nodeName)) return false;
         const found = server.reader.get(csiNodes, { name: nodeName });
-        return !found?.spec.drivers.some((driver) => driver.name === name);
+        // A kubelet's has no list until the first driver registers.
+        return !found?.spec.drivers?.some((driver) => driver.name === name);
       }),
     );
   if (!missing()) return;

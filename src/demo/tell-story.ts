@@ -78,7 +78,7 @@ export async function tellStory(options: StoryOptions): Promise<void> {
     async () => {
       const hostpath = await kube.get(storageClasses, { name: 'hostpath' });
       const on = [...reader.list(csiNodes)].filter(({ spec }) =>
-        spec.drivers.some(({ name }) => name === HOSTPATH),
+        spec.drivers?.some(({ name }) => name === HOSTPATH),
       );
       hold(
         on.length === nodeNames.length,

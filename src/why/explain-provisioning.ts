@@ -163,7 +163,7 @@ function lostSelection(facts: Facts, claim: PersistentVolumeClaim, driver: Drive
   }
   const drivers = facts.csiNodes.find(({ metadata }) => metadata.name === node)?.spec.drivers ?? [];
   // A driver that is on no node need not be on this one: its volumes are reached from everywhere.
-  const isOnNodes = facts.csiNodes.some(({ spec }) => spec.drivers.some(({ name }) => name === driver));
+  const isOnNodes = facts.csiNodes.some(({ spec }) => spec.drivers?.some(({ name }) => name === driver));
   if (!isOnNodes || drivers.some(({ name }) => name === driver)) return undefined;
   return {
     says: `the node that was selected for it, ${node}, has no driver ${driver}`,

@@ -27,7 +27,7 @@ export function explainRegistration(facts: Facts, driver: DriverName, node: Node
 
 export const nodesWith = ({ csiNodes }: Facts, driver: DriverName): NodeName[] =>
   csiNodes
-    .filter(({ spec }) => spec.drivers.some(({ name }) => name === driver))
+    .filter(({ spec }) => spec.drivers?.some(({ name }) => name === driver))
     .map(({ metadata }) => metadata.name as NodeName);
 
 export function explainAttachment(facts: Facts, volume: PersistentVolume, pod: Pod): Link[] {

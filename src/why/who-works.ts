@@ -46,7 +46,7 @@ export function isKnown(facts: Facts, driver: DriverName): boolean | undefined {
   const leases = new Set(ROLES.flatMap((role) => [...leaseNames(role, driver)]));
   return (
     facts.drivers.some(({ metadata }) => metadata.name === driver) ||
-    facts.csiNodes.some(({ spec }) => spec.drivers.some(({ name }) => name === driver)) ||
+    facts.csiNodes.some(({ spec }) => spec.drivers?.some(({ name }) => name === driver)) ||
     facts.leases.some(({ metadata }) => leases.has(metadata.name))
   );
 }

@@ -19,6 +19,7 @@ const checks: Record<
   }
 > = {
   'claim-and-pod.yaml': { pods: ['web'] },
+  'real-pod.yaml': { pods: ['real'] },
   'shared-volume.yaml': {
     pods: ['shared-left', 'shared-right'],
     async check(_up, [left = '', right = '']) {

@@ -3,7 +3,7 @@
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -55,6 +55,8 @@ interface Door extends HttpsDoorOptions {
 export interface HttpsDoor {
   readonly url: string;
   readonly port: number;
+  /** Listens at the same port of another address, too; the certificate must cover it. */
+  alsoListen(host: string): Promise<void>;
   /** Ends watches, finishes requests in flight, closes idle connections. */
   stop(): Promise<void>;
 }
@@ -138,12 +140,19 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
   await listen(server, port, host);
   const unfollow = followCertificate(server, options, certificatePem);
   const actual = (server.address() as AddressInfo).port;
+  const doors: NetServer[] = [];
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
     url: `https://${shownHost}:${actual}`,
     port: actual,
+    async alsoListen(other) {
+      const door = createNetServer((socket) => server.emit('connection', socket));
+      await listen(door, actual, other);
+      doors.push(door);
+    },
     async stop() {
       unfollow();
+      for (const door of doors) door.close();
       await stop(server, { responses, sockets }, machine);
       await door.yaml.stop();
     },
@@ -176,7 +185,7 @@ function followCertificate(server: Server, { pki, machine }: HttpsDoorOptions, f
   return () => timer?.cancel();
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
+function listen(server: NetServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog: 1024 }, () => {

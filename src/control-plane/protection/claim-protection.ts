@@ -85,6 +85,13 @@ export function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
   return (pod.spec.volumes ?? []).some((volume) => {
     if (claimNameOf(pod, volume) !== claim.metadata.name) return false;
     // A claim that only has the name of the pod's ephemeral claim is not the pod's.
-    return !volume.ephemeral || isMadeFor(claim, pod);
+    return !volume.ephemeral || (isMadeFor(claim, pod) && !isShutDown(pod));
   });
 }
+
+/**
+ * Its node has unpublished its volumes and deleted it with no grace period, or it was force-deleted. A finalizer may keep it
+ * until the claims that it owns are gone (foreground deletion): they must not wait for it in turn.
+ */
+const isShutDown = ({ metadata }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;

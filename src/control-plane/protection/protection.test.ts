@@ -57,6 +57,22 @@ test('a claim with the name of an ephemeral one is not kept by the pod that it w
   await started.settled(persistentVolumeClaims, 'default/p-data', (object) => object === undefined);
 });
 
+test('a pod in foreground deletion does not keep the ephemeral claim that it waits for', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  const volumes = [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec: claim('x').spec } } }];
+  const waiting = pod('p', { nodeName: 'n', volumes });
+  waiting.metadata.finalizers = ['foregroundDeletion'];
+  const { metadata } = await kube.create(pods, waiting);
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: metadata.uid, controller: true };
+  const own = claim('p-data');
+  own.metadata.ownerReferences = [{ ...owner, blockOwnerDeletion: true }];
+  await kube.create(persistentVolumeClaims, own);
+  await kube.delete(persistentVolumeClaims, { name: 'p-data', namespace: 'default' });
+  await kube.delete(pods, { name: 'p', namespace: 'default' }, { gracePeriodSeconds: 0 });
+  await started.settled(persistentVolumeClaims, 'default/p-data', (object) => object === undefined);
+});
+
 test('a claim and a volume that came without the finalizer get it', async (t) => {
   const started = await start(t);
   const { kube } = started;
