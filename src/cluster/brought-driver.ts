@@ -32,6 +32,13 @@ export class BroughtDriverError extends Error {
   override readonly name = 'BroughtDriverError';
 }
 
+interface AskOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  /** To what listens at this path; default over a unix socket. */
+  connect?: (address: string) => CsiConnection;
+}
+
 const TIMEOUT_MS = 5_000;
 
 export function parseDriverSockets(text: string): DriverSockets {
@@ -50,7 +57,7 @@ export function checkNodeCount({ nodes }: DriverSockets, nodeNames: readonly str
 
 export async function identifyBroughtDriver(
   sockets: DriverSockets,
-  options: { nodeNames: readonly string[]; clock: Clock; signal: AbortSignal },
+  options: AskOptions & { nodeNames: readonly string[] },
 ): Promise<BroughtDriver> {
   const { nodeNames } = options;
   checkNodeCount(sockets, nodeNames);
@@ -74,10 +81,8 @@ export async function identifyBroughtDriver(
 }
 
 /** Who the driver at this socket is and what it can do. */
-export const askBroughtDriver = (
-  address: string,
-  options: { clock: Clock; signal: AbortSignal },
-): Promise<Driver> => asking(address, options, (connection, call) => askDriver(connection, call));
+export const askBroughtDriver = (address: string, options: AskOptions): Promise<Driver> =>
+  asking(address, options, (connection, call) => askDriver(connection, call));
 
 /** Settings of the CSIDriver object that no CSI call reports. */
 export interface DriverWishes {
@@ -104,17 +109,17 @@ export function objectOfBroughtDriver(
 
 async function asking<T>(
   address: string,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { clock, signal, connect }: AskOptions,
   question: (connection: CsiConnection, call: { timeoutMs: number; signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  const found = await stat(address).catch(() => undefined);
-  if (!found?.isSocket()) {
+  const found = connect ? undefined : await stat(address).catch(() => undefined);
+  if (!connect && !found?.isSocket()) {
     throw new BroughtDriverError(
       `there is ${found === undefined ? 'nothing' : 'no socket'} at ${address}; start your driver with ` +
         `--endpoint unix://${address} (or as it wants to be told), then try again`,
     );
   }
-  const connection = connectCsi({ address, clock, log: silentLog });
+  const connection = connect?.(address) ?? connectCsi({ address, clock, log: silentLog });
   try {
     return await question(connection, { timeoutMs: TIMEOUT_MS, signal });
   } catch (error) {

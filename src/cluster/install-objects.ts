@@ -17,7 +17,13 @@ import {
 
 export async function installObjects(
   server: ApiServer,
-  { brought, log, wishes, inlineHandles, classParameters = {} }: ClusterOptions,
+  {
+    brought,
+    log,
+    wishes,
+    inlineHandles,
+    classParameters = {},
+  }: Pick<ClusterOptions, 'brought' | 'log' | 'wishes' | 'inlineHandles' | 'classParameters'>,
   hostpath: RunningHostpath | undefined,
 ): Promise<void> {
   const installBrought = async (driver: BroughtDriver): Promise<void> => {

@@ -2,6 +2,7 @@
 
 import { nodeUser } from '../apiserver/auth/users.ts';
 import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
+import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { hostFacts } from '../node/node-object/host-facts.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
@@ -12,7 +13,13 @@ import type { PlannedNode } from './plan-nodes.ts';
 export function nodePart(
   context: PartContext,
   node: PlannedNode & { root: string },
-  given: { mounter: Mounter; version: string; replaceTopologyLabels: boolean },
+  given: {
+    mounter: Mounter;
+    /** Default: the disk. */
+    files?: VolumeFiles;
+    version: string;
+    replaceTopologyLabels: boolean;
+  },
 ): Part {
   const { clock, random } = context;
   return {
@@ -24,7 +31,7 @@ export function nodePart(
         ...ports,
         recorder: ports.recorderFor('kubelet'),
         mounter: given.mounter,
-        files: diskFiles(node.root, clock),
+        files: given.files ?? diskFiles(node.root, clock),
         clock,
         random,
         options: {

@@ -30,6 +30,8 @@ export interface PartContext {
   clock: Clock;
   random: Random;
   log: Log;
+  /** To what listens at this path; default over a unix socket. */
+  connect?: (address: string) => CsiConnection;
 }
 
 export interface PartPorts {
@@ -62,7 +64,9 @@ export function partPorts(
     connect(address) {
       // By its socket: the node asks for the name over this very connection.
       const counted = areRead(metrics) && operationMetrics({ metrics, prefix: 'csi', driverName: address });
-      const connection = connectCsi({ address, clock, log, ...(counted && { metrics: counted }) });
+      const connection =
+        context.connect?.(address) ??
+        connectCsi({ address, clock, log, ...(counted && { metrics: counted }) });
       return tracedConnection(connection, name, book);
     },
   };

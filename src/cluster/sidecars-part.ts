@@ -60,7 +60,8 @@ export function sidecarsPart(
       const stop = new AbortController();
       const either = AbortSignal.any([signal, stop.signal]);
       const log = context.log.with({ driver: driver.name });
-      const connection = connectCsi({ address: driver.controllerSocket, clock, log });
+      const address = driver.controllerSocket;
+      const connection = context.connect?.(address) ?? connectCsi({ address, clock, log });
       try {
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
         const identified = await identifyDriver(connection, ask);

@@ -110,7 +110,8 @@ export class SimNode {
   }
 }
 
-function connection(
+/** A connection that is always ready, over a transport in this process. */
+export function connection(
   address: string,
   transport: CsiTransport,
   followers = new Set<(state: ConnectionState) => void>(),

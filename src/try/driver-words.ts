@@ -47,7 +47,8 @@ export function onHopelessCall(
 export function explain(options: {
   book: TraceBook;
   reader: Reader;
-  methods: readonly string[];
+  /** Default: all. */
+  methods?: readonly string[];
   sinceMs: number;
 }): string {
   const { book, reader, methods, sinceMs } = options;
@@ -55,7 +56,7 @@ export function explain(options: {
     .entries()
     .filter(
       (entry): entry is CsiEntry =>
-        entry.kind === 'csi' && methods.includes(entry.method) && entry.atMs >= sinceMs,
+        entry.kind === 'csi' && (methods?.includes(entry.method) ?? true) && entry.atMs >= sinceMs,
     );
   const failures = calls.filter(isFailure);
   const last = failures.at(-1);
@@ -69,7 +70,7 @@ export function explain(options: {
     .toSorted((a, b) => String(a.lastTimestamp).localeCompare(String(b.lastTimestamp)))
     .at(-1);
   if (warning) return `the last event was ${warning.reason}: ${warning.message}`;
-  return methods.length === 0 ? '' : `${methods.join(', ')} was not called`;
+  return methods === undefined || methods.length === 0 ? '' : `${methods.join(', ')} was not called`;
 }
 
 const isFailure = ({ code }: CsiEntry): boolean => code !== undefined && code !== 'OK';

@@ -20,12 +20,13 @@ import { BERTH, mountsBelow, run, startUp, temporaryDirectory } from './up-proce
 
 const page = await readFile(new URL('../../docs/writing-a-driver.md', import.meta.url), 'utf8');
 const sdk = new URL('../../src/driver/index.ts', import.meta.url);
+const testing = new URL('../../src/test-cluster/index.ts', import.meta.url);
 /** Where the page's commands have the driver's socket and state. */
 const PAGE_DIRECTORY = '/tmp/memory-driver';
 
 /** The page's files: a name in backquotes, then a block. */
 const files = new Map(
-  [...page.matchAll(/^`(?<name>[\w-]+\.\w+)`:\n\n```\w+\n(?<body>.*?)^```$/gms)].map(({ groups }) => [
+  [...page.matchAll(/^`(?<name>[\w.-]+\.\w+)`:\n\n```\w+\n(?<body>.*?)^```$/gms)].map(({ groups }) => [
     groups?.name ?? '',
     groups?.body ?? '',
   ]),
@@ -38,10 +39,13 @@ function commandsOf(heading: string): string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
 }
 
-async function project(t: TestContext, importing: string): Promise<string> {
+async function project(t: TestContext, importing: string, importingTests = testing.href): Promise<string> {
   const directory = await realpath(await temporaryDirectory(t));
   for (const [name, body] of files) {
-    await writeFile(join(directory, name), body.replaceAll("'berth/driver'", JSON.stringify(importing)));
+    const own = body
+      .replaceAll("'berth/driver'", JSON.stringify(importing))
+      .replaceAll("'berth/testing'", JSON.stringify(importingTests));
+    await writeFile(join(directory, name), own);
   }
   await writeFile(join(directory, 'package.json'), '{ "type": "module" }');
   return directory;
@@ -66,11 +70,14 @@ async function stopDriver(driver: ChildProcess): Promise<void> {
 
 describe('the tutorial', () => {
   it('has every file that the driver is made of', () => {
-    assert.deepEqual([...files.keys()], ['volumes.ts', 'controller.ts', 'node.ts', 'main.ts', 'pod.yaml']);
+    assert.deepEqual(
+      [...files.keys()],
+      ['volumes.ts', 'controller.ts', 'node.ts', 'driver.ts', 'main.ts', 'pod.yaml', 'memory.test.ts'],
+    );
   });
 
   it('type-checks as strictly as can be', async (t) => {
-    const directory = await project(t, 'berth/driver');
+    const directory = await project(t, 'berth/driver', 'berth/testing');
     const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
     const compilerOptions = {
       strict: true,
@@ -83,11 +90,11 @@ describe('the tutorial', () => {
       allowImportingTsExtensions: true,
       typeRoots: [join(modules, '@types')],
       types: ['node'],
-      paths: { 'berth/driver': [fileURLToPath(sdk)] },
+      paths: { 'berth/driver': [fileURLToPath(sdk)], 'berth/testing': [fileURLToPath(testing)] },
     };
     await writeFile(
       join(directory, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['main.ts'] }),
+      JSON.stringify({ compilerOptions, files: ['main.ts', 'memory.test.ts'] }),
     );
     const checked = await run(process.execPath, [join(modules, '.bin/tsc'), '-p', directory]);
     assert.deepEqual([checked.code, checked.stdout], [0, '']);
@@ -170,6 +177,18 @@ describe('the tutorial', () => {
     const [, passed] = /(\d+) Passed/.exec(stripVTControlCharacters(stdout)) ?? [];
     assert.ok(Number(passed) > 40, stdout);
     await stopDriver(driver);
+    assert.deepEqual(mountsBelow(root), []);
+  });
+
+  it('[BYO-4] has a test in under 30 lines that passes', { skip }, async (t) => {
+    assert.ok((files.get('memory.test.ts')?.split('\n').length ?? 0) <= 30);
+    const root = await project(t, sdk.href);
+    // Not as a part of this run: it would report to this runner instead of printing.
+    const { code, stdout, stderr } = await run(process.execPath, [join(root, 'memory.test.ts')], {
+      env: { NODE_TEST_CONTEXT: '' },
+    });
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, /pass 1$/m);
     assert.deepEqual(mountsBelow(root), []);
   });
 
