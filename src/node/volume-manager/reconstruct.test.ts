@@ -132,3 +132,26 @@ test('mounts that died or vanished are found and set up anew, those of other dri
   assert.deepEqual(states(b), ['uncertain', 'uncertain']);
   assert.equal(actual.get(volumeKeyOf(b))?.device, 'uncertain');
 });
+
+test('a raw block volume is healthy while its device is there, though nothing is mounted', async (t) => {
+  const { root, plugin, log, actual } = await start(t);
+  const block = volume('b', true);
+  const path = join(root, 'device');
+  await writeFile(path, '');
+  let kind = 'device';
+  const files = { ...plugin.files, kindOf: async () => kind } as typeof plugin.files;
+  actual.setMount({ podUid: 'u-1', volume: block, path, readOnly: false, state: 'mounted' });
+  const found: string[] = [];
+  const health = createMountHealth({
+    plugin: { ...plugin, files },
+    actual,
+    log,
+    found: (key) => found.push(key),
+  });
+  const { signal } = new AbortController();
+  await health.check(signal);
+  assert.deepEqual(found, []);
+  kind = 'file';
+  await health.check(signal);
+  assert.deepEqual(found, [volumeKeyOf(block)]);
+});
