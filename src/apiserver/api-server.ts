@@ -17,7 +17,7 @@ import { bootstrapStore } from './bootstrap/bootstrap-store.ts';
 import { publishRootCa } from './bootstrap/root-ca.ts';
 import { followCustomResources } from './crd/custom-resources.ts';
 import { followEvents } from './event-expiry.ts';
-import type { HttpsDoor } from './http/https-door.ts';
+import type { DoorLimits, HttpsDoor } from './http/https-door.ts';
 import { NODE_CREDENTIALS_PATH, nodeCredentialsPath } from './http/node-credentials-path.ts';
 import type { Kind } from './kind.ts';
 import { createKindRegistry } from './kind-registry.ts';
@@ -50,6 +50,8 @@ export interface ApiServerOptions {
   admission?: AdmissionOptions;
   /** Handlers of paths beyond Kubernetes' own, subject to RBAC. Needs HTTPS. */
   paths?: Readonly<Record<string, PathHandler>>;
+  /** Of HTTPS: connections and watches. Local clients have none. */
+  limits?: Partial<DoorLimits>;
   /** Which of the built-in kinds to serve; default: all. Stored objects of other kinds stay and count. */
   serves?: (kind: Kind) => boolean;
   /** Static bearer tokens. */
@@ -205,13 +207,14 @@ async function openDoor(
   machine: Machine,
   parts: { pki: Pki; authenticator: ReturnType<typeof createAuthenticator> },
 ): Promise<HttpsDoor> {
-  const { openHttpsDoor } = await import('./http/https-door.ts');
+  const { openHttpsDoor, defaultDoorLimits } = await import('./http/https-door.ts');
   const door = await openHttpsDoor({
     ...parts,
     machine,
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     unready: () => machine.store.failure?.message,
+    limits: { ...defaultDoorLimits, ...options.limits },
     paths: { ...options.paths, [NODE_CREDENTIALS_PATH]: nodeCredentialsPath(parts.pki) },
   });
   return door;

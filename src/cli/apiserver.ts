@@ -23,6 +23,16 @@ export const command = defineCommand({
       help: "Prefixes of labels that nodes may set on their own Node, besides the kubelet's",
       default: DEFAULT_NODE_LABEL_PREFIXES,
     }),
+    'max-connections': intFlag({
+      help: 'Connections at once; one client may have a quarter of them',
+      default: 10_000,
+      min: 4,
+    }),
+    'max-watches': intFlag({
+      help: 'Watches at once; one client may have a quarter of them',
+      default: 8_000,
+      min: 4,
+    }),
     kubeconfig: stringFlag({ help: "File to write the admin's kubeconfig to (mode 0600)", default: '' }),
   },
   async run({ flags, given, signal, log, stdout }) {
@@ -36,6 +46,7 @@ export const command = defineCommand({
       log,
       host: flags.host,
       port: flags.port,
+      limits: { maxConnections: flags.maxConnections, maxWatches: flags.maxWatches },
       admission: { nodeLabelPrefixes: flags.nodeLabelPrefixes },
       ...(flags.ephemeral ? {} : { dataDir: flags.dataDir }),
       ...(flags.kubeconfig === '' ? {} : { kubeconfigPath: flags.kubeconfig }),

@@ -10,6 +10,7 @@ import type { Machine, ResourceRequest } from '../verbs/request.ts';
 import { methodNotAllowed } from '../verbs/status.ts';
 import { answerList, answerResource, includeObjectOf } from './answer-resource.ts';
 import type { BodyReader } from './body-reader.ts';
+import type { ClientQuota } from './client-quota.ts';
 import type { FairQueue, Steps } from './fair-queue.ts';
 import { writeOverHttp } from './handle-write.ts';
 import { type ConnectExchange, handleConnect, isConnect } from './kubelet/handle-connect.ts';
@@ -32,6 +33,7 @@ export interface ResourceExchange {
   bodies: BodyReader;
   yaml: YamlConverter;
   fair: FairQueue;
+  watches: ClientQuota;
 }
 
 /**
@@ -109,21 +111,26 @@ async function watchOverHttp(
   media: MediaChoice,
   request: ResourceRequest,
 ): Promise<void> {
-  const { machine, response, info, fair, client } = exchange;
+  const { machine, response, info, fair, client, watches } = exchange;
   const parameters = readWatchParameters(info.query);
   const asked = readInteger(info.query, 'timeoutSeconds');
   const timeoutMs = asked && asked > 0 ? asked * 1000 : MIN_WATCH_MS * (1 + machine.random.next());
-  await fair.once(client, () =>
-    streamWatch({
-      machine,
-      response,
-      kind: request.kind,
-      media,
-      includeObject: includeObjectOf(info),
-      allowBookmarks: parameters.allowBookmarks ?? false,
-      timeoutMs,
-      start: () => watch(machine, request, parameters),
-      takeTurns: (work) => fair.run(client, work, { goesOn: true }),
-    }),
-  );
+  const giveBack = watches.take(client);
+  try {
+    await fair.once(client, () =>
+      streamWatch({
+        machine,
+        response,
+        kind: request.kind,
+        media,
+        includeObject: includeObjectOf(info),
+        allowBookmarks: parameters.allowBookmarks ?? false,
+        timeoutMs,
+        start: () => watch(machine, request, parameters),
+        takeTurns: (work) => fair.run(client, work, { goesOn: true }),
+      }),
+    );
+  } finally {
+    giveBack();
+  }
 }

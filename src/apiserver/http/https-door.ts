@@ -3,12 +3,18 @@
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createNetServer,
+  type Server as NetServer,
+  type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Timer } from '../../runtime/ports.ts';
 import type { PathHandler } from '../../runtime/process/path-handler.ts';
+import { type ConnectionLimit, limitConnections } from '../../wire/limit-connections.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { impersonate } from '../auth/impersonation.ts';
 import type { Pki } from '../auth/pki.ts';
@@ -17,6 +23,7 @@ import type { Machine } from '../verbs/request.ts';
 import { badRequest } from '../verbs/status.ts';
 import { answerError } from './answer.ts';
 import { BodyReader } from './body-reader.ts';
+import { ClientQuota, quotaOf } from './client-quota.ts';
 import { createDocuments, type OpenDocuments } from './documents.ts';
 import { FairQueue } from './fair-queue.ts';
 import { handleOther } from './handle-other.ts';
@@ -40,7 +47,17 @@ export interface HttpsDoorOptions {
   unready(): string | undefined;
   /** Handlers of paths beyond Kubernetes' own, subject to RBAC. */
   paths?: Readonly<Record<string, PathHandler>>;
+  limits: DoorLimits;
 }
+
+/** One client can have a quarter of each. */
+export interface DoorLimits {
+  readonly maxConnections: number;
+  readonly maxWatches: number;
+}
+
+/** Each watch takes a connection: watches of all clients leave some for other requests. */
+export const defaultDoorLimits: DoorLimits = { maxConnections: 10_000, maxWatches: 8_000 };
 
 /** State that all requests share. */
 interface Door extends HttpsDoorOptions {
@@ -50,6 +67,8 @@ interface Door extends HttpsDoorOptions {
   readonly yaml: YamlConverter;
   readonly fair: FairQueue;
   readonly kubelet: KubeletClient;
+  readonly watches: ClientQuota;
+  readonly connections: ClientQuota;
 }
 
 export interface HttpsDoor {
@@ -77,7 +96,7 @@ const LINGER_MS = 100;
 const HANDSHAKE_MS = 10_000;
 
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
-  const { pki, host, port, machine } = options;
+  const { pki, host, port, machine, limits } = options;
   const door: Door = {
     ...options,
     metrics: new RequestMetrics(machine.clock),
@@ -86,6 +105,8 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     yaml: createYamlConverter(machine.clock, MAX_DEPTH),
     fair: new FairQueue(machine.clock),
     kubelet: createKubeletClient({ pki, clock: machine.clock }),
+    watches: new ClientQuota('watches', quotaOf(limits.maxWatches)),
+    connections: new ClientQuota('connections', quotaOf(limits.maxConnections)),
   };
   const { keyPem, certificatePem } = await pki.serving();
   const responses = new Set<ServerResponse>();
@@ -130,6 +151,17 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
+  // Of each address that is listened on.
+  const limit: ConnectionLimit = {
+    max: limits.maxConnections,
+    clock: machine.clock,
+    report: (count) =>
+      machine.log.warn('connections were closed at once, because too many are open', {
+        count,
+        limit: limits.maxConnections,
+      }),
+  };
+  limitConnections(server, limit);
   server.on('tlsClientError', (error) =>
     machine.log.v(4).info('TLS handshake failed', { error: error.message }),
   );
@@ -147,6 +179,7 @@ export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoo
     port: actual,
     async alsoListen(other) {
       const door = createNetServer((socket) => server.emit('connection', socket));
+      limitConnections(door, limit);
       await listen(door, actual, other);
       doors.push(door);
     },
@@ -250,20 +283,30 @@ async function exchange(
       response.destroy();
       return;
     }
-    // Anything more that the client sends would be parsed as the next request.
-    if (!message.complete) response.setHeader('Connection', 'close');
+    // Anything more that the client sends would be parsed as the next request. A connection that counts for nobody ends.
+    if (!message.complete || !counted.has(message.socket)) response.setHeader('Connection', 'close');
     answerError(response, error, pretty);
     if (!message.complete) message.resume();
   }
 }
 
+/** Connections that count for a client. */
+const counted = new WeakSet<Socket>();
+
+/** A connection counts for the client of its first request. */
+function countConnection({ connections }: Door, socket: Socket, client: string): void {
+  if (counted.has(socket)) return;
+  const giveBack = connections.take(client);
+  counted.add(socket);
+  if (socket.destroyed) giveBack();
+  else socket.once('close', giveBack);
+}
+
 const certificates = new WeakMap<TLSSocket, { raw?: Uint8Array }>();
 
 /** The user that is authorized, and the one whose limits count. */
-function userOf(
-  { authenticator, machine }: HttpsDoorOptions,
-  message: IncomingMessage,
-): { user: User; client: string } {
+function userOf(door: Door, message: IncomingMessage): { user: User; client: string } {
+  const { authenticator, machine } = door;
   const socket = message.socket as TLSSocket;
   // Decoding the certificate costs more than the rest of a small request: once per connection.
   let peerCertificate = certificates.get(socket);
@@ -278,6 +321,7 @@ function userOf(
   });
   if ('error' in verdict) throw verdict.error;
   const { user } = verdict;
+  countConnection(door, socket, user.name);
   const impersonates = message.rawHeaders.some((text) => /^impersonate-/i.test(text));
   const client = user.name;
   if (!impersonates) return { user, client };

@@ -57,6 +57,8 @@ export async function serveCsi(options: ServeCsiOptions): Promise<CsiServer> {
       if (served) await serve(served, request, call, log);
       else call.answer({ code: grpcCodes.UNIMPLEMENTED, text: `unknown method ${method}` });
     },
+    onTooMany: (count) =>
+      log.warn('connections were closed at once, because too many are open', { address: path, count }),
   });
   const removeSocket = await placeSocket({
     path,

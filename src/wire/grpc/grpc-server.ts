@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { Http2Connection, MAX_STREAMS } from '../http2/http2-connection.ts';
 import { ErrorCode } from '../http2/http2-error.ts';
+import { limitConnections } from '../limit-connections.ts';
 import { ServerCall } from './server-call.ts';
 
 export interface GrpcServerOptions {
@@ -11,6 +12,10 @@ export interface GrpcServerOptions {
   maxMessageBytes: number;
   /** Of requests that are not complete, all connections together; 256 MiB unless told. */
   maxHeldBytes?: number;
+  /** Default: 256. A CSI socket has about ten clients. */
+  maxConnections?: number;
+  /** `count` connections were closed since the last call, because there were too many. */
+  onTooMany?(count: number): void;
   /** Must answer the call in the end, unless its signal aborts. Must not throw. */
   handle(path: string, request: Buffer, call: ServerCall): Promise<void>;
 }
@@ -26,7 +31,7 @@ export interface GrpcServer {
 }
 
 export function grpcServer(options: GrpcServerOptions): GrpcServer {
-  const { clock, maxMessageBytes, maxHeldBytes = 256 << 20, handle } = options;
+  const { clock, maxMessageBytes, maxHeldBytes = 256 << 20, maxConnections = 256, handle } = options;
   const connections = new Set<Http2Connection>();
   const handled = new Set<ServerCall>();
   let heldBytes = 0;
@@ -68,6 +73,11 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
       },
     });
     connections.add(connection);
+  });
+  limitConnections(listener, {
+    max: maxConnections,
+    clock,
+    report: (count) => options.onTooMany?.(count),
   });
 
   return {
