@@ -79,6 +79,19 @@ describe('the queue of requests', () => {
     assert.ok(between.filter((name) => name.startsWith('l')).length >= 16, order.join(' '));
   });
 
+  test('[DOOR-7] long work ends the turn of the event loop early, small requests share one', () => {
+    const { fair, order, work, turn } = scripted();
+    void fair.run('x', work('x', 1, 5));
+    for (const name of ['a', 'b', 'c', 'd', 'e']) void fair.run('small', work(name, 1, 0.5));
+    void fair.run('long', work('l', 10, 0.5));
+    order.length = 0;
+    turn();
+    assert.deepEqual(order, ['a1', 'b1', 'c1', 'd1']);
+    order.length = 0;
+    turn();
+    assert.deepEqual(order, ['l1', 'l2']);
+  });
+
   test('what fails rejects, and others go on', async () => {
     const { fair, work, turn } = scripted();
     const failing = fair.once('a', () => {
