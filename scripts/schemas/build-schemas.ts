@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import type { Schema } from '../../src/apiserver/schema.ts';
 import { ADDITIONS } from './additions.ts';
+import emptyValues from './empty-values.json' with { type: 'json' };
 import { ATOMIC_TYPES, applyMergeRules, GRANULAR_FIELDS, RETAIN_KEYS_TYPES } from './merge-rules.ts';
 import { type Declarations, parseDeclarations, type TypeDeclaration } from './parse-declarations.ts';
 
@@ -36,6 +37,7 @@ export function buildSchemas(roots: readonly string[]): Map<string, Schema> {
       Object.assign(
         schema,
         describe(declaration, (text) => typeSchema(text, module)),
+        emptyValuesOf(name),
       );
     }
     return { $ref: name };
@@ -87,6 +89,20 @@ export function buildSchemas(roots: readonly string[]): Map<string, Schema> {
   for (const name of roots)
     refer(name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1));
   return schemas;
+}
+
+/**
+ * What becomes of empty values in Kubernetes' Go types, by type: `omits` are the fields that are left out where they are
+ * empty (not pointers, tagged omitempty), `always` those that are there even in an empty object, with that value.
+ */
+const EMPTY_VALUES = emptyValues as Readonly<Record<string, { omits?: string; always?: object }>>;
+
+function emptyValuesOf(name: string): Pick<Schema, 'omits' | 'always'> {
+  const { omits, always } = EMPTY_VALUES[name] ?? {};
+  return {
+    ...(omits && { omits: omits.split(' ') }),
+    ...(always && { always: always as Record<string, unknown> }),
+  };
 }
 
 const ANYTHING = { 'x-kubernetes-preserve-unknown-fields': true };

@@ -2,6 +2,7 @@
 // Kind is pure: it never reads other objects; rules that do are admission (admission/).
 
 import type { KubeObject, Resource } from '../api/object.ts';
+import type { WriteRules } from './kinds/write-rules.ts';
 import type { Schema } from './schema.ts';
 
 /** One field error, in Kubernetes' words. */
@@ -65,6 +66,8 @@ export interface Kind extends Resource {
   readonly hasGeneration: boolean;
   /** Supported verbs; others get 405. */
   readonly verbs: readonly string[];
+  /** What differs from kind to kind in the verbs themselves. */
+  readonly writes: WriteRules;
   /** Applies defaults. `object` is private to the request and mutated in place. */
   setDefaults(object: KubeObject): void;
   /** Clears what a client may not set on create (status, …). In place. */

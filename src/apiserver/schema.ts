@@ -39,4 +39,8 @@ export interface Schema {
   'x-kubernetes-validations'?: { rule: string; message?: string }[];
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
   $ref?: string;
+  /** Of built-in types, as generated: fields that are left out where they are empty. */
+  omits?: string[];
+  /** Of built-in types, as generated: fields that even an empty object has, with that value. */
+  always?: Record<string, unknown>;
 }

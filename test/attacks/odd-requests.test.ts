@@ -71,9 +71,9 @@ test('a body `null` is refused, or means no options', async (t) => {
   assert.equal(created.code, 201);
   const send = (method: string, path: string, type: string) =>
     call(method, path, { token, body: 'null', headers: { 'content-type': type } });
-  assert.equal((await send('POST', MAPS, 'application/json')).code, 400);
+  assert.equal((await send('POST', MAPS, 'application/json')).code, 422);
   assert.equal((await send('PUT', `${MAPS}/a`, 'application/json')).code, 400);
-  assert.equal((await send('POST', MAPS, 'application/yaml')).code, 400);
+  assert.equal((await send('POST', MAPS, 'application/yaml')).code, 422);
   assert.equal(
     (await send('POST', '/api/v1/namespaces/default/pods/x/binding', 'application/json')).code,
     400,

@@ -4,6 +4,7 @@
 // - managedFields lose their times and are sorted, because their order follows from the times;
 // - a Status loses its message, and its causes lose theirs and are sorted: reasons, fields, kind, group and name stay;
 // - columns of a Table lose their descriptions, ages in cells become a word;
+// - items of lists lose kind and apiVersion, which kube-apiserver leaves out for built-in kinds;
 // - a warning is only counted.
 // Everything else is compared, field by field; the order of lists counts, the order of keys does not.
 
@@ -31,9 +32,20 @@ function normal(value: Json, key = ''): Json {
   for (const field of Object.keys(value).sort()) {
     const each = value[field] as Json;
     if (field === 'managedFields' && Array.isArray(each)) result[field] = normalManagers(each);
+    else if (field === 'items' && Array.isArray(each) && isListKind(value))
+      result[field] = each.map(normalItem);
     else result[field] = normal(each, field);
   }
   return result;
+}
+
+const isListKind = ({ kind, metadata }: JsonObject): boolean =>
+  typeof kind === 'string' && kind.endsWith('List') && isObject(metadata);
+
+function normalItem(item: Json): Json {
+  if (!isObject(item)) return item;
+  const { apiVersion: _version, kind: _kind, ...rest } = item;
+  return normal(rest);
 }
 
 function normalText(text: string, key: string): string {

@@ -1,6 +1,6 @@
 // The schemas of Kubernetes' built-in kinds, from generated/schemas.json, which scripts/generate-schemas.ts writes.
 // Schemas of named types are shared nodes (recursive ones refer to themselves). The names, for OpenAPI, and the
-// descriptions of fields of these types are kept separately. The file is read when the first schema is requested.
+// descriptions of fields of these types are kept separately, and so is what becomes of their empty values. The file is read when the first schema is requested.
 
 import { readFileSync } from 'node:fs';
 import { getOwn } from '../../api/own-property.ts';
@@ -18,7 +18,17 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
 let written: Readonly<Record<string, Schema>> | undefined;
 const schemas = new Map<string, Schema>();
 const names = new WeakMap<Schema, string>();
+const empties = new WeakMap<Schema, EmptyValues>();
+const zeros = new WeakMap<Schema, Readonly<Record<string, unknown>>>();
 const fieldDescriptions = new WeakMap<Schema, ReadonlyMap<string, string>>();
+
+/** How a Go type encodes empty values. */
+export interface EmptyValues {
+  /** Left out where they are empty. */
+  readonly omits: ReadonlySet<string>;
+  /** There even in an empty object. A structure is `{}` here: it has such fields of its own. */
+  readonly always: readonly (readonly [field: string, value: unknown])[];
+}
 
 /** For example `builtinSchema('core/v1', 'Pod')`. Throws when the type does not exist. */
 export function builtinSchema(module: string, type: string): Schema {
@@ -47,8 +57,9 @@ function resolved(text: Schema): Schema {
 }
 
 function fill(schema: Schema, text: Schema): Schema {
-  const { properties, items, additionalProperties, ...rest } = text;
+  const { properties, items, additionalProperties, omits, always, ...rest } = text;
   Object.assign(schema, rest);
+  if (omits || always) empties.set(schema, { omits: new Set(omits), always: Object.entries(always ?? {}) });
   if (items) schema.items = resolved(items);
   if (additionalProperties !== undefined) {
     schema.additionalProperties =
@@ -64,6 +75,27 @@ function fill(schema: Schema, text: Schema): Schema {
     schema.properties = Object.fromEntries(entries.map(([field, each]) => [field, resolved(each)]));
   }
   return schema;
+}
+
+/** Undefined for a type of a CRD, or one without such fields. */
+export function emptyValuesOf(schema: Schema): EmptyValues | undefined {
+  return empties.get(schema);
+}
+
+/** The encoding of an empty object of this type. Shared, not to be changed. */
+export function zeroOf(schema: Schema): Readonly<Record<string, unknown>> {
+  let zero = zeros.get(schema);
+  if (zero === undefined) {
+    const fields = emptyValuesOf(schema)?.always ?? [];
+    zero = Object.fromEntries(fields.map(([field, value]) => [field, zeroField(schema, field, value)]));
+    zeros.set(schema, zero);
+  }
+  return zero;
+}
+
+function zeroField(schema: Schema, field: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return zeroOf(getOwn(schema.properties, field) ?? {});
 }
 
 /** The OpenAPI name of a named type, such as `io.k8s.api.core.v1.Pod`. */

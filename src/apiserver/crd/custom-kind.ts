@@ -8,6 +8,7 @@ import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, Subresource } from '../kind.ts';
 import { ALL_VERBS, restore } from '../kinds/define-kind.ts';
 import type { Loose } from '../kinds/loose.ts';
+import { CUSTOM_WRITE_RULES } from '../kinds/write-rules.ts';
 import { ageOf } from '../printing/age.ts';
 import { ageColumn, nameColumn } from '../printing/column.ts';
 import type { Schema } from '../schema.ts';
@@ -66,6 +67,7 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     columns: columnsOf(version),
     hasGeneration: true,
     verbs: ALL_VERBS,
+    writes: CUSTOM_WRITE_RULES,
     setDefaults: (object) => setSchemaDefaults(schema, object),
     prepareForCreate(object) {
       if (hasStatus) delete (object as Loose).status;

@@ -6,7 +6,7 @@ import { toTable } from '../printing/table.ts';
 import type { Version } from '../storage/version.ts';
 import type { Answer } from '../verbs/dispatch.ts';
 import type { ListAnswer } from '../verbs/read/list.ts';
-import { notAcceptableSize } from '../verbs/status.ts';
+import { badRequest, notAcceptableSize, notAView } from '../verbs/status.ts';
 import { type AnswerOptions, partialMetadata, startAnswer } from './answer.ts';
 import type { Steps } from './fair-queue.ts';
 import type { ResourceExchange } from './handle-resource.ts';
@@ -42,6 +42,8 @@ function jsonOf(
 ): Buffer | string {
   const { as, asVersion = 'v1' } = media;
   if (as === undefined) return version.json;
+  if (as === 'PartialObjectMetadataList')
+    throw notAView(`you requested ${as}, but the requested object is not a list`);
   if (as !== 'Table') return JSON.stringify(partialMetadata(version, asVersion));
   const table = toTable(kind, [version.object], {
     includeObject: includeObjectOf(exchange.info),
@@ -52,8 +54,16 @@ function jsonOf(
 }
 
 export function includeObjectOf({ query }: RequestInfo): string {
-  return query.get('includeObject') || 'Metadata';
+  const policy = query.get('includeObject') || 'Metadata';
+  if (!INCLUDED.has(policy)) {
+    throw badRequest(
+      `includeObject: Invalid value: "${policy}": must be 'Metadata', 'Object', 'None', or empty`,
+    );
+  }
+  return policy;
 }
+
+const INCLUDED = new Set(['Metadata', 'Object', 'None']);
 
 export async function answerList(
   exchange: ResourceExchange,
@@ -61,6 +71,9 @@ export async function answerList(
 ): Promise<void> {
   const { fair, client, response, info, machine } = exchange;
   const isYaml = media.format === 'yaml';
+  if (media.as === 'PartialObjectMetadata') {
+    throw notAView(`you requested ${media.as}, but the requested object is a list`);
+  }
   // A list that fits into one chunk has no `next`.
   const { first, next } = await fair.run(client, function* (): Steps<{ first: Buffer; next?: NextChunk }> {
     const list = yield* find();

@@ -15,7 +15,7 @@ import type { FairQueue, Steps } from './fair-queue.ts';
 import { writeOverHttp } from './handle-write.ts';
 import { type ConnectExchange, handleConnect, isConnect } from './kubelet/handle-connect.ts';
 import { type MediaChoice, negotiate } from './negotiation.ts';
-import { readInteger, readListParameters, readWatchParameters } from './query.ts';
+import { readBoolean, readInteger, readListParameters, readWatchParameters } from './query.ts';
 import type { RequestInfo, ResourcePath } from './request-info.ts';
 import { streamWatch } from './watch-stream.ts';
 import type { YamlConverter } from './yaml/yaml-converter.ts';
@@ -46,7 +46,7 @@ const MIN_WATCH_MS = 1_800_000;
 export function verbOf(method: string, { name }: ResourcePath, query: URLSearchParams): string | undefined {
   switch (method) {
     case 'GET':
-      if (isTrue(query.get('watch'))) return 'watch';
+      if (readBoolean(query, 'watch')) return 'watch';
       return name === '' ? 'list' : 'get';
     case 'POST':
       return 'create';
@@ -59,10 +59,6 @@ export function verbOf(method: string, { name }: ResourcePath, query: URLSearchP
     default:
       return undefined;
   }
-}
-
-function isTrue(text: string | null): boolean {
-  return text !== null && /^(1|t|true)$/i.test(text);
 }
 
 export async function handleResource(exchange: ConnectExchange): Promise<void> {

@@ -2,15 +2,21 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { PatchType } from '../../runtime/kube/kube.ts';
+import { forbidden } from '../validation/checks.ts';
 import { type Answer, type Write, write } from '../verbs/dispatch.ts';
 import type { ResourceRequest, WriteRequest } from '../verbs/request.ts';
-import { badRequest } from '../verbs/status.ts';
+import { badRequest, invalidOptions } from '../verbs/status.ts';
 import { policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
 import type { ResourceExchange } from './handle-resource.ts';
 import { bodyParser, mediaTypeOf, type ParsedBody, PROTOBUF } from './parse-body.ts';
 import { readBoolean, readDryRun, readFieldValidation, readInteger, readListParameters } from './query.ts';
 
 const OBJECT_TYPES = ['application/json', 'application/yaml', 'text/yaml', PROTOBUF];
+const OPTIONS = new Map([
+  ['create', 'CreateOptions'],
+  ['update', 'UpdateOptions'],
+  ['patch', 'PatchOptions'],
+]);
 const APPLY = 'application/apply-patch+yaml';
 const PATCH_TYPES = new Map<string, PatchType>([
   ['application/json-patch+json', 'json'],
@@ -26,11 +32,12 @@ export async function writeOverHttp(
 ): Promise<{ answer: Answer; warnings: readonly string[] }> {
   const { machine, message, info } = exchange;
   const warnings: string[] = [];
+  const options = OPTIONS.get(verb) ?? 'DeleteOptions';
   const request: WriteRequest = {
     ...resource,
-    dryRun: readDryRun(info.query),
+    dryRun: readDryRun(info.query, options),
     fieldManager: info.query.get('fieldManager') || (isApply(message) ? '' : managerFrom(message)),
-    fieldValidation: readFieldValidation(info.query),
+    fieldValidation: readFieldValidation(info.query, options),
     warn: (text) => warnings.push(text),
   };
   const { bytes, release } = await exchange.bodies.read(message, exchange.client);
@@ -78,8 +85,11 @@ function whatIsAsked(
   const { value: body } = parsed;
   if (verb === 'create' || verb === 'update') return { asked: { verb, body }, dryRun: false };
   const type = PATCH_TYPES.get(mediaTypeOf(message.headers['content-type'])) as PatchType;
-  const force = readBoolean(info.query, 'force') ?? false;
-  return { asked: { verb: 'patch', body, type, force }, dryRun: false };
+  const force = readBoolean(info.query, 'force');
+  if (force !== undefined && type !== 'apply') {
+    throw invalidOptions('PatchOptions', forbidden('force', 'may not be specified for non-apply patch'));
+  }
+  return { asked: { verb: 'patch', body, type, force: force ?? false }, dryRun: false };
 }
 
 /** As with unknown fields: the request selects whether duplicates are accepted, warned of or rejected. */

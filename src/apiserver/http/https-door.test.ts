@@ -332,8 +332,8 @@ describe('the HTTPS door', () => {
       method: 'POST',
       path: `${MAPS}?dryRun=Some`,
       body: {},
-      code: 400,
-      reason: 'BadRequest',
+      code: 422,
+      reason: 'Invalid',
     },
     { name: 'a bad encoding', path: '/api/v1/namespaces/%ff/pods', code: 400, reason: 'BadRequest' },
     {

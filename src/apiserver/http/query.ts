@@ -1,16 +1,15 @@
 // Parses and validates the query parameters of resource requests.
 
+import { notSupported } from '../validation/checks.ts';
 import type { ListParameters } from '../verbs/read/list.ts';
 import type { WatchParameters } from '../verbs/read/watch.ts';
-import { badRequest } from '../verbs/status.ts';
+import { badRequest, invalidOptions } from '../verbs/status.ts';
 
 export function readBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  // The values that Go's strconv.ParseBool accepts.
-  if (/^(1|t|true)$/i.test(text)) return true;
-  if (/^(0|f|false)$/i.test(text)) return false;
-  throw badRequest(`${name}: Invalid value: "${text}": must be true or false`);
+  if (text === null) return undefined;
+  // As in Kubernetes, anything else is true, nothing included.
+  return !/^(0|false)$/i.test(text);
 }
 
 export function readInteger(query: URLSearchParams, name: string): number | undefined {
@@ -33,6 +32,7 @@ export function readListParameters(query: URLSearchParams): ListParameters {
     continue: readText(query, 'continue'),
     resourceVersion: readText(query, 'resourceVersion'),
     resourceVersionMatch: readText(query, 'resourceVersionMatch'),
+    sendInitialEvents: readBoolean(query, 'sendInitialEvents'),
   };
 }
 
@@ -47,19 +47,18 @@ export function readWatchParameters(query: URLSearchParams): WatchParameters {
   };
 }
 
-export function readDryRun(query: URLSearchParams): boolean {
+/** `options` is the type of the request's options, for errors. */
+export function readDryRun(query: URLSearchParams, options: string): boolean {
   const values = query.getAll('dryRun').filter((value) => value !== '');
   const unknown = values.find((value) => value !== 'All');
   if (unknown !== undefined) {
-    throw badRequest(`dryRun: Unsupported value: "${unknown}": supported values: "All"`);
+    throw invalidOptions(options, notSupported('dryRun', values, ['All']));
   }
   return values.length > 0;
 }
 
-export function readFieldValidation(query: URLSearchParams): 'Ignore' | 'Warn' | 'Strict' {
+export function readFieldValidation(query: URLSearchParams, options: string): 'Ignore' | 'Warn' | 'Strict' {
   const text = query.get('fieldValidation') || 'Warn';
   if (text === 'Ignore' || text === 'Warn' || text === 'Strict') return text;
-  throw badRequest(
-    `fieldValidation: Unsupported value: "${text}": supported values: "Ignore", "Strict", "Warn"`,
-  );
+  throw invalidOptions(options, notSupported('fieldValidation', text, ['', 'Ignore', 'Strict', 'Warn']));
 }

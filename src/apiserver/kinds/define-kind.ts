@@ -3,10 +3,12 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { deleteOwn, getOwn, setOwn } from '../../api/own-property.ts';
-import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
+import { builtinSchema, zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Column, FieldError, Kind, ScalePaths, StoredAs, Subresource } from '../kind.ts';
+import { copyJson } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 import { type Loose, mapOf } from './loose.ts';
+import { writeRulesOf } from './write-rules.ts';
 
 export const ALL_VERBS: readonly string[] = [
   'create',
@@ -53,7 +55,8 @@ export function defineKind(definition: KindDefinition): Kind {
   const { group, version, kind, plural, namespaced, module, selectable = {} } = definition;
   const subresources = definition.subresources ?? [];
   const hasStatus = subresources.includes('status');
-  let schema: Schema | undefined;
+  let known: Schema | undefined;
+  const schema = (): Schema => (known ??= builtinSchema(module, kind));
   return {
     group,
     version,
@@ -64,16 +67,17 @@ export function defineKind(definition: KindDefinition): Kind {
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     subresources,
-    schema: () => (schema ??= builtinSchema(module, kind)),
+    schema,
     columns: definition.columns,
     hasGeneration: definition.hasGeneration ?? false,
     verbs: definition.verbs ?? ALL_VERBS,
+    writes: writeRulesOf(definition),
     ...(definition.virtual ? { virtual: true } : {}),
     ...(definition.storedAs ? { storedAs: definition.storedAs } : {}),
     ...(definition.scale ? { scale: definition.scale } : {}),
     setDefaults: (object) => definition.setDefaults?.(object as Loose),
     prepareForCreate(object) {
-      if (hasStatus && !definition.keepsStatusOnCreate) delete (object as Loose).status;
+      if (hasStatus && !definition.keepsStatusOnCreate) clearStatus(object as Loose, schema());
       definition.prepareForCreate?.(object as Loose);
     },
     prepareForUpdate(next, current, subresource) {
@@ -92,6 +96,12 @@ export function defineKind(definition: KindDefinition): Kind {
       return value === undefined || value === null ? '' : String(value);
     },
   };
+}
+
+function clearStatus(object: Loose, schema: Schema): void {
+  const { status } = zeroOf(schema);
+  if (status === undefined) delete object.status;
+  else object.status = copyJson(status);
 }
 
 /** A status write changes only status and metadata; a write to the object never changes status. */

@@ -8,7 +8,9 @@ import { ensureMap, type Loose, mapOf, mapsOf } from './loose.ts';
 export function keepOnlyEphemeralContainers(next: Loose, current: Loose): void {
   const containers = mapOf(next.spec)?.ephemeralContainers;
   restoreAll(next, current);
-  if (containers !== undefined) ensureMap(next, 'spec').ephemeralContainers = containers;
+  const spec = ensureMap(next, 'spec');
+  if (containers === undefined) delete spec.ephemeralContainers;
+  else spec.ephemeralContainers = containers;
 }
 
 /** The resources of each container that is there already. */

@@ -3,10 +3,11 @@
 
 import type { KubeObject, Metadata } from '../../api/object.ts';
 import { getOwn } from '../../api/own-property.ts';
+import { zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
-import type { FieldSets } from './field-sets.ts';
-import { ChangesBuilder, compareFields, type FieldChanges, propertySchema } from './field-walk.ts';
+import type { FieldSet, FieldSets } from './field-sets.ts';
+import { ChangesBuilder, compareFields, type FieldChanges, fieldsOf, propertySchema } from './field-walk.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** The metadata fields that clients write. */
@@ -18,14 +19,45 @@ export const OWNED_METADATA = [
   'generateName',
 ] as const;
 
+interface Ownership {
+  readonly kind: Kind;
+  readonly subresource: Subresource;
+  readonly fieldSets: FieldSets;
+}
+
+/** The fields that an applied configuration claims. */
+export function appliedFields(applied: KubeObject, { kind, subresource, fieldSets }: Ownership): FieldSet {
+  const schema = kind.schema();
+  const fields = fieldSets.builder();
+  const sections = applied as unknown as JsonObject;
+  for (const section of Object.keys(sections)) {
+    if (!isOwned(section, kind, subresource)) continue;
+    fields.add(
+      fieldSets.fieldEdge(section),
+      fieldsOf(sections[section], propertySchema(schema, section), fieldSets),
+    );
+  }
+  const metadata = fieldSets.builder();
+  const ofMetadata = propertySchema(schema, 'metadata');
+  for (const field of OWNED_METADATA) {
+    const value = applied.metadata[field] as Json | undefined;
+    if (value === undefined) continue;
+    metadata.add(fieldSets.fieldEdge(field), fieldsOf(value, propertySchema(ofMetadata, field), fieldSets));
+  }
+  const owned = metadata.build({ member: false });
+  if (owned !== fieldSets.empty) fields.add(METADATA, owned);
+  return fields.build({ member: false });
+}
+
 export function changesBetween(
   current: KubeObject | undefined,
   next: KubeObject,
-  { kind, subresource, fieldSets }: { kind: Kind; subresource: Subresource; fieldSets: FieldSets },
+  { kind, subresource, fieldSets }: Ownership,
 ): FieldChanges {
   const schema = kind.schema();
   const found = new ChangesBuilder(fieldSets);
-  const before = (current ?? NOTHING) as unknown as JsonObject;
+  // A new object is compared with an empty one, which has the fields that its type never omits.
+  const before = (current ?? zeroOf(schema)) as JsonObject;
   const after = next as unknown as JsonObject;
   for (const section of Object.keys(after)) {
     const was = getOwn(before, section);
@@ -65,7 +97,6 @@ function changesOfMetadata(
 
 const METADATA = 'f:metadata';
 const NO_CHANGES: FieldChanges = {};
-const NOTHING = {};
 
 /** Status belongs to status writes. */
 function isOwned(section: string, kind: Kind, subresource: Subresource): boolean {

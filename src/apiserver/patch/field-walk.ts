@@ -9,7 +9,7 @@ import type { FieldSet, FieldSetBuilder, FieldSets } from './field-sets.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** List keys that may be omitted, because they have a default. */
-const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
+export const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 function isAtomic(schema: Schema | undefined): boolean {
   return schema?.['x-kubernetes-map-type'] === 'atomic';
@@ -28,6 +28,13 @@ function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldS
   }
   // A list with duplicate elements is atomic: its parts cannot be owned.
   return edges.length > 1 && new Set(edges).size < edges.length ? undefined : edges;
+}
+
+/** Duplicates in a set are one element. */
+function elementsOf(list: readonly Json[], schema: Schema | undefined): readonly Json[] {
+  if (schema?.['x-kubernetes-list-type'] !== 'set' || list.length < 2) return list;
+  const distinct = new Set(list);
+  return distinct.size === list.length ? list : [...distinct];
 }
 
 /** The parts of a value by edge; undefined when the value is atomic. */
@@ -71,23 +78,47 @@ export function propertySchema(schema: Schema | undefined, key: string): Schema 
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** Every field of a value. */
+/**
+ * The fields of an applied value: its leaves, elements of lists, and entries of maps. A structure on the way to them is
+ * not among them, because an applier does not claim that it exists.
+ */
 export function fieldsOf(value: Json | undefined, schema: Schema | undefined, sets: FieldSets): FieldSet {
+  return walkFields(value, schema, sets, false);
+}
+
+/** The fields of a value that a write added, with the maps, structures and lists that hold them. */
+function addedFields(value: Json | undefined, schema: Schema | undefined, sets: FieldSets): FieldSet {
+  return walkFields(value, schema, sets, true);
+}
+
+function walkFields(
+  value: Json | undefined,
+  schema: Schema | undefined,
+  sets: FieldSets,
+  holders: boolean,
+): FieldSet {
   const fields = sets.builder();
   if (isJsonObject(value)) {
     if (isAtomic(schema)) return sets.leaf;
     for (const key of Object.keys(value)) {
-      fields.add(sets.fieldEdge(key), fieldsOf(value[key], propertySchema(schema, key), sets));
+      const below = walkFields(value[key], propertySchema(schema, key), sets, holders);
+      const isEntry = !holders && !isDeclared(schema, key);
+      fields.add(sets.fieldEdge(key), isEntry ? asMember(below) : below);
     }
-    return fields.build({ member: false }, sets.leaf);
+    return fields.build({ member: holders }, sets.leaf);
   }
   if (!Array.isArray(value)) return sets.leaf;
-  const edges = edgesOf(value, schema, sets);
+  const list = elementsOf(value, schema);
+  const edges = edgesOf(list, schema, sets);
   if (edges === undefined) return sets.leaf;
   for (const [index, edge] of edges.entries()) {
-    fields.add(edge, asMember(fieldsOf(value[index], schema?.items, sets)));
+    fields.add(edge, asMember(walkFields(list[index], schema?.items, sets, holders)));
   }
-  return fields.build({ member: false }, sets.leaf);
+  return fields.build({ member: holders }, sets.leaf);
+}
+
+function isDeclared(schema: Schema | undefined, key: string): boolean {
+  return schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
 }
 
 /** The fields that a write added or changed, and those it removed. Undefined where there are none. */
@@ -134,22 +165,34 @@ export function compareFields(
   sets: FieldSets,
 ): FieldChanges | undefined {
   if (before === after) return undefined;
-  if (before === undefined) return { changed: fieldsOf(after, schema, sets) };
-  if (after === undefined) return { removed: fieldsOf(before, schema, sets) };
+  if (before === undefined) return { changed: addedFields(after, schema, sets) };
+  if (after === undefined) return { removed: addedFields(before, schema, sets) };
+  // A list or map that is null has no elements.
+  if (before === null && typeof after === 'object' && hasParts(after)) {
+    return compareFields(Array.isArray(after) ? [] : {}, after, schema, sets);
+  }
+  if (after === null && typeof before === 'object' && hasParts(before)) {
+    return compareFields(before, Array.isArray(before) ? [] : {}, schema, sets);
+  }
   if (isJsonObject(before) && isJsonObject(after)) {
     if (!isAtomic(schema)) return compareObjects(before, after, schema, sets);
   } else if (Array.isArray(before) && Array.isArray(after)) {
-    const edges = { before: edgesOf(before, schema, sets), after: edgesOf(after, schema, sets) };
+    const [was, is] = [elementsOf(before, schema), elementsOf(after, schema)];
+    const edges = { before: edgesOf(was, schema, sets), after: edgesOf(is, schema, sets) };
     if (edges.before && edges.after) {
       return compareLists(
-        { values: before, edges: edges.before },
-        { values: after, edges: edges.after },
+        { values: was, edges: edges.before },
+        { values: is, edges: edges.after },
         schema,
         sets,
       );
     }
   }
   return sameJson(before, after) ? undefined : { changed: sets.leaf };
+}
+
+function hasParts(value: Json): boolean {
+  return value !== null && Object.keys(value).length > 0;
 }
 
 function compareObjects(
@@ -188,12 +231,13 @@ function compareLists(
   const oldPlaces = placesOf(before, after);
   for (const [index, edge] of after.edges.entries()) {
     const at = oldPlaces === undefined ? index : oldPlaces.get(edge);
-    if (at === undefined) found.add(edge, { changed: asMember(fieldsOf(after.values[index], items, sets)) });
+    if (at === undefined)
+      found.add(edge, { changed: asMember(addedFields(after.values[index], items, sets)) });
     else found.add(edge, compareFields(before.values[at], after.values[index], items, sets));
     oldPlaces?.delete(edge);
   }
   for (const [edge, index] of oldPlaces ?? []) {
-    found.add(edge, { removed: asMember(fieldsOf(before.values[index], items, sets)) });
+    found.add(edge, { removed: asMember(addedFields(before.values[index], items, sets)) });
   }
   return found.build();
 }

@@ -80,18 +80,11 @@ function splice(list: Json[], at: number, gone: 0 | 1, work: Work, ...added: Jso
 
 function checked(operation: unknown): Operation {
   if (!isObject(operation) || typeof operation.op !== 'string' || typeof operation.path !== 'string') {
-    throw new PatchError('each operation of a JSON patch needs "op" and "path"');
+    throw new PatchError('each operation of a JSON patch needs "op" and "path"', 'Invalid');
   }
   const { op, path, from, value } = operation;
   if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
-    throw new PatchError(`a JSON patch operation "${op}" needs "from"`);
-  }
-  if (
-    (op === 'add' || op === 'replace' || op === 'test') &&
-    !Object.hasOwn(operation, 'value') &&
-    op !== 'test'
-  ) {
-    throw new PatchError(`a JSON patch operation "${op}" needs "value"`);
+    throw new PatchError(`a JSON patch operation "${op}" needs "from"`, 'Invalid');
   }
   return { op, path, ...(typeof from === 'string' ? { from } : {}), value: (value ?? null) as Json };
 }
@@ -118,7 +111,7 @@ function applyOperation(document: Json, { op, path, from = '', value = null }: O
       }
       return document;
     default:
-      throw new PatchError(`Unexpected kind: ${op}`);
+      throw new PatchError(`Unexpected kind: ${op}`, 'Invalid');
   }
 }
 

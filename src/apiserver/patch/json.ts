@@ -13,6 +13,7 @@ const CODES: Partial<Record<KubeErrorReason, number>> = {
   Invalid: 422,
   RequestEntityTooLarge: 413,
   UnsupportedMediaType: 415,
+  Unknown: 500,
 };
 
 /** A patch that cannot be applied, with the status code of a Kubernetes API server. */
@@ -65,7 +66,9 @@ const NONE: readonly unknown[] = [];
 /** The keys of a JSON pointer (RFC 6901). A name that bodies may not contain is rejected here as well. */
 export function decodePointer(path: string): string[] {
   if (path === '') return [];
-  if (!path.startsWith('/')) throw new PatchError(`invalid JSON pointer "${path}": it must start with "/"`);
+  if (!path.startsWith('/')) {
+    throw new PatchError(`invalid JSON pointer "${path}": it must start with "/"`, 'Invalid');
+  }
   const parts = path.slice(1).split('/');
   const keys = path.includes('~')
     ? parts.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))

@@ -52,6 +52,11 @@ export function trackManagedFields(options: TrackOptions): void {
   const { changed, removed } = changesBetween(current, next, options);
   if (!changed && !removed && sent !== undefined && sent === recorded) return;
   const managers = wantsReset(sent) ? [] : readManagers(sent?.length ? sent : recorded, fieldSets);
+  // Ownership that was dropped is not recorded again before the next apply.
+  if (current !== undefined && managers.length === 0) {
+    writeManagers(next, managers);
+    return;
+  }
   const writer =
     changed &&
     findOrAdd(managers, {

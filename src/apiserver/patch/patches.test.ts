@@ -46,7 +46,7 @@ for (const [name, document, patch, expected] of jsonCases) {
 
 const jsonRefusals: [string, unknown, string][] = [
   ['not a list', {}, 'BadRequest'],
-  ['an unknown operation', [{ op: 'swap', path: '/a' }], 'BadRequest'],
+  ['an unknown operation', [{ op: 'swap', path: '/a' }], 'Invalid'],
   ['a missing path', [{ op: 'remove', path: '/x' }], 'Invalid'],
   ['a missing parent', [{ op: 'add', path: '/x/y', value: 1 }], 'Invalid'],
   ['an index past the end', [{ op: 'add', path: '/l/9', value: 1 }], 'Invalid'],

@@ -217,7 +217,7 @@ test('status is owned through its subresource', () => {
   });
   const entry = second.metadata.managedFields?.find((each) => each.manager === 'kubelet');
   assert.equal(entry?.subresource, 'status');
-  assert.deepEqual(entry?.fieldsV1, { 'f:status': { 'f:phase': {} } });
+  assert.deepEqual(entry?.fieldsV1, { 'f:status': { '.': {}, 'f:phase': {} } });
   const third = update(second, (object) => Object.assign(object, { status: { phase: 'Failed' } }), {
     by: 'someone',
   });

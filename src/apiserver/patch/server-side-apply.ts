@@ -3,12 +3,14 @@
 
 import { asText } from '../../api/as-text.ts';
 import { apiVersionOf, type KubeObject } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { timestamp } from '../timestamp.ts';
 import { decodeValues } from '../validation/unknown-fields.ts';
-import { changesBetween, OWNED_METADATA } from './changes-between.ts';
+import { appliedFields, changesBetween, OWNED_METADATA } from './changes-between.ts';
+import { problemOfApplied } from './check-applied.ts';
 import { difference, equalSets, intersection, isEmptySet, pathsOf, union } from './field-set.ts';
 import type { FieldSet, FieldSets } from './field-sets.ts';
 import { mergeApplied, removeFields } from './field-walk.ts';
@@ -27,47 +29,126 @@ export interface ApplyOptions {
 }
 
 export function applyServerSide(options: ApplyOptions): KubeObject {
-  const { kind, force, subresource, current, fieldSets } = options;
-  const applied = checkedPatch(options.patch, kind);
-  const schema = kind.schema();
-  const fields = changesBetween(undefined, applied, options).changed ?? fieldSets.empty;
-  if (!current) {
-    const created = copyJson(applied);
-    const managers: Manager[] = [];
-    const applier = findOrAdd(managers, {
-      manager: options.fieldManager,
-      operation: 'Apply',
-      kind,
-      subresource,
-      fieldSets,
-    });
-    Object.assign(applier, { fields, time: timestamp(options.nowMs) });
-    writeManagers(created, managers);
-    return created;
+  const { current, fieldManager } = options;
+  const applied = checkedPatch(options.patch, options.kind);
+  const fields = appliedFields(applied, options);
+  if (!current) return createApplied(applied, fields, options);
+  try {
+    return mergeInto(current, applied, fields, options);
+  } catch (error) {
+    if (fieldManager !== KUBECTL || !(error instanceof ApplyConflict)) throw error;
+    const migrated = appliedBefore(current, options);
+    const left = error.conflicts
+      .map(({ manager, fields: own }) => ({ manager, fields: difference(own, migrated) }))
+      .filter((each) => !isEmptySet(each.fields));
+    if (left.length > 0) throw new ApplyConflict(left);
+    return mergeInto(current, applied, fields, { ...options, force: true });
   }
-  const managers = readManagers(current.metadata.managedFields, fieldSets);
-  const applier = findOrAdd(managers, {
-    manager: options.fieldManager,
-    operation: 'Apply',
-    kind,
-    subresource,
-    fieldSets,
-  });
+}
+
+function createApplied(applied: KubeObject, fields: FieldSet, options: ApplyOptions): KubeObject {
+  const created = copyJson(applied);
+  const managers: Manager[] = [];
+  const applier = findOrAdd(managers, applierOf(options));
+  Object.assign(applier, { fields, time: timestamp(options.nowMs) });
+  writeManagers(created, managers);
+  return created;
+}
+
+const applierOf = ({ fieldManager, kind, subresource, fieldSets }: ApplyOptions) =>
+  ({ manager: fieldManager, operation: 'Apply', kind, subresource, fieldSets }) as const;
+
+function mergeInto(
+  current: KubeObject,
+  applied: KubeObject,
+  fields: FieldSet,
+  options: ApplyOptions,
+): KubeObject {
+  const { kind, force, fieldSets, fieldManager } = options;
+  const schema = kind.schema();
+  const managers = managersOf(current, options);
+  const applier = findOrAdd(managers, applierOf(options));
   const others = managers.filter((each) => each !== applier);
   const merged = mergeApplied(current as unknown as Json, applied as unknown as Json, schema, fieldSets);
-  const { changed } = changesBetween(current, merged as unknown as KubeObject, options);
-  if (changed) resolveConflicts(others, changed, force);
   const result = dropAbandoned(merged, {
     schema,
     before: applier.fields,
     now: fields,
     others,
   }) as unknown as KubeObject;
+  const { changed } = changesBetween(current, result, options);
+  if (changed) resolveConflicts(others, changed, force);
+  if (fieldManager === KUBECTL) syncLastApplied(result, applied);
   const unchanged = equalSets(applier.fields, fields) && sameJson(bodyOf(result), bodyOf(current));
   if (!unchanged || applier.time === undefined) applier.time = timestamp(options.nowMs);
   applier.fields = fields;
   writeManagers(result, managers);
   return result;
+}
+
+/** On the first apply to an object without ownership, everything in it belongs to whoever wrote it before. */
+function managersOf(current: KubeObject, { kind, fieldSets, nowMs }: ApplyOptions): Manager[] {
+  const managers = readManagers(current.metadata.managedFields, fieldSets);
+  if (managers.length > 0) return managers;
+  const { changed } = changesBetween(undefined, current, { kind, subresource: '', fieldSets });
+  const before = findOrAdd(managers, {
+    manager: BEFORE_FIRST_APPLY,
+    operation: 'Update',
+    kind,
+    subresource: '',
+    fieldSets,
+  });
+  Object.assign(before, { fields: changed ?? fieldSets.empty, time: timestamp(nowMs) });
+  return managers;
+}
+
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+/** The manager of `kubectl apply --server-side`, which takes over what `kubectl apply` wrote before. */
+const KUBECTL = 'kubectl';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Of all annotations of an object. */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+/** The fields that client-side apply wrote last and that still have its value. */
+function appliedBefore(current: KubeObject, options: ApplyOptions): FieldSet {
+  const { kind, fieldSets } = options;
+  const text = getOwn(current.metadata.annotations, LAST_APPLIED);
+  const last = text === undefined ? undefined : parsedObject(text);
+  if (last === undefined || last.apiVersion !== apiVersionOf(kind)) return fieldSets.empty;
+  last.metadata ??= {} as KubeObject['metadata'];
+  const fields = appliedFields(last, options);
+  const { changed, removed } = changesBetween(last, current, options);
+  return [changed, removed].reduce((rest: FieldSet, each) => (each ? difference(rest, each) : rest), fields);
+}
+
+function parsedObject(text: string): KubeObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? (value as unknown as KubeObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where client-side apply left its annotation, it is kept up to date, so that a user may go back to it. */
+function syncLastApplied(result: KubeObject, applied: KubeObject): void {
+  const { annotations } = result.metadata;
+  if (annotations === undefined || getOwn(annotations, LAST_APPLIED) === undefined) return;
+  const { annotations: own, ...metadata } = applied.metadata;
+  const { [LAST_APPLIED]: _last, ...rest } = own ?? {};
+  const kept = Object.keys(rest).length > 0 ? { ...metadata, annotations: rest } : metadata;
+  const text = `${JSON.stringify(sortedKeys({ ...applied, metadata: kept } as unknown as Json))}\n`;
+  const updated = { ...annotations, [LAST_APPLIED]: text };
+  const bytes = Object.entries(updated).reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')), 0);
+  if (bytes > MAX_ANNOTATION_BYTES) delete (updated as Record<string, string>)[LAST_APPLIED];
+  result.metadata.annotations = updated;
+}
+
+function sortedKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, each]) => [key, sortedKeys(each)]));
 }
 
 /** The object without what is not tracked in field ownership. */
@@ -90,12 +171,24 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
     );
   }
   const managed = isJsonObject(metadata) ? metadata.managedFields : undefined;
-  if (Array.isArray(managed) && managed.length > 0)
-    throw new PatchError('metadata.managedFields must be nil');
+  if (Array.isArray(managed)) throw new PatchError('metadata.managedFields must be nil');
   const { managedFields: _none, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
   const applied = copyJson({ ...patch, metadata: rest }) as unknown as KubeObject;
-  decodeValues(applied, kind);
+  const problem = problemOfApplied(applied, kind);
+  if (problem !== undefined) throw untyped(applied, kind, problem);
+  try {
+    decodeValues(applied, kind);
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw untyped(applied, kind, error.message);
+  }
   return applied;
+}
+
+function untyped({ metadata }: KubeObject, kind: Kind, problem: string): PatchError {
+  const { group, version } = kind;
+  const object = `(${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${group}/${version}, Kind=${kind.kind})`;
+  return new PatchError(`failed to create typed patch object ${object}: ${problem}`, 'Unknown');
 }
 
 /** Maximum number of conflicts listed. */
@@ -107,11 +200,22 @@ function resolveConflicts(others: readonly Manager[], changed: FieldSet, force: 
     .map((manager) => ({ manager, fields: intersection(manager.fields, changed) }))
     .filter(({ fields }) => !isEmptySet(fields));
   if (conflicts.length === 0) return;
-  if (!force) throw conflictError(conflicts);
+  if (!force) throw new ApplyConflict(conflicts);
   for (const { manager, fields } of conflicts) manager.fields = difference(manager.fields, fields);
 }
 
-function conflictError(conflicts: readonly { manager: Manager; fields: FieldSet }[]): KubeError {
+type Conflicts = readonly { readonly manager: Manager; readonly fields: FieldSet }[];
+
+class ApplyConflict extends KubeError {
+  readonly conflicts: Conflicts;
+
+  constructor(conflicts: Conflicts) {
+    super({ reason: 'Conflict', code: 409, ...describeConflicts(conflicts) });
+    this.conflicts = conflicts;
+  }
+}
+
+function describeConflicts(conflicts: Conflicts): { message: string; details: object } {
   const each = conflicts
     .map(({ manager, fields }) => ({ who: managerText(manager), paths: pathsOf(fields) }))
     .sort((a, b) => (a.who < b.who ? -1 : 1));
@@ -127,7 +231,7 @@ function conflictError(conflicts: readonly { manager: Manager; fields: FieldSet 
       : `Apply failed with ${count} conflicts: ${each
           .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...listed(paths)])
           .join('\n')}`;
-  return new KubeError({ reason: 'Conflict', code: 409, message, details: { causes } });
+  return { message, details: { causes } };
 }
 
 function listed(paths: readonly string[]): string[] {

@@ -24,8 +24,10 @@ function mergeObject(
   const { $patch: directive, $retainKeys: retained, ...changes } = patch;
   if (directive === 'delete') return undefined;
   if (directive === 'replace') return withoutDirectives(changes);
-  if (directive !== undefined && directive !== 'merge')
-    throw new PatchError(`Unknown patch type: ${asText(directive)}`);
+  if (directive !== undefined && directive !== 'merge') {
+    const reason = typeof directive === 'string' ? 'Unknown' : 'BadRequest';
+    throw new PatchError(`unknown patch type: ${asText(directive)}`, reason);
+  }
   const result: JsonObject = { ...original };
   for (const [key, value] of Object.entries(changes)) {
     if (key.startsWith(ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue;

@@ -100,8 +100,8 @@ function checkAnnotations(checks: Checks, annotations: unknown): void {
 
 function checkOwners(checks: Checks, owners: unknown): void {
   let controllers = 0;
-  for (const [index, owner] of mapsOf(owners).entries()) {
-    const path = at('metadata.ownerReferences', index);
+  const path = 'metadata.ownerReferences';
+  for (const owner of mapsOf(owners)) {
     for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
       if (!owner[field])
         checks.add(

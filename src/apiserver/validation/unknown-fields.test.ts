@@ -27,7 +27,7 @@ test('unknown fields are named with their paths, and removed', () => {
     'spec.nope',
     'odd',
   ]);
-  assert.deepEqual(pod.spec, { containers: [{ name: 'c', env: [{ name: 'A' }] }] });
+  assert.deepEqual(pod.spec, { containers: [{ name: 'c', env: [{ name: 'A' }], resources: {} }] });
 });
 
 test('fields of the volume designs are known', () => {

@@ -1,20 +1,21 @@
-// Decodes an object by its kind's schema: removes (and reports) unknown fields, drops nulls as Kubernetes' decoder
-// does, converts quantities to canonical form, and rejects values of a wrong type. Custom kinds keep wrong types for
+// Decodes an object by its kind's schema: removes (and reports) unknown fields, gives nulls and empty values the form
+// that Kubernetes' Go types have, converts quantities to canonical form, and rejects values of a wrong type. Custom kinds keep wrong types for
 // schema validation, which reports all of them with their paths.
 
 import type { KubeObject } from '../../api/object.ts';
 import { getOwn, setOwn } from '../../api/own-property.ts';
 import { canonicalQuantity, QuantityError } from '../../api/quantity.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { builtinSchema, definitionNameOf } from '../builtin-schema/builtin-schema.ts';
+import { builtinSchema, definitionNameOf, emptyValuesOf, zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind } from '../kind.ts';
+import { copyJson } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 import { fieldPath } from './checks.ts';
 
 interface Walk {
   readonly kind: Pick<Kind, 'kind' | 'version'>;
   readonly unknown: string[];
-  /** Nulls dropped, types enforced, quantities canonical: as decoding into Go structures does. */
+  /** Nulls and empty values dropped, types enforced, quantities canonical: as decoding into Go structures does. */
   readonly decodes: boolean;
   /** Unknown fields are kept: only values are normalized. */
   readonly keepsUnknown: boolean;
@@ -63,6 +64,7 @@ function visitObject(
 ): void {
   const { properties, additionalProperties } = schema;
   const read = typeof known === 'object' ? (known as Record<string, unknown> | null) : undefined;
+  const empties = walk.decodes ? emptyValuesOf(schema) : undefined;
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (typeof value === 'object' && value !== null && value === getOwn(read, key)) continue;
@@ -73,9 +75,19 @@ function visitObject(
           ? additionalProperties
           : undefined;
     if (property) {
-      if (isPlain(value, property)) continue;
-      if (value === null && walk.decodes) delete object[key];
-      else visit(object, key, property, fieldPath(path, key), walk, getOwn(read, key));
+      if (isPlain(value, property)) {
+        if ((value === '' || value === false) && !walk.keepsUnknown && empties?.omits.has(key))
+          delete object[key];
+        continue;
+      }
+      if (value === null && walk.decodes) {
+        // Go leaves the field of a structure as it is; an entry of a map gets its type's empty value.
+        if (properties === undefined && !walk.keepsUnknown) setOwn(object, key, emptyOf(property));
+        else if (!walk.keepsUnknown || properties !== undefined) delete object[key];
+        continue;
+      }
+      visit(object, key, property, fieldPath(path, key), walk, getOwn(read, key));
+      if (empties?.omits.has(key) && !walk.keepsUnknown && isEmpty(object[key])) delete object[key];
     } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {
       if (key === 'metadata') visitMetadata(object, key, fieldPath(path, key), walk, getOwn(read, key));
     } else if (
@@ -87,6 +99,15 @@ function visitObject(
       delete object[key];
     }
   }
+  if (empties === undefined || walk.keepsUnknown) return;
+  for (const [field] of empties.always) {
+    if (getOwn(object, field) === undefined) setOwn(object, field, copyJson(getOwn(zeroOf(schema), field)));
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === 0 || value === '' || value === false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 }
 
 /** Most values: a string or boolean where one is expected. */

@@ -5,6 +5,7 @@ import type { KubeObject } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { User } from '../pipeline.ts';
+import { invalid, tooLong } from '../validation/checks.ts';
 import { get } from './read/get.ts';
 import type { ListAnswer, ListParameters } from './read/list.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type WriteAnswer,
   type WriteRequest,
 } from './request.ts';
-import { badRequest, methodNotAllowed, noSuchPath } from './status.ts';
+import { badRequest, invalidOptions, methodNotAllowed, noSuchPath } from './status.ts';
 import { createSubresource, createVirtual } from './subresources/create-subresource.ts';
 import { getScale, patchScale, updateScale } from './subresources/scale.ts';
 import { create } from './write/create.ts';
@@ -112,9 +113,24 @@ export function read(machine: Machine, request: ResourceRequest, resourceVersion
   return { kind: 'object', version: get(machine, request, resourceVersion), created: false };
 }
 
+/** The length limit of a field manager's name, as in Kubernetes. */
+const MAX_MANAGER_LENGTH = 128;
+const OPTIONS = { create: 'CreateOptions', update: 'UpdateOptions', patch: 'PatchOptions' } as const;
+
+function checkFieldManager({ fieldManager }: WriteRequest, verb: Write['verb']): void {
+  if (verb === 'delete' || verb === 'deletecollection') return;
+  if (fieldManager.length > MAX_MANAGER_LENGTH) {
+    throw invalidOptions(OPTIONS[verb], tooLong('fieldManager', MAX_MANAGER_LENGTH));
+  }
+  if (/\p{C}/u.test(fieldManager)) {
+    throw invalidOptions(OPTIONS[verb], invalid('fieldManager', fieldManager, 'must be printable'));
+  }
+}
+
 /** What can be checked without the object is rejected at once, by throwing. */
 export function write(machine: Machine, request: WriteRequest, asked: Write): Promise<Answer> {
   const { kind, subresource } = request;
+  checkFieldManager(request, asked.verb);
   switch (asked.verb) {
     case 'create':
       if (kind.virtual) return createVirtual(machine, request, asked.body);

@@ -57,6 +57,29 @@ export function staleWrite(kind: Named, name: string): KubeError {
   );
 }
 
+/** What an option of a request may not be. `kind` is the type of the options, such as `CreateOptions`. */
+export function invalidOptions(kind: string, ...errors: readonly FieldError[]): KubeError {
+  return invalid({ group: 'meta.k8s.io', kind }, '', errors);
+}
+
+/** The patched object cannot be decoded. */
+export function invalidPatch(message: string): KubeError {
+  return fail('Invalid', 422, ` "" is invalid: patch: Invalid value: ${message}`, {
+    causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
+  });
+}
+
+/** kube-apiserver answers some mistakes of clients with 500 and without a reason. */
+export function unclassified(message: string): KubeError {
+  return fail('Unknown', 500, message);
+}
+
+export function nameless(name: string): KubeError {
+  return badRequest(
+    `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+  );
+}
+
 export function badRequest(message: string): KubeError {
   return fail('BadRequest', 400, message);
 }
@@ -65,12 +88,16 @@ export function forbidden(kind: Named, name: string, why: string): KubeError {
   return fail('Forbidden', 403, `${qualified(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name));
 }
 
-export function invalid(kind: Kind, name: string, errors: readonly FieldError[]): KubeError {
+export function invalid(
+  kind: Pick<Kind, 'group' | 'kind'>,
+  name: string,
+  errors: readonly FieldError[],
+): KubeError {
   const texts = errors.map(({ field, message }) => `${field}: ${message}`);
   const all = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   return fail('Invalid', 422, `${qualifiedKind} "${name}" is invalid: ${all}`, {
-    name,
+    ...(name === '' ? {} : { name }),
     ...(kind.group === '' ? {} : { group: kind.group }),
     kind: kind.kind,
     causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
@@ -78,9 +105,7 @@ export function invalid(kind: Kind, name: string, errors: readonly FieldError[])
 }
 
 export function methodNotAllowed(verb: string, kind: Named): KubeError {
-  return fail('MethodNotAllowed', 405, `${verb} is not supported on resources of kind "${qualified(kind)}"`, {
-    ...detailsOf(kind, ''),
-  });
+  return fail('MethodNotAllowed', 405, `${verb} is not supported on resources of kind "${qualified(kind)}"`);
 }
 
 export function expired(message: string): KubeError {
@@ -101,6 +126,11 @@ export function unsupportedMediaType(message: string): KubeError {
 
 export function notAcceptable(supported: readonly string[]): KubeError {
   return fail('NotAcceptable', 406, `only the following media types are accepted: ${supported.join(', ')}`);
+}
+
+/** The answer has no such form: one object is no list, and the reverse. */
+export function notAView(message: string): KubeError {
+  return fail('NotAcceptable', 406, message);
 }
 
 /** Converting more would take too long. */
@@ -151,6 +181,16 @@ export class ExpiredContinueError extends KubeError {
   }
 }
 
+/** kubectl reads the details of these without looking whether there are any. */
+const DETAILED: ReadonlySet<KubeErrorReason> = new Set([
+  'NotFound',
+  'MethodNotAllowed',
+  'NotAcceptable',
+  'UnsupportedMediaType',
+  'Invalid',
+  'Forbidden',
+]);
+
 /** The body of an error response. */
 export function statusOf(error: KubeError): object {
   return {
@@ -159,8 +199,10 @@ export function statusOf(error: KubeError): object {
     metadata: error instanceof ExpiredContinueError ? { continue: error.continueToken } : {},
     status: 'Failure',
     message: error.message,
-    reason: error.reason,
-    ...(Object.keys(error.details).length === 0 ? {} : { details: error.details }),
+    ...(error.reason === 'Unknown' ? {} : { reason: error.reason }),
+    ...(Object.keys(error.details).length === 0 && !DETAILED.has(error.reason)
+      ? {}
+      : { details: error.details }),
     code: error.code,
   };
 }

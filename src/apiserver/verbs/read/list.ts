@@ -1,9 +1,16 @@
 // Lists the objects of a kind, whole or in pages that all show one revision.
 
 import type { Version } from '../../storage/version.ts';
+import { forbidden, notSupported } from '../../validation/checks.ts';
 import { present, storageTypeOf } from '../presentation.ts';
 import type { Machine, ResourceRequest } from '../request.ts';
-import { badRequest, ExpiredContinueError, expired, tooLargeResourceVersion } from '../status.ts';
+import {
+  badRequest,
+  ExpiredContinueError,
+  expired,
+  invalidOptions,
+  tooLargeResourceVersion,
+} from '../status.ts';
 import { decodeContinueToken, encodeContinueToken } from './continue-token.ts';
 import { type CompiledSelection, compileSelection } from './selection.ts';
 import { finish, STEP } from './steps.ts';
@@ -15,6 +22,8 @@ export interface ListParameters {
   continue?: string | undefined;
   resourceVersion?: string | undefined;
   resourceVersionMatch?: string | undefined;
+  /** Only for watches: a list with it is rejected. */
+  sendInitialEvents?: boolean | undefined;
 }
 
 export interface ListAnswer {
@@ -105,22 +114,29 @@ function sourceNow(
   return only === undefined ? [] : [only];
 }
 
+const MATCH = 'resourceVersionMatch';
+
 /** The revision to show and the key to continue after. */
 function positionOf(
   store: Machine['store'],
   parameters: ListParameters,
 ): { revision: number; startAfter: string } {
   const { resourceVersionMatch: match } = parameters;
+  if (parameters.sendInitialEvents !== undefined) {
+    throw invalidOptions(
+      'ListOptions',
+      forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'),
+    );
+  }
   const asked = parseResourceVersion(parameters.resourceVersion);
   if (match !== undefined && match !== 'Exact' && match !== 'NotOlderThan') {
-    throw badRequest(
-      `resourceVersionMatch: Unsupported value: "${match}": supported values: "Exact", "NotOlderThan"`,
-    );
+    throw invalidOptions('ListOptions', notSupported(MATCH, match, ['Exact', 'NotOlderThan', '']));
   }
   if (parameters.continue) {
     if (match !== undefined) {
-      throw badRequest(
-        'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided',
+      throw invalidOptions(
+        'ListOptions',
+        forbidden(MATCH, `${MATCH} is forbidden when continue is provided`),
       );
     }
     if (asked !== undefined && asked !== 0) {
@@ -135,8 +151,9 @@ function positionOf(
   }
   if (asked === undefined) {
     if (match !== undefined) {
-      throw badRequest(
-        'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+      throw invalidOptions(
+        'ListOptions',
+        forbidden(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`),
       );
     }
     return { revision: store.revision, startAfter: '' };
@@ -144,8 +161,9 @@ function positionOf(
   if (asked > store.revision) throw tooLargeResourceVersion(asked, store.revision);
   if (match === 'Exact' || (match === undefined && asked !== 0 && parameters.limit)) {
     if (asked === 0) {
-      throw badRequest(
-        'resourceVersionMatch: Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"',
+      throw invalidOptions(
+        'ListOptions',
+        forbidden(MATCH, `${MATCH} "Exact" is forbidden for resourceVersion "0"`),
       );
     }
     if (asked < store.history.compactedRevision) {

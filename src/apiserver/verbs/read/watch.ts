@@ -2,9 +2,10 @@
 // that starts or stops matching the selection appears as added or deleted.
 
 import type { Version } from '../../storage/version.ts';
+import { forbidden } from '../../validation/checks.ts';
 import { present, storageTypeOf } from '../presentation.ts';
 import type { Machine, ResourceRequest } from '../request.ts';
-import { badRequest, expired, tooLargeResourceVersion } from '../status.ts';
+import { expired, invalidOptions, tooLargeResourceVersion, unclassified } from '../status.ts';
 import type { ObjectEvent } from './change-events.ts';
 import { candidatesNow, parseResourceVersion } from './list.ts';
 import { compileSelection } from './selection.ts';
@@ -36,8 +37,12 @@ export function watch(machine: Machine, request: ResourceRequest, parameters: Wa
   const { kind, namespace, name } = request;
   const { store, events } = machine;
   const selection = compileSelection({ kind, namespace, name, labelSelector, fieldSelector });
-  const asked = parseResourceVersion(parameters.resourceVersion);
   checkInitialEvents(parameters);
+  const { resourceVersion = '' } = parameters;
+  if (!/^[0-9]*$/.test(resourceVersion)) {
+    throw unclassified(`resourceVersion: Invalid value: "${resourceVersion}": it is no number`);
+  }
+  const asked = parseResourceVersion(resourceVersion);
   if (asked !== undefined && asked > store.revision) throw tooLargeResourceVersion(asked, store.revision);
   const fromNow = sendInitialEvents === true || asked === undefined || asked === 0;
   if (!fromNow && asked < store.history.compactedRevision) {
@@ -77,16 +82,20 @@ function* found<T>(
   }
 }
 
+const MATCH = 'resourceVersionMatch';
+
 function checkInitialEvents({ sendInitialEvents, resourceVersionMatch }: WatchParameters): void {
   if (sendInitialEvents === undefined) {
     if (resourceVersionMatch === undefined) return;
-    throw badRequest(
-      'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    throw invalidOptions(
+      'ListOptions',
+      forbidden(MATCH, `${MATCH} is forbidden for watch unless sendInitialEvents is provided`),
     );
   }
   if (resourceVersionMatch !== 'NotOlderThan') {
-    throw badRequest(
-      'resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    throw invalidOptions(
+      'ListOptions',
+      forbidden(MATCH, `sendInitialEvents requires setting ${MATCH} to NotOlderThan`),
     );
   }
 }

@@ -1,13 +1,14 @@
 // Creates an object: sets its name and identity, runs admission and validation, stores it.
 
 import type { KubeObject } from '../../../api/object.ts';
+import { deleteOwn } from '../../../api/own-property.ts';
 import { isAlreadyExists } from '../../../runtime/kube/kube-error.ts';
 import { trackManagedFields } from '../../patch/managed-fields.ts';
 import { Version } from '../../storage/version.ts';
 import { timestamp } from '../../timestamp.ts';
 import { present, storageTypeOf, toStored } from '../presentation.ts';
 import { copyOf, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
-import { alreadyExists, badRequest, nameCollisions } from '../status.ts';
+import { alreadyExists, nameCollisions, unclassified } from '../status.ts';
 import { admitCreate } from './admit.ts';
 import { decodeObject } from './decode-object.ts';
 
@@ -20,9 +21,12 @@ const MAX_NAME_ATTEMPTS = 8;
 /** `body` is private to the request. */
 export async function create(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
   const draft = decodeObject(body, request);
-  if (draft.metadata.resourceVersion !== undefined) {
-    throw badRequest('resourceVersion should not be set on objects to be created');
+  const { resourceVersion } = draft.metadata;
+  if (resourceVersion !== undefined && resourceVersion !== '0') {
+    throw unclassified('resourceVersion should not be set on objects to be created');
   }
+  if (resourceVersion !== undefined)
+    deleteOwn(draft.metadata as object as Record<string, unknown>, 'resourceVersion');
   const { generateName, name } = draft.metadata;
   if (name !== undefined || generateName === undefined) return await createNamed(machine, request, draft);
   for (let attempt = 1; ; attempt++) {

@@ -9,15 +9,16 @@ import { pruneUnknownFields } from '../../validation/unknown-fields.ts';
 import { isObject, type WriteRequest } from '../request.ts';
 import { badRequest } from '../status.ts';
 
-/** The length limit of a field manager's name, as in Kubernetes. */
-const MAX_MANAGER_LENGTH = 128;
-
 /** `stored`: the current object; parts that the body shares with it were decoded before. */
 export function decodeObject(body: unknown, request: WriteRequest, stored?: KubeObject): KubeObject {
-  const { kind, fieldManager } = request;
-  if (fieldManager.length > MAX_MANAGER_LENGTH || /\p{C}/u.test(fieldManager)) {
-    throw badRequest(`fieldManager must be printable and have at most ${MAX_MANAGER_LENGTH} characters`);
-  }
+  const object = decodeBody(body ?? {}, request, stored);
+  placeInNamespace(object, request);
+  return object;
+}
+
+/** The same for an object whose namespace the caller checks. */
+export function decodeBody(body: unknown, request: WriteRequest, stored?: KubeObject): KubeObject {
+  const { kind } = request;
   if (!isObject(body)) throw cannotHandle(kind, 'the body must be a JSON object');
   checkType(body, kind);
   const metadata = body.metadata ?? {};
@@ -31,7 +32,6 @@ export function decodeObject(body: unknown, request: WriteRequest, stored?: Kube
   } as unknown as KubeObject;
   normalizeMetadata(object.metadata, kind);
   reportUnknownFields(object, request, stored);
-  placeInNamespace(object, request);
   return object;
 }
 
@@ -80,7 +80,7 @@ function normalizeMetadata(metadata: Metadata, kind: Kind): void {
     const value = fields[field];
     if (value === undefined || value === null) deleteOwn(fields, field);
     else if (!isObject(value) || !allStrings(value)) {
-      throw cannotHandle(kind, `metadata.${field} must be a map of strings`);
+      fields[field] = withEmptyForNull(value) ?? fail(kind, `metadata.${field} must be a map of strings`);
     }
   }
   for (const field of LISTS) {
@@ -102,7 +102,19 @@ function allStrings(map: Record<string, unknown>): boolean {
   return Object.values(map).every((value) => typeof value === 'string');
 }
 
-function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
+/** Go decodes a null in a map of strings as an empty string. */
+function withEmptyForNull(value: unknown): Record<string, unknown> | undefined {
+  if (!isObject(value)) return undefined;
+  const map = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, each ?? '']));
+  return allStrings(map) ? map : undefined;
+}
+
+function fail(kind: Kind, why: string): never {
+  throw cannotHandle(kind, why);
+}
+
+/** Sets the namespace of the request; another one is rejected. */
+export function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
   const { metadata } = object;
   if (!kind.namespaced) {
     if (metadata.namespace === undefined) return;

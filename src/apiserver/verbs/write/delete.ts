@@ -6,9 +6,10 @@ import type { KubeObject } from '../../../api/object.ts';
 import type { Kind } from '../../kind.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
+import { invalid as invalidValue, notSupported } from '../../validation/checks.ts';
 import { present, storageTypeOf, toStored } from '../presentation.ts';
 import { isObject, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
-import { badRequest, conflict, notFound, successStatus } from '../status.ts';
+import { badRequest, conflict, invalidOptions, notFound, successStatus } from '../status.ts';
 import { admitDelete } from './admit.ts';
 import { type DeleteParameters, decideDeletion } from './deletion.ts';
 
@@ -45,7 +46,9 @@ export async function deleteOne(
     const version = await machine.store.write(type, key, decide);
     if (removed === undefined) return { kind: 'object', version: present(version, kind), created: false };
   }
-  const { uid } = (removed as KubeObject).metadata;
+  const gone = removed as KubeObject;
+  if (kind.writes.answersDeleted) return { kind: 'other', body: gone, code: 200 };
+  const { uid } = gone.metadata;
   const group = kind.group === '' ? {} : { group: kind.group };
   return { kind: 'other', body: successStatus({ name, ...group, kind: kind.plural, uid }), code: 200 };
 }
@@ -55,20 +58,21 @@ function checkPreconditions(kind: Kind, current: KubeObject, { preconditions }: 
   const { name, uid: ownUid, resourceVersion: ownVersion } = current.metadata;
   if (uid !== undefined && uid !== ownUid) {
     throw conflict(
-      kind,
+      { group: kind.group, plural: kind.kind },
       name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${ownUid}`,
+      `the UID in the precondition (${uid}) does not match the UID in record (${ownUid}). The object might have been deleted and then recreated`,
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== ownVersion) {
     throw conflict(
-      kind,
+      { group: kind.group, plural: kind.kind },
       name,
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${ownVersion}`,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${ownVersion}). The object might have been modified`,
     );
   }
 }
 
+const OPTIONS = 'DeleteOptions';
 const POLICIES = ['Background', 'Foreground', 'Orphan'] as const;
 
 /** Reads a DeleteOptions body. The caller combines `dryRun` with the query. */
@@ -80,8 +84,17 @@ export function readDeleteOptions(body: unknown): DeleteParameters & { dryRun: b
   }
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions, dryRun } = body;
   if (orphanDependents !== undefined && orphanDependents !== null && propagationPolicy) {
-    throw badRequest('orphanDependents and deletionPropagation cannot be both set');
+    throw invalidOptions(
+      OPTIONS,
+      invalidValue(
+        'propagationPolicy',
+        propagationPolicy,
+        'orphanDependents and deletionPropagation cannot be both set',
+      ),
+    );
   }
+  const odd = Array.isArray(dryRun) ? dryRun.filter((each) => each !== 'All') : [];
+  if (odd.length > 0) throw invalidOptions(OPTIONS, notSupported('dryRun', odd, ['All']));
   if (
     gracePeriodSeconds !== undefined &&
     gracePeriodSeconds !== null &&
@@ -108,9 +121,7 @@ export function policyOf(policy: unknown, orphanDependents?: unknown): DeletePar
   }
   const known = POLICIES.find((each) => each === policy);
   if (known === undefined) {
-    throw badRequest(
-      `propagationPolicy: Unsupported value: "${asText(policy)}": supported values: "Background", "Foreground", "Orphan"`,
-    );
+    throw invalidOptions(OPTIONS, notSupported('propagationPolicy', policy, [...POLICIES, 'nil']));
   }
   return known;
 }

@@ -3,14 +3,24 @@
 
 import type { KubeObject } from '../../../api/object.ts';
 import type { PatchType } from '../../../runtime/kube/kube.ts';
+import { KubeError } from '../../../runtime/kube/kube-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
+import { required } from '../../validation/checks.ts';
 import { present } from '../presentation.ts';
 import { authorize, copyOf, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
-import { badRequest, notFound } from '../status.ts';
+import {
+  badRequest,
+  conflict,
+  invalidOptions,
+  invalidPatch,
+  nameless,
+  notFound,
+  unclassified,
+} from '../status.ts';
 import { prepareCreate } from './create.ts';
-import { decodeObject } from './decode-object.ts';
+import { decodeBody, placeInNamespace } from './decode-object.ts';
 import { planUpdate, writeUpdate } from './update.ts';
 
 export interface PatchParameters {
@@ -27,9 +37,7 @@ export function patch(
 ): Promise<WriteAnswer> {
   const { kind, name, subresource } = request;
   if (type === 'apply' && request.fieldManager === '') {
-    throw badRequest(
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-    );
+    throw invalidOptions('PatchOptions', required('fieldManager', 'is required for apply patch'));
   }
   const patched = (current: KubeObject | undefined): KubeObject => {
     const object = applyPatch({
@@ -44,13 +52,14 @@ export function patch(
       nowMs: machine.clock.now(),
       fieldSets: machine.fieldSets,
     });
-    const decoded = decodeObject(object, request, current);
-    if (decoded.metadata.name !== undefined && decoded.metadata.name !== name) {
+    const decoded = decodePatched(object, request, type, current);
+    placeInNamespace(decoded, request);
+    if (decoded.metadata.name === undefined) throw nameless(name);
+    if (decoded.metadata.name !== name) {
       throw badRequest(
         `the name of the object (${decoded.metadata.name}) does not match the name on the URL (${name})`,
       );
     }
-    decoded.metadata.name = name;
     return decoded;
   };
   const plan = (current: Version | undefined): Plan => {
@@ -62,7 +71,31 @@ export function patch(
     const { user, namespace } = request;
     const { group, version, plural } = kind;
     authorize(machine, { user, verb: 'create', group, version, plural, namespace, name });
-    return { kind: 'put', object: prepareCreate(machine, request, patched(undefined), { tracked: true }) };
+    const created = patched(undefined);
+    const { uid } = created.metadata;
+    if (uid !== undefined) {
+      throw conflict(
+        kind,
+        name,
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      );
+    }
+    return { kind: 'put', object: prepareCreate(machine, request, created, { tracked: true }) };
   };
   return writeUpdate(machine, request, plan);
+}
+
+/** An object that cannot be decoded is the fault of its patch. */
+function decodePatched(
+  object: KubeObject,
+  request: WriteRequest,
+  type: PatchType,
+  current: KubeObject | undefined,
+): KubeObject {
+  try {
+    return decodeBody(object, request, current);
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.reason !== 'BadRequest') throw error;
+    throw type === 'apply' ? unclassified(error.message) : invalidPatch(error.message);
+  }
 }

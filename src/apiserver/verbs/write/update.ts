@@ -8,11 +8,12 @@ import type { Kind } from '../../kind.ts';
 import { trackManagedFields } from '../../patch/managed-fields.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
+import { IMMUTABLE, invalid as invalidValue } from '../../validation/checks.ts';
 import { present, storageTypeOf, toStored } from '../presentation.ts';
 import { isObject, keyFor, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
-import { badRequest, conflict, notFound, staleWrite } from '../status.ts';
+import { badRequest, conflict, invalid, nameless, notFound, staleWrite, unclassified } from '../status.ts';
 import { admitUpdate } from './admit.ts';
-import { dryRunVersion } from './create.ts';
+import { dryRunVersion, prepareCreate } from './create.ts';
 import { decodeObject } from './decode-object.ts';
 import { isFinished } from './deletion.ts';
 
@@ -25,15 +26,20 @@ export function update(
 ): Promise<WriteAnswer> {
   const { kind, name } = request;
   const draft = decodeObject(body, request, stored);
-  if (draft.metadata.name === undefined) draft.metadata.name = name;
+  if (draft.metadata.name === undefined) throw nameless(name);
   if (draft.metadata.name !== name) {
     throw badRequest(
       `the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`,
     );
   }
   return writeUpdate(machine, request, (current) => {
-    if (current === undefined) throw notFound(kind, name);
-    return planUpdate(machine, request, draft, current);
+    if (current !== undefined) {
+      checkUid(kind, name, draft, present(current, kind).object);
+      return planUpdate(machine, request, draft, current);
+    }
+    if (!kind.writes.createdByUpdate || request.subresource !== '') throw notFound(kind, name);
+    checkUid(kind, name, draft, undefined);
+    return { kind: 'put', object: prepareCreate(machine, request, draft) };
   });
 }
 
@@ -74,6 +80,10 @@ export function planUpdate(
   checkPreconditions(kind, name, draft, current);
   const next = ownSections(draft, current);
   restoreIdentity(next, current);
+  // Absent means unchanged; an empty list means "drop all ownership". Apply has computed the owners already.
+  if (!options.tracked && next.metadata.managedFields === undefined && current.metadata.managedFields) {
+    next.metadata.managedFields = current.metadata.managedFields;
+  }
   admitUpdate(machine, request, next, current, {
     track(object) {
       if (options.tracked || !machine.tracksFields) return;
@@ -112,17 +122,31 @@ function ownSections(draft: KubeObject, current: KubeObject): KubeObject {
 }
 
 function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current: KubeObject): void {
-  const { resourceVersion, uid } = draft.metadata;
-  if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+  const { resourceVersion = '0', uid } = draft.metadata;
+  if (resourceVersion === '0') {
+    if (kind.writes.needsVersion) {
+      const field = 'metadata.resourceVersion';
+      throw invalid(kind, name, [invalidValue(field, 0, 'must be specified for an update')]);
+    }
+  } else if (resourceVersion !== current.metadata.resourceVersion) {
+    if (!/^[0-9]+$/.test(resourceVersion)) throw unclassified(`"${resourceVersion}" is no resource version`);
     throw staleWrite(kind, name);
   }
   if (uid !== undefined && uid !== current.metadata.uid) {
-    throw conflict(
-      kind,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`,
-    );
+    throw invalid(kind, name, [invalidValue('metadata.uid', uid, IMMUTABLE)]);
   }
+}
+
+/** A whole object that names a uid replaces only that one. */
+function checkUid(kind: Kind, name: string, { metadata }: KubeObject, current: KubeObject | undefined): void {
+  const { uid } = metadata;
+  if (uid === undefined || uid === current?.metadata.uid) return;
+  const found = current?.metadata.uid ?? '';
+  throw conflict(
+    kind,
+    name,
+    `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+  );
 }
 
 const KEPT = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
@@ -136,10 +160,6 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
   for (const field of KEPT) {
     if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
     else if (metadata[field] !== undefined) delete metadata[field];
-  }
-  // Absent means unchanged; an empty list means "drop all ownership".
-  if (metadata.managedFields === undefined && own.managedFields !== undefined) {
-    metadata.managedFields = own.managedFields;
   }
 }
 

@@ -1,0 +1,252 @@
+// Answers of kube-apiserver 1.36, recorded as facts: a table of requests to the embedded server, each with the code and
+// the part of the answer that matters. `npm run differ` asks both servers.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { type ApiServer, createApiServer } from '../../src/apiserver/api-server.ts';
+import { quietLog } from '../../src/apiserver/testing/test-server.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
+import { type Answer, type Json, type JsonObject, Side, type Step, serverAt } from '../differ/exchange.ts';
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const PVS = '/api/v1/persistentvolumes';
+const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+let server: ApiServer;
+let access: ReturnType<typeof serverAt>;
+
+before(async (t) => {
+  server = await createApiServer({
+    clock: realClock,
+    random: seededRandom('answers'),
+    log: quietLog,
+    staticTokens: new Map([['t', { name: 'admin', groups: ['system:masters'] }]]),
+  });
+  access = serverAt(String(server.url), 't');
+  (t as unknown as { after(done: () => Promise<void>): void }).after(async () => {
+    access.agent.destroy();
+    await server.stop();
+  });
+});
+
+const post = (path: string, json: Json): Step => ({ method: 'POST', path, body: { json } });
+const put = (path: string, json: Json): Step => ({ method: 'PUT', path, body: { json } });
+const get = (path: string, headers = {}): Step => ({ method: 'GET', path, headers });
+const remove = (path: string, json?: Json): Step => ({
+  method: 'DELETE',
+  path,
+  ...(json === undefined ? {} : { body: { json } }),
+});
+const patch = (type: 'merge' | 'json' | 'strategic', path: string, json: Json): Step => ({
+  method: 'PATCH',
+  path,
+  headers: {
+    'content-type': `application/${{ merge: 'merge-patch', json: 'json-patch', strategic: 'strategic-merge-patch' }[type]}+json`,
+  },
+  body: { json },
+});
+const apply = (path: string, json: Json, query = 'fieldManager=a'): Step => ({
+  method: 'PATCH',
+  path: `${path}?${query}`,
+  headers: { 'content-type': 'application/apply-patch+yaml' },
+  body: { json },
+});
+const map = (name: string, more: JsonObject = {}): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  ...more,
+});
+const volume = (name: string, spec: JsonObject = {}): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    csi: { driver: 'd.example.com', volumeHandle: 'h' },
+    ...spec,
+  },
+});
+const driver = (name: string, spec: JsonObject = {}): JsonObject => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'CSIDriver',
+  metadata: { name },
+  spec: { attachRequired: true, ...spec },
+});
+
+/** Sends the steps; the last answer is returned. */
+async function answer(...steps: Step[]): Promise<Answer & { body: JsonObject }> {
+  const side = new Side(access);
+  let last: Answer | undefined;
+  for (const step of steps) last = await side.take(step);
+  return last as Answer & { body: JsonObject };
+}
+
+async function expectCodes(rows: readonly [title: string, code: number, ...steps: Step[]][]): Promise<void> {
+  for (const [title, code, ...steps] of rows) {
+    const given = await answer(...steps);
+    assert.equal(given.code, code, `${title}: ${JSON.stringify(given.body).slice(0, 400)}`);
+  }
+}
+
+type Owner = { manager: string; operation: string; fieldsV1: Json };
+
+function ownersOf(body: JsonObject): Record<string, Json> {
+  const entries = ((body.metadata as JsonObject).managedFields ?? []) as unknown as Owner[];
+  return Object.fromEntries(entries.map((each) => [`${each.manager}/${each.operation}`, each.fieldsV1]));
+}
+
+test('kubectl takes over with server-side apply what it wrote with client-side apply', async () => {
+  const lastApplied = `${JSON.stringify(map('mig', { data: { a: '1' } }))}\n`;
+  const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+  const created = map('mig', { data: { a: '1' } });
+  created.metadata = { name: 'mig', annotations: { [annotation]: lastApplied } };
+  const first = post(`${MAPS}?fieldManager=kubectl-client-side-apply`, created);
+  const changed = map('mig', { data: { a: '2' } });
+  const migrated = await answer(first, apply(`${MAPS}/mig`, changed, 'fieldManager=kubectl'));
+  assert.equal(migrated.code, 200, JSON.stringify(migrated.body));
+  assert.deepEqual(migrated.body.data, { a: '2' });
+  assert.deepEqual(ownersOf(migrated.body)['kubectl/Apply'], { 'f:data': { 'f:a': {} } });
+  const annotations = (migrated.body.metadata as JsonObject).annotations as JsonObject;
+  assert.deepEqual(JSON.parse(String(annotations[annotation])), changed);
+  // Another manager's name opts out, and a field that someone changed since is a conflict.
+  const again = map('mig', { data: { a: '3' } });
+  await expectCodes([
+    ['another manager', 409, apply(`${MAPS}/mig`, again, 'fieldManager=other')],
+    [
+      'changed since',
+      409,
+      patch('merge', `${MAPS}/mig?fieldManager=x`, { data: { a: '9' } }),
+      apply(`${MAPS}/mig`, again, 'fieldManager=kubectl'),
+    ],
+  ]);
+});
+
+test('an applier that drops its last field owns nothing any more', async () => {
+  const owned = await answer(
+    apply(`${MAPS}/drop`, map('drop', { data: { a: '1' } })),
+    apply(`${MAPS}/drop`, map('drop')),
+  );
+  assert.equal((owned.body.metadata as JsonObject).managedFields, undefined);
+  assert.equal(owned.body.data, undefined);
+});
+
+test('the writer of a map, a pointer or an element owns it, and not a structure that is always there', async () => {
+  const created = await answer(
+    post(MAPS, { ...map('dots', { data: { a: '1' } }), metadata: { name: 'dots', labels: { x: 'y' } } }),
+  );
+  assert.deepEqual(ownersOf(created.body)['differ/Update'], {
+    'f:data': { '.': {}, 'f:a': {} },
+    'f:metadata': { 'f:labels': { '.': {}, 'f:x': {} } },
+  });
+  const pv = await answer(post(PVS, volume('dots')));
+  const owned = ownersOf(pv.body)['differ/Update'] as { 'f:spec': JsonObject };
+  assert.deepEqual(owned['f:spec']['f:csi'], { '.': {}, 'f:driver': {}, 'f:volumeHandle': {} });
+  assert.equal((owned['f:spec'] as JsonObject)['.'], undefined);
+});
+
+test('ownership that was dropped is recorded again by the next apply', async () => {
+  const reset = [
+    post(MAPS, map('reset', { data: { a: '1' } })),
+    patch('merge', `${MAPS}/reset`, { metadata: { managedFields: [{}] } }),
+  ];
+  const written = await answer(...reset, patch('merge', `${MAPS}/reset`, { data: { b: '2' } }));
+  assert.deepEqual(ownersOf(written.body), {});
+  const applied = await answer(apply(`${MAPS}/reset`, map('reset', { data: { c: '3' } })));
+  assert.deepEqual(Object.keys(ownersOf(applied.body)).sort(), ['a/Apply', 'before-first-apply/Update']);
+});
+
+test('empty values are kept or dropped as the types of Kubernetes do', async () => {
+  const pv = await answer(post(PVS, volume('empty', { mountOptions: [], storageClassName: '' })));
+  const spec = pv.body.spec as JsonObject;
+  assert.equal(Object.hasOwn(spec, 'mountOptions') || Object.hasOwn(spec, 'storageClassName'), false);
+  const made = await answer(post(MAPS, map('empty', { data: {}, immutable: false })));
+  assert.equal(Object.hasOwn(made.body, 'data'), false);
+  assert.equal(made.body.immutable, false);
+  const nulls = await answer(post(MAPS, map('nulls', { data: { a: null } })));
+  assert.deepEqual(nulls.body.data, { a: '' });
+});
+
+test('an update names what it replaces', async () => {
+  const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'byput' } };
+  await expectCodes([
+    ['without a name', 400, post(MAPS, map('p1', { data: { a: '1' } })), put(`${MAPS}/p1`, { data: {} })],
+    ['version 0', 200, put(`${MAPS}/p1`, { ...map('p1'), metadata: { name: 'p1', resourceVersion: '0' } })],
+    ['version x', 500, put(`${MAPS}/p1`, { ...map('p1'), metadata: { name: 'p1', resourceVersion: 'x' } })],
+    [
+      'no version of a CSIDriver',
+      422,
+      post(DRIVERS, driver('p.example.com')),
+      put(`${DRIVERS}/p.example.com`, driver('p.example.com')),
+    ],
+    ['create a Lease', 201, put(`${LEASES}/byput`, lease)],
+    ['not a ConfigMap', 404, put(`${MAPS}/absent`, map('absent'))],
+    ['another uid', 409, put(`${MAPS}/p1`, { ...map('p1'), metadata: { name: 'p1', uid: 'u' } })],
+    ['a patch to another uid', 422, patch('merge', `${MAPS}/p1`, { metadata: { uid: 'u' } })],
+    ['a patch that removes the name', 400, patch('merge', `${MAPS}/p1`, { metadata: null })],
+  ]);
+});
+
+test('what apply cannot own is rejected', async () => {
+  const { body } = await answer(post(MAPS, map('odd')));
+  assert.equal((body.metadata as JsonObject).name, 'odd');
+  await expectCodes([
+    ['unknown field', 500, apply(`${MAPS}/odd`, map('odd', { odd: 1 }))],
+    ['wrong type', 500, apply(`${MAPS}/odd`, map('odd', { data: 'x' }))],
+    ['no name', 400, apply(`${MAPS}/nameless`, { apiVersion: 'v1', kind: 'ConfigMap' })],
+    ['a uid of nothing', 409, apply(`${MAPS}/new`, { ...map('new'), metadata: { name: 'new', uid: 'u' } })],
+    ['no manager', 422, apply(`${MAPS}/odd`, map('odd'), '')],
+  ]);
+});
+
+test('options and patches that cannot be are unprocessable', async () => {
+  await expectCodes([
+    ['dryRun', 422, post(`${MAPS}?dryRun=Some`, map('o1'))],
+    ['fieldValidation', 422, post(`${MAPS}?fieldValidation=Odd`, map('o1'))],
+    ['fieldManager', 422, post(`${MAPS}?fieldManager=${'m'.repeat(129)}`, map('o1'))],
+    [
+      'version at creation',
+      500,
+      post(MAPS, { ...map('o1'), metadata: { name: 'o1', resourceVersion: '5' } }),
+    ],
+    [
+      'version 0 at creation',
+      201,
+      post(MAPS, { ...map('o1'), metadata: { name: 'o1', resourceVersion: '0' } }),
+    ],
+    ['null for a body', 422, post(MAPS, null)],
+    ['force', 422, patch('merge', `${MAPS}/o1?force=true`, {})],
+    ['unknown operation', 422, patch('json', `${MAPS}/o1`, [{ op: 'odd', path: '/a' }])],
+    ['pointer', 422, patch('json', `${MAPS}/o1`, [{ op: 'add', path: 'a', value: 1 }])],
+    ['wrong type', 422, patch('merge', `${MAPS}/o1`, { data: 'x' })],
+    ['directive', 500, patch('strategic', `${MAPS}/o1`, { metadata: { labels: { $patch: 'odd' } } })],
+    ['policy', 422, remove(`${MAPS}/o1?propagationPolicy=Odd`)],
+    ['two policies', 422, remove(`${MAPS}/o1`, { orphanDependents: true, propagationPolicy: 'Orphan' })],
+    ['match without version', 422, get(`${MAPS}?resourceVersionMatch=Exact`)],
+    ['initial events of a list', 422, get(`${MAPS}?sendInitialEvents=true`)],
+    ['version of a get', 500, get(`${MAPS}/o1?resourceVersion=x`)],
+    [
+      'one object as a list',
+      406,
+      get(`${MAPS}/o1`, { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' }),
+    ],
+    [
+      'includeObject',
+      400,
+      get(`${MAPS}/o1?includeObject=Odd`, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }),
+    ],
+  ]);
+});
+
+test('a Status has details where clients read them, and a deletion answers as the kind does', async () => {
+  const missing = await answer(get('/apis/absent.example.com/v1/things'));
+  assert.deepEqual(missing.body.details, {});
+  const options = await answer(post(`${MAPS}?dryRun=Some`, map('d1')));
+  assert.equal((options.body.details as JsonObject).kind, 'CreateOptions');
+  const object = await answer(post(PVS, volume('gone')), remove(`${PVS}/gone`));
+  assert.equal(object.body.kind, 'PersistentVolume');
+  const status = await answer(post(MAPS, map('gone')), remove(`${MAPS}/gone`));
+  assert.equal(status.body.kind, 'Status');
+});
