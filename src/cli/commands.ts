@@ -21,6 +21,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   attacher: { group: 'Sidecars of a driver', load: () => import('./attacher.ts') },
   resizer: { group: 'Sidecars of a driver', load: () => import('./resizer.ts') },
   snapshotter: { group: 'Sidecars of a driver', load: () => import('./snapshotter.ts') },
+  'health-monitor': { group: 'Sidecars of a driver', load: () => import('./health-monitor.ts') },
   'node-registrar': { group: 'Sidecars of a driver', load: () => import('./node-registrar.ts') },
   'cluster-registrar': { group: 'Sidecars of a driver', load: () => import('./cluster-registrar.ts') },
   sidecars: { group: 'Sidecars of a driver', load: () => import('./sidecars.ts') },

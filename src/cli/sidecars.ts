@@ -7,6 +7,7 @@ import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
 import { clusterRegistrarSidecar } from '../sidecars/cluster-registrar/cluster-registrar-sidecar.ts';
 import type { CommonFlagValues } from '../sidecars/common/common-flags.ts';
 import { runProgram } from '../sidecars/common/run-sidecar.ts';
+import { healthMonitorSidecar } from '../sidecars/health-monitor/health-monitor-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
 import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
@@ -18,14 +19,17 @@ export const sidecarKinds: readonly AnySidecarKind[] = [
   attacherSidecar,
   resizerSidecar,
   snapshotterSidecar,
+  healthMonitorSidecar,
   clusterRegistrarSidecar,
 ];
 const names = sidecarKinds.map((kind) => kind.name);
 
+/** The CSIDriver object is usually part of a driver's manifests; health is monitored by those who ask for it. */
+const byRequest = new Set([clusterRegistrarSidecar.name, healthMonitorSidecar.name]);
+
 const strings = stringsFlag({
   help: `Sidecars to run, of ${names.join(', ')}; default: those whose capabilities the driver has`,
-  // Not the cluster-registrar: the CSIDriver object is usually part of a driver's manifests.
-  default: names.filter((name) => name !== clusterRegistrarSidecar.name),
+  default: names.filter((name) => !byRequest.has(name)),
 });
 
 export const command = defineCommand({

@@ -4,6 +4,7 @@ import { controllers } from '../control-plane/index.ts';
 import type { FlagTable } from '../runtime/flags/flag.ts';
 import { ownFlags } from '../sidecars/all/shared-flags.ts';
 import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
+import { healthMonitorSidecar } from '../sidecars/health-monitor/health-monitor-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
 import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
@@ -46,6 +47,10 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
       ...flags,
       featureGates: { ...(flags.featureGates as Record<string, boolean>), CSIVolumeGroupSnapshot: true },
     }),
+  },
+  {
+    kind: { ...healthMonitorSidecar, name: 'health-monitor' },
+    adapt: (flags) => ({ ...flags, enableNodeWatcher: true }),
   },
 ];
 

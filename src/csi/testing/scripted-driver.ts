@@ -47,6 +47,8 @@ export interface ScriptedVolume {
   topology: Record<string, string>[];
   /** Node ID to whether it is read-only. */
   publishedOn: Map<string, boolean>;
+  /** Why it is ill; healthy without it. */
+  illness?: string;
 }
 
 export interface ScriptedSnapshot {
@@ -259,9 +261,13 @@ export class ScriptedDriver {
       listVolumes: () => ({
         entries: [...this.volumes.values()].map((volume) => ({
           volume: { volumeId: volume.id, capacityBytes: volume.capacityBytes },
-          status: { publishedNodeIds: [...volume.publishedOn.keys()] },
+          status: statusOf(volume),
         })),
       }),
+      controllerGetVolume: ({ volumeId }) => {
+        const volume = this.#volume(volumeId);
+        return { volume: { volumeId, capacityBytes: volume.capacityBytes }, status: statusOf(volume) };
+      },
       createSnapshot: ({ name, sourceVolumeId, parameters }) => {
         const known = [...this.snapshots.values()].find((snapshot) => snapshot.name === name);
         if (known && known.volumeId !== sourceVolumeId) {
@@ -383,6 +389,13 @@ export class ScriptedDriver {
     if (!volume) throw new CsiError({ code: 'NOT_FOUND', message: `no volume ${id}` });
     return volume;
   }
+}
+
+function statusOf({ publishedOn, illness }: ScriptedVolume) {
+  return {
+    publishedNodeIds: [...publishedOn.keys()],
+    volumeCondition: { abnormal: illness !== undefined, message: illness ?? 'healthy' },
+  };
 }
 
 function snapshotMessage({ id, volumeId, sizeBytes, ready, groupId = '' }: ScriptedSnapshot) {

@@ -35,6 +35,8 @@ export function layoutOf({ stateDir }: Pick<HostpathSettings, 'stateDir'>) {
     lockFile: join(stateDir, 'lock'),
     /** A directory or an image, by the record's backing. */
     volume: (id: string) => join(stateDir, 'volumes', safeName(id)),
+    /** While this file exists, the volume is reported as ill. */
+    ill: (id: string) => join(stateDir, 'ill', safeName(id)),
     snapshot: (id: string) => join(stateDir, 'snapshots', safeName(id)),
     /** Copies are written here and renamed when complete. */
     unfinished,

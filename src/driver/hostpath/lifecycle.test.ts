@@ -292,6 +292,12 @@ for (const { name, parameters, type, fsType, sizeBytes, skip } of kinds) {
       const healthy = await node.nodeGetVolumeStats({ volumeId, volumePath: place.target });
       assert.equal(healthy.volumeCondition?.abnormal, false);
       assert.ok((healthy.usage.find(({ unit }) => unit === Unit.BYTES)?.total ?? 0n) > 0n);
+      // Made ill on purpose, for those who test what watches over volumes.
+      const mark = join(driver.stateDir, 'ill', volumeId);
+      execFileSync('install', ['-D', '/dev/null', mark]);
+      const ill = await node.nodeGetVolumeStats({ volumeId, volumePath: place.target });
+      assert.match(ill.volumeCondition?.message ?? '', /marked as ill/);
+      execFileSync('rm', [mark]);
       await release(driver, place);
       execFileSync('rm', ['-r', join(driver.stateDir, 'volumes', volumeId)]);
       const listed = (await controller.listVolumes({})).entries[0];

@@ -23,5 +23,9 @@ export async function conditionOf(core: HostpathCore, volume: VolumeRecord): Pro
       message: `the volume's ${volume.backing} ${found === 'absent' ? 'is gone' : `is a ${found}`}; restore it from a snapshot`,
     };
   }
+  const mark = core.layout.ill(volume.id);
+  if ((await core.files.kindOf(mark)) === 'file') {
+    return { abnormal: true, message: `the volume is marked as ill; remove ${mark} to end that` };
+  }
   return { abnormal: false, message: 'the volume is healthy' };
 }
