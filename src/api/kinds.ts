@@ -379,3 +379,14 @@ export const volumeGroupSnapshotClasses = resource<VolumeGroupSnapshotClass>(
   'volumegroupsnapshotclasses',
   false,
 );
+
+// populator.storage.k8s.io/v1beta1
+
+export type VolumePopulator = KubeObject & { sourceKind: { group: string; kind: string } };
+export const volumePopulators = resource<VolumePopulator>(
+  'populator.storage.k8s.io',
+  'v1beta1',
+  'VolumePopulator',
+  'volumepopulators',
+  false,
+);

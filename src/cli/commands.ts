@@ -14,6 +14,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   'controller-manager': { group: 'Run', load: () => import('./controller-manager.ts') },
   scheduler: { group: 'Run', load: () => import('./scheduler.ts') },
   'snapshot-controller': { group: 'Run', load: () => import('./snapshot-controller.ts') },
+  'data-source-validator': { group: 'Run', load: () => import('./data-source-validator.ts') },
   node: { group: 'Run', load: () => import('./node.ts') },
   'node-credentials': { group: 'Run', load: () => import('./node-credentials.ts') },
   driver: { group: 'Run', load: () => import('./driver.ts') },

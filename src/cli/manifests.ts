@@ -25,7 +25,7 @@ import { realClock } from '../runtime/time/clock.ts';
 import type { Driver } from '../sidecars/common/identify-driver.ts';
 import { defineCommand, type Output, standardFlags, UsageError } from './command.ts';
 import { commands } from './commands.ts';
-import { sidecarKinds } from './sidecars.ts';
+import { byRequest, sidecarKinds } from './sidecars.ts';
 import { packageVersion } from './version.ts';
 
 /** In the order of installation: nodes before the controller, since the provisioner reads their topology. */
@@ -40,7 +40,7 @@ const SIDECARS = [...clusterLevel, ...BESIDE];
 const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS, ONCE];
 
 const sidecarNames = stringsFlag({
-  help: `Sidecars to run, of ${SIDECARS.join(', ')}. Default: by the driver's capabilities (--from), or all but the cluster-registrar`,
+  help: `Sidecars to run, of ${SIDECARS.join(', ')}. Default: by the driver's capabilities (--from), or all but ${[...byRequest].join(' and ')}`,
 });
 
 /** `--arg CONTAINER=ARGUMENT`, once per argument, since arguments may contain commas. */
@@ -245,8 +245,7 @@ const WORTH_IT: Readonly<Record<string, (driver: Driver) => boolean>> = {
 
 function usualSidecars(driver: Driver | undefined): string[] {
   const kinds = sidecarKinds
-    // The CSIDriver object is printed, so the cluster-registrar is not needed.
-    .filter(({ name }) => name !== 'cluster-registrar')
+    .filter(({ name }) => !byRequest.has(name))
     .filter((kind) => driver === undefined || (WORTH_IT[kind.name] ?? kind.suits)?.(driver) !== false);
   return [...kinds.map(({ name }) => name), ...BESIDE];
 }

@@ -25,7 +25,10 @@ export const sidecarKinds: readonly AnySidecarKind[] = [
 const names = sidecarKinds.map((kind) => kind.name);
 
 /** The CSIDriver object is usually part of a driver's manifests; health is monitored by those who ask for it. */
-const byRequest = new Set([clusterRegistrarSidecar.name, healthMonitorSidecar.name]);
+export const byRequest: ReadonlySet<string> = new Set([
+  clusterRegistrarSidecar.name,
+  healthMonitorSidecar.name,
+]);
 
 const strings = stringsFlag({
   help: `Sidecars to run, of ${names.join(', ')}; default: those whose capabilities the driver has`,

@@ -1,6 +1,7 @@
 // `berth up`: Kubernetes' whole volume subsystem on this machine, in one process.
 
 import { type BroughtDrivers, bringDrivers } from '../cluster/bring-drivers.ts';
+import { PROGRAM_NAMES } from '../cluster/control-plane-part.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
@@ -31,7 +32,7 @@ const parts = [
   'nodes',
   'node-registrar',
   'scheduler',
-  'snapshot-controller',
+  ...PROGRAM_NAMES,
   'dashboard',
   ...clusterSidecars.map(({ kind }) => kind.name),
   ...clusterControllers.map(({ name }) => name),

@@ -5,6 +5,7 @@
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
 import type { User } from '../apiserver/index.ts';
 import type { Controller, DiscoveringPorts } from '../control-plane/controller.ts';
+import { createDataSourceValidator } from '../control-plane/data-source-validator/data-source-validator.ts';
 import { createScheduler } from '../control-plane/scheduler/scheduler.ts';
 import { createSnapshotController } from '../control-plane/snapshot/snapshot-controller.ts';
 import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
@@ -58,17 +59,25 @@ export function schedulerPart(context: PartContext): Part {
   };
 }
 
-export function snapshotControllerPart(context: PartContext): Part {
+/** Programs that run once per cluster, each with an account of its own. */
+const PROGRAMS = {
+  'snapshot-controller': createSnapshotController,
+  'data-source-validator': createDataSourceValidator,
+} as const;
+
+export type ProgramName = keyof typeof PROGRAMS;
+export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
+
+export function programPart(context: PartContext, name: ProgramName): Part {
   const { clock, random } = context;
-  const name = 'snapshot-controller';
   const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS[name]);
   return {
     name,
     async run(signal, serving) {
       const ports = partPorts(context, { name, user, signal });
       const { informers } = ports;
-      const recorder = ports.recorderFor(name);
-      const controller = createSnapshotController({ ...ports, recorder, clock, random });
+      const recorder = ports.recorderFor(COMPONENT_ACCOUNTS[name]);
+      const controller = PROGRAMS[name]({ ...ports, recorder, clock, random });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await controller.run(signal);

@@ -3,6 +3,7 @@
 
 import type { ApiServer } from '../apiserver/index.ts';
 import { type BroughtDriver, objectOfBroughtDriver } from './brought-driver.ts';
+import { PROGRAM_NAMES } from './control-plane-part.ts';
 import { HOSTPATH, type RunningHostpath } from './hostpath-driver.ts';
 import { clusterSidecars } from './parts.ts';
 import type { ClusterOptions } from './start-cluster.ts';
@@ -64,11 +65,7 @@ export async function installObjects(
       })),
   ];
   await Promise.all([
-    installRoles(server, [
-      ...clusterSidecars.map(({ kind }) => kind.name),
-      'snapshot-controller',
-      'dashboard',
-    ]),
+    installRoles(server, [...clusterSidecars.map(({ kind }) => kind.name), ...PROGRAM_NAMES, 'dashboard']),
     installDefinitions(server).then(() => installSnapshotClasses(server, snapshotting)),
     ...(hostpath
       ? [

@@ -17,7 +17,7 @@ import { WritesUnderWay } from '../trace/writes-under-way.ts';
 import type { BroughtDriver, DriverWishes } from './brought-driver.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
 import { openServer } from './cluster-server.ts';
-import { controlPlanePart, schedulerPart, snapshotControllerPart } from './control-plane-part.ts';
+import { controlPlanePart, PROGRAM_NAMES, programPart, schedulerPart } from './control-plane-part.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { startHostpath } from './hostpath-driver.ts';
 import { installObjects } from './install-objects.ts';
@@ -212,7 +212,7 @@ function partsOf(
   return [
     controlPlanePart(context, clusterControllers.filter(isIn)),
     ...(without.has('scheduler') ? [] : [schedulerPart(context)]),
-    ...(without.has('snapshot-controller') ? [] : [snapshotControllerPart(context)]),
+    ...PROGRAM_NAMES.filter((name) => !without.has(name)).map((name) => programPart(context, name)),
     ...(sidecars.length === 0
       ? []
       : drivers.map((driver) => sidecarsPart(context, driver, { sidecars, flags }))),

@@ -11,6 +11,7 @@ export const RBAC_COMPONENTS = [
   'snapshotter',
   'health-monitor',
   'snapshot-controller',
+  'data-source-validator',
   'cluster-registrar',
   'dashboard',
 ] as const;
@@ -24,6 +25,7 @@ export const COMPONENT_ACCOUNTS: Readonly<Record<RbacComponent, string>> = {
   snapshotter: 'csi-snapshotter',
   'health-monitor': 'csi-external-health-monitor-controller',
   'snapshot-controller': 'snapshot-controller',
+  'data-source-validator': 'volume-data-source-validator',
   'cluster-registrar': 'csi-cluster-driver-registrar',
   dashboard: 'berth-dashboard',
 };

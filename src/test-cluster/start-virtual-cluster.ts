@@ -4,7 +4,7 @@
 import { csiNodes } from '../api/kinds.ts';
 import { createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
 import { identifyBroughtDriver } from '../cluster/brought-driver.ts';
-import { controlPlanePart, schedulerPart, snapshotControllerPart } from '../cluster/control-plane-part.ts';
+import { controlPlanePart, programPart, schedulerPart } from '../cluster/control-plane-part.ts';
 import { drain } from '../cluster/drain.ts';
 import { installObjects } from '../cluster/install-objects.ts';
 import { nodePart } from '../cluster/node-part.ts';
@@ -109,7 +109,7 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
     [
       controlPlanePart(context, clusterControllers),
       schedulerPart(context),
-      snapshotControllerPart(context),
+      programPart(context, 'snapshot-controller'),
       sidecarsPart(context, brought, { sidecars: clusterSidecars, flags }),
       ...nodes.map(({ root, files, machine }, index) =>
         nodePart(
