@@ -161,7 +161,7 @@ export function createBinder(ports: ControllerPorts): Controller {
 }
 
 /** Ignores fields that other controllers own, and the annotations by which the binder itself asks for provisioning. */
-function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
+export function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim): boolean {
   const isKept = (annotation: string): boolean => {
     const value = before.metadata.annotations?.[annotation];
     return value === undefined || value === after.metadata.annotations?.[annotation];
@@ -179,7 +179,7 @@ function saysTheSame(before: PersistentVolumeClaim, after: PersistentVolumeClaim
 }
 
 /** Ignores finalizers. */
-function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
+export function isTheSame(before: PersistentVolume, after: PersistentVolume): boolean {
   return (
     before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     sameJson(before.metadata.labels, after.metadata.labels) &&

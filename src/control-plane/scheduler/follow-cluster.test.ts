@@ -1,7 +1,4 @@
-// Which changes of an object reconsider pods: a field that is forgotten leaves a pod pending for ever, one too many
-// costs a search at every heartbeat.
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
+// Which changes of an object reconsider pods.
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
 import {
   ANN_BIND_COMPLETED,
@@ -9,36 +6,11 @@ import {
   ANN_SELECTED_NODE,
   ANN_STORAGE_CLASS_BETA,
 } from '../../api/well-known.ts';
+import { changeRows } from '../testing/change-rows.ts';
 import { asksTheSame, isTheSame, offersTheSame, wantsTheSame } from './follow-cluster.ts';
 
-type Change = { metadata?: object; spec?: object; status?: object };
-const changed = <T>(change: Change, base: Change): T =>
-  ({
-    metadata: { name: 'x', ...base.metadata, ...change.metadata },
-    spec: { ...base.spec, ...change.spec },
-    status: { ...base.status, ...change.status },
-  }) as T;
 const annotated = (name: string) => ({ metadata: { annotations: { [name]: 'v' } } });
 const deleted = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
-
-function rows<T>(
-  kind: string,
-  same: (before: T, after: T) => boolean,
-  { base = {}, matters, ignored }: { base?: Change; matters: object; ignored: object },
-): void {
-  const each = (changes: object, expected: boolean) => {
-    for (const [name, change] of Object.entries(changes) as [string, Change][]) {
-      test(`${kind}: ${name} ${expected ? 'changes nothing' : 'matters'}`, () => {
-        const [before, after] = [changed<T>({}, base), changed<T>(change, base)];
-        assert.equal(same(before, after), expected);
-        assert.equal(same(after, before), expected);
-        assert.equal(same(after, changed<T>(change, base)), true, 'equal objects');
-      });
-    }
-  };
-  each(matters, false);
-  each(ignored, true);
-}
 
 const ready = (status: string, lastHeartbeatTime = '') => ({
   status: {
@@ -48,7 +20,7 @@ const ready = (status: string, lastHeartbeatTime = '') => ({
     ],
   },
 });
-rows<Node>('a node', offersTheSame, {
+changeRows<Node>('a node', offersTheSame, {
   base: { ...ready('True'), metadata: {}, spec: {} },
   matters: {
     readiness: ready('False'),
@@ -65,7 +37,7 @@ rows<Node>('a node', offersTheSame, {
   },
 });
 
-rows<Pod>('a pod', wantsTheSame, {
+changeRows<Pod>('a pod', wantsTheSame, {
   matters: {
     'its deletion': deleted,
     'its end': { status: { phase: 'Succeeded' } },
@@ -74,7 +46,7 @@ rows<Pod>('a pod', wantsTheSame, {
   ignored: { 'its start': { status: { phase: 'Running' } }, 'an annotation': annotated('other') },
 });
 
-rows<PersistentVolumeClaim>('a claim', asksTheSame, {
+changeRows<PersistentVolumeClaim>('a claim', asksTheSame, {
   base: { spec: { volumeName: 'pv' } },
   matters: {
     'its binding': annotated(ANN_BIND_COMPLETED),
@@ -88,7 +60,7 @@ rows<PersistentVolumeClaim>('a claim', asksTheSame, {
   ignored: { 'another phase': { status: { phase: 'Pending' } }, 'another annotation': annotated('other') },
 });
 
-rows<PersistentVolume>('a volume', isTheSame, {
+changeRows<PersistentVolume>('a volume', isTheSame, {
   matters: {
     'its phase': { status: { phase: 'Available' } },
     'its deletion': deleted,

@@ -99,6 +99,18 @@ test('whether a pod fits a node', () => {
       ['Insufficient x.example/gpu'],
     ],
     [
+      'a node that says that it has nothing of anything',
+      { containers: [{ name: 'c', image: 'i', ...requests('99') }] },
+      node({ status: { allocatable: {} } }),
+      [],
+    ],
+    [
+      'a node that says its capacity only',
+      { containers: [{ name: 'c', image: 'i', ...requests('3') }] },
+      node({ status: { capacity: { cpu: '2' } } }),
+      ['Insufficient cpu'],
+    ],
+    [
       'a node that does not say what it has',
       { containers: [{ name: 'c', image: 'i', ...requests('99') }] },
       node(),
