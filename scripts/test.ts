@@ -1,8 +1,8 @@
 // `npm test`: the static checks, then every test file, then one line with the counts. With `--static` only the checks
 // (`npm run check`); with arguments only the test files whose path contains one of them.
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { capabilities, programDirectories } from '../test/capabilities.ts';
 import { clearAway, describeLeftBehind, leftBehind, type Tracked } from './left-behind.ts';
 import { projectRoot } from './source-files.ts';
@@ -92,7 +92,7 @@ async function runTests(files: readonly string[]): Promise<void> {
       fileTimeoutMs: FILE_TIMEOUT_MS,
       lingerMs: LINGER_MS,
     });
-    reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs);
+    reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs, files.length);
   });
   rmSync(base, { recursive: true, force: true });
 }
@@ -114,12 +114,42 @@ function withLeaks(result: FileResult, leaks: readonly string[]): FileResult {
   return { ...result, failed: result.failed + 1, failures: [...result.failures, failure] };
 }
 
-function reportFile(path: string, result: FileResult, startMs: number): void {
+/** Seconds that each file took last time, on this machine. */
+const TIMES_FILE = join(projectRoot, 'node_modules', '.cache', 'test-times.json');
+/** Of a file that has not run here yet. */
+const USUAL_S = 5;
+
+function readTimes(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(TIMES_FILE, 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+const times = readTimes();
+
+function printPlan(files: readonly string[]): void {
+  const totalS = files.reduce((sum, path) => sum + (times[path] ?? USUAL_S), 0) / CONCURRENCY;
+  const about = totalS < 90 ? `${Math.ceil(totalS)} s` : `${Math.ceil(totalS / 60)} min`;
+  const known = files.filter((path) => path in times).length;
+  print(
+    `${files.length} test files, about ${about}${known === 0 ? ' (a guess: none has run here yet)' : ''}`,
+  );
+}
+
+let reported = 0;
+
+function reportFile(path: string, result: FileResult, startMs: number, total: number): void {
+  reported += 1;
+  times[path] = Math.round((performance.now() - startMs) / 100) / 10;
   counts.passed += result.passed;
   counts.failed += result.failed;
   counts.skipped += result.skipped;
   for (const reason of result.skips) skipReasons.set(reason, (skipReasons.get(reason) ?? 0) + 1);
-  print(`${result.failed > 0 ? '✖' : '✔'} ${path}: ${countsText(result)} (${seconds(startMs)})`);
+  print(
+    `${result.failed > 0 ? '✖' : '✔'} ${path}: ${countsText(result)} (${seconds(startMs)}, ${reported} of ${total})`,
+  );
   for (const { title, detail } of result.failures) print(`  ✖ ${title}\n${indent(detail)}`);
   if (result.failed > 0 && result.output.trim() !== '') print(`  it printed:\n${indent(result.output)}`);
 }
@@ -139,10 +169,14 @@ function countsText({
 const args = process.argv.slice(2);
 const startMs = performance.now();
 const filters = args.filter((argument) => !argument.startsWith('-'));
+const files = args.includes('--static') ? [] : testFiles(filters);
+if (files.length > 0) printPlan(files);
 if (filters.length === 0) await runStaticChecks();
-if (!args.includes('--static')) {
+if (files.length > 0) {
   printMissingCapabilities();
-  await runTests(testFiles(filters));
+  await runTests(files);
+  mkdirSync(dirname(TIMES_FILE), { recursive: true });
+  writeFileSync(TIMES_FILE, JSON.stringify(times));
   for (const [reason, number] of skipReasons) print(`– ${number} skipped: ${reason}`);
 }
 print(`took ${seconds(startMs)}`);

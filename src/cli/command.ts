@@ -39,7 +39,8 @@ export const standardFlags = {
   help: boolFlag({ help: 'Print this help', group: 'Help' }),
   h: boolFlag({ help: 'Print this help', hidden: true }),
   // As every official sidecar has it.
-  version: boolFlag({ help: 'Print the version and exit', group: 'Help' }),
+  version: boolFlag({ help: 'Print the version and exit (also -V)', group: 'Help' }),
+  V: boolFlag({ help: 'Same as --version', hidden: true }),
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -84,6 +85,8 @@ export interface CommandDefinition<T extends FlagTable> {
   readonly description?: string;
   /** Positional arguments: their name in the help, and how many are allowed; default none. */
   readonly arguments?: { readonly usage: string; readonly min: number; readonly max: number };
+  /** What the shell completes its arguments with: objects of any kind, those that `why` explains, or these words. */
+  readonly completes?: 'objects' | 'subjects' | readonly string[];
   readonly flags: T;
   run(context: CommandContext<T>): Promise<ExitCode | undefined> | Promise<void>;
 }

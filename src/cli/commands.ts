@@ -4,6 +4,8 @@ import type { Command } from './command.ts';
 
 export interface CommandRow {
   readonly group: string;
+  /** Not listed. */
+  readonly hidden?: true;
   readonly load: () => Promise<{ command: Command }>;
 }
 
@@ -40,5 +42,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   try: { group: 'Check', load: () => import('./try.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },
+  completion: { group: 'About', load: () => import('./completion.ts') },
+  complete: { group: 'About', hidden: true, load: () => import('./complete.ts') },
   version: { group: 'About', load: () => import('./version.ts') },
 };

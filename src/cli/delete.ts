@@ -16,6 +16,7 @@ export const command = defineCommand({
   summary: 'Deletes objects and waits until they are gone',
   description: 'Examples: `berth delete pod web`, `berth delete pvc --all`, `berth delete -f FILE`.',
   arguments: { usage: 'KIND NAME… | KIND/NAME… | -f FILE', min: 0, max: 100 },
+  completes: 'objects',
   flags: {
     ...connectionFlags,
     ...selectionFlags,

@@ -14,6 +14,7 @@ import { aligned } from './objects/print-table.ts';
 export const command = defineCommand({
   summary: 'Shows objects in detail, with their events',
   arguments: { usage: 'KIND [NAME…] | KIND/NAME…', min: 1, max: 100 },
+  completes: 'objects',
   flags: { ...connectionFlags, ...selectionFlags },
   async run({ flags, args, env, log, signal, stdout }) {
     await using client = await openClient({ flags, env, log });

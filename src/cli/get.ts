@@ -30,6 +30,7 @@ export const command = defineCommand({
   description:
     'Examples: `berth get pods`, `berth get pvc data -o yaml`, `berth get pv,pvc -A`, `berth get events -w`.',
   arguments: { usage: 'KIND [NAME…] | KIND/NAME…', min: 1, max: 100 },
+  completes: 'objects',
   flags: {
     ...connectionFlags,
     ...selectionFlags,

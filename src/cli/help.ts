@@ -10,6 +10,7 @@ export async function commandList(commands: Readonly<Record<string, CommandRow>>
   const groups = new Map<string, string[]>();
   const width = Math.max(...Object.keys(commands).map((name) => name.length));
   for (const [name, row] of Object.entries(commands)) {
+    if (row.hidden) continue;
     const summary = await row.load().then(
       ({ command }) => command.summary,
       (error: unknown) => `(not available: ${error instanceof Error ? error.message : String(error)})`,

@@ -104,7 +104,13 @@ describe('a command line', () => {
       {
         argv: ['constructor'],
         code: 2,
-        err: 'berth: constructor is not a command; the commands are greet, code, broken, misused, text, stopped, unloadable\n',
+        err: 'berth: constructor is not a command; `berth help` lists them\n',
+      },
+      { argv: ['gr'], code: 2, err: 'berth: gr is not a command; did you mean greet?\n' },
+      {
+        argv: ['unload'],
+        code: 2,
+        err: 'berth: unload is not a command; did you mean unloadable?\n',
       },
     ];
   for (const { argv, env, code, out = '', err = '' } of cases) {
@@ -158,8 +164,10 @@ test('the list of commands comes on demand, and without a command as a mistake',
   assert.equal(unasked.err, asked.out);
 });
 
-test('every command has a --version flag', async () => {
-  assert.match((await run(['code', '--version'])).out, /^berth \d+\.\d+\.\d+\n$/);
+test('every command has a --version flag, and -V', async () => {
+  for (const flag of ['--version', '-V']) {
+    assert.match((await run(['code', flag])).out, /^berth \d+\.\d+\.\d+\n$/);
+  }
 });
 
 test('every real command loads and has help', async () => {

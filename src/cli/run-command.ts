@@ -46,15 +46,13 @@ export async function runCommand(given: RunCommandOptions): Promise<ExitCode> {
     stdout.write(await commandList(commands));
     return ExitCode.ok;
   }
-  if (name === '--version' || name === '-version')
+  if (name === '--version' || name === '-version' || name === '-V')
     return runCommand({ ...given, argv: ['version', ...rest] });
   const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (row === undefined) {
-    const nearest = nearestOf(name, Object.keys(commands));
-    const hint =
-      nearest === undefined
-        ? `the commands are ${Object.keys(commands).join(', ')}`
-        : `did you mean ${nearest}?`;
+    const listed = Object.keys(commands).filter((each) => !commands[each]?.hidden);
+    const nearest = nearestOf(name, listed) ?? listed.find((each) => each.startsWith(name));
+    const hint = nearest === undefined ? '`berth help` lists them' : `did you mean ${nearest}?`;
     stderr.write(`berth: ${name} is not a command; ${hint}\n`);
     return ExitCode.usage;
   }
@@ -81,7 +79,7 @@ async function runLoaded(options: Loaded): Promise<ExitCode> {
     const table = { ...command.flags, ...standardFlags };
     const { values: flags, given, args, notes } = parseFlags({ table, argv, env });
     const standard = flags as FlagValues<typeof standardFlags>;
-    if (standard.version) {
+    if (standard.version || standard.V) {
       stdout.write(`berth ${await packageVersion()}\n`);
       return ExitCode.ok;
     }

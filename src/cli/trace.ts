@@ -33,6 +33,7 @@ export const command = defineCommand({
     'history of the object that exists now; a line marks where an earlier one of that name ended. The last line says what is ' +
     'waited for. Examples: `berth trace pod web`, `berth trace pvc data -f`, `berth trace pvc data --calls --since 10m`.',
   arguments: { usage: 'pod|pvc|pv|snapshot|group NAME', min: 1, max: 2 },
+  completes: 'subjects',
   flags: {
     ...connectionFlags,
     ...namespaceFlags,

@@ -8,6 +8,7 @@ import { csiDrivers, storageClasses } from '../api/kinds.ts';
 import { ANN_DEFAULT_CLASS } from '../api/well-known.ts';
 import { followStatus } from '../cluster/cluster-status.ts';
 import type { DataDirectory } from '../cluster/data-directory.ts';
+import { clusterControllers } from '../cluster/parts.ts';
 import type { PlannedNode } from '../cluster/plan-nodes.ts';
 import type { Cluster } from '../cluster/start-cluster.ts';
 import type { Dashboard } from '../dashboard/serve-dashboard.ts';
@@ -35,10 +36,10 @@ export function welcome(up: {
   const open = [...cluster.server.reader.list(csiDrivers)]
     .filter(allowsInlineHandles)
     .map(({ metadata }) => metadata.name);
-  const running = ['apiserver', ...parts].filter((name) => !without.includes(name));
+  const running = parts.filter((name) => !without.includes(name));
   const rows: [string, string][] = [
     ['took', `${(tookMs / 1000).toFixed(2)} s`],
-    ['runs', running.join(', ')],
+    ['runs', runningText(running)],
     ['nodes', nodes.map(({ name }) => name).join(', ')],
     ...driverRows(cluster, nodes),
     ...(open.length > 0
@@ -64,13 +65,30 @@ export function welcome(up: {
     '',
     'In another terminal:',
     `  export KUBECONFIG=${kubeconfig}`,
-    `  kubectl apply -f ${EXAMPLES}/claim-and-pod.yaml     # or npx berth apply -f …`,
-    '  kubectl get pods,pvc,volumeattachments              # or npx berth get …',
-    '  npx berth trace pod web                             # what happened, step by step',
+    ...commented([
+      [`kubectl apply -f ${EXAMPLES}/claim-and-pod.yaml`, 'or npx berth apply -f …'],
+      ['kubectl get pods,pvc,volumeattachments', 'or npx berth get …'],
+      ['npx berth trace pod web', 'what happened, step by step'],
+      ['npx berth why', 'what is not well, and what to do'],
+    ]),
     '',
     'Ctrl-C stops it.',
     '',
   ].join('\n');
+}
+
+/** The controllers are counted: `--without` names them. */
+export function runningText(running: readonly string[]): string {
+  const names = new Set(clusterControllers.map(({ name }) => name));
+  const controllers = running.filter((name) => names.has(name)).length;
+  const others = running.filter((name) => !names.has(name));
+  return ['apiserver', ...(controllers > 0 ? [`${controllers} controllers`] : []), ...others].join(', ');
+}
+
+/** Comments one below the other. */
+export function commented(rows: readonly (readonly [command: string, comment: string])[]): string[] {
+  const width = Math.max(...rows.map(([text]) => text.length));
+  return rows.map(([text, comment]) => `  ${text.padEnd(width)}  # ${comment}`);
 }
 
 /** One row for each driver, with the nodes that it is on. */

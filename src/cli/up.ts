@@ -116,7 +116,12 @@ export const command = defineCommand({
     stdout.write(`berth ${version} starts in ${directory.path}\n`);
     const log = quietLog(
       flags.verbose
-        ? createLog({ verbosity: Math.max(flags.v, VERBOSE), format: flags.loggingFormat, clock: realClock })
+        ? createLog({
+            verbosity: Math.max(flags.v, VERBOSE),
+            format: flags.loggingFormat,
+            clock: realClock,
+            stream: stderr,
+          })
         : context.log,
     );
     const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
@@ -182,6 +187,7 @@ export const command = defineCommand({
     const unfollow = showStatus(cluster, stdout);
     await aborted(signal);
     unfollow();
+    if (stdout.isTTY) stdout.write('stopping: pods end, volumes are unmounted\n');
     looking.abort(new Error('the cluster is stopping'));
     await page?.stopped;
     const left = await cluster.stop().finally(() => brought.stop());

@@ -14,6 +14,7 @@ type Condition = (object: KubeObject | undefined) => boolean;
 export const command = defineCommand({
   summary: 'Waits for a state: --for=delete, --for=condition=Ready, --for=jsonpath={.status.phase}=Bound',
   arguments: { usage: 'KIND NAME… | KIND/NAME…', min: 1, max: 100 },
+  completes: 'objects',
   flags: {
     ...connectionFlags,
     ...selectionFlags,

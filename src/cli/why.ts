@@ -55,6 +55,7 @@ export const command = defineCommand({
     '`berth why`, `berth why pod web`, `berth why pvc/data`, `berth why node node-1`. With --exit-code it exits ' +
     'with 3 when something is stuck and 4 when something only waits.',
   arguments: { usage: '[pod|pvc|pv|snapshot|group|node|driver|class NAME]', min: 0, max: 2 },
+  completes: 'subjects',
   flags: {
     ...connectionFlags,
     ...namespaceFlags,

@@ -1,10 +1,10 @@
 // The data directory of a cluster on this machine: state and keys of the API server, node roots, hostpath's volumes, the admin's
 // kubeconfig. Creates the directories and removes them for an ephemeral cluster; does not know their contents.
 
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 export interface DataDirectory {
   readonly path: string;
@@ -78,10 +78,25 @@ function makeTemporary(): string {
 
 function make(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeWithParents(path);
+    accessSync(path, constants.W_OK);
     return path;
   } catch (error) {
     throw refusal(path, error, 'choose a directory that you can write with --data-dir, or use --ephemeral');
+  }
+}
+
+/** Not `recursive`: below /proc it never returns, and on a read-only file system it blames the parent. */
+function makeWithParents(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || existsSync(parent)) throw error;
+    makeWithParents(parent);
+    mkdirSync(path, { mode: 0o700 });
   }
 }
 
@@ -102,6 +117,7 @@ function refusal(path: string, error: unknown, advice: string): DataDirectoryErr
     ENOSPC: 'the disk is full',
     ENOTDIR: 'a part of the path is a file',
     EEXIST: 'there is a file of that name',
+    ENOENT: 'its file system takes no directories',
   };
   const why = reasons[code ?? ''] ?? (error as Error).message;
   return new DataDirectoryError(`the data directory ${path} cannot be used: ${why}; ${advice}`, {

@@ -35,7 +35,10 @@ export async function drain(
   };
   const left = (): string[] => [
     ...[...reader.list(pods)].map((pod) => `pod ${keyOf(pod)}`),
-    ...[...reader.list(volumeAttachments)].map(({ spec }) => `an attachment on ${spec.nodeName}`),
+    ...[...reader.list(volumeAttachments)].map(
+      ({ metadata, spec }) =>
+        `VolumeAttachment ${metadata.name} of ${spec.source.persistentVolumeName ?? 'an inline volume'} on ${spec.nodeName}`,
+    ),
     ...[...reader.list(persistentVolumes)]
       .filter(({ spec }) => spec.persistentVolumeReclaimPolicy === 'Delete')
       .map(({ metadata, spec }) => `volume ${metadata.name} (${spec.csi?.volumeHandle ?? 'no handle'})`),

@@ -53,6 +53,27 @@ test('a data directory that is a file, or below one', root, async (t) => {
   refused(await berth(['up', '--data-dir', join(file, 'x')]), /a part of the path is a file/);
 });
 
+test('a data directory on a file system that takes none', root, async (t) => {
+  for (const path of ['/proc/berth', '/proc/berth/deeper']) {
+    refused(await berth(['up', '--data-dir', path]), /cannot be used: its file system takes no directories/);
+  }
+  const fixed = join(await temporaryDirectory(t), 'fixed');
+  await mkdir(fixed);
+  await run('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', fixed]);
+  const ended = [
+    await berth(['up', '--data-dir', fixed]),
+    await berth(['up', '--data-dir', join(fixed, 'a', 'b')]),
+  ];
+  await run('umount', [fixed]);
+  for (const each of ended) refused(each, /cannot be used: its filesystem is read-only/);
+});
+
+test('no cluster: the way to one is named', async (t) => {
+  const home = await temporaryDirectory(t);
+  const env = { HOME: home, KUBECONFIG: '', BERTH_DATA_DIR: join(home, 'none') };
+  refused(await berth(['get', 'pods'], { env }), /no Kubernetes configuration.*berth up/);
+});
+
 test('a disk without room', root, async (t) => {
   const directory = await temporaryDirectory(t);
   const small = join(directory, 'small');

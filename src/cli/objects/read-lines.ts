@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { defaultDataDirectory, kubeconfigIn } from '../../cluster/data-directory.ts';
 import { CredentialSource } from '../../runtime/kube/credentials.ts';
-import type { KubeConfig } from '../../runtime/kube/kube-config.ts';
+import { type KubeConfig, KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { loadKubeConfig } from '../../runtime/kube/load-kube-config.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import type { Environment } from '../command.ts';
@@ -18,11 +18,16 @@ export async function findKubeConfig(
 ): Promise<KubeConfig> {
   const own = kubeconfigIn(defaultDataDirectory(env));
   const path = flags.kubeconfig ?? (env.KUBECONFIG || !existsSync(own) ? undefined : own);
-  return loadKubeConfig({
-    env,
-    ...(path !== undefined && { path }),
-    ...(flags.context !== undefined && { context: flags.context }),
-  });
+  try {
+    return await loadKubeConfig({
+      env,
+      ...(path !== undefined && { path }),
+      ...(flags.context !== undefined && { context: flags.context }),
+    });
+  } catch (error) {
+    if (!(error instanceof KubeConfigError) || !error.isAbsent) throw error;
+    throw new Error(`${error.message}; or start a cluster on this machine: berth up`);
+  }
 }
 
 /** Yields lines as they arrive. An abort of the signal ends it without an error. */

@@ -28,3 +28,10 @@ export function subjectOf<S extends ExplainedKind>(
   }
   return { kind, name };
 }
+
+/** The kind that a word names, if any. */
+export const kindOfWord = (word: string): ExplainedKind | undefined =>
+  (Object.keys(WORDS) as ExplainedKind[]).find((kind) => WORDS[kind].includes(word.toLowerCase()));
+
+/** The word to offer for each kind. */
+export const SUBJECT_WORDS: string[] = Object.values(WORDS).flatMap(([first]) => first ?? []);

@@ -54,4 +54,11 @@ export interface ExecConfig {
 /** A configuration that cannot be used; `message` names the file, the field and what to do. */
 export class KubeConfigError extends Error {
   override readonly name = 'KubeConfigError';
+  /** There is none at all. */
+  readonly isAbsent: boolean;
+
+  constructor(message: string, options: ErrorOptions & { isAbsent?: boolean } = {}) {
+    super(message, options);
+    this.isAbsent = options.isAbsent ?? false;
+  }
 }

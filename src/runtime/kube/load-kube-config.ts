@@ -52,6 +52,7 @@ async function fromFiles(
     throw new KubeConfigError(
       `no Kubernetes configuration: ${where} does not exist, and this is not a pod with a service account. ` +
         'Give --kubeconfig, or set KUBECONFIG',
+      { isAbsent: true },
     );
   }
   return select(merged, options.context, where);

@@ -74,11 +74,11 @@ export interface DescService<M extends Record<string, DescMethod> = Record<strin
 export type MessageShape<D extends DescMessage> = D extends DescMessage<infer T> ? T : never;
 
 /** What `create` takes: the message itself, or any of its fields. */
-export type MessageInitShape<D extends DescMessage> =
-  D extends DescMessage<infer T> ? T | MessageInit<T> : never;
+export type MessageInitShape<D extends DescMessage> = D extends DescMessage<infer T> ? MessageInit<T> : never;
 
+/** Without the message's own name, which would stand in every type error of a driver's author. */
 type MessageInit<T extends Message> = {
-  [K in keyof T]?: (K extends '$typeName' ? never : FieldInit<T[K]>) | undefined;
+  [K in Exclude<keyof T, '$typeName'>]?: FieldInit<T[K]> | undefined;
 };
 
 type FieldInit<F> = F extends string | number | bigint | boolean | undefined
@@ -86,7 +86,7 @@ type FieldInit<F> = F extends string | number | bigint | boolean | undefined
   : F extends (infer U)[]
     ? FieldInit<U>[]
     : F extends Message
-      ? F | MessageInit<F>
+      ? MessageInit<F>
       : F extends { case: infer C extends string; value: infer V extends Message }
-        ? { case: C; value: V | MessageInit<V> }
+        ? { case: C; value: MessageInit<V> }
         : F;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create } from './create.ts';
 import { fromBinary } from './decode.ts';
-import type { DescMessage, Message } from './descriptor.ts';
+import type { DescMessage, Message, MessageInitShape } from './descriptor.ts';
 import { toBinary } from './encode.ts';
 import { protoFile } from './proto-file.ts';
 import { setFields } from './set-fields.ts';
@@ -28,6 +28,13 @@ describe('a message', () => {
     count: number;
   };
   const Outer = file.message<Outer>('Outer', '1 inner Newer\n2 labels map\n3 count int32');
+
+  it("is made of its fields alone: its own name is no field that an author's type error could mention", () => {
+    type Fields = keyof MessageInitShape<typeof Outer>;
+    const isField: Record<Fields, true> = { inner: true, labels: true, count: true };
+    assert.equal(create(Outer, { inner: create(Newer, { a: 'x' }) }).inner?.a, 'x');
+    assert.equal('$typeName' in isField, false);
+  });
 
   it('skips what a newer interface has', () => {
     const bytes = toBinary(Newer, create(Newer, { a: 'x', b: 'y', c: -1n }));
