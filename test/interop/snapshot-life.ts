@@ -1,4 +1,4 @@
-// One snapshot through its whole life, by processes alone: `berth controller-manager` and `berth provisioner`, a snapshot
+// One snapshot and one group snapshot through their whole lives, by processes alone: `berth controller-manager` and `berth provisioner`, a snapshot
 // controller and a snapshotter, ours or the official ones, and a driver, on any API server. Everybody has what deploy/rbac
 // publishes and no more. Answers what the objects looked like on the way, so that two servers or two programs can be
 // compared.
@@ -15,6 +15,9 @@ import {
   secrets,
   serviceAccounts,
   storageClasses,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
@@ -37,6 +40,7 @@ import { settledIn } from './settled.ts';
 const DRIVER = 'hostpath.interop.test';
 const NAMESPACE = 'kube-system';
 const COMPONENTS = ['provisioner', 'snapshotter', 'snapshot-controller'] as const;
+const GROUPS = '--feature-gates=CSIVolumeGroupSnapshot=true';
 const named = (name: string) => ({ name, namespace: 'default' });
 
 export interface SnapshotPrograms {
@@ -47,6 +51,8 @@ export interface SnapshotPrograms {
 export interface SnapshotLife {
   /** Once the snapshot is ready. */
   ready: PlainState;
+  /** The members of the group once it is ready. */
+  members: { of: string; isReady: boolean; isNamedAsOfficially: boolean }[];
   /** Once everything is deleted: should hold nothing. */
   after: PlainState;
   /** What is left on the storage then. */
@@ -65,7 +71,14 @@ export async function snapshotLife(
   const informers = createInformers({ ...ports, kube });
   const settled = settledIn(informers, { signal: stop.signal, output: () => running.output() });
   const read = async (): Promise<PlainState> => {
-    const kinds = [volumeSnapshots, volumeSnapshotContents, persistentVolumes, persistentVolumeClaims];
+    const kinds = [
+      volumeSnapshots,
+      volumeSnapshotContents,
+      volumeGroupSnapshots,
+      volumeGroupSnapshotContents,
+      persistentVolumes,
+      persistentVolumeClaims,
+    ];
     const lists = await Promise.all((kinds as Resource[]).map((kind) => kube.list(kind)));
     return plainState(lists.flatMap(({ items }) => items));
   };
@@ -87,9 +100,9 @@ export async function snapshotLife(
       provisioner: { program: berth('provisioner'), argv: [`--csi-address=${address}`] },
       snapshotter: {
         program: options.snapshotter,
-        argv: [`--csi-address=${address}`, '--extra-create-metadata'],
+        argv: [`--csi-address=${address}`, '--extra-create-metadata', GROUPS],
       },
-      'snapshot-controller': { program: options.controller, argv: [] },
+      'snapshot-controller': { program: options.controller, argv: [GROUPS] },
     };
     for (const component of COMPONENTS) {
       const path = join(directory, `${component}.kubeconfig`);
@@ -131,6 +144,40 @@ export async function snapshotLife(
     await kube.delete(volumeSnapshots, named('snap'));
     await settled(volumeSnapshots, 'default/snap', (each) => each === undefined);
     await settled(volumeSnapshotContents, contentName, (each) => each === undefined);
+
+    // Both claims, at one moment.
+    for (const name of ['data', 'restored']) {
+      const labels = { metadata: { labels: { app: 'db' } } };
+      await kube.patch(persistentVolumeClaims, named(name), labels, { type: 'merge' });
+    }
+    const selector = { matchLabels: { app: 'db' } };
+    await kube.create(volumeGroupSnapshots, {
+      metadata: named('both'),
+      spec: { source: { selector }, volumeGroupSnapshotClassName: 'together' },
+    });
+    await settled(volumeGroupSnapshots, 'default/both', (each) => each?.status?.readyToUse === true);
+    const members = [];
+    for (const { metadata } of (await kube.list(volumeSnapshots)).items) {
+      const member = await settled(
+        volumeSnapshots,
+        `default/${metadata.name}`,
+        (each) => each?.status?.readyToUse === true,
+      );
+      members.push({
+        of: member?.spec.source.persistentVolumeClaimName ?? '',
+        isReady: member?.status?.readyToUse === true,
+        isNamedAsOfficially: /^snapshot-[0-9a-f]{64}$/.test(metadata.name),
+      });
+    }
+    members.sort((a, b) => a.of.localeCompare(b.of));
+    await kube.delete(volumeGroupSnapshots, named('both'));
+    await settled(volumeGroupSnapshots, 'default/both', (each) => each === undefined);
+    for (const { metadata } of (await kube.list(volumeSnapshots)).items) {
+      await settled(volumeSnapshots, `default/${metadata.name}`, (each) => each === undefined);
+    }
+    for (const { metadata } of (await kube.list(volumeSnapshotContents)).items) {
+      await settled(volumeSnapshotContents, metadata.name, (each) => each === undefined);
+    }
     for (const name of ['data', 'restored']) {
       await kube.delete(persistentVolumeClaims, named(name));
       const gone = await settled(persistentVolumeClaims, `default/${name}`, (each) => each === undefined);
@@ -141,7 +188,7 @@ export async function snapshotLife(
     }
     assert(!running.output().includes('hush-hush'), 'a secret was printed');
     const stored = ['volumes', 'snapshots'].flatMap((name) => readdirSync(join(state, name)));
-    return { ready, after: await read(), stored };
+    return { ready, members, after: await read(), stored };
   } finally {
     stop.abort();
     await running.stop();
@@ -195,10 +242,23 @@ async function makeClasses(kube: KubeClient): Promise<void> {
     deletionPolicy: 'Delete',
     parameters: { ...secret('snapshotter'), ...secret('snapshotter-list') },
   });
+  await kube.create(volumeGroupSnapshotClasses, {
+    metadata: { name: 'together' },
+    driver: DRIVER,
+    deletionPolicy: 'Delete',
+    parameters: { ...secret('group-snapshotter'), ...secret('group-snapshotter-get') },
+  });
 }
 
 async function installDefinitions(kube: KubeClient): Promise<void> {
-  const kinds: Resource[] = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses];
+  const kinds: Resource[] = [
+    volumeSnapshots,
+    volumeSnapshotContents,
+    volumeSnapshotClasses,
+    volumeGroupSnapshots,
+    volumeGroupSnapshotContents,
+    volumeGroupSnapshotClasses,
+  ];
   for (const { group, plural } of kinds) {
     const url = new URL(`../../deploy/crds/${group}_${plural}.yaml`, import.meta.url);
     await kube.create(customResourceDefinitions, parse(await readFile(url, 'utf8')));

@@ -1,5 +1,5 @@
 // The snapshot controller, the snapshotter and the API server, ours and the official ones, crosswise: whoever does it, the
-// same snapshot lives the same life. Needs programs of BERTH_PEERS.
+// same snapshot, and the same group snapshot, live the same life. Needs programs of BERTH_PEERS.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -50,9 +50,14 @@ async function onTheRealServer(t: TestContext, programs: SnapshotPrograms): Prom
   }
 }
 
-test('[SIDE-2] [DEP-2] a snapshot lives its life by processes alone, with the published roles only', async (t) => {
-  const { after, stored } = await onOurServer(t, ours);
+test('[SIDE-2] [DEP-2] [GRP-1] a snapshot lives its life by processes alone, with the published roles only', async (t) => {
+  const { after, stored, members } = await onOurServer(t, ours);
   assert.deepEqual([after, stored], [{}, []]);
+  const member = { isReady: true, isNamedAsOfficially: true };
+  assert.deepEqual(members, [
+    { of: 'data', ...member },
+    { of: 'restored', ...member },
+  ]);
 });
 
 test('[SIDE-2] [DEP-2] our two do the same on a real kube-apiserver as on ours', {
@@ -61,7 +66,7 @@ test('[SIDE-2] [DEP-2] our two do the same on a real kube-apiserver as on ours',
   assert.deepEqual(await onTheRealServer(t, ours), await onOurServer(t, ours));
 });
 
-test('[SIDE-2] the official two, and one of each with one of ours, make the same of a snapshot as ours', {
+test('[SIDE-2] [GRP-1] the official two, and one of each with one of ours, make the same of a snapshot as ours', {
   skip: missingPeers(...officialPrograms),
   timeout: 200_000,
 }, async (t) => {
