@@ -2,7 +2,7 @@
 // compared with an idle server. The flood is another user, in a separate thread. On two cores the flood's own CPU time
 // delays the server as well, so two figures leave it out: the server's CPU time for each get, which includes what it did
 // for the flood meanwhile, and the CPU time for which its event loop is busy at a time. `--flood-nice=19` yields the
-// processors to the server.
+// processors to the server. `ms/get` is the whole round, with the flood's start and end; the latency is `mean ms`.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -88,6 +88,7 @@ function under(flood: FloodKind | undefined): StartCandidate<typeof flags> {
         return {
           operations: own.gets,
           figures: {
+            'mean ms': times.reduce((sum, each) => sum + each, 0) / times.length,
             'p50 ms': at(times, 0.5),
             'p99 ms': at(times, 0.99),
             'worst ms': at(times, 1),
