@@ -5,7 +5,7 @@ import type { DriverName, NodeName } from '../csi/names/driver-name.ts';
 import type { Link } from './chain.ts';
 import { impossibleTopology, unknownProvisioner } from './explain-provisioning.ts';
 import { explainFailure, explainRegistration, nodesWith, silentNodeAdvice } from './explain-reach.ts';
-import { isReady, volumeNamed, warningsAbout } from './fact-index.ts';
+import { attachmentsTo, isReady, volumeNamed, warningsAbout } from './fact-index.ts';
 import type { Facts } from './facts.ts';
 import { end, enumerated, ok, since } from './link.ts';
 import { lastSeenMs } from './report.ts';
@@ -39,7 +39,7 @@ export function explainNode(facts: Facts, node: Node): Link[] {
   const links = [
     ok(subject, `ready, with ${list}${node.spec?.unschedulable ? '; takes no new pods (cordoned)' : ''}`),
   ];
-  for (const attachment of facts.attachments.filter(({ spec }) => spec.nodeName === name)) {
+  for (const attachment of attachmentsTo(facts, name)) {
     const volume = volumeNamed(facts, attachment.spec.source.persistentVolumeName);
     const what = volume
       ? `PersistentVolume ${volume.metadata.name}`

@@ -20,6 +20,7 @@ interface FactIndex {
   readonly classes: ReadonlyMap<string, StorageClass>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly attachmentsByVolume: ReadonlyMap<string, VolumeAttachment[]>;
+  readonly attachmentsByNode: ReadonlyMap<string, VolumeAttachment[]>;
   readonly podsByClaim: ReadonlyMap<string, Pod[]>;
   readonly warningsByUid: ReadonlyMap<string, Event[]>;
 }
@@ -37,6 +38,7 @@ function indexOf(facts: Facts): FactIndex {
     attachmentsByVolume: grouped(facts.attachments, ({ spec: { source } }) => [
       source.persistentVolumeName ?? '',
     ]),
+    attachmentsByNode: grouped(facts.attachments, ({ spec }) => [spec.nodeName]),
     podsByClaim: grouped(
       facts.pods.filter((pod) => !isTerminated(pod)),
       (pod) =>
@@ -82,6 +84,9 @@ export const nodeNamed = (facts: Facts, name: NodeName | undefined): Node | unde
 
 export const attachmentsOf = (facts: Facts, volume: PersistentVolume): readonly VolumeAttachment[] =>
   indexOf(facts).attachmentsByVolume.get(volume.metadata.name) ?? [];
+
+export const attachmentsTo = (facts: Facts, node: NodeName): readonly VolumeAttachment[] =>
+  indexOf(facts).attachmentsByNode.get(node) ?? [];
 
 /** Pods that use the claim and have not ended. */
 export const podsOf = (facts: Facts, claim: PersistentVolumeClaim): readonly Pod[] =>

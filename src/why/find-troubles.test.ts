@@ -90,3 +90,17 @@ test('[WHY-2] what runs on a node that is there is well; what runs on one that w
     [['is on node n9, which was deleted', 'Pod ns/lost']],
   );
 });
+
+test('a condition without a time, which servers send as null, is explained without one', () => {
+  const silent = object(
+    'Node',
+    { name: 'n1' },
+    {
+      status: {
+        conditions: [{ type: 'Ready', status: 'Unknown', lastTransitionTime: null, message: 'lost' }],
+      },
+    },
+  );
+  const [first] = findTroubles(facts({ nodes: [silent] }));
+  assert.equal(first?.says, 'does not answer: lost');
+});

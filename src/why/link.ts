@@ -74,8 +74,11 @@ export function ago(ms: number, nowMs: number): string {
   return formatDuration(Math.max(0, Math.floor((nowMs - ms) / 1000)) * 1000);
 }
 
-export const since = (time: string | undefined, { nowMs }: Facts): string =>
-  time === undefined ? '' : ` for ${ago(Date.parse(time), nowMs)}`;
+/** Empty without a time; servers send null for one that was never set. */
+export function since(time: string | null | undefined, { nowMs }: Facts): string {
+  const ms = Date.parse(time ?? '');
+  return Number.isNaN(ms) ? '' : ` for ${ago(ms, nowMs)}`;
+}
 
 /** `a`, `a and b`, `a, b and 3 more`. */
 export function enumerated(names: readonly string[]): string {

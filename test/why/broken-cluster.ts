@@ -4,6 +4,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { storageClasses } from '../../src/api/kinds.ts';
 import { identifyBroughtDriver } from '../../src/cluster/brought-driver.ts';
 import { openDataDirectory } from '../../src/cluster/data-directory.ts';
 import { sidecarFlags } from '../../src/cluster/parts.ts';
@@ -91,9 +92,14 @@ export async function startBrokenCluster(
     // Kept by the cluster for drivers that go on running.
     await mounter.unmount(directory.nodes);
   });
+  const kube = cluster.server.client(cluster.server.adminUser);
+  // Each situation has a class of its own, and none is the default.
+  for (const { metadata } of (await kube.list(storageClasses)).items) {
+    await kube.delete(storageClasses, { name: metadata.name });
+  }
   return {
     cluster,
-    kube: cluster.server.client(cluster.server.adminUser),
+    kube,
     async stopDriver(name) {
       await Promise.all((servers.get(name) ?? []).map((server) => server.stop(0)));
     },
