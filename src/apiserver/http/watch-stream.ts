@@ -45,6 +45,8 @@ const DONE = Promise.resolve();
 /** Resolves when the watch has ended, for whatever reason. */
 export function streamWatch(options: WatchStreamOptions): Promise<void> {
   const { machine, response, kind } = options;
+  // It left while it waited for its turn, and will not be heard to leave again.
+  if (response.destroyed) return Promise.resolve();
   const { clock, store } = machine;
   let start: WatchStart;
   try {
