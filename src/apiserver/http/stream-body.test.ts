@@ -6,8 +6,9 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { realClock } from '../../runtime/time/clock.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { FairQueue } from './fair-queue.ts';
-import { answerBody, writeNow } from './stream-body.ts';
+import { answerBody, streamChunks, writeNow } from './stream-body.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -61,4 +62,21 @@ test('a client that leaves during a body ends it', async (t) => {
   answer.on('error', () => {});
   client.destroy();
   await sent;
+});
+
+test('a client that does not read the end of a body is disconnected', async (t) => {
+  const { response, client } = await exchange(t);
+  const clock = new VirtualClock();
+  const streaming = { response, machine: { clock }, fair: new FairQueue(realClock), client: 'a' };
+  // More than the sockets' buffers hold.
+  const bytes = Buffer.alloc(50 * MEGABYTE);
+  const sent = streamChunks(streaming, function* () {
+    yield;
+    return { bytes, isLast: true };
+  });
+  const [answer] = await once(client, 'response');
+  answer.on('error', () => {});
+  await clock.advance(30_000);
+  await sent;
+  assert.ok(response.destroyed);
 });

@@ -53,7 +53,7 @@ export async function streamChunks(
   while (!isOver) isOver = await fair.run(client, write, { goesOn: true });
 }
 
-/** True: the last chunk is written, or the client is gone. False, later: the client has read what was written. */
+/** True: the last chunk is sent, or the client is gone. False: the client has read what was written. */
 function* writeChunks(
   response: ServerResponse,
   next: NextChunk,
@@ -66,8 +66,8 @@ function* writeChunks(
       // A client must not receive the end of a response while the socket still has to drain: if its next request arrives
       // then, Node pauses the parser but continues to feed it decrypted TLS data, which fails with HPE_PAUSED. A
       // Content-Length would tell it the end.
-      writeNow(response, bytes, () => response.end());
-      return true;
+      const isTaken = writeNow(response, bytes, () => response.end());
+      return isTaken || drained(response, clock).then(() => true);
     }
     if (!writeNow(response, bytes)) return drained(response, clock).then(() => false);
     yield;
