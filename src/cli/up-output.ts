@@ -8,6 +8,8 @@ import { csiDrivers, storageClasses } from '../api/kinds.ts';
 import { ANN_DEFAULT_CLASS } from '../api/well-known.ts';
 import { followStatus } from '../cluster/cluster-status.ts';
 import type { DataDirectory } from '../cluster/data-directory.ts';
+import { kubeletHome } from '../cluster/kubelet/kubelet-plan.ts';
+import type { RealNodeOptions } from '../cluster/kubelet/real-node.ts';
 import { clusterControllers } from '../cluster/parts.ts';
 import type { PlannedNode } from '../cluster/plan-nodes.ts';
 import type { Cluster } from '../cluster/start-cluster.ts';
@@ -23,12 +25,13 @@ export function welcome(up: {
   cluster: Cluster;
   page: Dashboard | undefined;
   nodes: readonly PlannedNode[];
+  kubelet: RealNodeOptions | undefined;
   kubeconfig: string;
   tookMs: number;
   without: readonly string[];
   directory: DataDirectory;
 }): string {
-  const { parts, cluster, page, nodes, kubeconfig, tookMs, without, directory } = up;
+  const { parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory } = up;
   const classes = [...cluster.server.reader.list(storageClasses)].map(
     ({ metadata: { name, annotations } }) =>
       annotations?.[ANN_DEFAULT_CLASS] === 'true' ? `${name} (default)` : name,
@@ -41,6 +44,7 @@ export function welcome(up: {
     ['took', `${(tookMs / 1000).toFixed(2)} s`],
     ['runs', runningText(running)],
     ['nodes', nodes.map(({ name }) => name).join(', ')],
+    ...(kubelet ? [containersRow(kubelet, directory)] : []),
     ...driverRows(cluster, nodes),
     ...(open.length > 0
       ? [
@@ -99,6 +103,15 @@ function driverRows({ drivers }: Cluster, nodes: readonly PlannedNode[]): [strin
     const missing = on.length < nodes.length ? '; pods that use it run there only' : '';
     return [index === 0 ? 'drivers' : '', `${name} on ${on.join(', ')}${missing}`];
   });
+}
+
+function containersRow({ nodeName, programs }: RealNodeOptions, directory: DataDirectory): [string, string] {
+  const { kubeletVersion, containerdVersion } = programs;
+  const { path, containerdSocket } = kubeletHome(directory.path);
+  return [
+    'containers',
+    `on ${nodeName}, by kubelet ${kubeletVersion} and containerd ${containerdVersion} (${containerdSocket}); logs are in ${path}`,
+  ];
 }
 
 /** A status line that is redrawn on a terminal; elsewhere a line at intervals. */

@@ -183,7 +183,7 @@ export const command = defineCommand({
       throw error;
     });
     const { without } = flags;
-    stdout.write(welcome({ parts, cluster, page, nodes, kubeconfig, tookMs, without, directory }));
+    stdout.write(welcome({ parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory }));
     const unfollow = showStatus(cluster, stdout);
     await aborted(signal);
     unfollow();

@@ -1,6 +1,7 @@
 // Everything in one process: the API server, the control plane, the nodes, and for each driver its sidecars and
 // registrars, joined by API objects and sockets as in production. Owns the order in which they start and stop.
 
+import { tmpdir } from 'node:os';
 import { csiNodes } from '../api/kinds.ts';
 import type { ApiServer, User } from '../apiserver/index.ts';
 import type { Interceptor } from '../csi/server/serve-call.ts';
@@ -21,6 +22,7 @@ import { controlPlanePart, PROGRAM_NAMES, programPart, schedulerPart } from './c
 import type { DataDirectory } from './data-directory.ts';
 import { startHostpath } from './hostpath-driver.ts';
 import { installObjects } from './install-objects.ts';
+import { endAbandoned } from './kubelet/abandoned.ts';
 import { kubeletHome } from './kubelet/kubelet-plan.ts';
 import { endLeftovers, hasLeftovers } from './kubelet/leftovers.ts';
 import {
@@ -117,6 +119,11 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
     // Containers that outlived a crash.
     await endRealNode();
     undo.push(endRealNode);
+    if (planned) {
+      for (const path of await endAbandoned(tmpdir(), options)) {
+        log.warn('Ended the containers of an ephemeral cluster that had crashed', { directory: path });
+      }
+    }
     const real = planned && (await openReal(planned, server, options));
     // Nodes that run elsewhere manage their own directories, and a kubelet's may be large.
     const runsAll =

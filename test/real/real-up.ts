@@ -51,7 +51,10 @@ export function missingForContainers(...peers: readonly string[]): string | fals
 }
 
 /** The flags of `berth up`; writes the images into `directory`. */
-export function kubeletArguments(directory: string, options: { agnhost?: boolean } = {}): string[] {
+export function kubeletArguments(
+  directory: string,
+  options: { agnhost?: boolean; names?: readonly string[] } = {},
+): string[] {
   const busybox = programPath('busybox') ?? '';
   const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
   const links = Object.fromEntries(
@@ -60,9 +63,11 @@ export function kubeletArguments(directory: string, options: { agnhost?: boolean
   const files = { 'bin/busybox': busybox };
   const directories = ['bin', 'tmp', 'etc', 'proc', 'sys', 'dev', 'var', 'root'];
   const Env = ['PATH=/bin'];
+  const alsoCalled = (image: string): string[] =>
+    (options.names ?? []).filter((name) => name.includes(`/${image}:`));
   const archives = [
     {
-      names: [BUSYBOX, 'docker.io/library/busybox:1.37'],
+      names: [BUSYBOX, 'docker.io/library/busybox:1.37', ...alsoCalled('busybox')],
       files,
       links,
       directories,
@@ -72,7 +77,7 @@ export function kubeletArguments(directory: string, options: { agnhost?: boolean
     ...(options.agnhost
       ? [
           {
-            names: [AGNHOST],
+            names: [AGNHOST, ...alsoCalled('agnhost')],
             files: { agnhost: peerPath('agnhost') ?? '' },
             directories,
             config: { Entrypoint: ['/agnhost'] },

@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/ports.ts';
 import type { Part } from '../../runtime/process/supervise.ts';
 import type { DataDirectory } from '../data-directory.ts';
 import type { PlannedNode } from '../plan-nodes.ts';
+import { claimHome } from './abandoned.ts';
 import {
   type ContainerdChoices,
   cniConfiguration,
@@ -84,12 +85,13 @@ export async function openRealNode(
   const { home, network, programs } = planned;
   const { server, directory, clock } = ports;
   const root = directory.nodeRoot(node.name);
-  await openBridge(home.bridge, network);
-  const apiPort = await server.listenAt(network.gateway);
-  await publishApiService(server, { address: network.gateway, port: apiPort });
   for (const path of [home.path, home.cniConfig, home.podLogs, root]) {
     await mkdir(path, { recursive: true, mode: 0o700 });
   }
+  await claimHome(home);
+  await openBridge(home.bridge, network);
+  const apiPort = await server.listenAt(network.gateway);
+  await publishApiService(server, { address: network.gateway, port: apiPort });
   await shareMounts(root, ports.mounter);
   await makeCgroups(home.cgroup);
   await server.keepKubeconfig(home.kubeconfig, nodeUser(node.name));

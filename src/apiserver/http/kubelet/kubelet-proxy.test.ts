@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request as httpsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { clusterRoles, nodes, type Pod, pods, type RoleBinding, roleBindings } from '../../../api/kinds.ts';
@@ -13,6 +14,8 @@ import type { ApiServer } from '../../api-server.ts';
 import { createPki } from '../../auth/pki.ts';
 import { nodeUser } from '../../auth/users.ts';
 import { draft, testServer } from '../../testing/test-server.ts';
+import { createKubeletClient } from './kubelet-client.ts';
+import { forward } from './kubelet-proxy.ts';
 
 interface Asked {
   method: string | undefined;
@@ -69,6 +72,7 @@ async function world(t: TestContext): Promise<World> {
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${message.headers.upgrade}\r\n` +
         `X-Stream-Protocol-Version: ${version}\r\n\r\nhello`,
     );
+    if (message.url?.includes('command=short')) socket.end('last words');
     socket.on('data', (data) => socket.write(`echo ${data}`));
   });
   kubelet.listen(0, '127.0.0.1');
@@ -179,6 +183,42 @@ suite('[REAL-1] through the API server to the kubelet', () => {
       );
     });
   }
+
+  test('what the kubelet said last arrives, although it has closed its side already', async (t) => {
+    const { server } = await world(t);
+    const { status } = server.reader.get(nodes, { name: 'real' }) ?? {};
+    const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+    const received: string[] = [];
+    const gone = Promise.withResolvers<void>();
+    // A client that takes nothing until the kubelet is gone.
+    const client = new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        received.push(String(chunk));
+        void gone.promise.then(() => done());
+      },
+    });
+    const message = Object.assign(new IncomingMessage(new Socket()), { method: 'POST' });
+    message.headers = { upgrade: 'SPDY/3.1' };
+    const response = new ServerResponse(message);
+    response.assignSocket(client as never);
+    const kubelet = createKubeletClient({ pki: server.pki, clock: realClock });
+    const over = forward({
+      message,
+      response,
+      upgrade: { socket: client, head: Buffer.alloc(0) },
+      to: { node: 'real', host: '127.0.0.1', port },
+      path: '/exec/default/web/c?command=short',
+      kubelet(asked) {
+        const request = kubelet(asked);
+        request.on('upgrade', (_answer, socket) => socket.once('close', () => gone.resolve()));
+        return request;
+      },
+      stopping: new AbortController().signal,
+    });
+    await over;
+    assert.match(received.join(''), /\r\n\r\nhello.*last words$/s);
+  });
 
   test('attach and port-forward', async (t) => {
     const { call, asked } = await world(t);

@@ -117,10 +117,10 @@ function join(
   client.write(`${lines.join('\r\n')}\r\n\r\n`);
   client.write(kubelet.head);
   kubelet.socket.write(early);
-  for (const each of [client, kubelet.socket]) {
-    each.on('error', end);
-    each.on('close', end);
-  }
+  for (const each of [client, kubelet.socket]) each.on('error', end);
+  client.on('close', end);
+  // What the kubelet said last, such as an exit code, may not have been sent yet.
+  kubelet.socket.on('close', () => (client.writableFinished ? end() : client.once('finish', end)));
   client.pipe(kubelet.socket);
   kubelet.socket.pipe(client);
 }
