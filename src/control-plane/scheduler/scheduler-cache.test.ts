@@ -72,6 +72,9 @@ test('an assumed pod keeps its place until the server shows another, or it is gi
   of.assume(pod('q'), 'a');
   of.forget('ns/q');
   assert.deepEqual(podsOn(of, 'a'), []);
+  of.assume(pod('r'), 'a');
+  assert.equal(of.setPod(pod('r', 'a', { phase: 'Failed' })), true, 'it ended before its place was seen');
+  assert.deepEqual(podsOn(of, 'a'), []);
 });
 
 test('a node that is gone is known as long as it has pods', () => {
