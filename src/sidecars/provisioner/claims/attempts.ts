@@ -103,7 +103,7 @@ export class Attempts {
 
   #isUnseen(handle: VolumeHandle | undefined): boolean {
     const unseen = handle === undefined ? undefined : this.#unseen.get(handle);
-    return (unseen?.forgetAtMs ?? 0) >= this.#clock.monotonicMs();
+    return unseen !== undefined && unseen.forgetAtMs >= this.#clock.monotonicMs();
   }
 
   #seen(handle: VolumeHandle): void {
