@@ -11,7 +11,7 @@ import { findKubeConfig, readLines } from './objects/read-lines.ts';
 export const command = defineCommand({
   summary: 'Shows the log of a part of berth up: berth logs provisioner -f',
   description:
-    'Without a part, the logs of all. `berth up` lists the parts; each node is one too. Berth runs no containers, so pods ' +
+    'Without a part, the logs of all. The parts are those of `berth up --without`, and each node. Berth runs no containers, so pods ' +
     'have no logs: use `berth trace pod NAME`.',
   arguments: { usage: '[PART]', min: 0, max: 1 },
   flags: {
@@ -30,7 +30,9 @@ export const command = defineCommand({
       stdout.write(`${lineText(JSON.parse(text) as KeptLine)}\n`);
     }
     if (told > 0 || signal.aborted) return ExitCode.ok;
-    stderr.write(`berth logs: no log lines of ${part ?? 'any part'}; \`berth up\` lists the parts\n`);
+    stderr.write(
+      `berth logs: no log lines of ${part ?? 'any part'}; \`berth up --help\` lists the parts, at --without\n`,
+    );
     return part === undefined ? ExitCode.ok : ExitCode.failed;
   },
 });

@@ -128,7 +128,7 @@ function folded(text: string): string {
 function short(text: string): string {
   return text
     .replaceAll(/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '$1…')
-    .replaceAll(/\b((?:pv|csi|inline)-[0-9a-f]{8})[0-9a-f]{56}\b/g, '$1…');
+    .replaceAll(/\b([0-9a-f]{8})[0-9a-f]{56}\b/g, '$1…');
 }
 
 /** Of a long path, its last two parts. */

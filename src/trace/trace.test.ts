@@ -265,7 +265,11 @@ test('[WHY-3] it fits the terminal: wrapped between words, IDs and paths short, 
   const uid = '0b5e7d1c-1111-4222-8333-944445555666';
   const path = `/var/lib/berth/n/node-1/pods/${uid}/volumes/kubernetes.io~csi/pvc-${uid}/mount`;
   const entry: CsiEntry = {
-    ...csi('NodePublishVolume', { volumeId: `vol-pvc-${uid}`, targetPath: path }),
+    ...csi('NodePublishVolume', {
+      volumeId: `vol-pvc-${uid}`,
+      stagingTargetPath: `/var/lib/berth/n/node-1/plugins/${'e2'.repeat(32)}/globalmount`,
+      targetPath: path,
+    }),
     code: 'INTERNAL',
     error: 'mount failed: exit status 32\nMounting command: mount\n\nOutput: wrong fs type',
   };
@@ -274,6 +278,7 @@ test('[WHY-3] it fits the terminal: wrapped between words, IDs and paths short, 
     lines.map((pieces) => styledLine(pieces, false)),
     [
       '   0.000  node-1         NodePublishVolume volumeId=vol-pvc-0b5e7d1c…',
+      '                         stagingTargetPath=…/e2e2e2e2…/globalmount',
       '                         targetPath=…/pvc-0b5e7d1c…/mount → INTERNAL in 3.0 ms:',
       '                         mount failed: exit status 32 (and 2 more lines)',
     ],
