@@ -2,6 +2,7 @@
 
 import { stringify } from 'yaml';
 import { askBroughtDriver } from '../cluster/brought-driver.ts';
+import { type DriverName, driverNameProblem } from '../csi/names/driver-name.ts';
 import { socketPath } from '../csi/names/socket-path.ts';
 import { accessObjects, csiDriverObjects } from '../manifests/access.ts';
 import { commandLineProblem } from '../manifests/check-command-lines.ts';
@@ -197,6 +198,10 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
       `--driver-name is ${driverName}, but the driver at --from reports the name ${driver.name}`,
     );
   }
+  const misnamed = driverNameProblem(driverName);
+  if (misnamed !== undefined) {
+    throw new UsageError(`${JSON.stringify(driverName)} is not a valid driver name: ${misnamed}`);
+  }
   if (values.image === undefined) throw new UsageError("--image must be given: the driver's image");
   const strange = values.sidecars.find((name) => !SIDECARS.includes(name));
   if (strange !== undefined)
@@ -207,7 +212,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
   const wanted = values.sidecars.length > 0 ? values.sidecars : usualSidecars(driver);
   const { secrets } = values;
   return {
-    driverName,
+    driverName: driverName as DriverName,
     image: values.image,
     berthImage: values.berthImage ?? ownImage,
     namespace: values.namespace,

@@ -28,7 +28,7 @@ export async function openDashboard(cluster: Cluster, options: ClusterDashboardO
     log: options.log.with({ part: 'dashboard' }),
     token: await keptToken(directory.dashboardToken, random),
     server: cluster.url,
-    history: stepSourceOf(cluster.book),
+    stepSource: stepSourceOf(cluster.book),
     ports() {
       const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS.dashboard);
       const { kube, informers } = cluster.portsFor({ name: 'dashboard', user, signal });

@@ -4,6 +4,7 @@ import { isDefaultClass } from '../api/default-class.ts';
 import type { CSINode } from '../api/kinds.ts';
 import { keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import type { NodeId } from '../csi/names/driver-name.ts';
 import { isReady } from '../why/fact-index.ts';
 import type { Facts } from '../why/facts.ts';
 import type { Observation } from './observed.ts';
@@ -26,7 +27,7 @@ export function nodeRows(facts: Facts): NodeRow[] {
       isReady: isReady(node),
       drivers: driversOf(registered.get(name)).map((driver) => ({
         name: driver.name,
-        nodeId: driver.nodeID,
+        nodeId: driver.nodeID as NodeId,
         topology: Object.fromEntries(
           (driver.topologyKeys ?? []).flatMap((key) => (key in labels ? [[key, labels[key] ?? '']] : [])),
         ),

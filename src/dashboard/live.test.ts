@@ -53,7 +53,7 @@ function setUp() {
       };
     },
   };
-  const history: StepSource = {
+  const stepSource: StepSource = {
     recent: () => [step(1)],
     of: () => [],
     follow(listener) {
@@ -63,7 +63,7 @@ function setUp() {
     },
   };
   const about = { version: '1', server: 'https://s', hasHistory: true, unread: [] };
-  const live = new Live({ about, observed, history, clock, log });
+  const live = new Live({ about, observed, stepSource, clock, log });
   const view = () => {
     const messages: Message[] = [];
     const leave = live.join((message) => messages.push(message));

@@ -20,7 +20,7 @@ const KEPT_STEPS = 200;
 export interface LiveOptions {
   readonly about: About;
   readonly observed: Observed;
-  readonly history: StepSource | undefined;
+  readonly stepSource: StepSource | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -44,7 +44,7 @@ export class Live {
 
   /** Tells everything first, then what changes. Returns a function that stops it. */
   join(viewer: Viewer): () => void {
-    const { about, clock, history } = this.#options;
+    const { about, clock, stepSource } = this.#options;
     if (this.#viewers.size === 0) this.#start();
     this.#viewers.add(viewer);
     this.#tables ??= this.#make();
@@ -54,7 +54,7 @@ export class Live {
       about,
       tables: this.#tables,
       samples: this.#samples,
-      steps: history?.recent(KEPT_STEPS) ?? [],
+      steps: stepSource?.recent(KEPT_STEPS) ?? [],
     });
     return () => {
       if (this.#viewers.delete(viewer) && this.#viewers.size === 0) this.#stop();
@@ -62,11 +62,11 @@ export class Live {
   }
 
   #start(): void {
-    const { clock, history, observed } = this.#options;
+    const { clock, stepSource, observed } = this.#options;
     this.#ends = [observed.subscribe(() => this.#changed())];
-    if (history) {
+    if (stepSource) {
       this.#ends.push(
-        history.follow((step, call) => {
+        stepSource.follow((step, call) => {
           if (call) this.#calls.add(call);
           this.#steps.push(step);
           this.#stepsTimer ??= clock.setTimeout(() => this.#tellSteps(), PAUSE_MS);
@@ -108,10 +108,10 @@ export class Live {
       const after = this.#make();
       this.#tables = after;
       const changes = before && changesBetween(before, after);
-      if (changes) this.#tell({ kind: 'changes', nowMs: clock.now(), changes });
+      if (changes) this.#send({ kind: 'changes', nowMs: clock.now(), changes });
     } catch (error) {
       log.error('could not make the rows of the page', error);
-      this.#tell({ kind: 'trouble', says: `the rows could not be made: ${(error as Error).message}` });
+      this.#send({ kind: 'trouble', says: `the rows could not be made: ${(error as Error).message}` });
     }
     const tookMs = clock.monotonicMs() - startedMs;
     if (tookMs < PAUSE_MS * MOST_BUSY) return;
@@ -125,20 +125,20 @@ export class Live {
 
   #tellSteps(): void {
     this.#stepsTimer = undefined;
-    this.#tell({ kind: 'steps', steps: this.#steps.slice(-KEPT_STEPS) });
+    this.#send({ kind: 'steps', steps: this.#steps.slice(-KEPT_STEPS) });
     this.#steps = [];
   }
 
   #takeSample(): void {
     if (this.#tables === undefined) return;
-    const calls = this.#options.history && this.#calls.take();
+    const calls = this.#options.stepSource && this.#calls.take();
     const sample = { ...sampleOf(this.#tables, this.#options.clock.now()), ...(calls && { calls }) };
     this.#samples.push(sample);
     if (this.#samples.length > KEPT_SAMPLES) this.#samples.shift();
-    this.#tell({ kind: 'sample', sample });
+    this.#send({ kind: 'sample', sample });
   }
 
-  #tell(message: Message): void {
+  #send(message: Message): void {
     for (const viewer of this.#viewers) viewer(message);
   }
 }

@@ -1,5 +1,6 @@
 // Messages from the server in this folder to the code in page/: plain data. Types only.
 
+import type { DriverName, NodeId, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Link, LinkState } from '../why/chain.ts';
 
 /** State. `waits`: a component works on it. `stuck`: nothing happens until a person acts. */
@@ -39,8 +40,8 @@ export interface VolumeRow extends Row {
   readonly accessModes: readonly string[];
   /** Name of the PersistentVolume. */
   readonly volume?: string;
-  readonly driver?: string;
-  readonly handle?: string;
+  readonly driver?: DriverName;
+  readonly handle?: VolumeHandle;
   readonly attachments: readonly {
     readonly node: string;
     readonly attached: boolean;
@@ -62,7 +63,7 @@ export interface PodRow extends Row {
   readonly createdMs: number;
   readonly node?: string;
   /** Names of claims, and names of drivers for volumes written in the pod. */
-  readonly volumes: readonly { readonly claim?: string; readonly driver?: string }[];
+  readonly volumes: readonly { readonly claim?: string; readonly driver?: DriverName }[];
 }
 
 export interface NodeRow extends Row {
@@ -70,7 +71,7 @@ export interface NodeRow extends Row {
   readonly isReady: boolean;
   readonly drivers: readonly {
     readonly name: string;
-    readonly nodeId: string;
+    readonly nodeId: NodeId;
     /** Key and value, as far as the node's labels have one. */
     readonly topology: Readonly<Record<string, string>>;
     /** How many volumes may be attached at once; absent when the driver did not say. */

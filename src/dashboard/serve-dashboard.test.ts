@@ -32,7 +32,7 @@ const SOON = { timeout: 30_000 };
 
 async function setUp(
   t: TestContext,
-  options: { isAllowed?: boolean; history?: StepSource; port?: number } = {},
+  options: { isAllowed?: boolean; stepSource?: StepSource; port?: number } = {},
 ) {
   const server = await testServer(t);
   if (options.isAllowed !== false) await installRoles(server, ['dashboard']);
@@ -57,7 +57,7 @@ async function setUp(
     clock: realClock,
     log,
     signal: stop.signal,
-    ...(options.history && { history: options.history }),
+    ...(options.stepSource && { stepSource: options.stepSource }),
     ports() {
       asked++;
       const informers = createInformers({ kube, clock: realClock, random: realRandom, log });
@@ -173,14 +173,14 @@ test('every file that the page imports is served, and nothing beside', SOON, asy
 });
 
 test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SOON, async (t) => {
-  const history: StepSource = {
+  const stepSource: StepSource = {
     recent: () => [],
     of: ({ kind, name }) => [
       { seq: 1, atMs: 1, by: 'provisioner', text: `of ${kind} ${name}`, kind: 'csi', hasFailed: false },
     ],
     follow: () => () => {},
   };
-  const world = await setUp(t, { history });
+  const world = await setUp(t, { stepSource });
   const { dashboard, origin } = world;
   const headers = await enter(dashboard.url);
   await create(world, csiDrivers, draft({ metadata: { name: 'd.test' }, spec: {} }));

@@ -16,7 +16,7 @@ import type { AskedSubject } from './subject-details.ts';
 export interface DashboardOptions {
   /** Made when somebody first looks. */
   readonly ports: () => ObservedPorts;
-  readonly history?: StepSource;
+  readonly stepSource?: StepSource;
   readonly version: string;
   /** URL of the API server, to be shown. */
   readonly server: string;
@@ -162,7 +162,7 @@ class Door {
     const asked: AskedSubject = { kind, namespace: query.get('namespace') ?? '', name };
     const { observed } = await this.#make();
     const { subjectDetails } = await import('./subject-details.ts');
-    const details = subjectDetails(observed.now(), asked, this.#options.history);
+    const details = subjectDetails(observed.now(), asked, this.#options.stepSource);
     if (details === undefined) return sayJson(response, 404, { error: `there is no ${kind} ${name}` });
     sayJson(response, 200, details);
   }
@@ -176,13 +176,13 @@ class Door {
   }
 
   async #observe(): Promise<{ observed: Observed; live: Live }> {
-    const { clock, log, history, server, signal, version } = this.#options;
+    const { clock, log, stepSource, server, signal, version } = this.#options;
     const [{ observe }, { Live }] = await Promise.all([import('./observed.ts'), import('./live.ts')]);
     this.#ports ??= this.#options.ports();
     const observed = await observe(this.#ports, signal);
     const { unread } = observed.now();
-    const about = { version, server, hasHistory: history !== undefined, unread };
-    return { observed, live: new Live({ about, observed, history, clock, log }) };
+    const about = { version, server, hasHistory: stepSource !== undefined, unread };
+    return { observed, live: new Live({ about, observed, stepSource, clock, log }) };
   }
 }
 

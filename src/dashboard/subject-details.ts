@@ -21,7 +21,7 @@ export interface AskedSubject {
 export function subjectDetails(
   observation: Observation,
   asked: AskedSubject,
-  history: StepSource | undefined,
+  stepSource: StepSource | undefined,
 ): SubjectDetails | undefined {
   const object = find(observation, asked);
   if (object === undefined) return undefined;
@@ -36,7 +36,7 @@ export function subjectDetails(
       .map(eventLine)
       .toSorted((a, b) => b.atMs - a.atMs)
       .slice(0, MOST_EVENTS),
-    steps: stepsOf(object, asked, history),
+    steps: stepsOf(object, asked, stepSource),
     object: shown(object),
   };
 }
@@ -50,11 +50,11 @@ function find(observation: Observation, { kind, namespace, name }: AskedSubject)
 }
 
 /** A volume's life is told with that of its claim. */
-function stepsOf(object: KubeObject, { kind }: AskedSubject, history: StepSource | undefined): Step[] {
+function stepsOf(object: KubeObject, { kind }: AskedSubject, stepSource: StepSource | undefined): Step[] {
   const { namespace = '', name } =
     kind === 'volume' ? ((object as PersistentVolume).spec.claimRef ?? {}) : object.metadata;
-  if (history === undefined || name === undefined) return [];
-  return history.of({ kind: kind === 'pod' ? 'pod' : 'claim', namespace, name });
+  if (stepSource === undefined || name === undefined) return [];
+  return stepSource.of({ kind: kind === 'pod' ? 'pod' : 'claim', namespace, name });
 }
 
 function eventLine(event: Event): EventLine {

@@ -4,6 +4,7 @@ import { wantsExpansion } from '../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
 import { type KubeObject, keyOf } from '../api/object.ts';
 import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import type { DriverName, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Link } from '../why/chain.ts';
 import { explain, type Subject } from '../why/explain.ts';
 import { isReady } from '../why/fact-index.ts';
@@ -73,7 +74,7 @@ export function podRows(facts: Facts): PodRow[] {
     const volumes = (pod.spec.volumes ?? []).flatMap((volume): PodRow['volumes'] => {
       const claim = claimNameOf(pod, volume);
       if (claim !== undefined) return [{ claim }];
-      return volume.csi ? [{ driver: volume.csi.driver }] : [];
+      return volume.csi ? [{ driver: volume.csi.driver as DriverName }] : [];
     });
     if (volumes.length === 0) return [];
     const { metadata, spec } = pod;
@@ -149,7 +150,7 @@ function rowOf(row: {
     ...(className && { className }),
     accessModes: row.accessModes ?? [],
     ...(volume && { volume: volume.metadata.name }),
-    ...(csi && { driver: csi.driver, handle: csi.volumeHandle }),
+    ...(csi && { driver: csi.driver as DriverName, handle: csi.volumeHandle as VolumeHandle }),
     attachments: row.attachments.map((attachment) => {
       const error = attachment.status?.attachError?.message ?? attachment.status?.detachError?.message;
       return {

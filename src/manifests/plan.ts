@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Draft, KubeObject } from '../api/object.ts';
-import { driverNameProblem } from '../csi/names/driver-name.ts';
+import type { DriverName } from '../csi/names/driver-name.ts';
 
 export type ControllerShape = 'deployment' | 'statefulset' | 'none';
 
@@ -14,7 +14,7 @@ export type ArgumentsOf = (container: string) => readonly string[];
 export type Manifest = Draft<KubeObject> & { spec?: unknown };
 
 export interface Plan {
-  driverName: string;
+  driverName: DriverName;
   /** The driver's image. */
   image: string;
   /** An image with `berth` on its PATH. */
@@ -51,9 +51,7 @@ export interface Plan {
 
 /** The problem with the plan, as a sentence; undefined when there is none. */
 export function problemOf(plan: Plan): string | undefined {
-  const { driverName, controller, replicas, csiDriver, sidecars } = plan;
-  const misnamed = driverNameProblem(driverName);
-  if (misnamed !== undefined) return `${JSON.stringify(driverName)} is not a valid driver name: ${misnamed}`;
+  const { controller, replicas, csiDriver, sidecars } = plan;
   if (controller === 'statefulset' && replicas > 1) {
     return `--controller=statefulset has one replica, not ${replicas}: only a Deployment elects a leader; use --controller=deployment`;
   }

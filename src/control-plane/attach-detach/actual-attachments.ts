@@ -4,18 +4,19 @@
 // the same volume within the lag of a watch.
 
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
-import { inlineSourceOf, uniqueVolumeName } from '../../api/volumes.ts';
+import { inlineSourceOf } from '../../api/volumes.ts';
 import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
+import { type SlotVolume, slotVolume } from './slot.ts';
 
 const BY_NODE = 'attach-detach/node';
 const BY_SOURCE = 'attach-detach/source';
 
 export class ActualAttachments {
   readonly #attachments: Informer<VolumeAttachment>;
-  readonly #volumeIds = new Map<string, string>();
-  readonly #pvNames = new Map<string, Set<string>>();
-  readonly #beingMade = new Map<string, Map<string, string>>();
+  readonly #volumeIds = new Map<string, SlotVolume>();
+  readonly #pvNames = new Map<SlotVolume, Set<string>>();
+  readonly #beingMade = new Map<SlotVolume, Map<string, string>>();
 
   constructor(attachments: Informer<VolumeAttachment>) {
     this.#attachments = attachments;
@@ -31,7 +32,7 @@ export class ActualAttachments {
     const { csi } = volume.spec;
     if (!csi) return;
     const { name } = volume.metadata;
-    const volumeId = uniqueVolumeName(csi.driver, csi.volumeHandle);
+    const volumeId = slotVolume(csi);
     if (this.#volumeIds.get(name) === volumeId) return;
     this.forget(name);
     this.#volumeIds.set(name, volumeId);
@@ -54,7 +55,7 @@ export class ActualAttachments {
     return this.#attachments.byIndex(BY_SOURCE, `pv:${pvName}`).length > 0;
   }
 
-  volumeIdOf(attachment: VolumeAttachment): string {
+  volumeIdOf(attachment: VolumeAttachment): SlotVolume {
     const source = sourceOf(attachment);
     const { persistentVolumeName } = attachment.spec.source;
     return persistentVolumeName === undefined
@@ -67,14 +68,14 @@ export class ActualAttachments {
   }
 
   /** Attachments of one volume to one node: more than one when volumes share a handle. */
-  at(nodeName: string, volumeId: string): VolumeAttachment[] {
+  at(nodeName: string, volumeId: SlotVolume): VolumeAttachment[] {
     return this.#ofVolume(volumeId).filter(
       (attachment) => attachment.spec.nodeName === nodeName && this.volumeIdOf(attachment) === volumeId,
     );
   }
 
   /** Other nodes that may have the volume. */
-  holdersBesides(nodeName: string, volumeId: string): string[] {
+  holdersBesides(nodeName: string, volumeId: SlotVolume): string[] {
     const holders = new Set(this.#beingMade.get(volumeId)?.keys());
     for (const attachment of this.#ofVolume(volumeId)) {
       if (mayBeAttached(attachment)) holders.add(attachment.spec.nodeName);
@@ -83,27 +84,27 @@ export class ActualAttachments {
     return [...holders].sort();
   }
 
-  #ofVolume(volumeId: string): VolumeAttachment[] {
+  #ofVolume(volumeId: SlotVolume): VolumeAttachment[] {
     const bySource = (source: string) => this.#attachments.byIndex(BY_SOURCE, source);
     const names = [...(this.#pvNames.get(volumeId) ?? [])];
     return [...bySource(volumeId), ...names.flatMap((name) => bySource(`pv:${name}`))];
   }
 
   /** From now on the node counts as a holder, whatever the cache says. */
-  making(volumeId: string, nodeName: string, attachmentName: string): void {
+  making(volumeId: SlotVolume, nodeName: string, attachmentName: string): void {
     const nodes = this.#beingMade.get(volumeId) ?? new Map<string, string>();
     this.#beingMade.set(volumeId, nodes.set(nodeName, attachmentName));
   }
 
   /** From now on the cache decides. */
-  made(volumeId: string, nodeName: string): void {
+  made(volumeId: SlotVolume, nodeName: string): void {
     const nodes = this.#beingMade.get(volumeId);
     nodes?.delete(nodeName);
     if (nodes?.size === 0) this.#beingMade.delete(volumeId);
   }
 
   /** The attachment that is being created and is not in the cache yet. */
-  unseen(volumeId: string, nodeName: string): string | undefined {
+  unseen(volumeId: SlotVolume, nodeName: string): string | undefined {
     const name = this.#beingMade.get(volumeId)?.get(nodeName);
     if (name === undefined || this.#attachments.get(name) === undefined) return name;
     this.made(volumeId, nodeName);
@@ -114,9 +115,9 @@ export class ActualAttachments {
 const nodesOf = (attachment: VolumeAttachment): string[] => [attachment.spec.nodeName];
 const sourcesOf = (attachment: VolumeAttachment): string[] => [sourceOf(attachment)];
 
-function sourceOf(attachment: VolumeAttachment): string {
+function sourceOf(attachment: VolumeAttachment): SlotVolume {
   const { persistentVolumeName } = attachment.spec.source;
-  if (persistentVolumeName !== undefined) return `pv:${persistentVolumeName}`;
-  const handle = inlineSourceOf(attachment)?.csi.volumeHandle ?? '';
-  return uniqueVolumeName(attachment.spec.attacher, handle);
+  if (persistentVolumeName !== undefined) return `pv:${persistentVolumeName}` as SlotVolume;
+  const volumeHandle = inlineSourceOf(attachment)?.csi.volumeHandle ?? '';
+  return slotVolume({ driver: attachment.spec.attacher, volumeHandle });
 }

@@ -63,7 +63,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     claim: (key) => caches.claims.get(key),
     volume: (name) => caches.volumes.get(name),
   });
-  const tell = new PodEvents({ recorder, desired, pods: caches.pods, attachments: caches.attachments });
+  const podEvents = new PodEvents({ recorder, desired, pods: caches.pods, attachments: caches.attachments });
   const report = new AttachedReport({ kube, nodes: caches.nodes, actual });
   const plugin = createVolumeAttacher({
     kube,
@@ -98,7 +98,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
 
   async function reconcileSlot(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     if (await isUncertain(key, signal)) return requeueAfter(BACKOFF.startMs, 'an attachment was made unseen');
-    tell.announce(key);
+    podEvents.announce(key);
     const step = decideSlot(snapshotOf(key));
     if (step.do !== 'await-unmount' || step.recheckAfterMs === undefined) stuckSinceMs.delete(key);
     switch (step.do) {
@@ -161,12 +161,12 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
       const state = attachmentState(existing).kind;
       if (state === 'attached' || state === 'detaching') continue;
       if (state === 'absent') actual.making(volumeId, nodeName, name);
-      tell.asked(name);
+      podEvents.asked(name);
       const ended = counted.operation('volume_attach');
       try {
         await plugin.attach(used.volume, nodeName, signal);
         ended('success');
-        tell.announce(key);
+        podEvents.announce(key);
       } catch (error) {
         if (signal.aborted) throw error;
         ended('fail-unknown');
@@ -176,7 +176,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         }
         // The attacher goes on by itself, and a detachment comes to its end: either wakes the slot.
         if (error instanceof AttachError && error.failure === 'detach-in-progress') return done;
-        tell.attachFailed(key, used, error);
+        podEvents.attachFailed(key, used, error);
         if (error instanceof AttachError && error.failure === 'attach-error') return done;
         throw error;
       } finally {
@@ -255,7 +255,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
   function refuse(key: string, holders: readonly string[]): void {
     const { volumeId } = slotOf(key);
     refused.add(volumeId, key);
-    tell.heldElsewhere(key, holders);
+    podEvents.heldElsewhere(key, holders);
     log.v(2).info('Waiting for another node to give the volume up', { volumeId, holders });
   }
 
@@ -273,7 +273,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
         reports,
         holdersChanged: (volumeId) => refused.wake(volumeId),
         nodeChanged: (nodeName) => mounted.wake(nodeName),
-        attachmentGone: (name) => tell.gone(name),
+        attachmentGone: (name) => podEvents.gone(name),
       });
       const stopCounting = counted.follow({ desired: () => desired.size, actual: () => actual.size });
       try {

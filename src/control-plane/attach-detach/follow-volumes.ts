@@ -17,6 +17,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
 import type { ActualAttachments } from './actual-attachments.ts';
 import type { DesiredVolumes } from './desired-volumes.ts';
+import type { SlotVolume } from './slot.ts';
 import { slotKey } from './slot.ts';
 
 export interface VolumeCaches {
@@ -37,7 +38,7 @@ export interface FollowVolumesInit {
   slots: Pick<Loop, 'add'>;
   reports: Pick<Loop, 'add'>;
   /** The set of nodes that hold the volume may have changed. */
-  holdersChanged(volumeId: string): void;
+  holdersChanged(volumeId: SlotVolume): void;
   /** The Node object changed. */
   nodeChanged(nodeName: string): void;
   attachmentGone(attachmentName: string): void;

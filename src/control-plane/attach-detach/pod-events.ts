@@ -44,14 +44,14 @@ export class PodEvents {
       if (attachmentState(attachment).kind !== 'attached') continue;
       if (!attachment || !this.#unannounced.delete(attachment.metadata.name)) continue;
       const message = `AttachVolume.Attach succeeded for volume "${shownAs}"`;
-      for (const pod of this.#podsAt(slot)) this.#tell(pod, 'Normal', 'SuccessfulAttachVolume', message);
+      for (const pod of this.#podsAt(slot)) this.#emit(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }
   }
 
   attachFailed(slot: string, { shownAs }: UsedVolume, error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
     const message = `AttachVolume.Attach failed for volume "${shownAs}" : ${why}`;
-    for (const pod of this.#podsAt(slot)) this.#tell(pod, 'Warning', 'FailedAttachVolume', message);
+    for (const pod of this.#podsAt(slot)) this.#emit(pod, 'Warning', 'FailedAttachVolume', message);
   }
 
   /** Other nodes may have the volume, which is for one node only. */
@@ -63,7 +63,7 @@ export class PodEvents {
     for (const pod of this.#podsAt(slot)) {
       const namespace = pod.metadata.namespace ?? '';
       const message = multiAttachMessage({ shownAs, namespace, otherPods });
-      this.#tell(pod, 'Warning', 'FailedAttachVolume', message);
+      this.#emit(pod, 'Warning', 'FailedAttachVolume', message);
     }
   }
 
@@ -72,7 +72,7 @@ export class PodEvents {
     return desired.podsOf(slot).flatMap((podKey) => pods.get(podKey) ?? []);
   }
 
-  #tell(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #emit(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#ports.recorder.event(pod, type, reason, message);
   }
 }

@@ -1,7 +1,7 @@
 // Which of a pod's volumes are CSI volumes with a handle, and may therefore have to be attached. Pure.
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod, PodVolume } from '../../api/kinds.ts';
-import { claimNameOf, refersToClaim, uniqueVolumeName } from '../../api/volumes.ts';
+import { claimNameOf, refersToClaim } from '../../api/volumes.ts';
 import {
   type AttachableVolume,
   attachableInlineVolume,
@@ -9,9 +9,10 @@ import {
 } from '../../csi-plugin/attach/attachable-volume.ts';
 
 import { isMadeFor } from '../pods-by-claim.ts';
+import { type SlotVolume, slotVolume } from './slot.ts';
 
 export interface UsedVolume {
-  volumeId: string;
+  volumeId: SlotVolume;
   volume: AttachableVolume;
   /** How users know it: the PersistentVolume's name, or the pod's own name for an inline volume. */
   shownAs: string;
@@ -38,7 +39,7 @@ function inline(pod: Pod, { name, csi }: PodVolume): UsedVolume | undefined {
   const volume = csi && attachableInlineVolume(csi, pod.metadata);
   if (!volume) return undefined;
   // An inline source says nothing of access modes; a volume that is written on two nodes at once is destroyed.
-  return { volumeId: idOf(volume), volume, shownAs: name, exclusive: true };
+  return { volumeId: slotVolume(volume), volume, shownAs: name, exclusive: true };
 }
 
 function claimed(pod: Pod, podVolume: PodVolume, lookups: VolumeLookups): UsedVolume | undefined {
@@ -53,7 +54,7 @@ function claimed(pod: Pod, podVolume: PodVolume, lookups: VolumeLookups): UsedVo
   const volume = attachablePersistentVolume(persistent);
   if (!volume) return undefined;
   return {
-    volumeId: idOf(volume),
+    volumeId: slotVolume(volume),
     volume,
     shownAs: persistent.metadata.name,
     exclusive: isExclusive(persistent),
@@ -65,8 +66,4 @@ function isExclusive({ spec: { accessModes = [] } }: PersistentVolume): boolean 
   return (
     accessModes.length > 0 && !accessModes.includes('ReadWriteMany') && !accessModes.includes('ReadOnlyMany')
   );
-}
-
-function idOf({ driver, volumeHandle }: AttachableVolume): string {
-  return uniqueVolumeName(driver, volumeHandle);
 }

@@ -16,6 +16,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
@@ -240,7 +241,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   function beginMetrics(group: VolumeGroupSnapshot, content: VolumeGroupSnapshotContent | undefined): void {
     const className = group.spec.volumeGroupSnapshotClassName ?? '';
-    const driver = content?.spec.driver ?? ports.classes.get(className)?.driver;
+    const driver = (content?.spec.driver ?? ports.classes.get(className)?.driver) as DriverName | undefined;
     const { uid, deletionTimestamp } = group.metadata;
     const isDynamic = group.spec.source.volumeGroupSnapshotContentName === undefined;
     const about = { uid, isDynamic, driver };

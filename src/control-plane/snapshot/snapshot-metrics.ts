@@ -1,6 +1,7 @@
 // The snapshot controller's metrics, under the names of the official one: the time until a snapshot is created, ready
 // or deleted, measured from when the controller first saw the request.
 
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
@@ -12,7 +13,7 @@ type Status = 'success' | 'cancel';
 
 interface Begun {
   startMs: number;
-  driver: string;
+  driver: DriverName | 'unknown';
   type: 'dynamic' | 'pre-provisioned';
 }
 
@@ -44,7 +45,7 @@ export class SnapshotMetrics {
   /** Only the first call for a key starts the measurement. */
   begin(
     operation: SnapshotOperation,
-    { uid, isDynamic, driver }: { uid: string; isDynamic: boolean; driver: string | undefined },
+    { uid, isDynamic, driver }: { uid: string; isDynamic: boolean; driver: DriverName | undefined },
   ): void {
     const key = keyFor(operation, uid);
     const known = this.#begun.get(key);

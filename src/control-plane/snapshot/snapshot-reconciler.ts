@@ -15,6 +15,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { dynamicContentName, isReadyToUse } from '../../api/snapshots.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -222,7 +223,7 @@ export function createSnapshotReconciler(ports: SnapshotReconcilerPorts): Reconc
 
   function beginMetrics(snapshot: VolumeSnapshot, content: VolumeSnapshotContent | undefined): void {
     const className = snapshot.spec.volumeSnapshotClassName ?? '';
-    const driver = content?.spec.driver ?? ports.classes.get(className)?.driver;
+    const driver = (content?.spec.driver ?? ports.classes.get(className)?.driver) as DriverName | undefined;
     const { uid, deletionTimestamp } = snapshot.metadata;
     const isDynamic = snapshot.spec.source.volumeSnapshotContentName === undefined;
     const about = { uid, isDynamic, driver };

@@ -36,7 +36,7 @@ const node = (ids?: Record<string, string>, labels?: Record<string, string>): No
     },
   }) as unknown as Node;
 
-test('[REG-5] [REG-6] a Node is told the node IDs of its drivers and the labels that it lacks', () => {
+test('[REG-5] [REG-6] a Node gets the node IDs of its drivers and the labels that it lacks', () => {
   const annotated = (ids: object | null) => ({
     annotations: { [ANN_CSI_NODE_ID]: ids && JSON.stringify(ids) },
   });
@@ -45,7 +45,7 @@ test('[REG-5] [REG-6] a Node is told the node IDs of its drivers and the labels 
   const table: [string, Node, NodeDrivers, object | undefined][] = [
     ['no driver', node(), drivers([]), undefined],
     ['a new driver', node(), drivers([facts('a.test')]), { ...at, ...annotated({ 'a.test': 'id-a.test' }) }],
-    ['told already', node({ 'a.test': 'id-a.test' }), drivers([facts('a.test')]), undefined],
+    ['recorded already', node({ 'a.test': 'id-a.test' }), drivers([facts('a.test')]), undefined],
     [
       'another node ID',
       node({ 'a.test': 'old' }),
@@ -78,8 +78,8 @@ test('[REG-5] [REG-6] a Node is told the node IDs of its drivers and the labels 
       undefined,
     ],
   ];
-  for (const [name, given, told, metadata] of table) {
-    assert.deepEqual(nodePatch(given, told), metadata && { metadata }, name);
+  for (const [name, given, reported, metadata] of table) {
+    assert.deepEqual(nodePatch(given, reported), metadata && { metadata }, name);
   }
 });
 
@@ -144,8 +144,8 @@ test('[REG-4] [NOD-2] CSINode follows the drivers; an entry that cannot change i
       { drivers: [a], last: true },
     ],
   ];
-  for (const [name, given, told, expected] of table) {
-    const next = nextCSINode(given, told, owner);
+  for (const [name, given, reported, expected] of table) {
+    const next = nextCSINode(given, reported, owner);
     assert.deepEqual(next && { drivers: next.object.spec?.drivers, last: next.last }, expected, name);
     if (next) assert.deepEqual(next.object.metadata.ownerReferences, [owner], name);
   }
@@ -163,8 +163,8 @@ test('[REG-8] CSINodeInfo follows the drivers, in whichever order it has them', 
     ['one is gone', [a, b], drivers([facts('a.test')], ['b.test']), [a]],
     ['another node ID', [{ ...a, nodeID: 'x' }], drivers([facts('a.test')]), [a]],
   ];
-  for (const [name, given, told, expected] of table) {
-    assert.deepEqual(nextNodeInfoDrivers(given, told), expected, name);
+  for (const [name, given, reported, expected] of table) {
+    assert.deepEqual(nextNodeInfoDrivers(given, reported), expected, name);
   }
 });
 
@@ -172,7 +172,7 @@ test('[REG-6] a label that says something else is a conflict; the driver’s own
   const csiNode = (...others: CSINodeDriver[]) => ({ spec: { drivers: others } }) as unknown as CSINode;
   const entry = (name: string, topologyKeys?: string[]) =>
     ({ name, nodeID: 'i', ...(topologyKeys && { topologyKeys }) }) as CSINodeDriver;
-  const told = (key: string) => facts('a.test', { segments: { [key]: '1' } });
+  const reported = (key: string) => facts('a.test', { segments: { [key]: '1' } });
   const table: [
     string,
     string,
@@ -197,7 +197,7 @@ test('[REG-6] a label that says something else is a conflict; the driver’s own
   ];
   for (const [name, key, labels, given, isOwn] of table) {
     const expected = isOwn === undefined ? [] : [{ key, value: '1', current: '2', isOwn }];
-    assert.deepEqual(labelConflicts(told(key), node(undefined, labels), given), expected, name);
+    assert.deepEqual(labelConflicts(reported(key), node(undefined, labels), given), expected, name);
   }
   const text = (isOwn: boolean) =>
     conflictError(parseDriverName('a.test'), 'n1', { key: 'zone', value: '1', current: '2', isOwn }).message;

@@ -17,7 +17,7 @@ import {
   fastClock,
   nodeInfoDefinition,
   PREFIX,
-  told,
+  registrationStatus,
   untilEntry,
 } from '../testing/registration-facts.ts';
 
@@ -38,7 +38,7 @@ test('[NOD-2] what registration wrote comes back when somebody removes it: CSINo
   inWorld(t, options, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'id', segments: { [ZONE]: 'a' } });
-    await told(await world.register('n1', driver));
+    await registrationStatus(await world.register('n1', driver));
     const { metadata } = await untilEntry(world, 'd.test', 'id').then((now) => now ?? assert.fail());
 
     await world.admin.delete(csiNodes, { name: 'n1' });
@@ -67,7 +67,7 @@ test('[NOD-2] [REG-8] a CSINodeInfo that is removed comes back, also when its CR
   inWorld(t, options, async (world) => {
     await world.create(customResourceDefinitions, nodeInfoDefinition);
     await world.startNode();
-    await told(await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'id' })));
+    await registrationStatus(await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'id' })));
     const hasEntry = (now: CSINodeInfo | undefined) => now?.csiDrivers?.[0]?.nodeID === 'id';
     await poll(world, csiNodeInfos, hasEntry);
     await world.admin.delete(csiNodeInfos, { name: 'n1' });
@@ -88,7 +88,7 @@ test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', maxVolumesPerNode: 3 });
     const registrar = await world.register('n1', driver);
-    await told(registrar);
+    await registrationStatus(registrar);
     await untilEntry(world, 'd.test', 'old');
     await registrar.driver.stop(0);
     const next = world.scripted({
@@ -105,7 +105,7 @@ test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and
       topologyKeys: [`${PREFIX}rack`],
       allocatable: { count: 5 },
     });
-    assert.equal((await told(registrar, 2)).registered, true);
+    assert.equal((await registrationStatus(registrar, 2)).registered, true);
     const loud = world.log.lines.filter(({ level }) => level !== 'info').map(({ message }) => message);
     const lost = loud.findIndex((message) => /lost the connection to a CSI driver/.test(message));
     assert(lost >= 0 && loud.indexOf('the CSI driver is back') > lost, loud.join('\n'));
@@ -140,7 +140,7 @@ test('[NOD-2] a driver that restarts as it was keeps its registration', (t) =>
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'same' });
     const registrar = await world.register('n1', driver);
-    await told(registrar);
+    await registrationStatus(registrar);
     await registrar.driver.stop(0);
     await world.serve('n1', driver);
     while (!world.log.lines.some(({ message }) => message === 'the CSI driver is back'))
@@ -155,7 +155,7 @@ test('[NOD-2] entries of drivers that did not register after the start of the no
     const drivers = ['gone.test', 'd.test'].map((name) => ({ name, nodeID: 'old', topologyKeys: [] }));
     await world.create(csiNodes, { metadata: { name: 'n1' }, spec: { drivers } });
     await world.startNode();
-    await told(await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'new' })));
+    await registrationStatus(await world.register('n1', world.scripted({ name: 'd.test', nodeId: 'new' })));
     const early = await untilEntry(world, 'd.test', 'new');
     assert.equal(entry(early, 'gone.test')?.nodeID, 'old', 'it may only be late');
     const late = await untilEntry(world, 'gone.test', undefined);
@@ -173,7 +173,7 @@ test('[REG-6] a label that says something else than the driver: the error and an
     );
     const text =
       /driver d\.test says that this node is at topology\.test\/zone=a.*kubectl label node n1 topology\.test\/zone-\), or start the node with --replace-topology-labels/;
-    assert.match((await told(registrar)).error, text);
+    assert.match((await registrationStatus(registrar)).error, text);
     await world.untilEvent('FailedCSIDriverRegistration', text);
     const { items } = await world.admin.list(events, { namespace: 'default' });
     assert(
@@ -198,10 +198,12 @@ for (const [name, others, label, replaced] of [
     inWorld(t, { ...options, labelPrefixes: [PREFIX, 'topology.kubernetes.io/'] }, async (world) => {
       await world.startNode('n1', { labels: { [label]: 'b' }, replaceTopologyLabels: true });
       for (const other of others) {
-        await told(await world.register('n1', world.scripted({ name: other, segments: { [label]: 'b' } })));
+        await registrationStatus(
+          await world.register('n1', world.scripted({ name: other, segments: { [label]: 'b' } })),
+        );
       }
       const driver = world.scripted({ name: 'd.test', nodeId: 'id', segments: { [label]: 'a' } });
-      assert.equal((await told(await world.register('n1', driver))).registered, replaced);
+      assert.equal((await registrationStatus(await world.register('n1', driver))).registered, replaced);
       const node = await world.admin.get(nodes, { name: 'n1' });
       assert.equal(node.metadata.labels?.[label], replaced ? 'a' : 'b');
     }));

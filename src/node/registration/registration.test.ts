@@ -19,7 +19,7 @@ import {
   fastClock,
   nodeInfoDefinition,
   PREFIX,
-  told,
+  registrationStatus,
   untilEntry,
 } from '../testing/registration-facts.ts';
 
@@ -38,7 +38,7 @@ test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there 
     const second = world.scripted({ name: 'second.test', nodeId: 'id-2' });
     const after = await world.register('n1', second);
     assert.deepEqual(
-      [await told(before), await told(after)],
+      [await registrationStatus(before), await registrationStatus(after)],
       [
         { registered: true, error: '' },
         { registered: true, error: '' },
@@ -68,8 +68,8 @@ test('[REG-7] a socket that is removed takes node ID and topology keys along, an
       'n1',
       world.scripted({ name: 'gone.test', nodeId: 'id-g', segments: { [`${PREFIX}rack`]: '1' } }),
     );
-    await told(kept);
-    await told(gone);
+    await registrationStatus(kept);
+    await registrationStatus(gone);
     await gone.stop();
     const csiNode = await untilEntry(world, 'gone.test', undefined);
     assert.equal(entry(csiNode, 'kept.test')?.nodeID, 'id-k');
@@ -99,21 +99,21 @@ test('[REG-7] [REG-10] NodeGetInfo that fails at a registration removes what an 
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', segments: { [`${PREFIX}zone`]: 'a' } });
     const first = await world.register('n1', driver);
-    await told(first);
+    await registrationStatus(first);
     await untilEntry(world, 'd.test', 'old');
     await first.stop();
     await untilEntry(world, 'd.test', undefined);
     driver.always('NodeGetInfo', { fail: 'INTERNAL', message: 'cannot tell' });
     const endpoint = join(world.root('n1'), 'plugins', 'd.test', 'csi.sock');
     const failing = await world.announce('n1', { name: 'd.test', endpoint });
-    const status = await told(failing);
+    const status = await registrationStatus(failing);
     assert.equal(status.registered, false);
     assert.match(status.error, /NodeGetInfo.*INTERNAL: cannot tell/);
     assert.equal(entry(await world.admin.get(csiNodes, { name: 'n1' }), 'd.test'), undefined);
     driver.always('NodeGetInfo', undefined);
     driver.nodeId = 'new';
     await untilEntry(world, 'd.test', 'new');
-    assert.equal((await told(failing, 2)).registered, true);
+    assert.equal((await registrationStatus(failing, 2)).registered, true);
   }));
 
 test('[REG-4] [REG-10] a driver that comes back under the same socket replaces its entry whole', (t) =>
@@ -121,13 +121,13 @@ test('[REG-4] [REG-10] a driver that comes back under the same socket replaces i
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', maxVolumesPerNode: 3 });
     const first = await world.register('n1', driver);
-    await told(first);
+    await registrationStatus(first);
     const endpoint = join(world.root('n1'), 'plugins', 'd.test', 'csi.sock');
     driver.nodeId = 'new';
     // Its registrar restarts: the socket is recreated at once.
     await first.stop();
     const second = await world.announce('n1', { name: 'd.test', endpoint });
-    await told(second);
+    await registrationStatus(second);
     await untilEntry(world, 'd.test', 'new');
     const node = await world.until(nodes, 'n1', (now) => nodeIdsOf(now)['d.test'] === 'new');
     assert.deepEqual(nodeIdsOf(node), { 'd.test': 'new' });
@@ -167,7 +167,7 @@ test('[REG-6] a label with another value is a registration error that says so, a
       'n1',
       world.scripted({ name: 'd.test', segments: { [`${PREFIX}zone`]: 'a' } }),
     );
-    const status = await told(registrar);
+    const status = await registrationStatus(registrar);
     assert.equal(status.registered, false);
     assert.match(status.error, /topology\.test\/zone=a, but Node n1 has the label topology\.test\/zone=b/);
     const node = await world.admin.get(nodes, { name: 'n1' });
@@ -185,7 +185,7 @@ for (const [what, name] of [
       await world.startNode();
       const driver = world.scripted({ name: 'honest.test' });
       const registrar = await world.register('n1', driver, { announcedName: name, socket: 'r.sock' });
-      const status = await told(registrar);
+      const status = await registrationStatus(registrar);
       assert.equal(status.registered, false);
       assert.match(status.error, /driver name .* is refused/);
       assert.deepEqual(driver.calls, []);
@@ -199,7 +199,7 @@ test('[REG-1] a driver is reached at plugins/<name>/csi.sock, near the limit of 
     const driver = world.scripted({ name: 'd.with-a-rather-long-name.test', nodeId: 'far' });
     const registrar = await world.register(node, driver);
     assert.ok(Buffer.byteLength(registrar.driver.address) > 107, registrar.driver.address);
-    assert.equal((await told(registrar)).error, '');
+    assert.equal((await registrationStatus(registrar)).error, '');
     await untilEntry(world, driver.name, 'far', node);
   }));
 
@@ -208,7 +208,10 @@ test('a registrar that lies about its driver, speaks another version or is anoth
     await world.startNode();
     const driver = world.scripted({ name: 'honest.test' });
     const liar = await world.register('n1', driver, { announcedName: 'liar.test', socket: 'a.sock' });
-    assert.match((await told(liar)).error, /announces driver liar\.test .* reports the name honest\.test/);
+    assert.match(
+      (await registrationStatus(liar)).error,
+      /announces driver liar\.test .* reports the name honest\.test/,
+    );
     const endpoint = liar.driver.address;
     const old = await world.announce('n1', {
       name: 'old.test',
@@ -216,7 +219,7 @@ test('a registrar that lies about its driver, speaks another version or is anoth
       versions: ['0.3.0'],
       socket: 'b.sock',
     });
-    assert.match((await told(old)).error, /CSI versions \["0\.3\.0"\]/);
+    assert.match((await registrationStatus(old)).error, /CSI versions \["0\.3\.0"\]/);
     const other = await world.announce('n1', {
       name: 'gpu.test',
       endpoint,
@@ -224,7 +227,7 @@ test('a registrar that lies about its driver, speaks another version or is anoth
       socket: 'c.sock',
     });
     const honest = await world.announce('n1', { name: 'honest.test', endpoint, socket: 'd.sock' });
-    assert.equal((await told(honest)).registered, true);
+    assert.equal((await registrationStatus(honest)).registered, true);
     assert.deepEqual(other.statuses, []);
     const csiNode = await untilEntry(world, 'honest.test', 'scripted-node');
     assert.deepEqual(
@@ -248,7 +251,7 @@ test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
     });
     await writeFile(join(directory, 'file.sock'), '');
     const good = await world.register('n1', world.scripted({ name: 'good.test' }));
-    assert.equal((await told(good)).registered, true);
+    assert.equal((await registrationStatus(good)).registered, true);
     await rm(join(directory, 'file.sock'));
   }));
 
@@ -259,7 +262,7 @@ test('[REG-8] CSINodeInfo is missing at first: all else works; installed later, 
       'n1',
       world.scripted({ name: 'd.test', nodeId: 'id', segments: { [`${PREFIX}zone`]: 'a' } }),
     );
-    assert.equal((await told(registrar)).registered, true);
+    assert.equal((await registrationStatus(registrar)).registered, true);
     await untilEntry(world, 'd.test', 'id');
     await world.create(customResourceDefinitions, nodeInfoDefinition);
     let info: CSINodeInfo | undefined;
@@ -280,7 +283,7 @@ test('[REG-4] the allocatable count follows the driver where its CSIDriver objec
   inWorld(t, { ...options, clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'id', maxVolumesPerNode: 3 });
-    await told(await world.register('n1', driver));
+    await registrationStatus(await world.register('n1', driver));
     await world.until(csiNodes, 'n1', (now) => entry(now, 'd.test')?.allocatable?.count === 3);
     driver.always('NodeGetInfo', { answer: { maxVolumesPerNode: 2n } });
     await world.driverObject('d.test', { nodeAllocatableUpdatePeriodSeconds: 10 });

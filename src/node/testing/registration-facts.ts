@@ -10,7 +10,10 @@ import type { NodeWorld, Registrar } from './node-world.ts';
 export const PREFIX = 'topology.test/';
 
 /** The `count`th notification of the node to the registrar. */
-export async function told(registrar: Registrar, count = 1): Promise<Registrar['statuses'][number]> {
+export async function registrationStatus(
+  registrar: Registrar,
+  count = 1,
+): Promise<Registrar['statuses'][number]> {
   while (registrar.statuses.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
   return registrar.statuses[count - 1] as Registrar['statuses'][number];
 }

@@ -4,7 +4,7 @@ import { csiNodes, nodes, pods, volumeAttachments } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { attachmentName } from '../../api/volumes.ts';
 import { inWorld } from '../testing/node-world.ts';
-import { entry, fastClock, told } from '../testing/registration-facts.ts';
+import { entry, fastClock, registrationStatus } from '../testing/registration-facts.ts';
 
 const DRIVER = 'd.test';
 const RESOURCE_EXHAUSTED = 8;
@@ -14,7 +14,7 @@ test('[NOD-4] a volume that the node has no room for fails its pod, and the allo
   inWorld(t, { clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: DRIVER, maxVolumesPerNode: 3 });
-    await told(await world.register('n1', driver));
+    await registrationStatus(await world.register('n1', driver));
     await world.volume({ name: 'data', driver: DRIVER });
     driver.always('NodeGetInfo', { answer: { maxVolumesPerNode: 2n } });
     const handle = 'handle-data';
@@ -37,7 +37,7 @@ test('[NOD-4] a node that has room again before that, and other errors, fail no 
   inWorld(t, { clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: DRIVER });
-    await told(await world.register('n1', driver));
+    await registrationStatus(await world.register('n1', driver));
     for (const name of ['busy', 'broken', 'full']) await world.volume({ name, driver: DRIVER });
     const handle = (name: string) => ({ driver: DRIVER, handle: `handle-${name}` });
     const busy = await world.pod('busy', claim('busy'));

@@ -3,7 +3,7 @@
 import type { Step } from './decide-volume.ts';
 import type { Performed } from './operations.ts';
 
-export type VolumeStep = Exclude<Step, { kind: 'wait-for-pod' }>;
+export type MountStep = Exclude<Step, { kind: 'wait-for-pod' }>;
 
 export interface PodEvent {
   reason: string;
@@ -18,7 +18,7 @@ const OPERATIONS = {
 } as const;
 
 /** Undefined for operations without a pod. */
-export function failureEvent(step: VolumeStep, why: string): PodEvent | undefined {
+export function failureEvent(step: MountStep, why: string): PodEvent | undefined {
   if (step.kind === 'unmount-device') return undefined;
   const { reason, what } = OPERATIONS[step.kind];
   return { reason, message: `${what} failed for volume "${step.mount.volume.specName}" : ${why}` };
@@ -26,7 +26,7 @@ export function failureEvent(step: VolumeStep, why: string): PodEvent | undefine
 
 /** A precondition of the step is missing. `isLong`: for longer than usual; before that there is no event. */
 export function waitEvent(
-  step: VolumeStep,
+  step: MountStep,
   result: Exclude<Performed, { kind: 'done' }>,
   isLong: boolean,
 ): PodEvent | undefined {

@@ -20,7 +20,7 @@ import type { Step } from './decide-volume.ts';
 import { type DesiredMount, type DesiredState, mountKey } from './desired-state.ts';
 import { finishExpansion } from './finish-expansion.ts';
 import { matchesNodeAffinity } from './node-affinity.ts';
-import type { VolumeStep } from './operation-events.ts';
+import type { MountStep } from './operation-events.ts';
 import { type AttachmentAnswer, isAttachable, readAttachment } from './read-attachment.ts';
 import type { VolumesInUse } from './volumes-in-use.ts';
 
@@ -56,7 +56,7 @@ export type Performed =
   /** Not started: the volume is not attached yet. */
   | Exclude<AttachmentAnswer, { kind: 'attached' }>;
 
-export type Perform = (step: VolumeStep, volumeKey: string, signal: AbortSignal) => Promise<Performed>;
+export type Perform = (step: MountStep, volumeKey: string, signal: AbortSignal) => Promise<Performed>;
 
 const DONE: Performed = { kind: 'done' };
 

@@ -13,7 +13,7 @@ import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
 import { decideVolume, type Step } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
-import { failureEvent, type PodEvent, type VolumeStep, waitEvent } from './operation-events.ts';
+import { failureEvent, type MountStep, type PodEvent, waitEvent } from './operation-events.ts';
 import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
 import type { PodWaits } from './pod-waits.ts';
 
@@ -100,7 +100,7 @@ export function createReconciler(ports: {
 
   async function performOne(
     key: string,
-    step: VolumeStep,
+    step: MountStep,
     retries: Retries,
     signal: AbortSignal,
   ): Promise<void> {
@@ -132,7 +132,7 @@ export function createReconciler(ports: {
     ports.useChanged();
   }
 
-  function failed(key: string, step: VolumeStep, error: unknown, retries: Retries): void {
+  function failed(key: string, step: MountStep, error: unknown, retries: Retries): void {
     const retryInMs = Math.round(retries.failed({ operation: step.id }));
     const why = error instanceof Error ? error.message : String(error);
     log.warn('a volume operation failed and will be tried again', {
@@ -148,7 +148,7 @@ export function createReconciler(ports: {
   /** A precondition of the step is missing. */
   function notBegun(
     key: string,
-    step: VolumeStep,
+    step: MountStep,
     result: Exclude<Performed, { kind: 'done' }>,
     retries: Retries,
   ): void {
@@ -162,12 +162,12 @@ export function createReconciler(ports: {
   }
 
   /** Not for republish and expansion: the pod does not wait for those. */
-  function setWait(step: VolumeStep, why: string): void {
+  function setWait(step: MountStep, why: string): void {
     if (step.kind === 'mount-device' || (step.kind === 'set-up' && !step.again))
       waits.set(step.mount.pod.metadata.uid, step.mount.volumeNames, why);
   }
 
-  function tellPod(step: VolumeStep, event: PodEvent | undefined): void {
+  function tellPod(step: MountStep, event: PodEvent | undefined): void {
     if (!event || step.kind === 'unmount-device') return;
     const pod = step.kind === 'tear-down' ? ports.podByUid(step.mount.podUid) : step.mount.pod;
     if (pod) ports.recorder.event(pod, 'Warning', event.reason, event.message);
@@ -210,7 +210,7 @@ export function createReconciler(ports: {
   };
 }
 
-const NAMES: Record<VolumeStep['kind'], string> = {
+const NAMES: Record<MountStep['kind'], string> = {
   'tear-down': 'volume_unmount',
   'unmount-device': 'unmount_device',
   'mount-device': 'volume_mount_device',

@@ -5,7 +5,7 @@ import { parseDriverName, parseVolumeHandle } from '../../csi/names/driver-name.
 import { type MountableVolume, volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
 import { ActualState } from './actual-state.ts';
 import { type DesiredMount, type DesiredPod, DesiredState } from './desired-state.ts';
-import { failureEvent, type VolumeStep, waitEvent } from './operation-events.ts';
+import { failureEvent, type MountStep, waitEvent } from './operation-events.ts';
 import { PodWaits } from './pod-waits.ts';
 
 const volume = (handle: string): MountableVolume => ({
@@ -110,8 +110,8 @@ test('what a pod waits for is told when it changes, and only then', () => {
 test('a pod is told of what failed at once, and of what is merely late after a while', () => {
   const pod = { metadata: { uid: 'u' } } as unknown as Pod;
   const mount: DesiredMount = { pod, volume: volume('a'), volumeNames: ['a'], readOnly: false };
-  const setUp: VolumeStep = { kind: 'set-up', id: 'i', mount, again: false };
-  const unstage: VolumeStep = { kind: 'unmount-device', id: 'i' };
+  const setUp: MountStep = { kind: 'set-up', id: 'i', mount, again: false };
+  const unstage: MountStep = { kind: 'unmount-device', id: 'i' };
   const failed = { reason: 'FailedMount', message: 'MountVolume.SetUp failed for volume "pv-a" : why' };
   const attach = { reason: 'FailedAttachVolume', message: 'why' };
   const wrong = {

@@ -36,7 +36,7 @@ export function createLoop(options: LoopOptions): Loop {
   const { name, reconcile, workers = 1, clock, random, backoff = DEFAULT_BACKOFF } = options;
   const log = options.log.with({ loop: name });
   const queue = new WorkQueue({ clock, random, backoff }, wake);
-  if (areRead(options.metrics)) queue.tell(workqueueMetrics(options.metrics, name, queue));
+  if (areRead(options.metrics)) queue.reportTo(workqueueMetrics(options.metrics, name, queue));
   /** While `run` runs. */
   let active: { signal: AbortSignal; drained: () => void; broken: (bug: unknown) => void } | undefined;
   let awake = false;
@@ -82,7 +82,7 @@ export function createLoop(options: LoopOptions): Loop {
 
   function ended(item: Item, ending: Ending, signal: AbortSignal): void {
     try {
-      settle(item, ending, signal);
+      scheduleNext(item, ending, signal);
       queue.end(item);
       if (signal.aborted && queue.running === 0) active?.drained();
       else wake();
@@ -91,7 +91,7 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
-  function settle(item: Item, ending: Ending, signal: AbortSignal): void {
+  function scheduleNext(item: Item, ending: Ending, signal: AbortSignal): void {
     const { key, retries } = item;
     const attempt = retries.failures();
     switch (ending.kind) {

@@ -39,7 +39,7 @@ export class WorkQueue {
     this.#onReady = onReady;
   }
 
-  tell(metrics: WorkqueueMetrics): void {
+  reportTo(metrics: WorkqueueMetrics): void {
     this.#metrics = metrics;
   }
 

@@ -19,9 +19,9 @@ import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
 import { Attempts } from './attempts.ts';
-import { type ClaimRun, type ClaimWork, inputsOf, settle } from './claim-work.ts';
+import { type ClaimRun, type ClaimWork, dropIntent, inputsOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
-import { type ClaimStep, decideClaim } from './decide-claim.ts';
+import { decideClaim, type ProvisioningStep } from './decide-claim.ts';
 import { type ProvisionRun, provisionClaim } from './provision-claim.ts';
 import { TAKE, takeClaim } from './take-claim.ts';
 import { createVolumePlanner } from './volume-planner.ts';
@@ -114,14 +114,14 @@ export function createClaimReconciler(
     };
   }
 
-  async function perform(step: Exclude<ClaimStep, { do: 'take' }>, run: ClaimRun): Promise<Outcome> {
+  async function perform(step: Exclude<ProvisioningStep, { do: 'take' }>, run: ClaimRun): Promise<Outcome> {
     const { claim, key, inputs, signal } = run;
     switch (step.do) {
       case 'nothing':
         work.log.v(5).info('Nothing to do for a claim', { claim: key, why: step.why });
         return done;
-      case 'settle':
-        await settle(run);
+      case 'drop-intent':
+        await dropIntent(run);
         if (!step.isRecorded) return requeueAfter(0, 'nothing is left of the last attempt');
         if (claim) await work.releaseSource(claim, signal);
         return done;

@@ -19,7 +19,7 @@ import { ClaimProblem } from '../planning/claim-problem.ts';
 import type { VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import type { Attempts } from './attempts.ts';
-import type { ClaimSnapshot } from './decide-claim.ts';
+import type { ProvisioningSnapshot } from './decide-claim.ts';
 import type { VolumePlanner } from './volume-planner.ts';
 
 export interface ClaimWork extends ProvisionerContext {
@@ -32,7 +32,7 @@ export interface ClaimWork extends ProvisionerContext {
 }
 
 /** One run over one claim. */
-export interface ClaimRun extends ClaimSnapshot {
+export interface ClaimRun extends ProvisioningSnapshot {
   work: ClaimWork;
   /** Of the claim, `namespace/name`. */
   key: string;
@@ -93,7 +93,7 @@ export async function moveToClaim(
 }
 
 /** Drops the intent: the volume is recorded or known not to exist. */
-export async function settle({ work, uid, claim, signal }: ClaimRun): Promise<void> {
+export async function dropIntent({ work, uid, claim, signal }: ClaimRun): Promise<void> {
   const known = work.attempts.of(uid);
   const reschedule = known?.is === 'nothing-left' && known.reschedule;
   const left = claim && (await dropFromClaim(work.kube, claim, { reschedule, signal }));

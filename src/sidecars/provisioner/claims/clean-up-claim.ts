@@ -30,7 +30,7 @@ type Repeat = Pick<Asked, 'request' | 'secrets'> & { earlier: EarlierCalls };
 
 /**
  * `isRecorded`: the claim has its volume, and only a further call is uncertain. Ends with an attempt that can be
- * settled.
+ * dropped.
  */
 export async function cleanUpClaim(run: ClaimRun, { isRecorded }: { isRecorded: boolean }): Promise<Outcome> {
   const { work, claim, attempt, inputs, volume } = run;

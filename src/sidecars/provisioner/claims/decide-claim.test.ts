@@ -4,7 +4,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts'
 import { parseDriverName, parseVolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type Intent, intentFor } from '../intents/intent.ts';
 import type { Attempt } from './attempts.ts';
-import { type ClaimSnapshot, type ClaimStep, decideClaim } from './decide-claim.ts';
+import { decideClaim, type ProvisioningSnapshot, type ProvisioningStep } from './decide-claim.ts';
 
 const DRIVER = parseDriverName('d.example');
 
@@ -60,14 +60,14 @@ interface Row {
   /** Undefined: it is gone. */
   given: ClaimShape | undefined;
   class?: StorageClass | undefined;
-  node?: ClaimSnapshot['node'];
+  node?: ProvisioningSnapshot['node'];
   /** The claim that the PersistentVolume belongs to. */
   volumeOf?: string;
   inLedger?: boolean;
   /** Number of calls in the claim's intent. */
   onClaim?: number;
   known?: Attempt;
-  then: ClaimStep['do'] | 'clean-up, recorded' | 'settle, recorded';
+  then: ProvisioningStep['do'] | 'clean-up, recorded' | 'drop-intent, recorded';
 }
 
 const table: Row[] = [
@@ -97,7 +97,7 @@ const table: Row[] = [
     given: {},
     inLedger: true,
     volumeOf: 'u1',
-    then: 'settle, recorded',
+    then: 'drop-intent, recorded',
   },
   { name: 'this run could not record it', given: {}, inLedger: true, known: asking, then: 'provision' },
 
@@ -120,34 +120,40 @@ const table: Row[] = [
     given: {},
     onClaim: 1,
     known: nothingLeft,
-    then: 'settle',
+    then: 'drop-intent',
   },
-  { name: 'the same, deleted', given: { deleting: true }, onClaim: 2, known: nothingLeft, then: 'settle' },
-  { name: 'the same, gone', given: undefined, inLedger: true, known: nothingLeft, then: 'settle' },
-  { name: 'drop was lost, reschedule open', given: {}, known: nothingLeft, then: 'settle' },
+  {
+    name: 'the same, deleted',
+    given: { deleting: true },
+    onClaim: 2,
+    known: nothingLeft,
+    then: 'drop-intent',
+  },
+  { name: 'the same, gone', given: undefined, inLedger: true, known: nothingLeft, then: 'drop-intent' },
+  { name: 'drop was lost, reschedule open', given: {}, known: nothingLeft, then: 'drop-intent' },
 
   { name: 'volume there', given: {}, volumeOf: 'u1', then: 'nothing' },
   { name: 'has its volume', given: { volumeName: 'pvc-u1' }, volumeOf: 'u1', then: 'release-source' },
   { name: 'binder at work', given: { phase: 'Pending' }, onClaim: 1, volumeOf: 'u1', then: 'nothing' },
-  { name: 'bound', given: { phase: 'Bound' }, onClaim: 1, volumeOf: 'u1', then: 'settle, recorded' },
+  { name: 'bound', given: { phase: 'Bound' }, onClaim: 1, volumeOf: 'u1', then: 'drop-intent, recorded' },
   {
     name: 'volume lost',
     given: { phase: 'Lost', volumeName: 'pvc-u1' },
     onClaim: 1,
-    then: 'settle, recorded',
+    then: 'drop-intent, recorded',
   },
   {
     name: 'volume there, deleted',
     given: { deleting: true },
     onClaim: 1,
     volumeOf: 'u1',
-    then: 'settle, recorded',
+    then: 'drop-intent, recorded',
   },
   {
     name: 'volume deleted by hand',
     given: { phase: 'Bound', volumeName: 'pvc-u1' },
     onClaim: 1,
-    then: 'settle, recorded',
+    then: 'drop-intent, recorded',
   },
   {
     name: 'asked twice by others, bound',
@@ -177,7 +183,7 @@ const table: Row[] = [
     onClaim: 2,
     known: recorded,
     volumeOf: 'u1',
-    then: 'settle, recorded',
+    then: 'drop-intent, recorded',
   },
   {
     name: 'known to be over, not bound yet',
@@ -187,7 +193,13 @@ const table: Row[] = [
     volumeOf: 'u1',
     then: 'nothing',
   },
-  { name: 'recorded, and the volume is gone again', given: {}, onClaim: 2, known: recorded, then: 'settle' },
+  {
+    name: 'recorded, and the volume is gone again',
+    given: {},
+    onClaim: 2,
+    known: recorded,
+    then: 'drop-intent',
+  },
 
   { name: 'node: nobody selected', given: {}, node, then: 'take' },
   {

@@ -7,7 +7,7 @@ import type { DriverName } from '../../../csi/names/driver-name.ts';
 import type { Intent } from '../intents/intent.ts';
 import type { Attempt } from './attempts.ts';
 
-export interface ClaimSnapshot {
+export interface ProvisioningSnapshot {
   /** Undefined when it is gone. */
   claim: PersistentVolumeClaim | undefined;
   uid: string;
@@ -22,7 +22,7 @@ export interface ClaimSnapshot {
   node?: { name: string; takesImmediate: boolean } | undefined;
 }
 
-export type ClaimStep =
+export type ProvisioningStep =
   | { do: 'nothing'; why: string }
   | { do: 'provision'; storageClass: StorageClass }
   /** No node is selected: try to take the claim for this node. */
@@ -30,22 +30,22 @@ export type ClaimStep =
   /** A call may have created a volume without a record: find out by repeating the call, and delete it. */
   | { do: 'clean-up'; isRecorded: boolean }
   /** Nothing is unrecorded: drop the intent. */
-  | { do: 'settle'; isRecorded: boolean }
+  | { do: 'drop-intent'; isRecorded: boolean }
   /** It has its volume: the protection of its source may be removed. */
   | { do: 'release-source' }
   | { do: 'refuse'; problem: string };
 
-const nothing = (why: string): ClaimStep => ({ do: 'nothing', why });
+const nothing = (why: string): ProvisioningStep => ({ do: 'nothing', why });
 
-export function decideClaim(snapshot: ClaimSnapshot): ClaimStep {
+export function decideClaim(snapshot: ProvisioningSnapshot): ProvisioningStep {
   const { claim, uid, driver, storageClass, volume, node } = snapshot;
   const { inLedger, onClaim, known } = snapshot.attempt;
   const mayBeUnrecorded = known ? known.is === 'asking' : Boolean(inLedger ?? onClaim);
-  const cleanUp: ClaimStep = { do: 'clean-up', isRecorded: false };
-  const settle: ClaimStep = { do: 'settle', isRecorded: false };
+  const cleanUp: ProvisioningStep = { do: 'clean-up', isRecorded: false };
+  const dropIntent: ProvisioningStep = { do: 'drop-intent', isRecorded: false };
   if (!claim) {
     if (mayBeUnrecorded) return cleanUp;
-    return known ? settle : nothing('it is gone');
+    return known ? dropIntent : nothing('it is gone');
   }
   if (provisionerOf(claim) !== driver) return nothing('it is for another provisioner');
   const selected = selectedNodeOf(claim);
@@ -62,10 +62,10 @@ export function decideClaim(snapshot: ClaimSnapshot): ClaimStep {
       const isBound = claim.status?.phase === 'Bound' || claim.status?.phase === 'Lost';
       if (!deleting && !isBound) return nothing('the binder is about to write it');
     }
-    if (onClaim || inLedger) return { do: 'settle', isRecorded: true };
+    if (onClaim || inLedger) return { do: 'drop-intent', isRecorded: true };
     return claim.spec.volumeName ? { do: 'release-source' } : nothing('it has its volume');
   }
-  if (known && !mayBeUnrecorded) return settle;
+  if (known && !mayBeUnrecorded) return dropIntent;
   if (deleting || claim.spec.volumeName) {
     if (mayBeUnrecorded) return cleanUp;
     return nothing(deleting ? 'it is being deleted' : `it has volume ${claim.spec.volumeName}`);

@@ -19,13 +19,13 @@ import type { Asked } from './attempts.ts';
 import {
   type ClaimRun,
   claimChanged,
+  dropIntent,
   isUsersProblem,
   labelsOf,
   messageOf,
   moveToClaim,
   provisionerSecrets,
   recordOf,
-  settle,
 } from './claim-work.ts';
 
 /** The watch is rarely later than this. */
@@ -180,7 +180,7 @@ async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): 
   const { work, asked, signal } = run;
   // Read from the server: with a stale cache the volume may have been recorded long ago, and be in use.
   if (await recordOf(run)) {
-    await settle(run);
+    await dropIntent(run);
     return catchUp;
   }
   try {
@@ -215,7 +215,7 @@ async function nothingLeft(
 ): Promise<Outcome> {
   run.work.attempts.set(run.uid, { is: 'nothing-left', reschedule });
   const outcome = failure(run, message, slow);
-  await settle(run);
+  await dropIntent(run);
   return reschedule ? done : outcome;
 }
 

@@ -6,7 +6,7 @@ import { ANN_PROVISIONED_BY, FINALIZER_PROVISIONER } from '../../../api/well-kno
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 
-export type VolumeStep =
+export type ReclaimStep =
   | { do: 'nothing' }
   /** Keep the object until its storage is deleted. */
   | { do: 'protect' }
@@ -14,7 +14,7 @@ export type VolumeStep =
   | { do: 'release' }
   | { do: 'delete' };
 
-export function decideVolume(volume: PersistentVolume, driver: DriverName): VolumeStep {
+export function decideVolume(volume: PersistentVolume, driver: DriverName): ReclaimStep {
   const { metadata, spec, status } = volume;
   if (spec.csi?.driver !== driver) return { do: 'nothing' };
   const provisionedBy = metadata.annotations?.[ANN_PROVISIONED_BY];
