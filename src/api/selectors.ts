@@ -2,7 +2,7 @@
 // Kubernetes refuses; matching is pure.
 
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
-import type { NodeSelectorRequirement, NodeSelectorTerm } from './kinds.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume } from './kinds.ts';
 import { labelKeyProblems, labelValueProblems } from './names.ts';
 import { getOwn } from './own-property.ts';
 
@@ -247,10 +247,18 @@ export function matchesFields(
   return requirements.every(({ field, equals, value }) => ((fieldOf(field) ?? '') === value) === equals);
 }
 
+/** Whether the volume's node affinity admits a node of this name with these labels. */
+export function affinityAdmits({ spec }: PersistentVolume, node: NamedAndLabelled): boolean {
+  const required = spec.nodeAffinity?.required;
+  return required === undefined || matchesNodeSelectorTerms(required.nodeSelectorTerms, node);
+}
+
+type NamedAndLabelled = { metadata: { name: string; labels?: Record<string, string> } };
+
 /** Terms are alternatives; within one, all must hold. No terms, and an empty term, match no node. */
 export function matchesNodeSelectorTerms(
   terms: readonly NodeSelectorTerm[] | undefined,
-  node: { metadata: { name: string; labels?: Record<string, string> } },
+  node: NamedAndLabelled,
 ): boolean {
   return (terms ?? []).some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length === 0 && matchFields.length === 0) return false;

@@ -1,4 +1,5 @@
 // The help texts: the list of commands, and the usage of one command. Pure, except that it loads the commands.
+import { errorMessage } from '../runtime/error-message.ts';
 import { flagHelp } from '../runtime/flags/flag-help.ts';
 import { type Command, standardFlags } from './command.ts';
 import type { CommandRow } from './commands.ts';
@@ -13,7 +14,7 @@ export async function commandList(commands: Readonly<Record<string, CommandRow>>
     if (row.hidden) continue;
     const summary = await row.load().then(
       ({ command }) => command.summary,
-      (error: unknown) => `(not available: ${error instanceof Error ? error.message : String(error)})`,
+      (error: unknown) => `(not available: ${errorMessage(error)})`,
     );
     groups.set(row.group, [...(groups.get(row.group) ?? []), `  ${name.padEnd(width)}  ${summary}\n`]);
   }

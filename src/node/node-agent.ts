@@ -8,6 +8,7 @@ import { volumeKeyOf } from '../csi-plugin/mount/mountable-volume.ts';
 import { createServiceAccountTokens } from '../csi-plugin/mount/service-account-tokens.ts';
 import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
 import { volumePaths } from '../csi-plugin/mount/volume-paths.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer/informer.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
@@ -90,7 +91,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     writer,
     registrationFailed(driver, error) {
       const node = nodeInformer.get(nodeName);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const message = `CSI driver ${driver} could not be registered: ${why}`;
       if (node) ports.recorder.event(node, 'Warning', 'FailedCSIDriverRegistration', message);
     },

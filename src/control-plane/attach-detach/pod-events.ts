@@ -4,6 +4,7 @@
 import type { Pod, VolumeAttachment } from '../../api/kinds.ts';
 import { findAttachment } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { DesiredVolumes } from './desired-volumes.ts';
@@ -49,7 +50,7 @@ export class PodEvents {
   }
 
   attachFailed(slot: string, { shownAs }: UsedVolume, error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     const message = `AttachVolume.Attach failed for volume "${shownAs}" : ${why}`;
     for (const pod of this.#podsAt(slot)) this.#emit(pod, 'Warning', 'FailedAttachVolume', message);
   }

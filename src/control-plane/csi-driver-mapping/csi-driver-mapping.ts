@@ -2,6 +2,7 @@
 // may not be installed; writes today's objects that it made itself, and events on the CRD's objects.
 
 import { csiDriverDesigns, csiDrivers } from '../../api/kinds.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
@@ -45,7 +46,7 @@ export function createCsiDriverMapping(ports: ControllerPorts): Controller {
         } catch (error) {
           // The watch will bring the object, and the next run checks its owner.
           if (isAlreadyExists(error)) return;
-          const message = `cannot create CSIDriver ${name} of storage.k8s.io/v1: ${error instanceof Error ? error.message : String(error)}`;
+          const message = `cannot create CSIDriver ${name} of storage.k8s.io/v1: ${errorMessage(error)}`;
           if (design && !signal.aborted) recorder.event(design, 'Warning', 'CSIDriverNotMapped', message);
           throw error;
         }

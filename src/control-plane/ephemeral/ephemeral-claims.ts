@@ -11,6 +11,7 @@ import {
 } from '../../api/kinds.ts';
 import { type Draft, keyOf } from '../../api/object.ts';
 import { claimNameOf, isTerminated } from '../../api/volumes.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import { isAlreadyExists } from '../../runtime/kube/kube-error.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { done } from '../../runtime/queue/loop.ts';
@@ -59,7 +60,7 @@ export function createEphemeralClaims(ports: ControllerPorts): Controller {
       return await kube.create(persistentVolumeClaims, draft, { signal });
     } catch (error) {
       if (isAlreadyExists(error)) return kube.get(persistentVolumeClaims, { name, namespace }, { signal });
-      const message = `ephemeral volume ${volume.name}: create PVC ${name}: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `ephemeral volume ${volume.name}: create PVC ${name}: ${errorMessage(error)}`;
       if (!signal.aborted) recorder.event(pod, 'Warning', 'FailedBinding', message);
       throw error;
     }

@@ -2,7 +2,7 @@
 
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/kinds.ts';
 import { compareQuantities, parseQuantity, type Quantity } from '../../api/quantity.ts';
-import { labelSelectorOf, matchesLabels, matchesNodeSelectorTerms } from '../../api/selectors.ts';
+import { affinityAdmits, labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { refersToClaim, storageClassOf } from '../../api/volumes.ts';
 
 /** Why a volume cannot serve a claim; undefined when it can. Does not check whether another claim has it. */
@@ -10,12 +10,6 @@ export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim)
   const why = unfit(volume, claim, parseQuantity);
   if (why !== undefined) return why;
   return sameClass(volume, claim) ? undefined : 'storageClassName does not match';
-}
-
-/** Whether the volume's node affinity admits a node with these labels. */
-export function affinityAdmits(volume: PersistentVolume, node: Node): boolean {
-  const required = volume.spec.nodeAffinity?.required;
-  return required === undefined || matchesNodeSelectorTerms(required.nodeSelectorTerms, node);
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/object.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { Discovery, KubeClient, ServedResource } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -26,7 +27,7 @@ export async function emptyNamespace(
   signal.throwIfAborted();
   for (const result of results) {
     if (result.status === 'rejected') {
-      failures.push(result.reason instanceof Error ? result.reason.message : String(result.reason));
+      failures.push(errorMessage(result.reason));
       continue;
     }
     const { resource, items } = result.value;

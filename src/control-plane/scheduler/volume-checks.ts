@@ -3,10 +3,10 @@
 // checked against the node's volume limit. Pure: everything it reads comes through `facts`.
 
 import type { PersistentVolume } from '../../api/kinds.ts';
-import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
+import { affinityAdmits, matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import type { DriverOnNode } from '../../api/volumes.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
-import { affinityAdmits, matchVolume } from '../matching/match-volume.ts';
+import { matchVolume } from '../matching/match-volume.ts';
 import type { Constraint } from './node-index.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';

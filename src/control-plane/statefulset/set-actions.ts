@@ -1,6 +1,7 @@
 // Performs the steps decided for a StatefulSet, and emits events in Kubernetes' words.
 
 import { type Pod, persistentVolumeClaims, pods, type StatefulSet } from '../../api/kinds.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -33,7 +34,7 @@ export function createSetActions({
     } catch (error) {
       if (signal.aborted) throw error;
       if (isAlreadyExists(error) && (await isThere())) return;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const message = `create ${what} in StatefulSet ${name} failed error: ${why}`;
       recorder.event(set, 'Warning', 'FailedCreate', message);
       throw error;

@@ -11,6 +11,7 @@ import { type PluginInfo, Registration } from '../../csi/generated/pluginregistr
 import { nodeCapabilities } from '../../csi/messages/capabilities.ts';
 import { type DriverName, parseDriverName, parseNodeId } from '../../csi/names/driver-name.ts';
 import { socketPath } from '../../csi/names/socket-path.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { DriverFacts } from './driver-facts.ts';
 import type { RegisteredDriver } from './driver-registry.ts';
@@ -131,7 +132,7 @@ export async function notify(registrar: CsiConnection, error: unknown, signal: A
   await csiClient(Registration, registrar, call).notifyRegistrationStatus(
     {
       pluginRegistered: error === undefined,
-      error: error === undefined ? '' : error instanceof Error ? error.message : String(error),
+      error: error === undefined ? '' : errorMessage(error),
     },
     call,
   );
@@ -142,6 +143,6 @@ function accept<T>(parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw new RefusedPluginError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new RefusedPluginError(errorMessage(error), { cause: error });
   }
 }

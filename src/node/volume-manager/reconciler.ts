@@ -3,6 +3,7 @@
 
 import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../../runtime/ports.ts';
@@ -134,7 +135,7 @@ export function createReconciler(ports: {
 
   function failed(key: string, step: MountStep, error: unknown, retries: Retries): void {
     const retryInMs = Math.round(retries.failed({ operation: step.id }));
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     log.warn('a volume operation failed and will be tried again', {
       operation: step.kind,
       volume: key,

@@ -15,6 +15,7 @@ import {
   fromPersistentVolume,
   VolumeSpecError,
 } from '../../csi-plugin/mount/mountable-volume.ts';
+import { errorMessage } from '../../runtime/error-message.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 import type { DesiredMount } from './desired-state.ts';
@@ -56,7 +57,7 @@ export async function resolveVolumes(
       if (found?.claim && found.mount.claimKey) resolution.claims.set(found.mount.claimKey, found.claim);
     } catch (error) {
       signal.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const event =
         error instanceof OtherVolumeError
           ? `MountVolume.SetUp failed for volume "${volume.name}" : ${why}`

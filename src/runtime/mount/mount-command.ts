@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { errorMessage } from '../error-message.ts';
 import { MountError } from './mount-error.ts';
 import { MS } from './mount-options.ts';
 import { MNT_DETACH, MNT_FORCE, type MountCall, type SystemCalls } from './system-calls.ts';
@@ -82,7 +83,7 @@ async function runProgram(operation: string, path: string, program: string, args
 function stderrOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'stderr' in error && error.stderr)
     return String(error.stderr).trim();
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 // The programs exit with 32 on every failure; only their message tells which.

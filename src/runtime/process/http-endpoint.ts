@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { errorMessage } from '../error-message.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Log } from '../ports.ts';
 import type { DebugProfiles } from './debug-profiles.ts';
@@ -122,7 +123,7 @@ async function sayHealth(
     try {
       await check();
     } catch (error) {
-      failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`${name}: ${errorMessage(error)}`);
     }
   }
   if (failures.length === 0) say(200, 'ok');

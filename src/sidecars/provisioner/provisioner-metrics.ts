@@ -5,46 +5,42 @@ import type { Metrics } from '../../runtime/metrics/metrics.ts';
 /** Prometheus' default buckets, which the official provisioner uses here. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Counts and durations of one kind of operation. */
+export interface OperationMetrics<L extends string> {
+  succeeded(labels: Record<L, string>, seconds: number): void;
+  failed(labels: Record<L, string>): void;
+}
+
 export interface ProvisionerMetrics {
-  provisioned(labels: { class: string; source: string }, seconds: number): void;
-  provisionFailed(labels: { class: string; source: string }): void;
-  deleted(labels: { class: string }, seconds: number): void;
-  deleteFailed(labels: { class: string }): void;
+  provision: OperationMetrics<'class' | 'source'>;
+  delete: OperationMetrics<'class'>;
 }
 
 export function provisionerMetrics(metrics: Metrics): ProvisionerMetrics {
   const ofClaim = 'persistent volume claims, by storage class and kind of source.';
   const ofVolume = 'persistent volumes, by storage class.';
-  const provision = family('controller_persistentvolumeclaim_provision', ofClaim, ['class', 'source']);
-  const deletion = family('controller_persistentvolume_delete', ofVolume, ['class']);
+  return {
+    provision: operation('controller_persistentvolumeclaim_provision', ofClaim, ['class', 'source']),
+    delete: operation('controller_persistentvolume_delete', ofVolume, ['class']),
+  };
 
-  function family<L extends string>(name: string, what: string, labelNames: readonly L[]) {
+  function operation<L extends string>(prefix: string, what: string, labelNames: readonly L[]) {
+    const counter = (name: string, help: string) =>
+      metrics.counter({ name: `${prefix}_${name}`, help: `${help} with ${what}`, labelNames });
+    const total = counter('total', 'Successes');
+    const failures = counter('failed_total', 'Failed attempts');
+    const duration = metrics.histogram({
+      name: `${prefix}_duration_seconds`,
+      help: `Seconds that a success took, with ${what}`,
+      labelNames,
+      buckets: BUCKETS,
+    });
     return {
-      total: metrics.counter({ name: `${name}_total`, help: `Successes with ${what}`, labelNames }),
-      failed: metrics.counter({
-        name: `${name}_failed_total`,
-        help: `Failed attempts with ${what}`,
-        labelNames,
-      }),
-      seconds: metrics.histogram({
-        name: `${name}_duration_seconds`,
-        help: `Seconds that a success took, with ${what}`,
-        labelNames,
-        buckets: BUCKETS,
-      }),
+      succeeded(labels: Record<L, string>, seconds: number): void {
+        total.inc(labels);
+        duration.observe(labels, seconds);
+      },
+      failed: (labels: Record<L, string>): void => failures.inc(labels),
     };
   }
-
-  return {
-    provisioned(labels, seconds) {
-      provision.total.inc(labels);
-      provision.seconds.observe(labels, seconds);
-    },
-    provisionFailed: (labels) => provision.failed.inc(labels),
-    deleted(labels, seconds) {
-      deletion.total.inc(labels);
-      deletion.seconds.observe(labels, seconds);
-    },
-    deleteFailed: (labels) => deletion.failed.inc(labels),
-  };
 }

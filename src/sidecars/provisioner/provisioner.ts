@@ -1,8 +1,7 @@
 // The provisioner: creates volumes for claims and deletes released volumes. Composes its loops; the file of each loop
 // says what it watches and writes.
 
-import type { PersistentVolume } from '../../api/kinds.ts';
-import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
+import { affinityAdmits } from '../../api/selectors.ts';
 import type { Segment } from '../../api/topology.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node as NodeService } from '../../csi/generated/csi/v1/csi_pb.ts';
@@ -45,7 +44,7 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   const claims = createClaimReconciler(context, snapshots.releaseSourceOf);
   const volumes = createVolumeReconciler(
     context,
-    (volume) => here === undefined || isReachable(volume, here),
+    (volume) => here === undefined || affinityAdmits(volume, { metadata: { name: '', labels: { ...here } } }),
   );
   const clones = driver.controller.has('CLONE_VOLUME')
     ? createCloneProtection(context, pendingFrom)
@@ -69,12 +68,4 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
       ]);
     },
   };
-}
-
-function isReachable(volume: PersistentVolume, segment: Segment): boolean {
-  const required = volume.spec.nodeAffinity?.required;
-  if (!required) return true;
-  return matchesNodeSelectorTerms(required.nodeSelectorTerms, {
-    metadata: { name: '', labels: { ...segment } },
-  });
 }

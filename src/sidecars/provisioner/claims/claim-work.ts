@@ -106,10 +106,6 @@ export function labelsOf(claim: PersistentVolumeClaim): { class: string; source:
   return { class: storageClassOf(claim) ?? '', source: claim.spec.dataSource?.kind ?? '' };
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A problem found before the driver was called, which a user can correct. */
 export function isUsersProblem(error: unknown): error is ClaimProblem | SecretError {
   return error instanceof ClaimProblem || error instanceof SecretError;

@@ -10,6 +10,7 @@ import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import { SecretError } from '../../../csi/secrets/credentials.ts';
+import { errorMessage } from '../../../runtime/error-message.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
 import { claimOf, type Intent } from '../intents/intent.ts';
@@ -20,7 +21,6 @@ import {
   type ClaimRun,
   claimChanged,
   isUsersProblem,
-  messageOf,
   moveToClaim,
   provisionerSecrets,
   recordOf,
@@ -97,7 +97,7 @@ async function findAndDelete(
   } catch (error) {
     signal.throwIfAborted();
     if (provesNothingMade(outcomeOf('CreateVolume', error), earlier)) return { how: 'the driver made none' };
-    return { uncertain: `a volume may be left, asking again: ${messageOf(error)}` };
+    return { uncertain: `a volume may be left, asking again: ${errorMessage(error)}` };
   }
   const id = made?.volumeId as VolumeHandle | undefined;
   if (!id) return { uncertain: 'the driver answered without a volume ID, asking again' };
@@ -109,7 +109,7 @@ async function findAndDelete(
     await work.calls.delete(id, secrets, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return { uncertain: `volume ${id} could not be deleted, trying again: ${messageOf(error)}` };
+    return { uncertain: `volume ${id} could not be deleted, trying again: ${errorMessage(error)}` };
   }
   return { how: `volume ${id} was deleted` };
 }

@@ -7,6 +7,7 @@ import type { Volume } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../../csi/outcome.ts';
 import type { SecretError } from '../../../csi/secrets/credentials.ts';
+import { errorMessage } from '../../../runtime/error-message.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { isAlreadyExists, isUnacceptable } from '../../../runtime/kube/kube-error.ts';
 import { done, failed, type Outcome, requeueAfter } from '../../../runtime/queue/loop.ts';
@@ -22,7 +23,6 @@ import {
   dropIntent,
   isUsersProblem,
   labelsOf,
-  messageOf,
   moveToClaim,
   provisionerSecrets,
   recordOf,
@@ -156,7 +156,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
     attempts.set(uid, before);
     signal.throwIfAborted();
     if (isUnacceptable(error)) {
-      return deleteUseless(run, handle, `the volume cannot be recorded: ${messageOf(error)}`);
+      return deleteUseless(run, handle, `the volume cannot be recorded: ${errorMessage(error)}`);
     }
     if (!isAlreadyExists(error)) throw error;
     const existing = await work.kube.get(persistentVolumes, { name: volume.name }, { signal });
@@ -168,7 +168,7 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
   }
   work.ledger.end(uid);
   const labels = labelsOf(claim);
-  work.results.provisioned(labels, (work.clock.monotonicMs() - startMs) / 1000);
+  work.results.provision.succeeded(labels, (work.clock.monotonicMs() - startMs) / 1000);
   work.capacityChanged(labels.class);
   const text = `Successfully provisioned volume ${volume.name}`;
   work.recorder.event(claim, 'Normal', 'ProvisioningSucceeded', text);
@@ -187,7 +187,7 @@ async function deleteUseless(run: BegunRun, handle: VolumeHandle, why: string): 
     await work.calls.delete(handle, asked.secrets, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return uncertain(run, `${why}; deleting volume ${handle} failed, trying again: ${messageOf(error)}`);
+    return uncertain(run, `${why}; deleting volume ${handle} failed, trying again: ${errorMessage(error)}`);
   }
   return nothingLeft(run, `${why}; volume ${handle} was deleted again`, { slow: true });
 }
@@ -200,8 +200,8 @@ async function callFailed(run: BegunRun, error: unknown): Promise<Outcome> {
   const reschedule = verdict.outcome === 'reschedule';
   if (reschedule) work.capacityChanged(labelsOf(claim).class);
   const message = slow
-    ? `Volume provisioning failed with infeasible error. Retries will be delayed. ${messageOf(error)}`
-    : `failed to provision volume with StorageClass "${labelsOf(claim).class}": ${messageOf(error)}`;
+    ? `Volume provisioning failed with infeasible error. Retries will be delayed. ${errorMessage(error)}`
+    : `failed to provision volume with StorageClass "${labelsOf(claim).class}": ${errorMessage(error)}`;
   return provesNothingMade(verdict, earlier)
     ? nothingLeft(run, message, { slow, reschedule })
     : uncertain(run, `${message}; a volume may exist, asking again until that is certain`);
@@ -231,7 +231,7 @@ async function uncertain(run: BegunRun, message: string): Promise<Outcome> {
 }
 
 function failure({ work, claim, inputs }: ProvisionRun, why: string, slow: boolean): Outcome {
-  work.results.provisionFailed(labelsOf(claim));
+  work.results.provision.failed(labelsOf(claim));
   work.recorder.event(claim, 'Warning', 'ProvisioningFailed', why);
   return failed({ why, slow, inputs });
 }

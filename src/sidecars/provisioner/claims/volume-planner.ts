@@ -10,7 +10,7 @@ import {
 } from '../../../api/kinds.ts';
 import { selectedNodeOf } from '../../../api/volumes.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
-import { ClaimProblem } from '../planning/claim-problem.ts';
+import { ClaimProblem, permanentProblem } from '../planning/claim-problem.ts';
 import { planVolume, type TopologyRequirement, type VolumePlan } from '../planning/plan-volume.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { dataSourceOf } from '../sources/data-source.ts';
@@ -19,23 +19,9 @@ import { topologyRequirement } from '../topology/topology-requirement.ts';
 
 type PlannerContext = SourceContext & Pick<ProvisionerContext, 'informers' | 'random' | 'topology'>;
 
-export interface PlannedVolume {
-  plan: VolumePlan;
-  source: FoundSource | undefined;
-}
+export type VolumePlanner = ReturnType<typeof createVolumePlanner>;
 
-export interface VolumePlanner {
-  /**
-   * `populator` when a volume populator creates the volume. Throws a ClaimProblem when the claim cannot be provisioned.
-   */
-  plan(
-    claim: PersistentVolumeClaim,
-    storageClass: StorageClass,
-    context: { signal: AbortSignal; pinned?: TopologyRequirement | undefined },
-  ): Promise<PlannedVolume | { populator: string }>;
-}
-
-export function createVolumePlanner(context: PlannerContext): VolumePlanner {
+export function createVolumePlanner(context: PlannerContext) {
   const { kube, flags, informers, topology, random } = context;
   const { name: driver, controller: capabilities } = context.driver;
   // Informers of nodes are created only where needed: without topology nodes are not read.
@@ -55,14 +41,16 @@ export function createVolumePlanner(context: PlannerContext): VolumePlanner {
     const name = claim.spec.volumeAttributesClassName;
     if (!name || !flags.featureGates.VolumeAttributesClass) return undefined;
     if (!capabilities.has('MODIFY_VOLUME')) {
-      const problem = `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`;
-      throw new ClaimProblem(problem, { slow: true });
+      throw permanentProblem(
+        `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`,
+      );
     }
     const found = await ifThere(kube.get(volumeAttributesClasses, { name }, { signal }));
     if (!found) throw new ClaimProblem(`VolumeAttributesClass ${name} does not exist`);
     if (found.driverName === driver) return found.parameters ?? {};
-    const problem = `VolumeAttributesClass ${name} is for driver ${found.driverName}, not for ${driver}`;
-    throw new ClaimProblem(problem, { slow: true });
+    throw permanentProblem(
+      `VolumeAttributesClass ${name} is for driver ${found.driverName}, not for ${driver}`,
+    );
   }
 
   function topologyFor(
@@ -82,10 +70,16 @@ export function createVolumePlanner(context: PlannerContext): VolumePlanner {
   }
 
   return {
-    async plan(claim, storageClass, { signal, pinned }) {
+    /** `populator` when a volume populator creates the volume. Throws a ClaimProblem when the claim cannot be provisioned. */
+    async plan(
+      claim: PersistentVolumeClaim,
+      storageClass: StorageClass,
+      { signal, pinned }: { signal: AbortSignal; pinned?: TopologyRequirement | undefined },
+    ): Promise<{ plan: VolumePlan; source: FoundSource | undefined } | { populator: string }> {
       if (!capabilities.has('CREATE_DELETE_VOLUME')) {
-        const problem = `driver ${driver} does not make volumes: it does not report CREATE_DELETE_VOLUME`;
-        throw new ClaimProblem(problem, { slow: true });
+        throw permanentProblem(
+          `driver ${driver} does not make volumes: it does not report CREATE_DELETE_VOLUME`,
+        );
       }
       const dataSource = dataSourceOf(claim);
       if (dataSource?.kind === 'populator') return { populator: dataSource.what };

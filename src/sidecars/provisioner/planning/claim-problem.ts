@@ -14,3 +14,8 @@ export class ClaimProblem extends Error {
     this.reschedule = options.reschedule ?? false;
   }
 }
+
+/** One that lasts until a user changes something. */
+export function permanentProblem(message: string): ClaimProblem {
+  return new ClaimProblem(message, { slow: true });
+}

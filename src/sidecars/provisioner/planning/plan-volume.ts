@@ -11,7 +11,7 @@ import type { VolumeCapability } from '../../../csi/generated/csi/v1/csi_pb.ts';
 import { AccessModeError, volumeCapability } from '../../../csi/messages/volume-capability.ts';
 import type { Driver } from '../../common/identify-driver.ts';
 import type { ProvisionerFlags } from '../provisioner-flags.ts';
-import { ClaimProblem } from './claim-problem.ts';
+import { ClaimProblem, permanentProblem } from './claim-problem.ts';
 import { classParameters } from './class-parameters.ts';
 import { SECRET_KINDS, type SecretKind, secretReference } from './secret-references.ts';
 import { volumeNameFor } from './volume-name.ts';
@@ -61,7 +61,7 @@ export function planVolume(
   const volumeName = volumeNameFor(claim.metadata.uid, flags);
   if (claim.spec.selector) {
     const problem = 'a claim with a selector only binds to an existing volume; none is provisioned for it';
-    throw new ClaimProblem(problem, { slow: true });
+    throw permanentProblem(problem);
   }
   const { driver, fsType } = classParameters(storageClass.parameters ?? {}, flags.defaultFstype);
   const names = {
@@ -110,10 +110,10 @@ export function planVolume(
 
 function requestedBytes(claim: PersistentVolumeClaim): bigint {
   const request = claim.spec.resources?.requests?.storage;
-  if (request === undefined) throw new ClaimProblem('the claim requests no storage size', { slow: true });
+  if (request === undefined) throw permanentProblem('the claim requests no storage size');
   const bytes = quantityToBytes(request);
   if (bytes <= 0n || bytes > MAX_INT64) {
-    throw new ClaimProblem(`the claim requests ${request}, which is not a valid size`, { slow: true });
+    throw permanentProblem(`the claim requests ${request}, which is not a valid size`);
   }
   return bytes;
 }

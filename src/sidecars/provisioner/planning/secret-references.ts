@@ -4,7 +4,7 @@
 import type { SecretReference } from '../../../api/kinds.ts';
 import { secretFrom } from '../../../api/secret-template.ts';
 import { RESERVED_PARAMETER_PREFIX } from '../../../api/well-known.ts';
-import { ClaimProblem } from './claim-problem.ts';
+import { permanentProblem } from './claim-problem.ts';
 
 /** Prefixes of the parameters by kind of call: first the current spelling, then the deprecated one. */
 const PREFIXES = {
@@ -20,12 +20,7 @@ const PREFIXES = {
 export type SecretKind = keyof typeof PREFIXES;
 export const SECRET_KINDS = Object.keys(PREFIXES) as readonly SecretKind[];
 
-interface Keys {
-  nameKeys: readonly string[];
-  namespaceKeys: readonly string[];
-}
-
-function keysFor([today, old]: readonly [string, string?]): Keys {
+function keysFor([today, old]: readonly [string, string?]) {
   const prefix = `${RESERVED_PARAMETER_PREFIX}${today}${today && '-'}secret`;
   return {
     nameKeys: [`${prefix}-name`, ...(old ? [`${old}SecretName`] : [])],
@@ -71,7 +66,7 @@ export function secretReference(
         ...Object.fromEntries(annotations.map(([key, value]) => [`pvc.annotations['${key}']`, value])),
       },
     });
-    if ('problem' in answer) throw new ClaimProblem(answer.problem, { slow: true });
+    if ('problem' in answer) throw permanentProblem(answer.problem);
     if (answer.secret) return answer.secret;
   }
   return undefined;

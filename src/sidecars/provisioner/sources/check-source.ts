@@ -11,7 +11,7 @@ import { isBlock } from '../../../api/volumes.ts';
 import { FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
-import { ClaimProblem } from '../planning/claim-problem.ts';
+import { ClaimProblem, permanentProblem } from '../planning/claim-problem.ts';
 
 const ANN_ALLOW_MODE_CHANGE = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
 /** The values that Go's ParseBool accepts. */
@@ -36,25 +36,23 @@ export function snapshotIdFor(
     );
   }
   if (driver !== rules.driver) {
-    throw new ClaimProblem(`${name} was created by driver ${driver}, not by ${rules.driver}`, { slow: true });
+    throw permanentProblem(`${name} was created by driver ${driver}, not by ${rules.driver}`);
   }
   if (!snapshot.status?.readyToUse) throw new ClaimProblem(`${name} is not ready`);
   const id = content.status?.snapshotHandle;
   if (!id) throw new ClaimProblem(`the handle of ${name} is not available yet`);
   const { restoreSize } = snapshot.status;
   if (restoreSize !== undefined && requestOf(claim) < quantityToBytes(restoreSize)) {
-    throw new ClaimProblem(
+    throw permanentProblem(
       `the claim asks for ${requestOf(claim)} bytes, less than the ${quantityToBytes(restoreSize)} of ${name}`,
-      { slow: true },
     );
   }
   const wanted = isBlock(claim) ? 'Block' : 'Filesystem';
   const allowed = TRUE.has(content.metadata.annotations?.[ANN_ALLOW_MODE_CHANGE] ?? '');
   if (rules.preventVolumeModeConversion && sourceVolumeMode && sourceVolumeMode !== wanted && !allowed) {
-    throw new ClaimProblem(
+    throw permanentProblem(
       `${name} is of a ${sourceVolumeMode} volume and the claim requests ${wanted}; that requires the annotation ` +
         `${ANN_ALLOW_MODE_CHANGE}: "true" on snapshotcontent ${content.metadata.name}`,
-      { slow: true },
     );
   }
   return id;
@@ -82,17 +80,15 @@ export function cloneSourceIdFor(
     throw new ClaimProblem(`${name} is not properly bound to a CSI volume`);
   }
   if (csi.driver !== driver) {
-    const problem = `the volume of ${name} belongs to driver ${csi.driver}, not to ${driver}`;
-    throw new ClaimProblem(problem, { slow: true });
+    throw permanentProblem(`the volume of ${name} belongs to driver ${csi.driver}, not to ${driver}`);
   }
   if (requestOf(claim) < requestOf(source)) {
-    throw new ClaimProblem(
+    throw permanentProblem(
       `the claim asks for ${requestOf(claim)} bytes, less than the ${requestOf(source)} of ${name}`,
-      { slow: true },
     );
   }
   if (isBlock(claim) !== isBlock(volume)) {
-    throw new ClaimProblem(`the claim and ${name} must have the same volume mode`, { slow: true });
+    throw permanentProblem(`the claim and ${name} must have the same volume mode`);
   }
   return csi.volumeHandle;
 }

@@ -1,7 +1,7 @@
 // The data source of a claim. Pure.
 
 import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
-import { ClaimProblem } from '../planning/claim-problem.ts';
+import { permanentProblem } from '../planning/claim-problem.ts';
 
 export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
 
@@ -17,9 +17,8 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   const own = claim.metadata.namespace ?? '';
   const namespace = (!dataSource && dataSourceRef?.namespace) || own;
   if (namespace !== own) {
-    throw new ClaimProblem(
+    throw permanentProblem(
       `the data source is in namespace ${namespace}; only sources in the claim's own namespace are supported`,
-      { slow: true },
     );
   }
   const { apiGroup = '', kind, name } = source;
@@ -27,8 +26,9 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   if (kind === 'PersistentVolumeClaim' && !apiGroup) return { kind: 'claim', name, namespace };
   const expected = { VolumeSnapshot: SNAPSHOT_GROUP, PersistentVolumeClaim: '""' }[kind];
   if (expected !== undefined) {
-    const problem = `the PVC source does not belong to the right APIGroup. Expected ${expected}, Got ${apiGroup}`;
-    throw new ClaimProblem(problem, { slow: true });
+    throw permanentProblem(
+      `the PVC source does not belong to the right APIGroup. Expected ${expected}, Got ${apiGroup}`,
+    );
   }
   return { kind: 'populator', what: apiGroup ? `${kind}.${apiGroup}` : kind };
 }

@@ -13,7 +13,7 @@ import type { ControllerCapability } from '../../../csi/messages/capabilities.ts
 import { addFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { isForbidden } from '../../../runtime/kube/kube-error.ts';
-import { ClaimProblem } from '../planning/claim-problem.ts';
+import { ClaimProblem, permanentProblem } from '../planning/claim-problem.ts';
 import type { ContentSource } from '../planning/plan-volume.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { cloneSourceIdFor, snapshotIdFor } from './check-source.ts';
@@ -76,8 +76,7 @@ export function findSource(
 
   function requireCapability(capability: ControllerCapability, what: string): void {
     if (driver.controller.has(capability)) return;
-    const problem = `driver ${driver.name} cannot ${what}: it does not report ${capability}`;
-    throw new ClaimProblem(problem, { slow: true });
+    throw permanentProblem(`driver ${driver.name} cannot ${what}: it does not report ${capability}`);
   }
 
   async function read<T extends KubeObject>(resource: Resource<T>, object: ObjectName): Promise<T> {

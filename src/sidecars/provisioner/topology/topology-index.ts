@@ -12,11 +12,37 @@ export interface TopologyNode {
   labels: Record<string, string> | undefined;
 }
 
+/** Segments with the number of their nodes. */
+class SegmentCounts {
+  readonly #entries = new Map<string, { segment: Segment; nodes: number }>();
+  #sorted: readonly Segment[] | undefined;
+
+  /** Each segment once, in canonical order; cached until one appears or disappears. */
+  get sorted(): readonly Segment[] {
+    this.#sorted ??= sortedSegments([...this.#entries.values()].map((entry) => entry.segment));
+    return this.#sorted;
+  }
+
+  has(segment: Segment): boolean {
+    return this.#entries.has(segmentText(segment));
+  }
+
+  /** One node more or less. Returns whether the segment appeared or disappeared. */
+  count(segment: Segment, change: 1 | -1): boolean {
+    const text = segmentText(segment);
+    const entry = this.#entries.get(text) ?? { segment, nodes: 0 };
+    entry.nodes += change;
+    if (entry.nodes > 0) this.#entries.set(text, entry);
+    else this.#entries.delete(text);
+    const isChanged = entry.nodes === 0 || (change === 1 && entry.nodes === 1);
+    if (isChanged) this.#sorted = undefined;
+    return isChanged;
+  }
+}
+
 interface Aggregate {
   keys: readonly string[];
-  /** By canonical text: the segment and the number of its nodes. */
-  counts: Map<string, { segment: Segment; nodes: number }>;
-  sorted: readonly Segment[] | undefined;
+  counts: SegmentCounts;
 }
 
 export class TopologyIndex {
@@ -26,7 +52,7 @@ export class TopologyIndex {
   readonly #position = new Map<string, number>();
   readonly #aggregates = new Map<string, Aggregate>();
   /** Each node's segment by the keys that the driver reports on that node. */
-  readonly #own = new Map<string, { segment: Segment; nodes: number }>();
+  readonly #own = new SegmentCounts();
   readonly #listeners = new Set<(segment: Segment) => void>();
 
   /** Updates a node; undefined when it is gone or no longer runs the driver. */
@@ -55,14 +81,19 @@ export class TopologyIndex {
 
   /** Every segment that nodes running the driver have for these keys, each once, in canonical order. */
   segments(keys: readonly string[]): readonly Segment[] {
-    const aggregate = this.#aggregate(keys);
-    aggregate.sorted ??= sortedSegments([...aggregate.counts.values()].map((entry) => entry.segment));
-    return aggregate.sorted;
+    const text = JSON.stringify([...keys].sort());
+    let aggregate = this.#aggregates.get(text);
+    if (!aggregate) {
+      aggregate = { keys, counts: new SegmentCounts() };
+      for (const node of this.#nodes.values()) count(aggregate, node, +1);
+      this.#aggregates.set(text, aggregate);
+    }
+    return aggregate.counts.sorted;
   }
 
   /** Every segment of some node, by the node's own keys; capacity is published for these. */
-  ownSegments(): Segment[] {
-    return sortedSegments([...this.#own.values()].map((entry) => entry.segment));
+  ownSegments(): readonly Segment[] {
+    return this.#own.sorted;
   }
 
   /** Called when a segment gets its first node or loses its last. */
@@ -71,32 +102,14 @@ export class TopologyIndex {
   }
 
   hasOwnSegment(segment: Segment): boolean {
-    return this.#own.has(segmentText(segment));
+    return this.#own.has(segment);
   }
 
   #countOwn(node: TopologyNode | undefined, change: 1 | -1): void {
     const keys = node?.driver.topologyKeys ?? [];
     const segment = keys.length > 0 ? segmentFromLabels(keys, node?.labels) : undefined;
-    if (!segment) return;
-    const text = segmentText(segment);
-    const entry = this.#own.get(text) ?? { segment, nodes: 0 };
-    entry.nodes += change;
-    if (entry.nodes > 0) this.#own.set(text, entry);
-    else this.#own.delete(text);
-    if (entry.nodes === 0 || (change === 1 && entry.nodes === 1)) {
-      for (const listener of this.#listeners) listener(segment);
-    }
-  }
-
-  #aggregate(keys: readonly string[]): Aggregate {
-    const text = JSON.stringify([...keys].sort());
-    let aggregate = this.#aggregates.get(text);
-    if (!aggregate) {
-      aggregate = { keys, counts: new Map(), sorted: undefined };
-      for (const node of this.#nodes.values()) count(aggregate, node, +1);
-      this.#aggregates.set(text, aggregate);
-    }
-    return aggregate;
+    if (!segment || !this.#own.count(segment, change)) return;
+    for (const listener of this.#listeners) listener(segment);
   }
 
   #remember(name: string, hasKeys: boolean): void {
@@ -115,13 +128,7 @@ export class TopologyIndex {
   }
 }
 
-function count(aggregate: Aggregate, node: TopologyNode | undefined, change: 1 | -1): void {
-  const segment = node && segmentFromLabels(aggregate.keys, node.labels);
-  if (!segment) return;
-  const text = segmentText(segment);
-  const entry = aggregate.counts.get(text) ?? { segment, nodes: 0 };
-  entry.nodes += change;
-  if (entry.nodes > 0) aggregate.counts.set(text, entry);
-  else aggregate.counts.delete(text);
-  if (entry.nodes === 0 || (change === 1 && entry.nodes === 1)) aggregate.sorted = undefined;
+function count({ keys, counts }: Aggregate, node: TopologyNode | undefined, change: 1 | -1): void {
+  const segment = node && segmentFromLabels(keys, node.labels);
+  if (segment) counts.count(segment, change);
 }

@@ -6,28 +6,23 @@ import { ANN_PROVISIONED_BY, FINALIZER_PROVISIONER } from '../../../api/well-kno
 import type { DriverName } from '../../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
 
-export type ReclaimStep =
-  | { do: 'nothing' }
-  /** Keep the object until its storage is deleted. */
-  | { do: 'protect' }
-  /** Its storage is to stay: the object may be deleted at any time. */
-  | { do: 'release' }
-  | { do: 'delete' };
+/** `protect`: keep the object until its storage is deleted. `release`: its storage is to stay, the object need not. */
+export type ReclaimStep = 'nothing' | 'protect' | 'release' | 'delete';
 
 export function decideVolume(volume: PersistentVolume, driver: DriverName): ReclaimStep {
   const { metadata, spec, status } = volume;
-  if (spec.csi?.driver !== driver) return { do: 'nothing' };
+  if (spec.csi?.driver !== driver) return 'nothing';
   const provisionedBy = metadata.annotations?.[ANN_PROVISIONED_BY];
-  if (provisionedBy !== undefined && provisionedBy !== driver) return { do: 'nothing' };
+  if (provisionedBy !== undefined && provisionedBy !== driver) return 'nothing';
   const isProtected = hasFinalizer(volume, FINALIZER_PROVISIONER);
   if (spec.persistentVolumeReclaimPolicy !== 'Delete') {
-    return isProtected ? { do: 'release' } : { do: 'nothing' };
+    return isProtected ? 'release' : 'nothing';
   }
   const deleting = metadata.deletionTimestamp !== undefined;
   if (status?.phase === 'Released') {
     // Being deleted without the finalizer: the storage was deleted already, by whichever process removed it.
-    return deleting && !isProtected ? { do: 'nothing' } : { do: 'delete' };
+    return deleting && !isProtected ? 'nothing' : 'delete';
   }
-  if (status?.phase === 'Bound' && !isProtected && !deleting) return { do: 'protect' };
-  return { do: 'nothing' };
+  if (status?.phase === 'Bound' && !isProtected && !deleting) return 'protect';
+  return 'nothing';
 }

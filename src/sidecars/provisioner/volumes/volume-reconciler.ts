@@ -45,7 +45,7 @@ export function createVolumeReconciler(
 
   const use = watchVolumeUse(context, attaches, (volumeName) => loop.add(volumeName));
   const look = (volume: PersistentVolume): void => {
-    if (decideVolume(volume, driver).do !== 'nothing') loop.add(volume.metadata.name);
+    if (decideVolume(volume, driver) !== 'nothing') loop.add(volume.metadata.name);
   };
   volumes.subscribe({ added: look, updated: (_before, after) => look(after) });
 
@@ -54,7 +54,7 @@ export function createVolumeReconciler(
     if (!volume || !isLocal(volume)) return done;
     const step = decideVolume(volume, driver);
     const request = { kube, resource: persistentVolumes, object: volume, signal };
-    switch (step.do) {
+    switch (step) {
       case 'nothing':
         return done;
       case 'protect':
@@ -102,7 +102,7 @@ export function createVolumeReconciler(
     const found = await ifThere(kube.get(persistentVolumes, { name }, { signal }));
     const current = found && latest.wrote(found);
     const isSame = current?.metadata.uid === uid;
-    return isSame && decideVolume(current, driver).do === 'delete' ? current : undefined;
+    return isSame && decideVolume(current, driver) === 'delete' ? current : undefined;
   }
 
   /**
@@ -123,13 +123,13 @@ export function createVolumeReconciler(
       await calls.delete((volume.spec.csi?.volumeHandle ?? '') as VolumeHandle, secrets, signal);
     } catch (error) {
       signal.throwIfAborted();
-      results.deleteFailed({ class: className });
+      results.delete.failed({ class: className });
       if (error instanceof CsiError || error instanceof ClaimProblem || error instanceof SecretError) {
         recorder.event(volume, 'Warning', 'VolumeFailedDelete', error.message);
       }
       throw error;
     }
-    results.deleted({ class: className }, (clock.monotonicMs() - startMs) / 1000);
+    results.delete.succeeded({ class: className }, (clock.monotonicMs() - startMs) / 1000);
     context.capacityChanged(className);
     log.v(2).info('Deleted a volume', { volume: volume.metadata.name });
     // Others may have removed their finalizers meanwhile.

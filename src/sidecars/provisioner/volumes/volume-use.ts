@@ -20,13 +20,6 @@ import type { ProvisionerContext } from '../provisioner-context.ts';
 const BY_VOLUME = 'provisioner/use-by-volume';
 const BY_HANDLE = 'provisioner/handle';
 
-export interface VolumeUse {
-  /** As text for the user; undefined when the caches show no use. */
-  of(volume: PersistentVolume): string | undefined;
-  /** Whether this attachment is of the volume. */
-  isOf(attachment: VolumeAttachment, volume: PersistentVolume): boolean;
-}
-
 /** The driver's PersistentVolumes with a handle. */
 export type VolumesByHandle = (handle: VolumeHandle) => readonly PersistentVolume[];
 
@@ -42,7 +35,7 @@ export function watchVolumeUse(
   { informers, byHandle, driver: { name: driver } }: ProvisionerContext,
   attaches: boolean,
   onFreed: (volumeName: string) => void,
-): VolumeUse {
+) {
   const prefix = uniqueVolumeName(driver, '');
   const nameOf = ({ spec }: PersistentVolume): string => `${prefix}${spec.csi?.volumeHandle ?? ''}`;
   const freed = (key: string): void => {
@@ -81,14 +74,16 @@ export function watchVolumeUse(
   });
 
   return {
-    of(volume) {
+    /** As text for the user; undefined when the caches show no use. */
+    of(volume: PersistentVolume): string | undefined {
       const keys = [volume.metadata.name, nameOf(volume)];
       const [attachment] = keys.flatMap((key) => attachments?.byIndex(BY_VOLUME, key) ?? []);
       if (attachment) return `still attached to node ${attachment.spec.nodeName}`;
       const [node] = users?.byIndex(BY_VOLUME, nameOf(volume)) ?? [];
       return node && `still staged on node ${node.metadata.name}`;
     },
-    isOf: (attachment, volume) => [volume.metadata.name, nameOf(volume)].includes(keyOf(attachment) ?? ''),
+    isOf: (attachment: VolumeAttachment, volume: PersistentVolume): boolean =>
+      [volume.metadata.name, nameOf(volume)].includes(keyOf(attachment) ?? ''),
   };
 }
 

@@ -27,6 +27,7 @@ import { intentOn } from '../../intents/intent.ts';
 import { createIntentLedger } from '../../intents/intent-ledger.ts';
 import type { ProvisionerContext } from '../../provisioner-context.ts';
 import { DEFAULT_PROVISIONER_FLAGS } from '../../provisioner-flags.ts';
+import { provisionerMetrics } from '../../provisioner-metrics.ts';
 import { TopologyIndex } from '../../topology/topology-index.ts';
 import { indexByHandle } from '../../volumes/volume-use.ts';
 import { Attempts } from '../attempts.ts';
@@ -73,7 +74,7 @@ export async function claimBench(t: TestContext) {
       event: (_subject, _type, reason, message) => void events.push(`${reason}: ${message}`),
       flush: async () => {},
     },
-    results: { provisioned() {}, provisionFailed() {}, deleted() {}, deleteFailed() {} },
+    results: provisionerMetrics(createMetrics()),
     capacityChanged() {},
     calls: {
       async create({ name = '' }) {
