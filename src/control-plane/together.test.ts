@@ -145,7 +145,7 @@ class World {
 }
 
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
-  test(`everything comes and goes through failures and crashes (seed ${seed})`, async () => {
+  test(`create and delete converge through failures and crashes (seed ${seed})`, async () => {
     const world = await World.create(seed);
     const { admin } = world;
     try {

@@ -217,62 +217,69 @@ test(
     }),
 );
 
-test('[MNT-4] a node that restarts keeps what runs, and tears down what went meanwhile', needsRoot, (t) =>
-  realWorld(t, async (world) => {
-    const node = await world.startNode();
-    const volumes = await hostpath(world, ['n1']);
-    await world.driverObject(DRIVER);
-    const [kept, gone] = [await volumes.volume('kept'), await volumes.volume('gone')];
-    await kept.attach();
-    await gone.attach();
-    const stays = await world.untilRunning(await world.pod('stays', [claimVolume('kept')]));
-    const goes = await world.untilRunning(await world.pod('goes', [claimVolume('gone')]));
-    const [keptPath, gonePath] = [pathOf(stays, 'kept'), pathOf(goes, 'gone')];
-    const before = (await world.mounter.mountsAt(keptPath)).map(({ id }) => id);
-    await node.stop();
-    await world.deletePod(goes, 0);
-    await mkdir(join(world.root('n1'), 'pods', 'empty-orphan', 'volumes', 'kubernetes.io~csi', 'x'), {
-      recursive: true,
-    });
-    assert.ok(await world.mounter.isMountPoint(gonePath));
-    await world.startNode();
-    await world.untilInUse('n1', [`kubernetes.io/csi/${DRIVER}^${kept.handle}`]);
-    assert.ok(!(await world.mounter.isMountPoint(gonePath)));
-    assert.deepEqual(
-      (await world.mounter.mountsAt(keptPath)).map(({ id }) => id),
-      before,
-      'it was never unmounted',
-    );
-    while ((await readdir(join(world.root('n1'), 'pods'))).length > 1)
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), [stays.metadata.uid]);
-    await world.deletePod(stays);
-    await world.untilGone(stays);
-    await world.untilInUse('n1', []);
-    for (const volume of [kept, gone]) {
-      await volume.remove();
-      await volume.delete();
-    }
-  }),
+test(
+  '[MNT-4] a node that restarts keeps the volumes of running pods, and unmounts those of pods deleted meanwhile',
+  needsRoot,
+  (t) =>
+    realWorld(t, async (world) => {
+      const node = await world.startNode();
+      const volumes = await hostpath(world, ['n1']);
+      await world.driverObject(DRIVER);
+      const [kept, gone] = [await volumes.volume('kept'), await volumes.volume('gone')];
+      await kept.attach();
+      await gone.attach();
+      const stays = await world.untilRunning(await world.pod('stays', [claimVolume('kept')]));
+      const goes = await world.untilRunning(await world.pod('goes', [claimVolume('gone')]));
+      const [keptPath, gonePath] = [pathOf(stays, 'kept'), pathOf(goes, 'gone')];
+      const before = (await world.mounter.mountsAt(keptPath)).map(({ id }) => id);
+      await node.stop();
+      await world.deletePod(goes, 0);
+      await mkdir(join(world.root('n1'), 'pods', 'empty-orphan', 'volumes', 'kubernetes.io~csi', 'x'), {
+        recursive: true,
+      });
+      assert.ok(await world.mounter.isMountPoint(gonePath));
+      await world.startNode();
+      await world.untilInUse('n1', [`kubernetes.io/csi/${DRIVER}^${kept.handle}`]);
+      assert.ok(!(await world.mounter.isMountPoint(gonePath)));
+      assert.deepEqual(
+        (await world.mounter.mountsAt(keptPath)).map(({ id }) => id),
+        before,
+        'it was never unmounted',
+      );
+      while ((await readdir(join(world.root('n1'), 'pods'))).length > 1)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), [stays.metadata.uid]);
+      await world.deletePod(stays);
+      await world.untilGone(stays);
+      await world.untilInUse('n1', []);
+      for (const volume of [kept, gone]) {
+        await volume.remove();
+        await volume.delete();
+      }
+    }),
 );
 
-test('a mount that somebody took away is found at the next registration and made again', needsRoot, (t) =>
-  realWorld(t, async (world) => {
-    const node = await world.startNode();
-    const volumes = await hostpath(world, ['n1']);
-    await world.driverObject(DRIVER);
-    const data = await volumes.volume('data');
-    await data.attach();
-    const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
-    const path = pathOf(pod, 'data');
-    await world.mounter.unmount(path);
-    await node.stop();
-    await world.startNode();
-    while (!(await world.mounter.isMountPoint(path))) await new Promise((resolve) => setTimeout(resolve, 10));
-    await world.deletePod(pod);
-    await world.untilGone(pod);
-    await world.untilInUse('n1', []);
-    await data.remove();
-    await data.delete();
-  }),
+test(
+  'a mount that was removed from outside is detected at the next registration and mounted again',
+  needsRoot,
+  (t) =>
+    realWorld(t, async (world) => {
+      const node = await world.startNode();
+      const volumes = await hostpath(world, ['n1']);
+      await world.driverObject(DRIVER);
+      const data = await volumes.volume('data');
+      await data.attach();
+      const pod = await world.untilRunning(await world.pod('p', [claimVolume('data')]));
+      const path = pathOf(pod, 'data');
+      await world.mounter.unmount(path);
+      await node.stop();
+      await world.startNode();
+      while (!(await world.mounter.isMountPoint(path)))
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      await world.deletePod(pod);
+      await world.untilGone(pod);
+      await world.untilInUse('n1', []);
+      await data.remove();
+      await data.delete();
+    }),
 );

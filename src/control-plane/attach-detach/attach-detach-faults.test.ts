@@ -43,7 +43,7 @@ function createNodes(world: Awaited<ReturnType<typeof attachDetachWorld>>) {
 }
 
 for (let seed = 1; seed <= 12; seed++) {
-  test(`[ATT-10] calls lost, answers lost, restarts: no volume on two nodes, none taken while mounted, all ends well (seed ${seed})`, async (t) => {
+  test(`[ATT-10] lost calls and responses, restarts: no volume on two nodes, none detached while mounted, everything converges (seed ${seed})`, async (t) => {
     const random = seededRandom(seed);
     const net = unreliable(random);
     const w = await attachDetachWorld(t, { faults: net.faults });

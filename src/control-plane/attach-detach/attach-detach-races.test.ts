@@ -46,7 +46,7 @@ test('[ATT-10] a volume that the node begins to use at the last moment is not de
   assert.deepEqual(w.attachments.list(), []);
 });
 
-test('[ATT-10] a use that only the answer to a write shows, never the watch, holds up the detach until it ends and no longer', async (t) => {
+test('[ATT-10] a use that only a write’s response shows, never the watch, delays the detach exactly until it ends', async (t) => {
   const lag = lagging(nodes);
   const w = await attachDetachWorld(t, { faults: lag.faults });
   await w.startController();
@@ -69,7 +69,7 @@ test('[ATT-10] a use that only the answer to a write shows, never the watch, hol
   assert.deepEqual(w.attachments.list(), []);
 });
 
-test('[ATT-10] before a volume is detached its node is told, so that it does not begin to mount it', async (t) => {
+test('[ATT-10] a volume is removed from volumesAttached before the detach, so that the node does not start to mount it', async (t) => {
   const listed: (string[] | undefined)[] = [];
   const w = await attachDetachWorld(t, {
     faults: (kube) => ({

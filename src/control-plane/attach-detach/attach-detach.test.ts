@@ -213,7 +213,7 @@ test('[ATT-10] a volume that is being detached is attached anew once that has en
   assert.notEqual(w.attachment('data', 'n1')?.metadata.uid, old);
 });
 
-test('the success of an attach that failed at first is told as well', async (t) => {
+test('an attach that succeeds after failures is reported too', async (t) => {
   const w = await world(t);
   await w.startController();
   await w.node('n1');
@@ -382,7 +382,7 @@ test('an ephemeral inline volume is never attached, whether or not it has a hand
   assert.deepEqual(w.attachments.list(), []);
 });
 
-test("[ATT-1] an attachment under the seeds' name is used up: it serves the pod, and the next one has today's name", async (t) => {
+test("[ATT-1] an attachment with the old design's name serves its pod, and the next one has the current name", async (t) => {
   const w = await world(t);
   await w.node('n1');
   await w.volume('data');
@@ -452,7 +452,7 @@ test('a claim and volume deleted under a running pod take nothing from it', asyn
   assert.deepEqual(w.attachments.list(), []);
 });
 
-test('an attachment nobody asked for goes, also when its volume is unknown', async (t) => {
+test('an attachment that no pod needs is deleted, even if its volume is unknown', async (t) => {
   const w = await world(t);
   await w.node('n1', { ...READY, volumesInUse: [uniqueVolumeName(DRIVER, 'whatever')] });
   await w.make(
@@ -484,7 +484,7 @@ test('an attacher that is down is waited for, and reported after two minutes', a
   assert(w.isAttached('data', 'n1'));
 });
 
-test('after the end nothing is written any more', async (t) => {
+test('nothing is written after shutdown', async (t) => {
   const w = await world(t);
   const controller = await w.startController();
   await w.node('n1');

@@ -77,7 +77,7 @@ test('a claim gets the smallest volume that fits, and both sides say so', async 
   assert.equal(fit.status?.phase, 'Bound');
 });
 
-test('a claim of one node leaves the shared volume to those who need it, however well its size fits', async (t) => {
+test('a ReadWriteOnce claim does not take a shared volume, however well its size fits', async (t) => {
   const { make, ask, volumeIs, claimIs } = await start(t);
   const accessModes = ['ReadWriteOnce', 'ReadWriteMany'];
   await make(volume('shared', { accessModes }), volume('plain', { capacity: { storage: '9Gi' } }));
@@ -98,7 +98,7 @@ test('[PROV-1] a claim of a class is marked for its provisioner under both names
   });
 });
 
-test('[PROV-2] a volume that was made for a claim is bound to it, even where its nodes are others', async (t) => {
+test('[PROV-2] a volume provisioned for a claim is bound to it, even if its node affinity excludes the selected node', async (t) => {
   const { kube, make, ask, isMarked, claimIs, volumeIs } = await start(t);
   await kube.create(storageClasses, delayed);
   await kube.create(nodes, { metadata: { name: 'n', labels: { zone: 'a' } } });
@@ -146,7 +146,7 @@ test('a delayed claim waits for its node, and then takes a volume that the node 
   assert.equal((await claimIs('data', 'Bound'))?.spec.volumeName, 'in-b');
 });
 
-test('a node whose labels come late still decides', async (t) => {
+test('late node labels are still used for the decision', async (t) => {
   const { kube, make, ask, claimIs } = await start(t);
   await kube.create(storageClasses, delayedByHand);
   await make(volume('in-b', inZone('b')));
@@ -156,7 +156,7 @@ test('a node whose labels come late still decides', async (t) => {
   await claimIs('data', 'Bound');
 });
 
-test('a reservation holds from either side, and no other claim gets it', async (t) => {
+test('a reservation by claimRef or volumeName holds, and no other claim gets the volume', async (t) => {
   const { make, ask, claimIs } = await start(t);
   await make(
     volume('small', { capacity: { storage: '1Gi' } }),
@@ -182,7 +182,7 @@ test('of two claims for one volume one waits, with a reason, until there is anot
   assert.deepEqual([a?.spec.volumeName, b?.spec.volumeName].sort(), ['v', 'w']);
 });
 
-test('a hundred claims are bound side by side without getting in each other’s way', async (t) => {
+test('a hundred claims are bound concurrently without conflicts', async (t) => {
   const { kube, make, ask, claimIs, log } = await start(t);
   const numbers = Array.from({ length: 100 }, (_, index) => index);
   await ask(...numbers.map((index) => claim(`c${index}`)));
@@ -221,7 +221,7 @@ test('a binding takes four writes', async (t) => {
   assert.equal(writes, 10);
 });
 
-test('a claim from before the default class gets it when it comes', async (t) => {
+test('a claim that is older than the default class gets it once it exists', async (t) => {
   const { kube, ask, isMarked } = await start(t);
   const draft = claim('data');
   delete draft.spec.storageClassName;
@@ -235,7 +235,7 @@ test('a claim from before the default class gets it when it comes', async (t) =>
   assert.equal(asked?.spec.storageClassName, 'usual');
 });
 
-test('a class that is not there is said to be missing, and used when it comes', async (t) => {
+test('a missing class is reported, and used once it exists', async (t) => {
   const started = await start(t);
   await started.ask(claim('data'));
   assert.equal(await event(started, 'ProvisioningFailed'), 'storageclass.storage.k8s.io "manual" not found');
@@ -243,7 +243,7 @@ test('a class that is not there is said to be missing, and used when it comes', 
   assert.match(await event(started, 'ExternalProvisioning'), /external provisioner 'd'/);
 });
 
-test('a claim whose volume is gone says so, and only that', async (t) => {
+test('a claim whose volume is gone becomes Lost, and nothing else', async (t) => {
   const started = await start(t);
   const { kube, make, ask, claimIs } = started;
   await make(volume('v'));
@@ -257,7 +257,7 @@ test('a claim whose volume is gone says so, and only that', async (t) => {
   assert.match(await event(started, 'ClaimLost'), /Data on the volume is lost/);
 });
 
-test('a volume made for a claim that has another is released, to be deleted by who made it', async (t) => {
+test('a volume whose claim is bound to another is released, for its provisioner to delete', async (t) => {
   const { make, ask, claimIs, volumeIs } = await start(t);
   await make(volume('v'));
   const [data] = await ask(claim('data'));

@@ -270,7 +270,7 @@ function checkLegal({ claims, volumes }: State): void {
   }
 }
 
-test('the binder comes to rest in a legal state from anywhere, through crashes and lost answers', async () => {
+test('the binder converges to a valid state from any state, through crashes and lost responses', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(givenClaim, { maxLength: 4 }),

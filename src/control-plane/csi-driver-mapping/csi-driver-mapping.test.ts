@@ -47,7 +47,7 @@ const today = (spec: CSIDriver['spec'], ownerUid?: string): CSIDriver => ({
 
 const persistent = { attachRequired: true, podInfoOnMount: false, volumeLifecycleModes: ['Persistent'] };
 
-test('[INL-3] what becomes of a CSIDriver of the design documents', () => {
+test('[INL-3] how a CSIDriver of the CRD maps to one of storage.k8s.io', () => {
   const table: {
     name: string;
     design?: CSIDriverDesign;

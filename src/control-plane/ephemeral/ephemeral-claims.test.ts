@@ -25,7 +25,7 @@ const scratch = {
 };
 const named = (name: string) => ({ name, namespace: 'default' });
 
-test('a pod gets a claim from its template, which lives and goes with it', async (t) => {
+test('a pod gets a claim from its template, which is deleted with it', async (t) => {
   const started = await start(t);
   const { kube } = started;
   const owner = await kube.create(pods, pod('p', { volumes: [scratch, { name: 'e', emptyDir: {} }] }));

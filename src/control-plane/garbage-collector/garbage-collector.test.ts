@@ -41,7 +41,7 @@ const named = (name: string) => ({ name, namespace: 'default' });
 const gone = (started: Started, name: string) =>
   started.settled(configMaps, `default/${name}`, (object) => object === undefined);
 
-test('[REG-9] deleting a Node takes its CSINode and its CSINodeInfo along, and no other', async (t) => {
+test('[REG-9] deleting a Node also deletes its CSINode and CSINodeInfo, and no other', async (t) => {
   const started = await start(t);
   const { kube } = started;
   const crd = await readFile(
@@ -62,7 +62,7 @@ test('[REG-9] deleting a Node takes its CSINode and its CSINodeInfo along, and n
   assert.equal((await kube.list(csiNodeInfos)).items.length, 1);
 });
 
-test('what depends goes after its owner, over several generations', async (t) => {
+test('dependents are deleted after their owner, over several levels', async (t) => {
   const started = await start(t);
   const parent = await map(started, 'parent');
   const child = await map(started, 'child', [ownedBy(parent)]);
@@ -72,7 +72,7 @@ test('what depends goes after its owner, over several generations', async (t) =>
   await gone(started, 'child');
 });
 
-test('an owner that never was, or had another UID, does not keep its dependents', async (t) => {
+test('an owner that never existed, or had another UID, does not keep its dependents', async (t) => {
   const started = await start(t);
   const parent = await map(started, 'parent');
   await map(started, 'impostor', [{ ...ownedBy(parent), uid: 'another' }]);
@@ -82,7 +82,7 @@ test('an owner that never was, or had another UID, does not keep its dependents'
   await started.kube.get(configMaps, named('parent'));
 });
 
-test('an owner that went while nobody looked is missed all the same', async (t) => {
+test('an owner that was deleted while the controller was down is noticed', async (t) => {
   const started = await start(t);
   const parent = await map(started, 'parent');
   await map(started, 'child', [ownedBy(parent)]);
@@ -90,7 +90,7 @@ test('an owner that went while nobody looked is missed all the same', async (t) 
   await gone(started, 'child');
 });
 
-test('with another owner left it stays, and forgets the one that is gone', async (t) => {
+test('an object with another owner left is kept, and loses the absent reference', async (t) => {
   const started = await start(t);
   const [one, two] = [await map(started, 'one'), await map(started, 'two')];
   await map(started, 'child', [ownedBy(one), ownedBy(two)]);
@@ -103,7 +103,7 @@ test('with another owner left it stays, and forgets the one that is gone', async
   assert.equal(child?.metadata.ownerReferences?.[0]?.uid, two.metadata.uid);
 });
 
-test('in the foreground the owner goes last', async (t) => {
+test('foreground deletion deletes the owner last', async (t) => {
   const started = await start(t);
   const parent = await map(started, 'parent');
   await map(started, 'child', [ownedBy(parent, true)], ['example.com/hold']);
@@ -119,7 +119,7 @@ test('in the foreground the owner goes last', async (t) => {
   assert.ok(child);
 });
 
-test('a circle of owners goes in the foreground too', async (t) => {
+test('foreground deletion also deletes a cycle of owners', async (t) => {
   const started = await start(t);
   const a = await map(started, 'a');
   const b = await map(started, 'b', [ownedBy(a, true)]);

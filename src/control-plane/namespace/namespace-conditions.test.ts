@@ -11,14 +11,14 @@ const namespace = (conditions?: NonNullable<Namespace['status']>['conditions']):
   ...(conditions && { status: { conditions } }),
 });
 
-test('what nobody could look at, and what could not be deleted, keeps a namespace', () => {
+test('kinds that could not be listed, and objects that could not be deleted, keep a namespace', () => {
   assert.equal(isEmpty(EMPTY), true);
   assert.equal(isEmpty({ ...EMPTY, left: [{ resource: 'pods.', count: 1 }] }), false);
   assert.equal(isEmpty({ ...EMPTY, unknown: ['metrics.k8s.io/v1'] }), false);
   assert.equal(isEmpty({ ...EMPTY, failures: ['no'] }), false);
 });
 
-test('what holds is said, with a time that tells since when', () => {
+test('the conditions say what blocks the deletion, and since when', () => {
   const content = { ...EMPTY, unknown: ['metrics.k8s.io/v1'] };
   const first = namespaceConditions(namespace(), content, '2026-01-01T00:00:00Z') ?? [];
   assert.deepEqual(

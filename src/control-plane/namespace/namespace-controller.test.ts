@@ -55,7 +55,7 @@ test('a namespace goes with everything in it, of every kind, and no other', asyn
   await kube.get(configMaps, { name: 'm', namespace: 'other' });
 });
 
-test('it waits for what is held, says by what, and goes when that is let go', async (t) => {
+test('it waits for objects with finalizers, names the finalizers, and is deleted once they are gone', async (t) => {
   const started = await start(t);
   const { kube } = started;
   await kube.create(configMaps, {

@@ -42,7 +42,7 @@ const readyOf = (node: Node | undefined) =>
 const taintsOf = (node: Node | undefined) =>
   (node?.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
 
-test('a node that falls silent is unknown and tainted, and forgiven when it speaks again', async (t) => {
+test('a node without heartbeats becomes Unknown and tainted, and recovers with the next heartbeat', async (t) => {
   const { kube, passUntil, renew } = await start(t);
   await passUntil('a', (node) => taintsOf(node as Node).length === 2);
   const silent = await kube.get(nodes, { name: 'a' });
@@ -75,7 +75,7 @@ test('a node that renews its lease is left alone', async (t) => {
   assert.equal(readyOf(await kube.get(nodes, { name: 'a' })), 'True');
 });
 
-test('pods leave a lost node when they tolerate it no longer', async (t) => {
+test('pods are evicted from an unreachable node when their toleration ends', async (t) => {
   const { kube, passUntil } = await start(t);
   const forever = [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' }];
   await kube.create(pods, pod('leaves', { nodeName: 'a' }));

@@ -14,7 +14,7 @@ const start = (t: TestContext) =>
   ]);
 const named = (name: string) => ({ name, namespace: 'default' });
 
-test('pods of a node that was deleted go, those of others stay', async (t) => {
+test('pods of a deleted node are deleted, others are kept', async (t) => {
   const started = await start(t);
   const { kube } = started;
   for (const name of ['a', 'b']) await kube.create(nodes, { metadata: { name } });
@@ -27,7 +27,7 @@ test('pods of a node that was deleted go, those of others stay', async (t) => {
   await kube.get(pods, named('nowhere'));
 });
 
-test('such a pod is first said to have failed, and why', async (t) => {
+test('such a pod is first marked Failed, with the reason', async (t) => {
   const started = await start(t);
   const { kube } = started;
   await kube.create(pods, pod('p', { nodeName: 'gone' }, { finalizers: ['example.com/hold'] }));
@@ -65,7 +65,7 @@ test('a node that comes back in time keeps its pods', async (t) => {
   await kube.get(pods, named('p'));
 });
 
-test('a pod that waits to end on a node out of service is ended', async (t) => {
+test('a terminating pod on an out-of-service node is force-deleted', async (t) => {
   const started = await start(t);
   const { kube } = started;
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
@@ -77,7 +77,7 @@ test('a pod that waits to end on a node out of service is ended', async (t) => {
   await kube.get(pods, named('running'));
 });
 
-test('when a pod can only be ended by force', () => {
+test('when a pod must be force-deleted', () => {
   const stamp = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
   const kinds = { apiVersion: 'v1', kind: 'Node' };
   const deletionTimestamp = '2026-01-01T00:00:00Z';

@@ -19,14 +19,14 @@ const now = { gracePeriodSeconds: 0 };
 const claimGone = ({ settled }: Started) =>
   settled(persistentVolumeClaims, 'default/data', (object) => object === undefined);
 
-test('a claim that nobody uses goes at once', async (t) => {
+test('an unused claim is deleted at once', async (t) => {
   const started = await start(t);
   await started.kube.create(persistentVolumeClaims, claim('data'));
   await started.kube.delete(persistentVolumeClaims, data);
   await claimGone(started);
 });
 
-test('[PROV-4] a claim goes with the last pod that uses it, and not before', async (t) => {
+test('[PROV-4] a claim is deleted after the last pod that uses it, and not before', async (t) => {
   const started = await start(t);
   const { kube } = started;
   await kube.create(persistentVolumeClaims, claim('data'));
@@ -89,7 +89,7 @@ test('a claim and a volume that came without the finalizer get it', async (t) =>
   );
 });
 
-test('[PROV-4] a volume is not deleted under its claim; it goes when the claim has gone', async (t) => {
+test('[PROV-4] a volume is not deleted while its claim exists', async (t) => {
   const started = await start(t);
   const { kube } = started;
   await kube.create(persistentVolumes, volume('v'));
@@ -108,7 +108,7 @@ test('[PROV-4] a volume is not deleted under its claim; it goes when the claim h
   await started.settled(persistentVolumes, 'v', (object) => object === undefined);
 });
 
-test('a pod that the cache has not seen keeps its claim all the same', async (t) => {
+test('a pod that the cache does not show yet keeps its claim', async (t) => {
   const started = await startControllers(t, []);
   const { kube, server } = started;
   await kube.create(persistentVolumeClaims, claim('data'));

@@ -122,7 +122,7 @@ test('whether a pod fits a node', () => {
   }
 });
 
-test('what is on a node already counts, and counts no more when it has gone', () => {
+test('pods on a node count against its capacity until they are gone', () => {
   const info = node(small);
   const busy = pod({ containers: [{ name: 'c', image: 'i', ...requests('1500m') }] }, 'busy');
   info.add('default/busy', busy);
@@ -218,7 +218,7 @@ test('what a pod needs at most', () => {
   for (const [name, spec, expected] of table) assert.equal(podRequests(pod(spec)).get('cpu'), expected, name);
 });
 
-test('what would have to be ignored is named', () => {
+test('an unsupported field is named in the error', () => {
   const term = { topologyKey: 'zone', labelSelector: {} };
   const required = { requiredDuringSchedulingIgnoredDuringExecution: [term] };
   const preferred = {

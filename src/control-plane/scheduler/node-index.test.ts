@@ -25,7 +25,7 @@ const term: fc.Arbitrary<NodeSelectorTerm> = fc.record({
   matchFields: fc.array(field, { maxLength: 1 }),
 });
 
-test('candidates may be too many, never too few, whatever changed before', () => {
+test('the index returns a superset of the fitting nodes, after any changes', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 5 }), fc.option(labels)), { maxLength: 20 }),
@@ -58,7 +58,7 @@ test('candidates may be too many, never too few, whatever changed before', () =>
   );
 });
 
-test('one zone of many costs only its own nodes', () => {
+test('a lookup in one zone visits only its own nodes', () => {
   const index = new NodeIndex();
   for (let i = 0; i < 100; i++) {
     const info = new NodeInfo(`n${i}`);

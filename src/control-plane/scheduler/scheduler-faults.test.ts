@@ -10,7 +10,7 @@ const ZONES = ['a', 'b', 'c'];
 const LIMIT = 3;
 
 for (let seed = 1; seed <= 8; seed++) {
-  test(`[TOP-8] calls lost, answers lost, restarts, provisioners that give up: topology, limits and room hold, and every pod gets its node (seed ${seed})`, async (t) => {
+  test(`[TOP-8] lost calls and responses, restarts, failed provisioning: topology, limits and capacity hold, and every pod gets its node (seed ${seed})`, async (t) => {
     const random = seededRandom(seed);
     const net = unreliable(random);
     const w = await schedulerWorld(t, { faults: net.faults });

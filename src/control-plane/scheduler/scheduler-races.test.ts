@@ -57,7 +57,7 @@ for (const isAnswered of [true, false])
     assert.deepEqual(await boundPods(), first);
   });
 
-test('a node that was written on a claim is not taken for given up because the watch does not show it yet', async (t) => {
+test('a selected node is not taken as rejected while the watch does not show it yet', async (t) => {
   const lag = lagging(persistentVolumeClaims);
   const w = await schedulerWorld(t, lag);
   await w.startScheduler();

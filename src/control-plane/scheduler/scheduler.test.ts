@@ -62,7 +62,7 @@ test('[TOP-8] an unbound delayed claim: the node fits AllowedTopologies, is writ
   assert.equal(await w.nodeOf('p'), 'node-c');
 });
 
-test('[TOP-8] a delayed claim leaves the shared volume, and one reserved for it that is too small, and takes a plain one', async (t) => {
+test('[TOP-8] a delayed claim skips the shared volume and a reserved one that is too small, and takes a plain one', async (t) => {
   const w = await threeZones(t);
   await w.storageClass('late', { provisioner: 'kubernetes.io/no-provisioner' });
   await w.volume('shared', {
@@ -103,7 +103,7 @@ test('[TOP-8] where the driver publishes capacity, only nodes with enough of it 
   assert.equal(selectedNodeOf(await w.readClaim('huge')), 'node-a', 'woken by what was published');
 });
 
-test('[TOP-8] when the provisioner gives a node up, another one is chosen; when none is left, the same after a while', async (t) => {
+test('[TOP-8] when provisioning fails for a node, another is chosen; when none is left, the same node after a backoff', async (t) => {
   const w = await threeZones(t);
   await w.storageClass('late', allowed('a', 'b'));
   await w.claim('data');
@@ -184,7 +184,7 @@ test('a delayed claim takes a volume that exists, on a node that reaches it, bef
   assert.equal(await w.nodeOf('p'), 'node-b');
 });
 
-test('volumes made by hand: two pods at once get two of them, a third waits until there is one more', async (t) => {
+test('static volumes: two concurrent pods get two of them, a third waits for another', async (t) => {
   const w = await threeZones(t);
   await w.storageClass('late', { provisioner: 'kubernetes.io/no-provisioner' });
   await w.volume('one', reachableFrom('kubernetes.io/hostname', 'node-a'));
@@ -324,7 +324,7 @@ test('a claim for one pod only is not given to a second one until the first is g
   assert.notEqual(await w.nodeOf('q'), undefined);
 });
 
-test('requests, taints, selectors and cordons are respected, and each reason is counted', async (t) => {
+test('requests, taints, selectors and cordons are respected, and the message counts each reason', async (t) => {
   const w = await schedulerWorld(t);
   await w.startScheduler();
   const room = { allocatable: { cpu: '2', memory: '2Gi', pods: '10' } };
@@ -365,7 +365,7 @@ test('requests, taints, selectors and cordons are respected, and each reason is 
   assert.equal(await w.nodeOf('p'), 'cordoned', 'woken by the node');
 });
 
-test('pods that come at the same instant share out the room, and the rest follow as it is freed', async (t) => {
+test('concurrent pods never exceed a node’s capacity, and the rest follow as it is freed', async (t) => {
   const w = await schedulerWorld(t);
   for (const name of ['n1', 'n2']) {
     await w.node(name, { status: { allocatable: { cpu: '2', memory: '1Gi', pods: '10' } } });
@@ -449,7 +449,7 @@ test('a node that goes while a pod waits for its volume there', async (t) => {
   assert(second !== undefined && second !== first);
 });
 
-test('after the end nothing is written any more', async (t) => {
+test('nothing is written after shutdown', async (t) => {
   const w = await schedulerWorld(t);
   const scheduler = await w.startScheduler();
   await w.node('n');

@@ -431,7 +431,7 @@ test('a reference to something else of the name of the set or its pod is not the
   }
 });
 
-test('the order of fields in a template is no other template', () => {
+test('a template with another order of fields is the same template', () => {
   const template = (spec: object) => set({ template: { spec: spec as never } });
   assert.equal(
     revisionOf(template({ hostname: 'a', containers: [] })),

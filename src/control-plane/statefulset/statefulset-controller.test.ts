@@ -76,7 +76,7 @@ const ready = ({ settled }: Started, count: number) =>
 const claimNames = async ({ kube }: Started) =>
   (await kube.list(persistentVolumeClaims)).items.map(({ metadata }) => metadata.name).sort();
 
-test('members come one after the other, each with its claims, and go the other way; claims stay', async (t) => {
+test('pods are created in order, each with its claims, and deleted in reverse; claims stay', async (t) => {
   const started = await start(t);
   const { kube, history } = started;
   await kube.create(statefulSets, web());
@@ -90,7 +90,7 @@ test('members come one after the other, each with its claims, and go the other w
   assert.equal(scaled?.status?.currentRevision, scaled?.status?.updateRevision);
 });
 
-test('a new template replaces members from the last, and each finds its claim again', async (t) => {
+test('a new template replaces pods from the last, and each gets its claim again', async (t) => {
   const started = await start(t);
   const { kube, history } = started;
   await kube.create(statefulSets, web({ replicas: 2 }));
@@ -109,7 +109,7 @@ test('a new template replaces members from the last, and each finds its claim ag
   assert.deepEqual(await claimNames(started), ['data-web-0', 'data-web-1']);
 });
 
-test('a deleted set takes its pods along, and its claims where the policy says so', async (t) => {
+test('deleting a set deletes its pods, and its claims if the policy says so', async (t) => {
   const started = await start(t);
   const { kube } = started;
   const policy = { whenDeleted: 'Delete', whenScaled: 'Delete' };
@@ -147,7 +147,7 @@ test('a claim that names the set as a plain owner gets a reference that names it
   );
 });
 
-test('a set that comes back takes over the pods that were left to themselves', async (t) => {
+test('a recreated set adopts the orphaned pods', async (t) => {
   const started = await start(t);
   const { kube, history } = started;
   await kube.create(statefulSets, web({ replicas: 2 }));
@@ -161,7 +161,7 @@ test('a set that comes back takes over the pods that were left to themselves', a
   assert.deepEqual(history, ['+web-0', '+web-1']);
 });
 
-test('it goes on where it was stopped', async (t) => {
+test('it continues after a restart', async (t) => {
   const started = await start(t);
   await started.restart(() => started.kube.create(statefulSets, web()));
   await started.settled(pods, 'default/web-0', (object) => object !== undefined);

@@ -89,7 +89,7 @@ test('[ATT-1] where both names exist, today’s is used', () => {
   assert.equal(findAttachment(attachments, fromClaim, 'n1'), both[0]);
 });
 
-test('[INL-4] an attachment names the PersistentVolume, or holds the inline source and the pod to tell of errors', () => {
+test('[INL-4] an attachment names the PersistentVolume, or holds the inline source and the pod that gets its error events', () => {
   const common = { attacher: 'd.test', nodeName: 'n1' };
   assert.deepEqual(attachmentDraft(fromClaim, 'n1'), {
     metadata: { name: TODAY },

@@ -86,7 +86,7 @@ test('what an attachment says', () => {
   for (const [name, given, expected] of table) assert.deepEqual(attachmentState(given), expected, name);
 });
 
-test('a volume may be on a node until the attacher let its object go', () => {
+test('a volume may be attached until the attacher’s finalizer is gone', () => {
   const held = { ...DELETED, finalizers: [FINALIZER] };
   const table: [string, VolumeAttachment, boolean][] = [
     ['just made', attachment(), true],

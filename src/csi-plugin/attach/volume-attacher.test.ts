@@ -81,7 +81,7 @@ test('[ATT-1] an attachment that exists is left as it is and waited for', async 
   assert.deepEqual(left.metadata.labels, { made: 'before' });
 });
 
-test("[ATT-1] an attachment under the seeds' name is used until it is gone, and none is made beside it", async (t) => {
+test("[ATT-1] an attachment with the old design's name is used until it is gone, and no second one is created", async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t);
   const spec = { attacher: 'driver.example', nodeName: 'node-1', source: { persistentVolumeName: 'data' } };
   await kube.create(volumeAttachments, { metadata: { name: SEED_NAME }, spec });
@@ -101,7 +101,7 @@ test("[ATT-1] an attachment under the seeds' name is used until it is gone, and 
   assert.equal((await read(kube)).status?.attached, true);
 });
 
-test("[ATT-1] an attachment of another volume under the seeds' name is not taken for this one's", async (t) => {
+test("[ATT-1] an attachment with the old design's name for another volume is not used", async (t) => {
   const { kube, attachments, plugin, signal } = await start(t);
   // "dat" + "anode-1" gives the same name as "data" + "node-1".
   const spec = { attacher: 'driver.example', nodeName: 'anode-1', source: { persistentVolumeName: 'dat' } };
@@ -119,7 +119,7 @@ test('[ATT-2] attach ends with the error that the attacher reports, and succeeds
   assert.deepEqual(await attachData(plugin, signal), { device: 'node-1' });
 });
 
-test('[ATT-2] attach ends when no answer comes in time, and leaves the attachment to be waited for again', async (t) => {
+test('[ATT-2] attach times out, and leaves the attachment in place to be waited for again', async (t) => {
   const { kube, attachments, plugin, signal } = await start(t, 'silent', 20);
   await kube.create(volumeAttachments, {
     metadata: { name: NAME },
@@ -130,7 +130,7 @@ test('[ATT-2] attach ends when no answer comes in time, and leaves the attachmen
   assert.equal((await read(kube)).status?.attached, false);
 });
 
-test('[ATT-2] attached is not trusted while it is being detached; a new object is made once the old one is gone', async (t) => {
+test('[ATT-2] attached: true does not count during a detach; a new object is created once the old one is gone', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t);
   await attachData(plugin, signal);
   const old = await read(kube);
@@ -145,7 +145,7 @@ test('[ATT-2] attached is not trusted while it is being detached; a new object i
   assert.notEqual((await read(kube)).metadata.uid, old.metadata.uid);
 });
 
-test('[ATT-2] an attachment that somebody takes away while it is waited for is made again', async (t) => {
+test('[ATT-2] an attachment that is deleted during the wait is created again', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
   const attaching = attachData(plugin, signal);
   const first = await attachments.waitFor(NAME, (va) => va !== undefined);
@@ -155,7 +155,7 @@ test('[ATT-2] an attachment that somebody takes away while it is waited for is m
   await attaching;
 });
 
-test('[ATT-2] an attachment of somebody else that is taken away while it is waited for is made again', async (t) => {
+test('[ATT-2] an attachment of another creator that is deleted during the wait is created again', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t, 'silent');
   const first = await kube.create(volumeAttachments, {
     metadata: { name: NAME },
@@ -169,7 +169,7 @@ test('[ATT-2] an attachment of somebody else that is taken away while it is wait
   await attaching;
 });
 
-test('attach ends with what stood in its way', async (t) => {
+test('attach fails with the error that prevented it', async (t) => {
   const { plugin, signal } = await start(t);
   const bad: AttachableVolume = { ...data, driver: 'not a name' as DriverName };
   await assert.rejects(plugin.attach(bad, 'node-1', signal), KubeError);
@@ -199,7 +199,7 @@ test('[ATT-3] detach of what is gone already is no error', async (t) => {
   await plugin.detach(old, signal);
 });
 
-test('[ATT-3] detach ends on attached: false, although somebody holds the object', async (t) => {
+test('[ATT-3] detach ends on attached: false, although a finalizer keeps the object', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t);
   await attachData(plugin, signal);
   attacher.detach('silent');
@@ -218,7 +218,7 @@ test('[ATT-3] detach ends with the error that the attacher reports', async (t) =
   await assert.rejects(plugin.detach(await read(kube), signal), failsWith('detach-error', /volume is busy/));
 });
 
-test('[ATT-3] detach ends when no answer comes in time', async (t) => {
+test('[ATT-3] detach times out', async (t) => {
   const { kube, attacher, attachments, plugin, signal } = await start(t);
   await attachData(plugin, signal);
   attacher.detach('silent');
@@ -310,7 +310,7 @@ test('[ATT-1] an attachment that was deleted before the wait for it starts is ma
   assert.equal(world.creates, 2);
 });
 
-test('[ATT-1] the answer on an earlier attachment of the same name is not taken for the answer on this one', async (t) => {
+test('[ATT-1] the status of an earlier attachment of the same name is not used for this one', async (t) => {
   const { kube, upToDate, attacher, lag, plugin, signal } = await startBehind(t);
   attacher.attach('silent');
   lag.hold();
@@ -329,7 +329,7 @@ test('[ATT-1] the answer on an earlier attachment of the same name is not taken 
   assert.deepEqual(await attaching, { device: 'node-1' });
 });
 
-test('[ATT-2] an attachment that the cache gets late, and that is taken away then, is made again', async (t) => {
+test('[ATT-2] an attachment that the cache shows late and that is then deleted is created again', async (t) => {
   const { kube, upToDate, attachments, attacher, lag, world, plugin, signal } = await startBehind(t);
   attacher.attach('silent');
   lag.hold();

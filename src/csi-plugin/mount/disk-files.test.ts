@@ -55,7 +55,7 @@ const failsWith = (code: string) => (error: unknown) => {
   return true;
 };
 
-test('a directory is made with all above it, the root included, and again without harm', async (t) => {
+test('a directory is created with its parents, the root included, idempotently', async (t) => {
   const { root, at } = await inDirectory(t);
   const files = diskFiles(at('new', 'root'), realClock);
   await files.makeDirectory(at('new', 'root', 'a', 'b', 'c'));
@@ -142,7 +142,7 @@ test('only an empty file is removed', async (t) => {
   assert.deepEqual((await readdir(root)).sort(), ['directory', 'full', 'link']);
 });
 
-test('a record is for its owner alone, replaced whole, and removed with what a crash left of it', async (t) => {
+test('a record has mode 0600, is replaced atomically, and is removed together with leftovers of a crash', async (t) => {
   const { root, files, at } = await inDirectory(t);
   const path = at('record');
   await files.removeRecord(path);
@@ -190,7 +190,7 @@ test('a block device is told from other special files', { skip: lacking('root') 
   assert.equal(await files.kindOf(at('character')), 'other');
 });
 
-test('a socket has another identity once it was made anew; nothing else has one', async (t) => {
+test('a recreated socket has another identity; other files have none', async (t) => {
   const { files, at } = await inDirectory(t);
   const first = await listen(t, at('s'));
   const identity = await files.socketIdentity(at('s'));
@@ -204,7 +204,7 @@ test('a socket has another identity once it was made anew; nothing else has one'
   assert.equal(await files.socketIdentity(at('f')), undefined);
 });
 
-test('a watch tells of an entry that appears', async (t) => {
+test('a watch reports a new entry', async (t) => {
   const { root, files, at } = await inDirectory(t);
   const told = Promise.withResolvers<void>();
   t.after(files.watch(root, () => told.resolve()));
@@ -212,7 +212,7 @@ test('a watch tells of an entry that appears', async (t) => {
   await told.promise;
 });
 
-test('a group is given a volume unless its root shows that it has it', {
+test('fsGroup is applied unless the root shows that it was', {
   skip: lacking('root'),
 }, async (t) => {
   const given = async (name: string, root: { gid: number; mode: number }, onlyIfRootDiffers: boolean) => {
@@ -249,7 +249,7 @@ test('a group is given a volume unless its root shows that it has it', {
   }
 });
 
-test('a link is given to the group and what it points to is not, nor its mode', {
+test('fsGroup changes the group of a symlink, not its target or mode', {
   skip: lacking('root'),
 }, async (t) => {
   const { files, at } = await inDirectory(t);
@@ -263,7 +263,7 @@ test('a link is given to the group and what it points to is not, nor its mode', 
   assert.deepEqual([gid, mode & 0o7777], [0, 0o600]);
 });
 
-test('a change of group that is given up leaves the root to be seen as not done', {
+test('a cancelled fsGroup change leaves the root marked as not done', {
   skip: lacking('root'),
 }, async (t) => {
   const { files, at } = await inDirectory(t);

@@ -9,7 +9,7 @@ const volume = (over: Partial<MountableVolume>) =>
   ({ block: false, fsType: 'ext4', accessModes: ['ReadWriteOnce'], ...over }) as MountableVolume;
 const policy = (fsGroupPolicy: string) => ({ spec: { fsGroupPolicy } }) as unknown as CSIDriver;
 
-test('who gives a volume to the pod’s group, and how far', () => {
+test('who applies the pod’s fsGroup to a volume, and to what extent', () => {
   const nobody: FsGroupPlan = { by: 'nobody' };
   const node: FsGroupPlan = { by: 'node', gid: 7, onlyIfRootDiffers: false };
   const table: [string, Partial<Parameters<typeof planFsGroup>[0]>, FsGroupPlan][] = [

@@ -357,7 +357,7 @@ test('a volume that is mounted already is published again, whatever its path loo
   assert.equal(scripted.calls.length, 1);
 });
 
-test('a file system is given to the pod’s group once, not each time it is published again', {
+test('fsGroup is applied once, not at each republish', {
   skip: lacking('root'),
 }, async (t) => {
   for (const [again, expected] of [
@@ -370,7 +370,7 @@ test('a file system is given to the pod’s group once, not each time it is publ
   }
 });
 
-test('what is given up before the driver is called leaves nothing that may be mounted', async (t) => {
+test('a call that is cancelled before it reaches the driver leaves nothing to unmount', async (t) => {
   const { ports, driver, scripted } = await start(t);
   const aborted = AbortSignal.abort(new Error('enough'));
   let begun = 0;

@@ -86,7 +86,7 @@ describe('volumes that cannot be mounted say why', () => {
   }
 });
 
-test('paths are the kubelet’s, and no name climbs out of its directory', () => {
+test('paths are the kubelet’s, and no name escapes its directory', () => {
   const paths = volumePaths('/var/lib/kubelet');
   assert.equal(
     paths.mount('u-1', { specName: 'pv-1', block: false }).target,

@@ -23,7 +23,7 @@ const infoOf = (values: Record<string, string>) =>
     [NEW, OLD].flatMap((at) => Object.entries(values).map(([key, value]) => [at + key, value])),
   );
 
-test('no pod can pass for another: reserved attributes are the node’s', () => {
+test('no pod can impersonate another: only the node sets reserved attributes', () => {
   const info = infoOf({
     'pod.name': 'p',
     'pod.namespace': 'ns',

@@ -62,7 +62,7 @@ test('a driver that asks for no token gets none', async (t) => {
   assert.deepEqual(asked, []);
 });
 
-test('tokens are the pod’s account’s, bound to the pod, one an audience', async (t) => {
+test('tokens are of the pod’s service account, bound to the pod, one per audience', async (t) => {
   const { pod, ask, asked } = await start(t);
   const of = await pod('p', 'sa');
   const text = await ask(of, { audience: 'vault', expirationSeconds: 3600 }, { audience: '' });
@@ -86,7 +86,7 @@ test('a pod that names no account has the default one', async (t) => {
   assert.equal(asked[0]?.account, 'default');
 });
 
-test('a token is used until a fifth of its life is left', async (t) => {
+test('a token is renewed when a fifth of its lifetime is left', async (t) => {
   const { pod, ask, asked, putForward } = await start(t);
   const of = await pod('p', 'sa');
   const request = { audience: 'vault', expirationSeconds: 3600 };
@@ -99,7 +99,7 @@ test('a token is used until a fifth of its life is left', async (t) => {
   assert.equal(asked.length, 2);
 });
 
-test('tokens of another audience, life or pod are others, and a pod that is gone takes only its own', async (t) => {
+test('tokens are cached per audience, lifetime and pod; a deleted pod drops only its own', async (t) => {
   const { tokens, pod, ask, asked } = await start(t);
   const one = await pod('one', 'sa');
   const two = await pod('two', 'sa');

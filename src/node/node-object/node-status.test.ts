@@ -18,7 +18,7 @@ const node = (over: { labels?: Record<string, string>; conditions?: object[] }) 
     ...(over.conditions && { status: { conditions: over.conditions } }),
   }) as unknown as Node;
 
-test('a new Node has the labels of its machine, whatever it was told', () => {
+test('a new Node has the labels of its machine, whatever its options say', () => {
   const labels = nodeDraft('n', host, { mine: 'x', 'kubernetes.io/hostname': 'other' }).metadata.labels;
   assert.deepEqual(labels, {
     mine: 'x',

@@ -113,7 +113,7 @@ describe('the status of a pod', () => {
     assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], '{"data":"/elsewhere"}');
   });
 
-  test('is put right where somebody changed a condition', () => {
+  test('is corrected after a condition was changed by others', () => {
     const running = apply(pod(), podStatusPatch(pod(), state(), NOW) as Patch);
     const conditions = running.status?.conditions?.map((each) =>
       each.type === 'Ready' ? { ...each, status: 'False' } : each,
@@ -184,7 +184,7 @@ describe('the status of a pod', () => {
     assert.equal(ready?.message, 'waiting for volumes to be mounted');
   });
 
-  test('of a pod without volumes names no paths, and reasons of earlier waits are taken back', () => {
+  test('of a pod without volumes lists no paths, and clears earlier waiting reasons', () => {
     const patch = podStatusPatch(pod(), state({ published: new Map() }), NOW) as Patch;
     assert.equal(patch.metadata.annotations[ANN_PUBLISHED_VOLUMES], null);
     assert.deepEqual(

@@ -93,7 +93,7 @@ test('[REG-4] an entry of CSINode is what the driver answered', () => {
   assert.deepEqual(csiNodeEntry(facts('a.test')), { name: 'a.test', nodeID: 'id-a.test', topologyKeys: [] });
 });
 
-test('[REG-4] [NOD-2] CSINode follows the drivers; an entry that cannot change in place goes first', () => {
+test('[REG-4] [NOD-2] CSINode is updated with the drivers; an immutable entry is removed before it is replaced', () => {
   const owner = nodeOwner(node());
   const a = csiNodeEntry(facts('a.test'));
   const withoutKeys = { name: a.name, nodeID: a.nodeID };
@@ -151,7 +151,7 @@ test('[REG-4] [NOD-2] CSINode follows the drivers; an entry that cannot change i
   }
 });
 
-test('[REG-8] CSINodeInfo follows the drivers, in whichever order it has them', () => {
+test('[REG-8] CSINodeInfo is updated with the drivers, whatever the order of its entries', () => {
   const a = { name: 'a.test', nodeID: 'id-a.test', topologyKeys: [] };
   const b = { name: 'b.test', nodeID: 'b', topologyKeys: [] };
   type Entries = CSINodeInfo['csiDrivers'];
@@ -168,7 +168,7 @@ test('[REG-8] CSINodeInfo follows the drivers, in whichever order it has them', 
   }
 });
 
-test('[REG-6] a label that says something else is a conflict; the driver’s own only if nobody else uses it', () => {
+test('[REG-6] a label with another value is a conflict; the driver’s own label is replaced only if no other driver uses it', () => {
   const csiNode = (...others: CSINodeDriver[]) => ({ spec: { drivers: others } }) as unknown as CSINode;
   const entry = (name: string, topologyKeys?: string[]) =>
     ({ name, nodeID: 'i', ...(topologyKeys && { topologyKeys }) }) as CSINodeDriver;

@@ -34,7 +34,7 @@ async function poll<T extends KubeObject>(
   while (!holds(await get())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test('[NOD-2] what registration wrote comes back when somebody removes it: CSINode, an entry, the annotation, a label', (t) =>
+test('[NOD-2] objects that registration wrote are restored after a deletion: CSINode, its entry, the annotation, a label', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'id', segments: { [ZONE]: 'a' } });
@@ -63,7 +63,7 @@ test('[NOD-2] what registration wrote comes back when somebody removes it: CSINo
     );
   }));
 
-test('[NOD-2] [REG-8] a CSINodeInfo that is removed comes back, also when its CRD is removed and installed again', (t) =>
+test('[NOD-2] [REG-8] a deleted CSINodeInfo is restored, also after its CRD is removed and installed again', (t) =>
   inWorld(t, options, async (world) => {
     await world.create(customResourceDefinitions, nodeInfoDefinition);
     await world.startNode();
@@ -83,7 +83,7 @@ test('[NOD-2] [REG-8] a CSINodeInfo that is removed comes back, also when its CR
     await poll(world, csiNodeInfos, hasEntry);
   }));
 
-test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and limit is registered anew, and the console says that it is back', (t) =>
+test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and limit is registered again, and the console reports it', (t) =>
   inWorld(t, { ...options, clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', maxVolumesPerNode: 3 });
@@ -111,7 +111,7 @@ test('[NOD-2] [REG-10] a driver that restarts with another node ID, topology and
     assert(lost >= 0 && loud.indexOf('the CSI driver is back') > lost, loud.join('\n'));
   }));
 
-test('[NOD-2] a driver that restarts with another answer while the first one is being written is registered anew', (t) =>
+test('[NOD-2] a driver that restarts with other answers while the first ones are being written is registered again', (t) =>
   inWorld(t, options, async (world) => {
     const writing = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ test('[NOD-2] entries of drivers that did not register after the start of the no
     assert.deepEqual(nodeIdsOf(node), { 'd.test': 'new' });
   }));
 
-test('[REG-6] a label that says something else than the driver: the error and an event on the Node say what to do', (t) =>
+test('[REG-6] a topology label that differs from the driver’s: the error and an event on the Node say what to do', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode('n1', { labels: { [ZONE]: 'b' } });
     const registrar = await world.register(

@@ -25,7 +25,7 @@ import {
 
 const options = { labelPrefixes: [PREFIX] };
 
-test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there and that come, and tells node and registrar', (t) =>
+test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] existing and new registration sockets are registered; Node and registrar get the result', (t) =>
   inWorld(t, options, async (world) => {
     const first = world.scripted({
       name: 'first.test',
@@ -60,7 +60,7 @@ test('[REG-3] [REG-4] [REG-5] [REG-6] [REG-9] registers sockets that were there 
     );
   }));
 
-test('[REG-7] a socket that is removed takes node ID and topology keys along, and leaves labels and other drivers', (t) =>
+test('[REG-7] removing a socket removes node ID and topology keys, but not labels or other drivers', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const kept = await world.register('n1', world.scripted({ name: 'kept.test', nodeId: 'id-k' }));
@@ -83,18 +83,18 @@ test('[REG-7] a socket that comes to announce another driver takes the entries o
     await world.startNode();
     const one = world.scripted({ name: 'one.test', nodeId: 'id-1' });
     const before = await world.register('n1', one, { socket: 'shared.sock' });
-    await told(before);
+    await registrationStatus(before);
     const two = world.scripted({ name: 'two.test', nodeId: 'id-2' });
     // Replaced in one step, so that the node never sees it gone.
     const after = await world.register('n1', two, { socket: '.next' });
     await rename(after.socket, before.socket);
-    assert.deepEqual(await told(after), { registered: true, error: '' });
+    assert.deepEqual(await registrationStatus(after), { registered: true, error: '' });
     const ids = (node: Node | undefined) => JSON.stringify(nodeIdsOf(node));
     await world.until(nodes, 'n1', (now) => ids(now) === '{"two.test":"id-2"}');
     await world.until(csiNodes, 'n1', (now) => entry(now as CSINode, 'one.test') === undefined);
   }));
 
-test('[REG-7] [REG-10] NodeGetInfo that fails at a registration removes what an earlier one wrote; it recovers with another node ID and topology', (t) =>
+test('[REG-7] [REG-10] a registration whose NodeGetInfo fails removes what an earlier one wrote, and recovers with another node ID and topology', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', segments: { [`${PREFIX}zone`]: 'a' } });
@@ -116,7 +116,7 @@ test('[REG-7] [REG-10] NodeGetInfo that fails at a registration removes what an 
     assert.equal((await registrationStatus(failing, 2)).registered, true);
   }));
 
-test('[REG-4] [REG-10] a driver that comes back under the same socket replaces its entry whole', (t) =>
+test('[REG-4] [REG-10] a driver that registers again on the same socket replaces its whole entry', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'd.test', nodeId: 'old', maxVolumesPerNode: 3 });
@@ -133,7 +133,7 @@ test('[REG-4] [REG-10] a driver that comes back under the same socket replaces i
     assert.deepEqual(nodeIdsOf(node), { 'd.test': 'new' });
   }));
 
-test('[REG-10] many drivers that register at once, on two nodes, lose nobody’s entry', (t) =>
+test('[REG-10] concurrent registrations on two nodes lose no entry', (t) =>
   inWorld(t, options, async (world) => {
     await Promise.all([world.startNode('n1'), world.startNode('n2')]);
     const names = Array.from({ length: 8 }, (_, index) => `d${index}.test`);
@@ -154,7 +154,7 @@ test('[REG-10] many drivers that register at once, on two nodes, lose nobody’s
     }
   }));
 
-test('[REG-6] a label with another value is a registration error that says so, and the label stays', (t) =>
+test('[REG-6] a label with another value fails the registration with an error that names it, and is kept', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     await world.admin.patch(
@@ -203,7 +203,7 @@ test('[REG-1] a driver is reached at plugins/<name>/csi.sock, near the limit of 
     await untilEntry(world, driver.name, 'far', node);
   }));
 
-test('a registrar that lies about its driver, speaks another version or is another kind of plugin does no harm', (t) =>
+test('a registrar with a false driver name, another version or another kind of plugin is rejected', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: 'honest.test' });
@@ -236,7 +236,7 @@ test('a registrar that lies about its driver, speaks another version or is anoth
     );
   }));
 
-test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
+test('[REG-3] a socket that does not answer and a plain file delay no other registration', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const directory = join(world.root('n1'), 'plugins_registry');
@@ -255,7 +255,7 @@ test('[REG-3] a socket that hangs and a plain file hold up nobody', (t) =>
     await rm(join(directory, 'file.sock'));
   }));
 
-test('[REG-8] CSINodeInfo is missing at first: all else works; installed later, it is filled in', (t) =>
+test('[REG-8] without the CRD of CSINodeInfo everything else works; once installed, the object is written', (t) =>
   inWorld(t, options, async (world) => {
     await world.startNode();
     const registrar = await world.register(

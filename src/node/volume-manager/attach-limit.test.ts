@@ -10,7 +10,7 @@ const DRIVER = 'd.test';
 const RESOURCE_EXHAUSTED = 8;
 const claim = (name: string) => [{ name, persistentVolumeClaim: { claimName: name } }];
 
-test('[NOD-4] a volume that the node has no room for fails its pod, and the allocatable count is read again', (t) =>
+test('[NOD-4] a volume beyond the node’s attach limit fails its pod, and the allocatable count is read again', (t) =>
   inWorld(t, { clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: DRIVER, maxVolumesPerNode: 3 });
@@ -33,7 +33,7 @@ test('[NOD-4] a volume that the node has no room for fails its pod, and the allo
     await world.until(nodes, 'n1', (now) => (now?.status?.volumesInUse ?? []).length === 0);
   }));
 
-test('[NOD-4] a node that has room again before that, and other errors, fail no pod', (t) =>
+test('[NOD-4] a node below its limit again by then, and other errors, fail no pod', (t) =>
   inWorld(t, { clock: fastClock }, async (world) => {
     await world.startNode();
     const driver = world.scripted({ name: DRIVER });

@@ -41,7 +41,7 @@ function world(lost = 0) {
 }
 
 describe('claim watches', () => {
-  it('asks for nothing while a pod that has read its claim is new, and keeps nothing of one that is gone', async () => {
+  it('opens no watch for a new pod that has read its claim, and keeps nothing of a deleted pod', async () => {
     const { clock, asked, claims } = world();
     for (let life = 0; life < 100; life += 1) {
       claims.follow('ns/data', `pod-${life}`, claim);
@@ -55,7 +55,7 @@ describe('claim watches', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('follows the claim of a pod that stays', async () => {
+  it('watches the claim of a pod that keeps running', async () => {
     const { clock, asked, claims } = world();
     claims.follow('ns/data', 'pod', claim);
     await clock.advance(10_000);
@@ -63,7 +63,7 @@ describe('claim watches', () => {
     claims.stopAll();
   });
 
-  it('follows at once a claim that a pod waits for, also one that another pod has read', async () => {
+  it('watches at once a claim that a pod waits for, even if another pod has read it', async () => {
     const { clock, asked, claims } = world();
     claims.follow('ns/data', 'pod', claim);
     claims.follow('ns/data', 'another', undefined);
@@ -73,7 +73,7 @@ describe('claim watches', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('asks again when the first answer is lost', async () => {
+  it('repeats the request when its response is lost', async () => {
     const { clock, asked, claims } = world(2);
     claims.follow('ns/data', 'pod', undefined);
     await clock.advance(10_000);
@@ -98,7 +98,7 @@ describe('claim watches', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('keeps what was read when a pod that could not read it comes', () => {
+  it('keeps the claim that was read when a further pod cannot read it', () => {
     const { claims } = world();
     claims.follow('ns/data', 'one', claim);
     claims.follow('ns/data', 'two', undefined);

@@ -46,7 +46,7 @@ const ATTACHED = { attached: true, attachmentMetadata: { device: 'sdb' } };
 const TODAY = attachmentName({ driver: DRIVER, volumeHandle: 'h', nodeName: 'n' });
 const LISTED = { name: uniqueVolumeName(DRIVER, 'h'), devicePath: '' };
 
-test('a volume counts as attached only while the Node lists it: one that is about to be detached is not begun with', async (t) => {
+test('a volume counts as attached only while the Node lists it, so that none is staged while it is being detached', async (t) => {
   const { read, attach, list } = await start(t);
   assert.equal((await read()).kind, 'not-attached');
   await attach(TODAY);
@@ -58,7 +58,7 @@ test('a volume counts as attached only while the Node lists it: one that is abou
   assert.equal((await read()).kind, 'not-attached');
 });
 
-test("the attacher's failure is an answer of its own, with the attacher's words", async (t) => {
+test('an error of the attacher is reported as such, with its message', async (t) => {
   const { read, attach } = await start(t);
   await attach(TODAY, {}, { attachError: { message: 'no such disk' } });
   const answer = await read();

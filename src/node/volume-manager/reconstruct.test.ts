@@ -46,7 +46,7 @@ async function start(t: TestContext) {
   return { root, paths, mounter, plugin, log, actual, record };
 }
 
-test('after a restart everything that has a record is uncertain, with its kind from where the record is', async (t) => {
+test('after a restart every recorded volume is uncertain; the record’s path shows its kind', async (t) => {
   const { paths, plugin, log, actual, record } = await start(t);
   for (const each of [volume('a'), volume('b', true)]) {
     await record(paths.device(each).recordDir, each);
@@ -97,7 +97,7 @@ test('a directory without a record of its own volume is removed if it is empty, 
   assert.equal(log.lines.length, 2);
 });
 
-test('mounts that died or vanished are found and set up anew, those of other drivers are not looked at', async (t) => {
+test('stale or missing mounts of a driver are detected and mounted again; those of other drivers are not checked', async (t) => {
   const { paths, mounter, plugin, log, actual } = await start(t);
   const a = volume('a');
   const b = { ...volume('b'), driver: parseDriverName('e.test') };

@@ -95,7 +95,7 @@ const named = (name: string, claimName: string, readOnly?: boolean) => ({
   persistentVolumeClaim: { claimName, ...(readOnly !== undefined && { readOnly }) },
 });
 
-test('a claim leads to its volume; two names of one volume are one mount, writable if either is', async (t) => {
+test('a claim resolves to its volume; two references to one volume share a mount, writable if either is', async (t) => {
   const { claim, resolve } = await start(t);
   await claim('data');
   const mount = { specName: 'pv-data', volumeNames: ['v'], readOnly: false, claimKey: 'default/data' };
@@ -112,7 +112,7 @@ test('a claim leads to its volume; two names of one volume are one mount, writab
   }
 });
 
-test('an inline volume is one of its own, and may not share a directory with another', async (t) => {
+test('each inline volume is separate, and may not share a directory with another', async (t) => {
   const { claim, resolve } = await start(t);
   await claim('data');
   const csi = { driver: 'd.test', volumeHandle: 'x' };
@@ -167,7 +167,7 @@ test('the claim of an ephemeral volume is the pod’s own', async (t) => {
   assert.equal((await resolve([named('v', 'p-nobodys')])).problem, '');
 });
 
-test('a container uses a volume as what it is', async (t) => {
+test('a container uses a volume in its own volume mode', async (t) => {
   const { claim, resolve } = await start(t);
   await claim('device', { block: true });
   await claim('files');
@@ -185,7 +185,7 @@ test('a container uses a volume as what it is', async (t) => {
   }
 });
 
-test('what is not CSI is waited for as by a kubelet, and refused where nothing would be mounted', async (t) => {
+test('other volume types are waited for as by a kubelet, and rejected where nothing would be mounted', async (t) => {
   const { kube, resolve } = await start(t);
   const metadata = { name: 'there', namespace: 'default' };
   await kube.create(configMaps, draft({ metadata, data: { k: 'v' }, binaryData: { b: 'eA==' } }));

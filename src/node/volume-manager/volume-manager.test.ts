@@ -39,7 +39,7 @@ const claimVolume = (name: string, claimName = name, readOnly = false) => ({
 
 // At once, because most of their time is spent waiting: for retries, grace periods, other nodes.
 describe('the volume manager', { concurrency: 8 }, () => {
-  test('[MNT-1] waits for attach, stages once for two pods, publishes at a path of pod and volume, passes the publish context on', (t) =>
+  test('[MNT-1] waits for the attach, stages once for two pods, publishes at a path per pod and volume, passes the publish context', (t) =>
     inWorld(t, {}, async (world) => {
       const driver = world.scripted();
       await world.startNode();
@@ -98,7 +98,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
   const lastPublish = (driver: { callsOf<T>(method: string): T[] }) =>
     driver.callsOf<NodePublishVolumeRequest>('NodePublishVolume').at(-1) as NodePublishVolumeRequest;
 
-  test('a pod becomes Running when its volumes are there, says where, and goes only after they are unmounted', (t) =>
+  test('a pod becomes Running once its volumes are mounted, lists their paths, and is removed only after they are unmounted', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
       await world.volume({ name: 'data', driver: DRIVER });
@@ -196,7 +196,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       await world.untilInUse('n1', []);
     }));
 
-  test('a driver that says it published and mounted nothing is found out and asked again', (t) =>
+  test('a driver that reports success without mounting is detected and called again', (t) =>
     inWorld(t, {}, async (world) => {
       const driver = world.scripted();
       await world.startNode();
@@ -230,7 +230,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.equal(driver.callsOf('NodePublishVolume').length, 3);
     }));
 
-  test('a pod waits with words: no claim, not bound, not attached, no driver', (t) =>
+  test('a waiting pod states why: no claim, not bound, not attached, no driver', (t) =>
     inWorld(t, {}, async (world) => {
       await world.startNode();
       await world.driverObject(DRIVER);
@@ -274,7 +274,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       await world.untilRunning(pod);
     }));
 
-  test('what is merely early is not reported: sixty volumes of a node that restarts before its driver is there', (t) =>
+  test('no failure is reported for sixty volumes of a node that restarts before its driver registers', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver, node, registrar } = await ready(world);
       const names = Array.from({ length: 60 }, (_, index) => `v${index}`);
@@ -334,7 +334,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       }));
   }
 
-  test('a pod with a key that its ConfigMap lacks, or with a kind of volume that is not mounted here, says so; optional ones and emptyDir are not waited for', (t) =>
+  test('a missing ConfigMap key or an unsupported volume type is reported on the pod; optional ones and emptyDir are not waited for', (t) =>
     inWorld(t, {}, async (world) => {
       await ready(world);
       await world.create(configMaps, { metadata: { ...here, name: 'settings' }, data: { k: 'v' } });
@@ -372,7 +372,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.deepEqual({ ...stage?.volumeContext }, { mine: 'yes' });
     }));
 
-  test('[POD-2] [POD-3] CSIDriver.podInfoOnMount turns it on too; without either there is none, whatever the volume says', (t) =>
+  test('[POD-2] [POD-3] CSIDriver.podInfoOnMount also enables it; without either there is none, whatever the volume attributes are', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world, { spec: { podInfoOnMount: true } });
       const other = world.scripted({ name: 'other.test' });
@@ -443,7 +443,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.deepEqual([driver.published.size, driver.staged.size], [0, 0]);
     }));
 
-  test('[INL-3] a mode that the driver does not declare is refused at the node, though admission did not know the driver', (t) =>
+  test('[INL-3] a lifecycle mode that the driver does not declare is rejected at the node when admission did not know the driver', (t) =>
     inWorld(t, {}, async (world) => {
       const driver = world.scripted();
       await world.startNode();
@@ -556,7 +556,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       await world.untilRunning(rival);
     }));
 
-  test('[MNT-3] a raw block volume is published at its own path; volumeMounts for it is refused with words', (t) =>
+  test('[MNT-3] a raw block volume is published at its own path; volumeMounts for it is rejected with an error', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
       await world.volume({ name: 'disk', driver: DRIVER, spec: { volumeMode: 'Block' } });
@@ -599,7 +599,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       });
     }));
 
-  test('an answer after the deadline or a lost one leaves the volume uncertain: asked again, then torn down though it never ran', (t) =>
+  test('a late or lost response leaves the volume uncertain: the call is repeated, and the volume torn down although its pod never ran', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
       await world.volume({ name: 'data', driver: DRIVER });
@@ -660,7 +660,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.notEqual(driver.callsOf('NodeUnpublishVolume').length, 0);
     }));
 
-  test('a final refusal leaves nothing behind: no record, no directory, no unpublish', (t) =>
+  test('a final error leaves nothing behind: no record, no directory, no unpublish', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
       await world.volume({ name: 'data', driver: DRIVER });
@@ -712,7 +712,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.equal(driver.published.size, 0, 'it is unpublished all the same');
     }));
 
-  test('a published mount that died is unpublished and published anew when its driver registers again', (t) =>
+  test('a stale mount is unpublished and published again when its driver registers again', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver, registrar } = await ready(world);
       await world.volume({ name: 'data', driver: DRIVER });
@@ -758,7 +758,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       .filter((method) => /(un)?(stage|publish)Volume/i.test(method))
       .slice(-count);
 
-  test('a driver that wants to hear of its volumes again does, a failure harms nobody, and tokens stay out of the log', (t) =>
+  test('requiresRepublish repeats NodePublishVolume; a failure affects no other volume, and tokens are never logged', (t) =>
     inWorld(t, { clock: fastClock(50) }, async (world) => {
       const { driver } = await ready(world, { spec: { requiresRepublish: true } });
       await world.volume({ name: 'data', driver: DRIVER });
@@ -798,7 +798,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.ok(!JSON.stringify(world.log.lines).includes(tokens.vault.token), 'and never logged');
     }));
 
-  test('[SEC-1] a claim that waits for its file system to grow is expanded on the node with its own secret, and its status says so', (t) =>
+  test('[SEC-1] a pending filesystem expansion runs on the node with its own secret, and the claim’s status shows it', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
       await world.create(secrets, {
@@ -825,7 +825,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.equal(call?.volumePath, lastPublish(driver).targetPath);
     }));
 
-  test('[SIDE-1] a claim that a driver cannot expand on the node says so, and is left to the resizer until it says otherwise', (t) =>
+  test('[SIDE-1] an expansion that fails on the node is recorded on the claim, and left to the resizer until it resets the state', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world, { driver: { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } });
       driver.script('NodeExpandVolume', { fail: 'OUT_OF_RANGE', message: 'no room here' });
@@ -853,7 +853,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       await world.untilEvent('FileSystemResizeSuccessful', /has 2Gi on node n1/);
     }));
 
-  test('[SIDE-1] a volume of several nodes grows on each of them, whoever was first', (t) =>
+  test('[SIDE-1] a volume on several nodes is expanded on each of them, in any order', (t) =>
     inWorld(t, {}, async (world) => {
       const options = { node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] } as const;
       const drivers = [];
@@ -876,7 +876,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       for (const driver of drivers) await driver.until(() => driver.callsOf('NodeExpandVolume').length > 0);
     }));
 
-  test('where claims may only be read, as with kube-apiserver, a claim that grew is noticed all the same', (t) =>
+  test('where claims can be read but not watched, as with kube-apiserver, an expansion is still noticed', (t) =>
     inWorld(t, { clock: fastClock(50) }, async (world) => {
       const driver = world.scripted({ node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
       const isClaims = (resource: { plural: string }) => resource.plural === 'persistentvolumeclaims';
@@ -902,7 +902,7 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.equal(driver.callsOf('NodeExpandVolume').length, 1);
     }));
 
-  test('a driver that hangs holds up no other', (t) =>
+  test('a driver that does not answer delays no other driver', (t) =>
     inWorld(t, {}, async (world) => {
       const { driver } = await ready(world);
       const other = world.scripted({ name: 'other.test' });

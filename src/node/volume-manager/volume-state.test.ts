@@ -82,7 +82,7 @@ test('the actual state keeps a volume as long as it is staged or published', () 
   assert.deepEqual(actual.keys(), [key('a')], 'still staged');
 });
 
-test('what a pod waits for is told when it changes, and only then', () => {
+test('the reason that a pod waits is reported when it changes, and only then', () => {
   const told: string[] = [];
   const waits = new PodWaits((uid) => told.push(uid));
   waits.set('u', ['a', 'b'], 'why');
@@ -107,7 +107,7 @@ test('what a pod waits for is told when it changes, and only then', () => {
   assert.equal(waits.of('u').size, 0);
 });
 
-test('a pod is told of what failed at once, and of what is merely late after a while', () => {
+test('failures are reported on the pod at once, delays only after a while', () => {
   const pod = { metadata: { uid: 'u' } } as unknown as Pod;
   const mount: DesiredMount = { pod, volume: volume('a'), volumeNames: ['a'], readOnly: false };
   const setUp: MountStep = { kind: 'set-up', id: 'i', mount, again: false };

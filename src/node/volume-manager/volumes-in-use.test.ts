@@ -61,7 +61,7 @@ async function reportingNode(t: TestContext) {
   return { world, inUse, until, read: () => kube.get(nodes, { name: 'n1' }) };
 }
 
-test('[ATT-10] [MNT-1] a volume whose removal from the list went without an answer is reported again before it is mounted', async (t) => {
+test('[ATT-10] [MNT-1] a volume whose removal from volumesInUse got no response is listed again before it is mounted', async (t) => {
   const { world, inUse, until, read } = await reportingNode(t);
   world.lag.hold();
   world.patches = async (send) => {
@@ -77,7 +77,7 @@ test('[ATT-10] [MNT-1] a volume whose removal from the list went without an answ
   assert.deepEqual((await read()).status?.volumesInUse, [VOLUME]);
 });
 
-test('[ATT-10] [MNT-1] a mount that comes while the volume is being taken off the list waits until it is listed again', async (t) => {
+test('[ATT-10] [MNT-1] a mount during the removal from volumesInUse waits until the volume is listed again', async (t) => {
   const { world, inUse, read } = await reportingNode(t);
   const sending = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
@@ -99,7 +99,7 @@ test('[ATT-10] [MNT-1] a mount that comes while the volume is being taken off th
   assert.deepEqual((await read()).status?.volumesInUse, [VOLUME]);
 });
 
-test('[ATT-10] a Node that somebody deletes and makes again says again what is in use; without it nothing is mounted', async (t) => {
+test('[ATT-10] a Node that is deleted and created again gets its volumesInUse again; until then nothing is mounted', async (t) => {
   const { world, inUse, until } = await reportingNode(t);
   await world.kube.delete(nodes, { name: 'n1' });
   await until((node) => node === undefined);
@@ -109,7 +109,7 @@ test('[ATT-10] a Node that somebody deletes and makes again says again what is i
   await until((node) => lists(node, 'another', VOLUME));
 });
 
-test('[MNT-1] a mount that is given up does not take the volume from another mount of it', async (t) => {
+test('[MNT-1] a cancelled mount does not unlist the volume of another mount', async (t) => {
   const { world, inUse, read } = await reportingNode(t);
   const sending = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();

@@ -76,7 +76,7 @@ test('[SIDE-6] a gate that no sidecar has is refused, and so is another’s by p
   assert.throws(() => parse('--b-feature-gates=OfA=true'), FlagError);
 });
 
-test('[SIDE-6] a pace of its own is seen', () => {
+test('[SIDE-6] a separate rate limit is recognised', () => {
   const { given } = parse('--a-kube-api-burst=3', '--kube-api-qps=9');
   assert.deepEqual([hasOwnPace(a, given), hasOwnPace(b, given)], [true, false]);
 });

@@ -89,7 +89,7 @@ test('[ATT-5] [ATT-6] [ATT-7] [ATT-8] a volume is attached and detached, and not
   assert.equal(unpublishCalls(world).length, 1);
 });
 
-test('[ATT-4] it leaves alone what is another attacher’s, attached already, or deleted before it began', async (t) => {
+test('[ATT-4] it ignores attachments of other attachers, and those already attached or deleted before the start', async (t) => {
   const world = await attacherWorld(t);
   existing(world.driver, 'vol-pv1');
   await world.make(csiNodes, ourNode());
@@ -194,7 +194,7 @@ for (const [name, tell] of Object.entries(nodeIdSources)) {
   });
 }
 
-test('[ATT-6] a failure is told in status and Event, and tried again until it succeeds', async (t) => {
+test('[ATT-6] a failure is reported in status and Event, and retried until it succeeds', async (t) => {
   const world = await attacherWorld(t);
   await oneAttachment(world);
   let resolve = () => {};
@@ -242,7 +242,7 @@ async function eventAbout(world: AttacherWorld, reason: string, kind = 'VolumeAt
   }
 }
 
-test('[ATT-7] a detach that fails stays attached, is told, and is tried again', async (t) => {
+test('[ATT-7] a failed detach stays attached, is reported, and is retried', async (t) => {
   const world = await attacherWorld(t);
   await oneAttachment(world);
   await world.start();
@@ -278,7 +278,7 @@ test('[ATT-7] an attach that may have happened is undone when the attachment is 
   assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.size, 0);
 });
 
-test('[ATT-7] others’ finalizers keep the object, and its status then tells the truth', async (t) => {
+test('[ATT-7] finalizers of others keep the object, and its status is correct meanwhile', async (t) => {
   const world = await attacherWorld(t);
   existing(world.driver, 'vol-pv1');
   await world.make(csiNodes, ourNode());
@@ -349,7 +349,7 @@ test('[ATT-9] a driver without a controller service is marked attached, and old 
   await world.volumes.waitFor('pv1', (each) => !each?.metadata.finalizers?.includes(FINALIZER), soon());
 });
 
-test('[ATT-11] a volume that came loose is published again, and only once two listings agree', async (t) => {
+test('[ATT-11] a volume that is no longer published is published again, only once two listings agree', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
     attacher: { reconcileSyncMs: 10 },
@@ -402,7 +402,7 @@ test('[ATT-11] a repair that fails is tried again with backoff, without waiting 
   assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.has('id-node-a'), true);
 });
 
-test('[ATT-11] pages are followed, and a driver that repeats a page does not hang it', async (t) => {
+test('[ATT-11] pagination is followed, and a driver that repeats a page does not loop forever', async (t) => {
   const world = await attacherWorld(t, {
     driver: { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] },
     attacher: { reconcileSyncMs: 10, maxEntries: 7 },
@@ -671,7 +671,7 @@ test('a node that comes back with another ID: what may be attached to the old on
   assert.ok(published.length === 1, `published on ${published.join(' and ')}`);
 });
 
-test('an answer that the API server does not take is told, and undone on deletion', async (t) => {
+test('a publish result that the API server rejects is reported, and undone on deletion', async (t) => {
   const world = await attacherWorld(t);
   await oneAttachment(world);
   world.driver.always('ControllerPublishVolume', {
@@ -686,7 +686,7 @@ test('an answer that the API server does not take is told, and undone on deletio
   assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.size, 0);
 });
 
-test('a conflict, and a write whose answer is lost, end in the same state', async (t) => {
+test('a conflict, and a write whose response is lost, end in the same state', async (t) => {
   const world = await attacherWorld(t);
   await oneAttachment(world);
   let failures = 0;
@@ -713,7 +713,7 @@ test('a conflict, and a write whose answer is lost, end in the same state', asyn
   assert.equal(world.driver.volumes.get('vol-pv1')?.publishedOn.size, 0);
 });
 
-test('stopped in the middle of a call, nothing more is written, and the next one goes on', async (t) => {
+test('after a stop in the middle of a call nothing more is written, and the next process continues', async (t) => {
   const world = await attacherWorld(t);
   await oneAttachment(world);
   let resolve = () => {};
@@ -733,7 +733,7 @@ test('stopped in the middle of a call, nothing more is written, and the next one
   await world.attached('va');
 });
 
-test('a slow volume does not hold up others', async (t) => {
+test('a slow volume does not delay others', async (t) => {
   const world = await attacherWorld(t, { attacher: { workerThreads: 2 } });
   await oneAttachment(world);
   let resolve = () => {};

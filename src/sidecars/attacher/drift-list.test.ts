@@ -21,7 +21,7 @@ const listing = (nodes: string[] | undefined, known = true) => ({
   known: new Set(known ? ['h'] : []),
 });
 
-test('what a listing denies', () => {
+test('which attachments a listing contradicts', () => {
   assert.equal(denies(listing(['n1', 'n2']), candidate()), false);
   assert.equal(denies(listing(['n2']), candidate()), true);
   assert.equal(denies(listing([]), candidate()), true);

@@ -99,7 +99,7 @@ test('[SIDE-3] a driver that does not publish needs no attach', async (t) => {
   assert.deepEqual([made?.spec.attachRequired, made?.spec.podInfoOnMount], [false, false]);
 });
 
-test('[SIDE-3] it stays on exit, or goes when asked', async (t) => {
+test('[SIDE-3] the object stays on exit, or is removed if so configured', async (t) => {
   const { admin, soon, start } = await world(t);
   const leave = await start();
   await soon((object) => object !== undefined);

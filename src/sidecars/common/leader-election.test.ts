@@ -61,7 +61,7 @@ for (const [signal, ending] of [
   ['SIGKILL', { code: null, signal: 'SIGKILL' }],
   ['SIGTERM', { code: 0, signal: null }],
 ] as const) {
-  test(`[SIDE-5] the leader gets ${signal} in the middle of its work: the other finishes it`, async (t) => {
+  test(`[SIDE-5] the leader gets ${signal} in the middle of its work: the other replica finishes it`, async (t) => {
     const rig = await sidecarRig(t);
     const driver = new ScriptedDriver({ name: DRIVER });
     await rig.serve(driver);

@@ -39,7 +39,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a sidecar waits for its driver, survives its restart, and stops when told', async (t) => {
+test('a sidecar waits for its driver, survives its restart, and stops on its signal', async (t) => {
   const rig = await sidecarRig(t);
   await rig.admin.create(csiNodes, ourNode() as never);
   const driver = newDriver();
@@ -157,7 +157,7 @@ test('profiles are served where they are asked for', async (t) => {
   assert.ok(nodes > 0);
 });
 
-test('flags of the official provisioner that mean nothing here say so, and an empty name prefix is refused', () => {
+test('flags without effect print a note, and an empty name prefix is rejected', () => {
   const table = { ...commonFlags, ...provisionerSidecar.flags };
   const { notes } = parseFlags({ table, argv: ['--master=https://x', '--automaxprocs', '--enable-pprof'] });
   assert.deepEqual(notes, [

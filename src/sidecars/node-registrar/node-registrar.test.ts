@@ -64,7 +64,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await realClock.sleep(2);
 }
 
-test('[REG-2] the registration socket says who the driver is, and goes with the registrar', async (t) => {
+test('[REG-2] the registration socket serves the driver’s information, and is removed with the registrar', async (t) => {
   const { socketPath, stop, ended, directory, check } = await registrar(t);
   assert.equal(socketPath, join(directory, 'reg', `${DRIVER}-reg.sock`));
   // The file exists a moment before its permissions are set.
@@ -149,7 +149,7 @@ async function serve(address: string, driver: ScriptedDriver): Promise<CsiServer
   return serveCsi({ address, services, interceptors: [interceptor], clock: realClock, log: silentLog });
 }
 
-test('a driver that comes back is kept, one with another name ends the registrar', async (t) => {
+test('a driver that restarts is kept, one with another name ends the registrar', async (t) => {
   const directory = await temporaryDirectory(t);
   const address = join(directory, 's');
   const first = await serve(address, new ScriptedDriver({ name: DRIVER }));

@@ -54,7 +54,7 @@ describe('a claim that grows', () => {
     );
   });
 
-  test('[SIDE-1] waits for the node where one is needed, and tells nobody that it is done before', async (t) => {
+  test('[SIDE-1] waits for the node where one is needed, and reports success only then', async (t) => {
     const world = await resizerWorld(t);
     await world.bound('data');
     await world.start();
@@ -87,7 +87,7 @@ describe('a claim that grows', () => {
     await world.claim('early', isResizedTo('3Gi'));
   });
 
-  test('[SIDE-1] gets what the driver made of it when that is more', async (t) => {
+  test('[SIDE-1] gets the larger size that the driver returned', async (t) => {
     const world = await resizerWorld(t, alone);
     world.driver.script('ControllerExpandVolume', { answer: { capacityBytes: 4n * GiB } });
     await world.bound('data');
@@ -97,7 +97,7 @@ describe('a claim that grows', () => {
     assert.equal((await world.volume('data')).spec.capacity?.storage, '4Gi');
   });
 
-  test('[SIDE-1] is not believed to have grown when the driver says less than was asked for', async (t) => {
+  test('[SIDE-1] fails when the driver returns less than requested', async (t) => {
     const world = await resizerWorld(t, alone);
     world.driver.script('ControllerExpandVolume', { answer: { capacityBytes: 0n } });
     await world.bound('data');
@@ -217,7 +217,7 @@ describe('what goes wrong', () => {
     assert.deepEqual([...new Set(sizesAsked(world))], [9n]);
   });
 
-  test('[SIDE-1] a size that the driver cannot make is given up by lowering the request', async (t) => {
+  test('[SIDE-1] an infeasible size is recovered by lowering the request', async (t) => {
     const world = await resizerWorld(t, { ...alone, resizer: { retryIntervalMaxMs: 600_000 } });
     world.driver.script('ControllerExpandVolume', { fail: 'OUT_OF_RANGE', message: 'too large' });
     await world.bound('data');
@@ -245,7 +245,7 @@ describe('what goes wrong', () => {
     );
   });
 
-  test('[SIDE-1] a size that the driver cannot make is tried again at the longest interval only', async (t) => {
+  test('[SIDE-1] an infeasible size is retried at the maximum interval only', async (t) => {
     const world = await resizerWorld(t, { ...alone, resizer: { retryIntervalMaxMs: 600_000 } });
     world.driver.always('ControllerExpandVolume', { fail: 'INVALID_ARGUMENT' });
     await world.bound('data');
@@ -283,7 +283,7 @@ describe('what goes wrong', () => {
     await world.claim('data', stateIs('NodeResizePending'));
   });
 
-  test('[SIDE-1] a conflict with somebody else is no reason to say anything', async (t) => {
+  test('[SIDE-1] a write conflict is not reported to the user', async (t) => {
     const world = await resizerWorld(t, alone);
     const held = Promise.withResolvers<void>();
     world.driver.script('ControllerExpandVolume', { until: held.promise });
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
 
   for (const nodeExpansionRequired of [false, true]) {
     const how = nodeExpansionRequired ? 'up to the node' : 'on the controller';
-    test(`[SIDE-1] an API server that keeps no states is no hindrance to growing ${how}`, async (t) => {
+    test(`[SIDE-1] expansion works with an API server that drops allocatedResources ${how}`, async (t) => {
       const world = await resizerWorld(t, { driver: { nodeExpansionRequired } });
       await world.bound('data');
       await world.start(({ kube }) => ({
@@ -324,7 +324,7 @@ describe('what goes wrong', () => {
     });
   }
 
-  test('[SIDE-1] a claim that is deleted while it grows is still finished', async (t) => {
+  test('[SIDE-1] the expansion of a claim that is being deleted is still finished', async (t) => {
     const world = await resizerWorld(t, alone);
     const held = Promise.withResolvers<void>();
     world.driver.script('ControllerExpandVolume', { until: held.promise, fail: 'UNAVAILABLE' });

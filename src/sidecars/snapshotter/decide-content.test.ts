@@ -132,7 +132,7 @@ test('a content whose class is of another driver is left alone', () => {
   assert.equal(decideContent(facts).do, 'nothing');
 });
 
-test('names hold as much of the UID as asked for', () => {
+test('names contain as many characters of the UID as configured', () => {
   const uid = '12345678-9abc-4def-8123-456789abcdef';
   assert.equal(snapshotNameFor(uid, { prefix: 'p', uuidLength: -1 }), `p-${uid}`);
   assert.equal(snapshotNameFor(uid, { prefix: 'p', uuidLength: 10 }), 'p-123456789a');

@@ -107,7 +107,7 @@ test('[SIDE-2] the controller waits for the definitions, and says what to instal
   await patient.said('Running');
 });
 
-test('[SIDE-2] [SIDE-5] a leader that is told to stop hands over, of both; one that has no lease waits', async (t) => {
+test('[SIDE-2] [SIDE-5] for both, a leader that is stopped hands over, and a replica without the lease waits', async (t) => {
   const { rig, driver } = await snapshotRig(t);
   const controllerFlags = [`--kubeconfig=${rig.kubeconfig}`, ...fast, '--leader-election-namespace=default'];
   const first = [rig.spawnPlain('snapshot-controller', controllerFlags), rig.spawn('snapshotter', fast)];

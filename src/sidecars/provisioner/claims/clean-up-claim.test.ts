@@ -60,7 +60,7 @@ for (const row of table) {
   });
 }
 
-test('[PROV-5] a claim that still wants its volume, by the server, keeps it although the cache shows none', async (t) => {
+test('[PROV-5] a claim that still needs its volume according to the server keeps it, although the cache shows no claim', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;
   bench.answers.push({ after: 'DEADLINE_EXCEEDED' });
@@ -75,7 +75,7 @@ test('[PROV-5] a claim that still wants its volume, by the server, keeps it alth
   assert.equal(bench.made.size, 1);
 });
 
-test('[PROV-5] a volume that is recorded after all is not deleted', async (t) => {
+test('[PROV-5] a volume that turns out to be recorded is not deleted', async (t) => {
   const bench = await unrecorded(t);
   await bench.kube.create(persistentVolumes, {
     metadata: { name: `pvc-${bench.uid}` },

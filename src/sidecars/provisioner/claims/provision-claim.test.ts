@@ -109,7 +109,7 @@ for (const { name, answers, outcome, known, asked, volumes } of table) {
   });
 }
 
-test('[PROV-6] no room at the selected node gives the claim back to the scheduler, with one write', async (t) => {
+test('[PROV-6] no capacity at the selected node returns the claim to the scheduler, with one write', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim({ annotations: { [ANN_SELECTED_NODE]: 'n1' } })).metadata;
   bench.answers.push('RESOURCE_EXHAUSTED');
@@ -117,7 +117,7 @@ test('[PROV-6] no room at the selected node gives the claim back to the schedule
   assert.equal((await bench.read('data'))?.metadata.annotations?.[ANN_SELECTED_NODE], undefined);
 });
 
-test('[PROV-5] a claim that changed since it was read is not asked for on an old version', async (t) => {
+test('[PROV-5] no volume is created from an outdated version of a claim', async (t) => {
   const bench = await claimBench(t);
   const { uid } = (await bench.makeClaim()).metadata;
   bench.answers.push({ after: 'UNAVAILABLE' });

@@ -114,7 +114,7 @@ function ledgerOn(server: Server, found: (left: Intent) => void = () => {}) {
 }
 
 describe('the ledger of intents', () => {
-  it('writes the first at once, and those who come meanwhile together', async () => {
+  it('writes the first at once, and coalesces those that arrive meanwhile', async () => {
     const server = new Server();
     const { ledger, signal, opened } = ledgerOn(server);
     await server.clock.runUntil(opened, 100);
@@ -128,7 +128,7 @@ describe('the ledger of intents', () => {
     assert.deepEqual(server.pages, [['a'], ['a', 'b', 'c', 'd']]);
   });
 
-  it('drops what is over with the next write, or a moment later', async () => {
+  it('drops finished intents with the next write, or a moment later', async () => {
     const server = new Server();
     const { ledger, signal, opened } = ledgerOn(server);
     await server.clock.runUntil(opened, 100);
@@ -144,7 +144,7 @@ describe('the ledger of intents', () => {
     assert.equal(server.pages.length, 3, 'and then it is quiet');
   });
 
-  it('hands on what it finds, and makes writes of the one before fail that are on their way', async () => {
+  it('passes on the intents it finds, and fences off writes of the previous process', async () => {
     const server = new Server();
     const before = ledgerOn(server);
     await server.clock.runUntil(before.opened, 100);
@@ -165,7 +165,7 @@ describe('the ledger of intents', () => {
   });
 
   for (const reason of ['Forbidden', 'Invalid'] as const) {
-    it(`takes none when the server says ${reason}, and says so once`, async () => {
+    it(`accepts none when the server answers ${reason}, and logs it once`, async () => {
       const server = new Server();
       const { ledger, signal, opened, log } = ledgerOn(server);
       await server.clock.runUntil(opened, 100);
@@ -177,7 +177,7 @@ describe('the ledger of intents', () => {
     });
   }
 
-  it('takes none that does not fit', async () => {
+  it('accepts none that exceeds the size limit', async () => {
     const server = new Server();
     const { ledger, signal, opened } = ledgerOn(server);
     await server.clock.runUntil(opened, 100);
@@ -188,7 +188,7 @@ describe('the ledger of intents', () => {
     assert.deepEqual(server.uids, ['b', 'c']);
   });
 
-  it('fails those who wait when the server cannot be reached, and works again when it can', async () => {
+  it('fails pending intents while the server is unreachable, and recovers', async () => {
     const server = new Server();
     const { ledger, signal, opened } = ledgerOn(server);
     await server.clock.runUntil(opened, 100);
@@ -200,7 +200,7 @@ describe('the ledger of intents', () => {
     assert.deepEqual(server.uids, ['a']);
   });
 
-  it('lets nobody wait for ever when it is told to stop', async () => {
+  it('fails pending intents on shutdown', async () => {
     const server = new Server();
     const { ledger, stop, signal, opened } = ledgerOn(server);
     await server.clock.runUntil(opened, 100);
@@ -213,7 +213,7 @@ describe('the ledger of intents', () => {
     await assert.rejects(ledger.begin(intent('c'), signal), /stop/);
   });
 
-  it('never loses an intent that stands, whatever is lost, late, killed, or written by two at once', async () => {
+  it('never loses an open intent, through lost, late and concurrent writes and crashes', async () => {
     let begun = 0;
     let handedOn = 0;
     await fc.assert(
@@ -309,7 +309,7 @@ describe('an intent', () => {
     assert.deepEqual(again.spec, claim.spec);
   });
 
-  it('is not taken for none where a page cannot be read', () => {
+  it('an unreadable page is an error, not an empty ledger', () => {
     for (const text of ['', 'null', '[]', '{"writes":1}', '{"writes":1,"intents":[{}]}', '{"intents":[]}']) {
       const annotations = { 'csi.berth/provisioning-intents': text };
       assert.throws(

@@ -128,7 +128,7 @@ test('requisite and preferred topology of a request', () => {
   }
 });
 
-test('what is not known yet is said, not guessed', () => {
+test('unknown topology is reported, not guessed', () => {
   const table: [string, Partial<TopologyQuestion>, Record<string, TopologyNode>, RegExp][] = [
     ['unregistered', { selectedNode: 'n9' }, threeZones, /not registered on selected node n9/],
     ['no keys', { selectedNode: 'n1' }, { n1: node({}) }, /no topology keys/],
@@ -153,7 +153,7 @@ test('what is not known yet is said, not guessed', () => {
   assert.equal(ask({ allowedTopologies: [{}], selectedNode: 'n2', strictTopology: true }).kind, 'not-known');
 });
 
-test('the volumes of a StatefulSet walk over the segments, and claims of one member stay together', () => {
+test('the volumes of a StatefulSet rotate over the segments, and claims of one pod share a segment', () => {
   const first = (claimName: string) => {
     const answer = ask({ claimName, immediatePreference: 'statefulset' });
     assert(answer.kind === 'requirement');
@@ -180,7 +180,7 @@ test('by hash any number at the end is an ordinal, as officially: with zeros bef
   for (const [claimName, offset] of table) assert.equal(spreadOffset(claimName, 'hash'), offset, claimName);
 });
 
-test('the index answers as a walk over all nodes would, after any changes', () => {
+test('the index agrees with an iteration over all nodes, after any changes', () => {
   const keySets = [['zone'], ['zone', 'rack'], []];
   const change = fc.record({
     name: fc.constantFrom('n1', 'n2', 'n3', 'n4'),

@@ -124,7 +124,7 @@ test('[SIDE-1] a call without an answer is repeated, though another class is nam
   await world.claim('data', isOfClass('gold'));
 });
 
-test('[SIDE-1] a wish that is taken back leaves nothing that says otherwise', async (t) => {
+test('[SIDE-1] a request that is withdrawn leaves nothing in the status', async (t) => {
   const world = await resizerWorld(t, { ...modifying, resizer: { retryIntervalMaxMs: 600_000 } });
   world.driver.script('ControllerModifyVolume', { fail: 'INVALID_ARGUMENT' });
   await attributesClass(world, 'wrong', { tier: 'none' });
@@ -174,7 +174,7 @@ test('[SIDE-1] [SEC-1] the secret of modification is used, else that of expansio
   );
 });
 
-test('[SIDE-1] growing and modifying take turns', async (t) => {
+test('[SIDE-1] expansion and modification of a volume never overlap', async (t) => {
   const world = await resizerWorld(t, {
     driver: { controller: ['EXPAND_VOLUME', 'MODIFY_VOLUME'], nodeExpansionRequired: false },
   });
