@@ -127,7 +127,7 @@ test('an unexpected error shows its stack and its causes with -v=4', async () =>
   assert.match(err, /run-command\.test\.ts[\s\S]*caused by Error: no such/);
 });
 
-test('a command that ends because it was told to stop ended well', async () => {
+test('a command that ends on its signal exits with 0', async () => {
   const signal = AbortSignal.abort();
   assert.equal((await run(['stopped'], { signal })).code, ExitCode.ok);
   assert.equal((await run(['broken'], { signal })).code, ExitCode.failed);

@@ -119,7 +119,7 @@ describe('provesNothingMade', () => {
   const proves = (operation: CsiOperation, error: unknown, earlier: EarlierCalls): boolean =>
     provesNothingMade(outcomeOf(operation, error), earlier);
 
-  it('takes a certain end of a first call, and after others only a refusal of the same', () => {
+  it('after a first call any final error proves that nothing was made, after others only a rejection of the same request', () => {
     for (const code of codes) {
       const isFirst = proves('CreateVolume', failure(code), 'none');
       assert.equal(isFirst, !uncertain.includes(code), `${code}, first`);
@@ -140,7 +140,7 @@ describe('provesNothingMade', () => {
     assert.equal(proves('CreateSnapshot', failure('RESOURCE_EXHAUSTED'), 'none'), false);
   });
 
-  it('takes nothing from what is not an answer of the driver', () => {
+  it('concludes nothing from errors that are not the driver’s', () => {
     assert.equal(proves('CreateVolume', new Error('what?'), 'none'), false);
   });
 });

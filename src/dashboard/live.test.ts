@@ -83,7 +83,7 @@ function setUp() {
 }
 
 describe('Live', () => {
-  it('tells everything first, then only what changed, once for many changes', async () => {
+  it('sends everything first, then coalesced changes', async () => {
     const { clock, view, change } = setUp();
     const { messages } = view();
     const [first] = messages;
@@ -103,7 +103,7 @@ describe('Live', () => {
     assert.deepEqual(Object.keys(second.changes), ['nodes']);
   });
 
-  it('does nothing before somebody looks and after the last has left', async () => {
+  it('does no work without viewers', async () => {
     const { clock, state, view, change } = setUp();
     await clock.advance(10_000);
     assert.deepEqual(state, { nodes: [], looks: 0, subscribers: 0, followers: 0, broken: false });
@@ -157,7 +157,7 @@ describe('Live', () => {
     assert.equal(state.looks, looks + 1);
   });
 
-  it('says that it is in trouble, and goes on when that is over', async () => {
+  it('reports an error, and continues once it is over', async () => {
     const { clock, log, state, view, change } = setUp();
     const { messages, kinds } = view();
     state.broken = true;

@@ -340,7 +340,7 @@ test('a port that is taken is said, or another is found where any will do', SOON
   );
 });
 
-test('it ends though somebody looks', SOON, async (t) => {
+test('it shuts down with open connections', SOON, async (t) => {
   const { dashboard, origin, stop } = await setUp(t);
   const headers = await enter(dashboard.url);
   const messages = follow(origin, headers, new AbortController().signal);

@@ -397,7 +397,7 @@ describe('one operation at a time on a volume', () => {
     assert.equal(calls(), 3);
   });
 
-  it('lets the second wait, if told, until its caller gives up', async () => {
+  it('lets the second wait, if so configured, until its caller cancels', async () => {
     const { clients, finish, calls } = stuck();
     const { node } = clients({ whenBusy: 'wait' });
     const first = node.nodePublishVolume(request('a'));

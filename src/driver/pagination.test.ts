@@ -45,7 +45,7 @@ describe('pagination', () => {
     );
   });
 
-  it('shows what stays exactly once, whatever comes and goes between pages', () => {
+  it('lists each surviving entry exactly once, with any changes between pages', () => {
     const key = fc.stringMatching(/^[a-z]{1,3}$/);
     const changes = fc.array(fc.record({ add: fc.array(key), remove: fc.array(key) }), { maxLength: 5 });
     fc.assert(

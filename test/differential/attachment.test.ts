@@ -163,7 +163,7 @@ const { attachments, finalizers } = recorded<{ attachments: Case[]; finalizers: 
   'attachment',
 );
 
-test('the driver is asked to attach and detach what, where and how external-attacher asks it', () => {
+test('ControllerPublish and ControllerUnpublish requests are external-attacher’s', () => {
   agree(attachments, {
     same: (given) =>
       text(answer(given)) === text(given.answer) ? undefined : `decided ${text(answer(given))}`,

@@ -91,7 +91,7 @@ function decide(given: Case): string | undefined {
 
 const cases = recorded<Case[]>('expansion');
 
-test('the driver is asked to grow a volume when, and to what, external-resizer asks it', () => {
+test('ControllerExpandVolume is called when, and with the size that, external-resizer calls it', () => {
   agree(cases, {
     same: (given) => (decide(given) === given.asked ? undefined : `asked for ${decide(given)}`),
   });
@@ -109,7 +109,7 @@ const applied = (claim: PersistentVolumeClaim, patch: Patched | undefined): Pers
   return { ...claim, status };
 };
 
-test('a claim whose volume has grown says what external-resizer makes it say', () => {
+test('the status of an expanded claim is the one that external-resizer writes', () => {
   const context = { now: '2026-01-01T00:00:00Z', recovers: true };
   agree(
     cases.filter(({ asked, doesNotRecover, stateAfter, capacityAfter }) =>

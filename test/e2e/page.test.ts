@@ -161,7 +161,7 @@ test('`berth dashboard` shows another cluster, as an account that may only read'
   await page.getByText('recorded only').first().waitFor();
   assert.deepEqual(complaints, []);
   command.kill('SIGTERM');
-  assert.equal(await ended, 0, 'it ends though somebody looks');
+  assert.equal(await ended, 0, 'it shuts down with open connections');
 });
 
 async function readyLine(output: NodeJS.ReadableStream): Promise<string> {

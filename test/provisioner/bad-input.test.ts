@@ -148,7 +148,7 @@ function withSizeLimit({ kube }: Ends): Partial<Ends> {
   return { kube: limited };
 }
 
-test('a volume that is of no use is deleted again, and the claim says why', async (t) => {
+test('an unusable volume is deleted again, and an event says why', async (t) => {
   for (const { name, volume, says } of wrongAnswers) {
     const world = await provisionerWorld(t);
     world.driver.script('CreateVolume', { answer: { volume: { $typeName: 'csi.v1.Volume', ...volume } } });
@@ -161,7 +161,7 @@ test('a volume that is of no use is deleted again, and the claim says why', asyn
   }
 });
 
-test('a driver that names no volume is asked again, and the claim is kept meanwhile', async (t) => {
+test('a response without a volume ID is repeated, and the claim is kept meanwhile', async (t) => {
   const world = await provisionerWorld(t);
   world.driver.script('CreateVolume', { answer: { volume: undefined } });
   await world.start();

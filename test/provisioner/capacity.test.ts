@@ -40,7 +40,7 @@ async function published(world: World, wanted: string[]): Promise<void> {
 const withTopology = (t: TestContext) =>
   provisionerWorld(t, { driver: { controller, plugin: [...TOPOLOGY.plugin] }, provisioner: capacity });
 
-test('the room in each segment is published for each delayed class, and follows both', async (t) => {
+test('free capacity is published per segment and delayed class, and updated with both', async (t) => {
   const world = await withTopology(t);
   await world.makeNode('n1', { zone: 'a' });
   await world.makeNode('n2', { zone: 'b' });
@@ -57,7 +57,7 @@ test('the room in each segment is published for each delayed class, and follows 
   await published(world, []);
 });
 
-test('published capacity is named after what it is about: two leaders make it once', async (t) => {
+test('the name of a capacity object is derived from class and segment: two leaders create it once', async (t) => {
   const world = await withTopology(t);
   await world.makeNode('n1', { zone: 'a' });
   await world.makeClass(delayed);
@@ -141,7 +141,7 @@ test('with one provisioner a node, one of them takes a claim that binds immediat
   for (const claim of items) assert.match(claim.metadata.annotations?.[ANN_SELECTED_NODE] ?? '', /^n[12]$/);
 });
 
-test('with one provisioner a node, one without room does not offer itself', async (t) => {
+test('with one provisioner a node, one without capacity does not take claims', async (t) => {
   const world = await twoNodes(t);
   world.driver.always('GetCapacity', { answer: { availableCapacity: 0n } });
   await startOn(world, 'n1', 5);

@@ -52,7 +52,7 @@ const stories: Story[] = [
 ];
 
 for (const story of stories) {
-  test(`[PROV-5] killed before and after every call: ${story.name}`, async (t) => {
+  test(`[PROV-5] killed before and after each call: ${story.name}`, async (t) => {
     const world = await provisionerWorld(t);
     await world.makeClass();
     const hits: string[] = [];
@@ -105,7 +105,7 @@ async function settled(world: World, claim: string, volumes: 0 | 1): Promise<voi
   await world.noIntents();
 }
 
-test('[PROV-5] told to stop at any point, it calls nobody any more', async (t) => {
+test('[PROV-5] after its signal, at any point, it sends no further call', async (t) => {
   const world = await provisionerWorld(t);
   await world.makeClass();
   for (let at = 0; at < 8; at++) {

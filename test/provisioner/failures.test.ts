@@ -64,7 +64,7 @@ test('[PROV-6] the pauses between attempts double, whatever else wakes the claim
   for (const [index, pause] of pauses.entries()) assert(pause >= 60 * 2 ** index - 5, `${pauses}`);
 });
 
-test('[PROV-6] a driver without room at the selected node sends the claim back to the scheduler', async (t) => {
+test('[PROV-6] a driver without capacity at the selected node returns the claim to the scheduler', async (t) => {
   const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] } });
   world.driver.script('CreateVolume', { fail: 'RESOURCE_EXHAUSTED' });
   await world.makeNode('n1', { zone: 'a' });
@@ -92,7 +92,7 @@ test('[PROV-6] a driver without room at the selected node sends the claim back t
   ]);
 });
 
-test('[PROV-5] an uncertain call is followed to its end when the claim goes away, and the volume deleted', async (t) => {
+test('[PROV-5] after an uncertain call for a deleted claim the outcome is found out, and the volume deleted', async (t) => {
   const codes: GrpcCode[] = ['DEADLINE_EXCEEDED', 'UNAVAILABLE', 'ABORTED', 'CANCELLED'];
   for (const code of codes) {
     const world = await provisionerWorld(t);
@@ -112,7 +112,7 @@ test('[PROV-5] an uncertain call is followed to its end when the claim goes away
   }
 });
 
-test('[PROV-5] a claim that is deleted and gone while its first call runs is followed by the ledger alone', async (t) => {
+test('[PROV-5] a claim that disappears during its first call is cleaned up from the ledger alone', async (t) => {
   const endings: { name: string; answer: Behaviour }[] = [
     { name: 'the volume is made', answer: {} },
     { name: 'it is made, and nobody knows', answer: { failAfter: 'DEADLINE_EXCEEDED' } },
@@ -137,7 +137,7 @@ test('[PROV-5] a claim that is deleted and gone while its first call runs is fol
   }
 });
 
-test('[PROV-5] a claim that is gone when the next process starts is followed by what the ledger holds, class and all', async (t) => {
+test('[PROV-5] a claim that is gone when the next process starts is cleaned up from the ledger alone', async (t) => {
   const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] } });
   const held = new Promise<void>(() => {});
   world.driver.script('CreateVolume', { until: held });
@@ -167,7 +167,7 @@ test('[PROV-5] a claim that is gone when the next process starts is followed by 
   assert.equal(world.driver.volumes.size, 0);
 });
 
-test('[PROV-5] a ledger that somebody has spoilt is left as it is, and claims keep their intents themselves', async (t) => {
+test('[PROV-5] an unreadable ledger is left unchanged, and intents are kept on the claims', async (t) => {
   const world = await provisionerWorld(t);
   const annotations = { [ANN_PROVISIONING_INTENTS]: '{"intents":' };
   const name = { name: ledgerName(DRIVER), namespace: 'kube-system' };
@@ -184,7 +184,7 @@ test('[PROV-5] a ledger that somebody has spoilt is left as it is, and claims ke
   assert.deepEqual((await world.admin.get(leases, name)).metadata.annotations, annotations);
 });
 
-test('[PROV-5] a final error settles a first call, and a refusal settles an uncertain one', async (t) => {
+test('[PROV-5] a final error resolves a first call, and a rejection resolves an uncertain one', async (t) => {
   const table: { name: string; answers: GrpcCode[] }[] = [
     { name: 'a first call', answers: ['INTERNAL'] },
     { name: 'refused after a time-out', answers: ['DEADLINE_EXCEEDED', 'INVALID_ARGUMENT'] },
@@ -207,7 +207,7 @@ test('[PROV-5] a final error settles a first call, and a refusal settles an unce
   }
 });
 
-test('[PROV-5] after a time-out a mishap of the driver proves nothing: the volume is still followed', async (t) => {
+test('[PROV-5] after a time-out a transient error proves nothing: the outcome is still pursued', async (t) => {
   const world = await provisionerWorld(t, {
     provisioner: { retryIntervalStartMs: 5, retryIntervalMaxMs: 20 },
   });
@@ -266,7 +266,7 @@ test('[PROV-5] a claim whose class is gone after a crash is kept, with an event 
   assert.equal(world.driver.volumes.size, 0);
 });
 
-test('[PROV-5] a claim that loses its intent by force is still followed by who asked the driver', async (t) => {
+test('[PROV-5] a claim whose intent was removed by hand is still cleaned up by the process that made the call', async (t) => {
   const world = await provisionerWorld(t);
   const held = Promise.withResolvers<void>();
   const uncertain = { failAfter: 'DEADLINE_EXCEEDED' } as const;

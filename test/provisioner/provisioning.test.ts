@@ -57,7 +57,7 @@ test('[PROV-1] [PROV-2] a claim gets a volume made for it, and both are bound', 
   await world.event('ProvisioningSucceeded', volume.metadata.name);
 });
 
-test('[PROV-5] the intent stands in the ledger before the driver is asked, and goes once the volume is recorded; the claim is not written', async (t) => {
+test('[PROV-5] the intent is in the ledger before the call, and dropped once the volume is recorded; the claim is not written', async (t) => {
   const world = await provisionerWorld(t);
   const held = Promise.withResolvers<void>();
   world.driver.script('CreateVolume', { until: held.promise });

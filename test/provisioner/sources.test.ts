@@ -232,7 +232,7 @@ test('[PROV-7] a snapshot or claim of another API group is refused, and not wait
   assert.equal(world.driver.callsOf('CreateVolume').length, 0);
 });
 
-test('a snapshot protected for a claim that is gone is let go by the sweep', async (t) => {
+test('the finalizer of a snapshot whose claim is gone is removed by the sweep', async (t) => {
   const world = await withSnapshots(t, { snapshotOrphanSweepIntervalMs: 20 });
   await makeSnapshot(world);
   const name = { name: 'snap', namespace: 'default' };

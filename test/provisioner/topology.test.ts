@@ -115,7 +115,7 @@ test('[TOP-4] nodes without the keys of the selected one, or without the driver,
   assert.deepEqual(topologyOf(world).requisite, [{ zone: 'x', rack: '1' }]);
 });
 
-test('[TOP-5] the same claim asked for again, after a change of the cluster, asks for the same', async (t) => {
+test('[TOP-5] a repeated request for a claim is the same after a change of the cluster', async (t) => {
   const world = await threeZones(t);
   world.driver.script('CreateVolume', { failAfter: 'DEADLINE_EXCEEDED' }, { fail: 'UNAVAILABLE' });
   await world.start(undefined, { retryIntervalStartMs: 50 });
@@ -142,7 +142,7 @@ test('[TOP-6] the volumes of a StatefulSet spread evenly over the zones', async 
   assert.deepEqual(used.slice(3), used.slice(0, 3));
 });
 
-test('[TOP-9] a node that the driver is not registered on yet is waited for, and nothing wrong is passed on', async (t) => {
+test('[TOP-9] a node without the driver is waited for, and no wrong topology is requested', async (t) => {
   const world = await threeZones(t);
   await world.make(nodes, { metadata: { name: 'late', labels: { zone: 'a' } }, spec: {} });
   await world.make(csiNodes, { metadata: { name: 'late' }, spec: { drivers: [] } });
@@ -157,7 +157,7 @@ test('[TOP-9] a node that the driver is not registered on yet is waited for, and
   assert.deepEqual(topologyOf(world).preferred[0], { zone: 'a' });
 });
 
-test('[TOP-9] a selected node that is gone sends the claim back to the scheduler', async (t) => {
+test('[TOP-9] a selected node that is gone returns the claim to the scheduler', async (t) => {
   const world = await threeZones(t);
   await world.start();
   await world.makeClass(delayed);
@@ -170,7 +170,7 @@ test('[TOP-9] a selected node that is gone sends the claim back to the scheduler
   assert.equal(world.driver.callsOf('CreateVolume').length, 0);
 });
 
-test('[TOP-9] a selected node whose CSINode is gone sends the claim back to the scheduler', async (t) => {
+test('[TOP-9] a selected node whose CSINode is gone returns the claim to the scheduler', async (t) => {
   const world = await threeZones(t);
   await world.make(nodes, { metadata: { name: 'bare', labels: { zone: 'a' } }, spec: {} });
   await world.start();
@@ -219,7 +219,7 @@ test('[TOP-1] [REG-8] topology keys come from CSINodeInfo where only that is wri
   assert.deepEqual(topologyOf(world).preferred, zones('a'));
 });
 
-test('[TOP-10] a request costs no walk over the nodes', async (t) => {
+test('[TOP-10] a request does not iterate over the nodes', async (t) => {
   const world = await threeZones(t);
   await world.makeClass(delayed);
   /** How often the labels of any node were looked at. */

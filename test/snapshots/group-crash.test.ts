@@ -73,7 +73,7 @@ for (const component of components) {
   for (const phase of ['making', 'deleting'] as const) {
     for (let at = 0; at < CALLS[component][phase]; at++) {
       for (const when of ['before', 'after'] as const) {
-        test(`[GRP-3] a crash of the ${component} ${when} call ${at + 1} of ${phase} is made good by the next`, async (t) => {
+        test(`[GRP-3] a crash of the ${component} ${when} call ${at + 1} of ${phase} is repaired by the next`, async (t) => {
           const world = await prepared(t);
           await begin(world, phase);
           await start(world, other(component));

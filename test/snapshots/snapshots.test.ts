@@ -156,7 +156,7 @@ test('[SIDE-2] the default class of the driver is chosen, and only where it is c
   assert.deepEqual(torn.metadata.finalizers ?? [], []);
 });
 
-test('[SIDE-2] what stands in the way is told in status and events, and goes on when it is gone', async (t) => {
+test('[SIDE-2] problems are reported in status and events, and work continues once they are solved', async (t) => {
   const world = await snapshotWorld(t);
   await world.start();
   await world.makeSnapshot('snap');
@@ -276,7 +276,7 @@ test('[SIDE-2] a content whose snapshot is bound to another, or that is of the o
   assert.equal(snapshot.status?.restoreSize, '5');
 });
 
-test('[SIDE-2] a ready snapshot whose content is gone is not silently made anew from today’s data', async (t) => {
+test('[SIDE-2] a ready snapshot whose content is gone is not silently recreated from current data', async (t) => {
   const world = await snapshotWorld(t);
   await world.makeBoundClaim('data');
   await world.makeClass();
@@ -398,7 +398,7 @@ test('[SIDE-2] a snapshot is deleted without its secret where that is gone', asy
   assert.equal(world.driver.snapshots.size, 0);
 });
 
-test('[SIDE-2] a driver that cannot list is asked with GetSnapshot, and one that can do neither is believed', async (t) => {
+test('[SIDE-2] without ListSnapshots GetSnapshot is used, and without both the driver’s first response counts', async (t) => {
   for (const controller of [
     ['CREATE_DELETE_SNAPSHOT', 'GET_SNAPSHOT'],
     ['CREATE_DELETE_SNAPSHOT'],

@@ -63,7 +63,7 @@ for (const code of uncertain) {
   });
 }
 
-test('[SIDE-2] a mishap after a call of unknown end proves nothing; a refusal of the same request does', async (t) => {
+test('[SIDE-2] after an uncertain call a transient error proves nothing; a rejection of the same request does', async (t) => {
   for (const [code, isProof] of [
     ['INTERNAL', false],
     ['NOT_FOUND', true],
@@ -189,7 +189,7 @@ test('[SIDE-2] a content made by another controller has its finalizer before the
   assert.equal(world.driver.snapshots.size, 0);
 });
 
-test('[SIDE-2] a driver that answers without an ID, or with another, is not believed', async (t) => {
+test('[SIDE-2] a response without an ID, or with another, is rejected', async (t) => {
   const world = await snapshotWorld(t);
   await world.makeBoundClaim('data');
   await world.makeClass();
@@ -233,7 +233,7 @@ test('[SIDE-2] a snapshot replaced by another of the same name is not taken for 
   await world.contents.waitFor(first.content.metadata.name, (each) => each === undefined, within());
 });
 
-test('[SIDE-2] a record whose removal may have arrived is made anew before the driver is asked again', async (t) => {
+test('[SIDE-2] a record whose removal may have taken effect is written again before the next call', async (t) => {
   const world = await snapshotWorld(t);
   await world.makeBoundClaim('data');
   await world.makeClass();

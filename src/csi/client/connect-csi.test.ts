@@ -132,7 +132,7 @@ describe('a call over a socket', () => {
     assert.match(error.message, /code 42, not defined by gRPC.*odd/);
   });
 
-  it('does not take an unreadable answer for the word of the driver', async (context) => {
+  it('does not attribute an unreadable response to the driver', async (context) => {
     const path = await temporarySocket(context);
     await rawServer(context, path, (stream) =>
       answerWith(stream, { status: 0, bytes: Uint8Array.of(0xff, 0xff) }),
@@ -471,7 +471,7 @@ describe('serveCsi', () => {
     assert.deepEqual(readdirSync(directory), ['s'], 'nothing else is left beside it');
   });
 
-  it('leaves alone, at its end, a socket that somebody else has put in its place', async (context) => {
+  it('does not remove another process’s socket at its path on exit', async (context) => {
     const path = await temporarySocket(context);
     const first = await server(context, { address: path, services });
     await rm(path);
@@ -481,7 +481,7 @@ describe('serveCsi', () => {
     assert.equal((await client.getPluginInfo({})).name, 'x');
   });
 
-  it('leaves a socket alone on which somebody listens', async (context) => {
+  it('does not replace a socket that is in use', async (context) => {
     const path = await temporarySocket(context);
     await server(context, { address: path, services });
     await assert.rejects(server(context, { address: path, services }), /another process already does/);
@@ -536,7 +536,7 @@ describe('serveCsi', () => {
     assert.ok(!existsSync(path));
   });
 
-  it('cuts off what does not end in time, and says so', async (context) => {
+  it('cancels calls that do not end in time, and logs it', async (context) => {
     const path = await temporarySocket(context);
     const log = memoryLog();
     const arrived = Promise.withResolvers<void>();

@@ -103,7 +103,7 @@ const isRequest = ({ type, flags }: Frame) => type === FrameType.DATA && (flags 
 const calls = (connection: CsiConnection) => csiClient(Controller, connection, { timeoutMs: 20_000 });
 
 describe('a server that is strict', () => {
-  it('gets no more calls at once than it takes, and the others in their turn', async (t) => {
+  it('gets no more concurrent calls than it accepts, the others queue', async (t) => {
     const held: number[] = [];
     let most = 0;
     const { path } = await server(t, {
@@ -190,7 +190,7 @@ describe('what a driver did not say itself', () => {
     ],
   ];
   for (const [name, code, end] of ends) {
-    it(`says nothing about what it has done: ${name}`, async (t) => {
+    it(`gives no information about the outcome: ${name}`, async (t) => {
       const { path } = await server(t, {
         onFrame: (frame, peer) => isRequest(frame) && end(frame.stream, peer),
       });
@@ -213,7 +213,7 @@ describe('what a driver did not say itself', () => {
 });
 
 describe('a server that comes and goes', () => {
-  it('is left for a new connection when it says goodbye, while calls under way end on the old one', async (t) => {
+  it('a GOAWAY moves new calls to a new connection, and calls in flight end on the old one', async (t) => {
     const { path, peers } = await server(t, {
       onFrame(frame, peer) {
         if (!isRequest(frame)) return;
@@ -237,7 +237,7 @@ describe('a server that comes and goes', () => {
     assert.equal(connection.state, 'ready');
   });
 
-  it('that is not there is looked for at growing intervals while somebody waits, and not longer', async (t) => {
+  it('that is absent is retried with backoff while a call waits, and not longer', async (t) => {
     const path = await temporarySocket(t);
     const clock = new VirtualClock();
     const connection = open(t, path, clock);
@@ -262,7 +262,7 @@ describe('a server that comes and goes', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('that accepts and says nothing is given up after a while', async (t) => {
+  it('that accepts and never answers times out', async (t) => {
     const { path } = await server(t, { isMute: true });
     const clock = new VirtualClock();
     const connection = open(t, path, clock);

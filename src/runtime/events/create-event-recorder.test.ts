@@ -115,7 +115,7 @@ describe('createEventRecorder', () => {
     assert.equal(all()[0]?.message, `x${'ü'.repeat(511)}`);
   });
 
-  it('counts repetitions and writes counts ever more rarely', async () => {
+  it('counts repetitions and writes the count at growing intervals', async () => {
     const { clock, recorder, all, writes } = setUp();
     for (let second = 0; second < 3600; second++) {
       recorder.event(claim(), 'Normal', 'ExternalProvisioning', 'waiting');
@@ -142,7 +142,7 @@ describe('createEventRecorder', () => {
     assert.equal(combined?.count, 21);
   });
 
-  it('counts on when a message comes back after others, and keeps no message of an object for ever', async () => {
+  it('continues the count when a message returns after others, and expires messages', async () => {
     const { clock, recorder, all } = setUp();
     const say = async (message: string) => {
       recorder.event(claim(), 'Warning', 'Failed', message);
@@ -161,7 +161,7 @@ describe('createEventRecorder', () => {
     assert.deepEqual(counts(), [2, 1]);
   });
 
-  it('says how many events it forgot before they were written', async () => {
+  it('reports how many unwritten events it dropped', async () => {
     const { clock, recorder, all, metrics } = setUp({ budget: { burst: 1, perSecond: 1 }, remembered: 5 });
     for (let i = 0; i < 8; i++) recorder.event(claim(`c${i}`), 'Normal', 'R', 'm');
     await clock.advance(60_000);
@@ -169,7 +169,7 @@ describe('createEventRecorder', () => {
     assert.match(await metrics.text(), /berth_events_dropped_total\{why="forgotten"\} 3/);
   });
 
-  it('lets no object have more than its share of events', async () => {
+  it('limits the events per object', async () => {
     const { clock, recorder, writes, metrics } = setUp();
     for (let i = 0; i < 100; i++) recorder.event(claim(), 'Normal', `Reason${i}`, 'm');
     recorder.event(claim('other'), 'Normal', 'R', 'm');
@@ -194,7 +194,7 @@ describe('createEventRecorder', () => {
     assert.match(await metrics.text(), /berth_events_dropped_total\{why="queue full"\} 500/);
   });
 
-  it('goes on with the count when the event has expired on the server', async () => {
+  it('continues the count when the event has expired on the server', async () => {
     const { clock, recorder, stored, all } = setUp();
     recorder.event(claim(), 'Normal', 'R', 'm');
     await clock.advance(1000);
@@ -204,7 +204,7 @@ describe('createEventRecorder', () => {
     assert.equal(all()[0]?.count, 2);
   });
 
-  it('tries again while the server is away, and gives up on what it refuses', async () => {
+  it('retries while the server is unreachable, and drops what it rejects', async () => {
     const { clock, recorder, all, writes, server } = setUp();
     server.fails = 'Unreachable';
     recorder.event(claim(), 'Normal', 'R', 'm');
@@ -220,7 +220,7 @@ describe('createEventRecorder', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('flushes everything that waits, without regard to pace', async () => {
+  it('flushes everything pending, without rate limit', async () => {
     const { clock, recorder, all } = setUp({ budget: { burst: 1, perSecond: 0.001 } });
     for (let i = 0; i < 100; i++) recorder.event(claim(`c${i}`), 'Normal', 'R', 'm');
     recorder.event(claim('c0'), 'Normal', 'R', 'm');
@@ -247,7 +247,7 @@ describe('createEventRecorder', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('ends a flush when time is up, whatever the server does', async () => {
+  it('ends a flush at its deadline, whatever the server does', async () => {
     const { clock, recorder, server, metrics } = setUp();
     server.hangs = true;
     for (let i = 0; i < 20; i++) recorder.event(claim(`c${i}`), 'Normal', 'R', 'm');

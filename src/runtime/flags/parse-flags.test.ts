@@ -157,7 +157,7 @@ test('with stopAtFirstArgument the rest is left alone', () => {
   assert.equal(parsed.values.v, 2);
 });
 
-test('the environment fills in what is not given, and only from what it is handed', () => {
+test('the environment supplies flags that are not given, only from the variables passed in', () => {
   const env = { KUBECONFIG: '/from/env', TIMEOUT: '1s' };
   assert.equal(parseFlags({ table, argv: [], env }).values.kubeconfig, '/from/env');
   assert.ok(parseFlags({ table, argv: [], env }).given.has('kubeconfig'));
@@ -174,7 +174,7 @@ test('given names what was given, even with its default value', () => {
   assert.deepEqual([...parse('--timeout=15s').given], ['timeout']);
 });
 
-test('deprecated flags and flags without meaning work and say so', () => {
+test('deprecated flags and flags without effect are accepted with a note', () => {
   const { notes, values } = parse('--metrics-address=:80', '--automaxprocs', '--logtostderr', '--log_dir=/x');
   assert.equal(values.metricsAddress, ':80');
   assert.deepEqual(notes, [
@@ -215,7 +215,7 @@ test('what a flag formats, it parses back', () => {
   );
 });
 
-test('the nearest name is one that a slip could have produced', () => {
+test('the suggested name is one that a typo could have produced', () => {
   assert.equal(nearestOf('provisoner', ['attacher', 'provisioner']), 'provisioner');
   assert.equal(nearestOf('x', ['attacher', 'provisioner']), undefined);
 });

@@ -317,7 +317,7 @@ const input: fc.Arbitrary<Input> = fc.oneof(
   fc.constant<Input>({ kind: 'waited' }),
 );
 
-test('whatever comes, a wait has a delay, a swap only ends a list, and a watch has a version', () => {
+test('for any input, a wait has a delay, a swap only ends a list, and a watch has a version', () => {
   fc.assert(
     fc.property(
       fc.array(input, { maxLength: 60 }),

@@ -60,14 +60,14 @@ test('what was written is read at once, until the cache has it or something newe
   assert.equal(value(latest), 'theirs');
 });
 
-test('an answer that comes after the watch has passed it by is forgotten', () => {
+test('a response that is older than the watch is dropped', () => {
   const { latest, seen } = start(map(1, 'old'));
   seen(map(5, 'newer'));
   latest.wrote(map(3, 'mine'));
   assert.equal(value(latest), 'newer');
 });
 
-test('what was deleted does not come back through a write', () => {
+test('a deleted object does not reappear because of a write', () => {
   const { latest, deleted } = start(map(1, 'old'));
   latest.wrote(map(3, 'mine'));
   deleted();

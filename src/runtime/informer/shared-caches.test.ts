@@ -71,7 +71,7 @@ describe('the caches of a cluster', () => {
     return { informers, stop, informer: informers.of(configMaps, { namespace }) };
   }
 
-  it('takes an object in once, for all who may follow its kind', async () => {
+  it('stores an object once, for all components that may watch its kind', async () => {
     const [first, second] = [part('first'), part('second')];
     const seen: string[] = [];
     first.informer.subscribe({ added: (object) => seen.push(keyOf(object)) });
@@ -89,7 +89,7 @@ describe('the caches of a cluster', () => {
     assert.deepEqual(watches, ['caches']);
   });
 
-  it('gives a part nothing that its account may not follow, until it may', async () => {
+  it('gives a component nothing that its account may not watch, until it may', async () => {
     const [first, stranger] = [part('first'), part('stranger')];
     for (const { informers, stop } of [first, stranger]) informers.start(stop.signal);
     await first.informers.synced();
@@ -122,7 +122,7 @@ describe('the caches of a cluster', () => {
     assert.throws(() => old.informer.byIndex('text', 'b'), /no index text/);
   });
 
-  it('leaves a selection to the part that asks for it', async () => {
+  it('does not share informers with selectors', async () => {
     const first = part('first');
     const selected = first.informers.of(configMaps, { namespace, fieldSelector: 'metadata.name=there' });
     first.informers.start(first.stop.signal);

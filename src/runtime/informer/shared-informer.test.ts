@@ -53,7 +53,7 @@ test('the first list is in the cache, and handlers have seen it, before it count
   assert.equal(informer.hasSynced, true);
 });
 
-test('who subscribes late gets what is cached, then follows; who unsubscribes gets no more', async () => {
+test('a late subscriber gets the cached objects, then changes; an unsubscribed one gets no more', async () => {
   const { clock, world, informers, informer, stop } = setUp();
   world.create('a', '1');
   informers.start(stop.signal);
@@ -85,7 +85,7 @@ test('a handler that throws disturbs neither the informer nor the others, and is
   assert.match(log.text(), /boom in handler/);
 });
 
-test('who subscribes from within a handler is told each object once', async () => {
+test('a subscriber added from within a handler gets each object once', async () => {
   const { clock, world, informers, informer, stop } = setUp();
   world.create('a', '1');
   world.create('b', '1');
@@ -100,7 +100,7 @@ test('who subscribes from within a handler is told each object once', async () =
   assert.deepEqual(inner?.sort(), ['+a=1', '+b=1']);
 });
 
-test('a list after an outage is swapped in as one step, deletions first', async () => {
+test('a list after an outage replaces the cache in one step, deletions first', async () => {
   const { clock, kube, world, informers, informer, stop } = setUp();
   world.create('a', '1');
   world.create('b', '1');
@@ -173,7 +173,7 @@ test('an optional kind that is not installed is synced and empty, and fills when
   assert.deepEqual(informer.list(), []);
 });
 
-test('a kind that must be there and is not keeps the informer from being synced, and says so', async () => {
+test('a required kind that is not installed keeps the informer unsynced, and is logged', async () => {
   const { clock, kube, informers, informer, stop, log } = setUp();
   kube.installed = false;
   informers.start(stop.signal);
@@ -237,7 +237,7 @@ test('the same resource and options are one informer; another trim or selection 
   assert.notEqual(informers.of(anyNode), informers.of(anyNode, { resyncMs: 1000 }));
 });
 
-test('who would do with less gets the cache of whole objects when there is one', () => {
+test('a trimmed informer shares the cache of whole objects when there is one', () => {
   const { informers } = setUp();
   const trim = (object: KubeObject) => object;
   const whole = informers.of(anyNode);
@@ -255,7 +255,7 @@ test('an informer first asked for after the start runs too', async () => {
   assert.equal(late.list().length, 1);
 });
 
-test('resync tells everything again at its period, until stopped', async () => {
+test('resync calls the handlers with every object at its interval, until stopped', async () => {
   const { clock, world, informers, informer, stop } = setUp({ resyncMs: 1000 });
   world.create('a', '1');
   const calls = record(informer);
@@ -330,7 +330,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(40_000) }),
 );
 
-test('any changes, faults and pauses: cache, index and handlers end up as the server, the same way each time', async () => {
+test('after any changes, faults and pauses cache, index and handlers equal the server, deterministically', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), async (steps, streams) => {
       const run = async (): Promise<string[]> => {

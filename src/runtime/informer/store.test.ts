@@ -124,7 +124,7 @@ for (const { name, steps, changes, cached } of cases) {
   test(name, () => assert.deepEqual(play(steps), { changes, cached }));
 }
 
-test('an object that a list did not change stays the one that readers hold', () => {
+test('an object that a list did not change keeps its identity', () => {
   const store = new Store<KubeObject>(() => {});
   store.put(object('a:1@5'));
   const held = store.get('a');

@@ -143,7 +143,7 @@ test('a name that does not resolve', async () => {
   await assert.rejects(kube.get(nodes, { name: 'a' }), { message: /no-such-host.invalid.*does not resolve/ });
 });
 
-test('https to a server that speaks http, and the other way round', async () => {
+test('https to a server that speaks http, and the reverse', async () => {
   await using plain = await startRecordingServer((_, response) => json(response, 200, {}));
   await using kube = clientFor({ server: plain.url.replace('http:', 'https:') });
   await assert.rejects(kube.get(nodes, { name: 'a' }), { reason: 'Unreachable', message: /TLS/ });

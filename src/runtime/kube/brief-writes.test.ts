@@ -100,14 +100,14 @@ test('a server that answers in protobuf is written to in protobuf from then on',
   assert.deepEqual(asked[1]?.body, asStored('1'));
 });
 
-test('who wants the whole object gets it, in JSON', async (t) => {
+test('a caller that needs the whole object gets it, in JSON', async (t) => {
   const { kube, asked } = await start(t, { answers: 'protobuf' });
   const created = await kube.create(persistentVolumeClaims, claim);
   assert.deepEqual(created.metadata.labels, { added: 'by-the-server' });
   assert.equal(asked[0]?.accept, JSON_TYPE);
 });
 
-test('a server that knows JSON alone is never sent anything else, and says the whole object', async (t) => {
+test('a server with JSON only is sent JSON only, and returns whole objects', async (t) => {
   const { kube, asked } = await start(t, { answers: 'json' });
   for (const version of ['1', '2']) {
     const created = await kube.create(persistentVolumeClaims, claim, { brief: true });
@@ -120,7 +120,7 @@ test('a server that knows JSON alone is never sent anything else, and says the w
   );
 });
 
-test('a server that speaks protobuf and takes none is asked once', async (t) => {
+test('a server that sends protobuf but rejects it is tried once', async (t) => {
   const { kube, asked } = await start(t, { answers: 'protobuf', takes: 'json' });
   for (let i = 0; i < 3; i++) await kube.create(persistentVolumeClaims, claim, { brief: true });
   assert.deepEqual(
@@ -129,7 +129,7 @@ test('a server that speaks protobuf and takes none is asked once', async (t) => 
   );
 });
 
-test('an object with a field that is newer than we are goes as JSON, whole', async (t) => {
+test('an object with an unknown field is sent as JSON', async (t) => {
   const { kube, asked } = await start(t, { answers: 'protobuf' });
   await kube.create(persistentVolumeClaims, claim, { brief: true });
   const spec = { ...claim.spec, fromTheFuture: 1 } as never;
@@ -138,7 +138,7 @@ test('an object with a field that is newer than we are goes as JSON, whole', asy
   assert.deepEqual(asked[1]?.body.spec, spec);
 });
 
-test('a patch brings the metadata, and the rest is what its sender knows', async (t) => {
+test('a patch response has the metadata; the rest is what the sender knows', async (t) => {
   const { kube, asked } = await start(t, { answers: 'protobuf' });
   const known = { ...asStored('1'), status: { phase: 'Bound' } } as PersistentVolumeClaim;
   const patch = { metadata: { finalizers: ['a'], annotations: { b: 'c' } } };

@@ -32,7 +32,7 @@ function setUp(
   return { clock, credentials: new CredentialSource({ config, clock, ...ports }) };
 }
 
-test('a token file is read again after a minute, or when the server refused it', async () => {
+test('a token file is read again after a minute, or when the server rejected the token', async () => {
   let reads = 0;
   const { clock, credentials } = setUp(
     { token: { kind: 'file', field: 'tokenFile', path: '/t' } },
@@ -48,12 +48,12 @@ test('a token file is read again after a minute, or when the server refused it',
   assert.equal(await header(), 'Bearer token-3');
 });
 
-test('a token that is given has no second version to try', () => {
+test('a static token is not retried', () => {
   const { credentials } = setUp({ token: { kind: 'inline', field: 'token', value: secretValue('t') } });
   assert.equal(credentials.refused(), false);
 });
 
-test('a plugin runs once for many requests, and again when what it gave has expired or was refused', async () => {
+test('a plugin runs once for many requests, and again when its credential expired or was rejected', async () => {
   let runs = 0;
   const { clock, credentials } = setUp(
     { exec },

@@ -47,7 +47,7 @@ test('each kind counts once, in the preferred version, and subresources not at a
   assert.deepEqual(unknown, []);
 });
 
-test('a group whose server is down is named, and the others are there', async () => {
+test('a group whose server is down is named, and the others are listed', async () => {
   const down = new KubeError({ reason: 'ServiceUnavailable', code: 503, message: 'down' });
   const { resources, unknown } = await discoverResources(
     serverWith({ ...core, '/apis': { groups: [group] }, '/apis/example.com/v2': down }),
@@ -59,12 +59,12 @@ test('a group whose server is down is named, and the others are there', async ()
   assert.deepEqual(unknown, ['example.com/v2', 'example.com/v1']);
 });
 
-test('without an answer there is no list of kinds', async () => {
+test('without a response there is no list of kinds', async () => {
   const refused = new KubeError({ reason: 'Forbidden', code: 403, message: 'no' });
   await assert.rejects(discoverResources(serverWith({ ...core, '/apis': refused })), { code: 403 });
 });
 
-test('both doors of the embedded API server tell the same', async (t) => {
+test('HTTPS and in-process clients discover the same kinds', async (t) => {
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const directory = await mkdtemp(join(tmpdir(), 'berth-discovery-'));
   const kubeconfigPath = join(directory, 'kubeconfig');

@@ -182,7 +182,7 @@ test('a list without a limit is fetched in pages, and items get their type', asy
   assert.deepEqual(list.metadata, { resourceVersion: '9' });
 });
 
-test('a continue token that expires on the way: the list starts again, whole', async () => {
+test('an expired continue token restarts the whole list', async () => {
   await using server = await startRecordingServer(({ query }, response) => {
     if (query.continue) json(response, 410, failure(410, 'Expired'));
     else if (query.limit)
@@ -211,7 +211,7 @@ test('429 with Retry-After is repeated for any verb', async () => {
   assert.match(await metrics.text(), /rest_client_requests_total\{code="429",method="POST",host="[^"]+"\} 3/);
 });
 
-test('a server that never stops saying 429 is given up on, with its word on when to come back', async () => {
+test('endless 429 responses end in an error with the server’s Retry-After', async () => {
   await using server = await startRecordingServer((_, response) =>
     json(response, 429, failure(429, 'TooManyRequests'), { 'retry-after': '1' }),
   );
@@ -224,7 +224,7 @@ test('a server that never stops saying 429 is given up on, with its word on when
   assert.equal(server.asked.length, 11);
 });
 
-test('503 with Retry-After is repeated where that is harmless, and only there', async () => {
+test('503 with Retry-After is retried for idempotent requests only', async () => {
   await using server = await startRecordingServer((_, response, count) => {
     if (count % 2 === 1) json(response, 503, failure(503, 'ServiceUnavailable'), { 'retry-after': '1' });
     else json(response, 200, item('c'));
@@ -259,7 +259,7 @@ test('a kept connection that the server closed is replaced for reads, not for wr
   assert.equal(server.asked.length, 3);
 });
 
-test('an endless answer is given up on', async () => {
+test('an endless response is aborted', async () => {
   await using server = await startRecordingServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const piece = ' '.repeat(64 << 10);
@@ -276,7 +276,7 @@ test('an endless answer is given up on', async () => {
   });
 });
 
-test('a conflict carries the server words', async () => {
+test('a conflict has the server’s message', async () => {
   const details = { name: 'c', kind: 'persistentvolumeclaims' };
   await using server = await startRecordingServer((_, response) =>
     json(response, 409, failure(409, 'Conflict', { details })),
@@ -307,7 +307,7 @@ test('an abort rejects with the reason: under way, waiting to retry, and before 
   await assert.rejects(kube.list(nodes, { signal: stop.signal }), reason);
 });
 
-test('a server that pushes back gets no more at once than before, and all requests are answered', async () => {
+test('a server that answers 429 gets no more concurrent requests, and all are answered', async () => {
   let underWay = 0;
   let most = 0;
   await using server = await startRecordingServer((_, response) => {

@@ -32,7 +32,7 @@ async function load(
   return { most, tookMs: clock.monotonicMs() - startedMs };
 }
 
-test('a server that keeps its pace gets more at once, up to a bound', async () => {
+test('concurrency grows up to a limit while latency is stable', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   const first = await load(limiter, clock, { count: 16, latencyMs: () => 10 });
@@ -41,7 +41,7 @@ test('a server that keeps its pace gets more at once, up to a bound', async () =
   assert.equal(later.most, 256);
 });
 
-test('a server that slows down gets fewer at once, and is not abandoned', async () => {
+test('concurrency shrinks as latency grows, but not to zero', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   await load(limiter, clock, { count: 20, latencyMs: () => 5 });
@@ -62,14 +62,14 @@ test('429 halves the limit once a second, down to a few, and it recovers', async
   assert.ok(limiter.limit > 30);
 });
 
-test('requests of which nothing was learned change nothing', async () => {
+test('requests without a latency sample change nothing', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   await load(limiter, clock, { count: 500, latencyMs: () => 60_000, end: () => 'unknown' });
   assert.equal(limiter.limit, 16);
 });
 
-test('a server whose answers only wait for each other is not asked for more at once', async () => {
+test('latency from queueing at the server does not raise concurrency', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   await load(limiter, clock, { count: 20, latencyMs: () => 5 });
@@ -77,7 +77,7 @@ test('a server whose answers only wait for each other is not asked for more at o
   assert.ok(most <= 24, `${most} at once`);
 });
 
-test('a server that is far away gets more at once as long as its answers do not slow down', async () => {
+test('high but stable latency still raises concurrency', async () => {
   const clock = new VirtualClock();
   const limiter = new Limiter({ clock });
   const { most } = await load(limiter, clock, { count: 5_000, latencyMs: () => 80 });

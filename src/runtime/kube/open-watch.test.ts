@@ -54,7 +54,7 @@ const endless = (status: number) => (response: ServerResponse) => {
   pour();
 };
 
-test('a line without end is no event, and a refusal without end is a refusal', async () => {
+test('an endless line is not an event, and an endless error body is still an error', async () => {
   const line = await collect(endless(200));
   assert.match(String(line.error?.message), /sent a line of 3\d{7} bytes that is no watch event/);
   const refusal = await collect(endless(403));
@@ -221,7 +221,7 @@ test('leaving the iteration, and an abort, close the connection', async () => {
   }, reason);
 });
 
-test('a slow reader holds the server back instead of filling the memory, and misses nothing', async () => {
+test('backpressure from a slow reader reaches the server, and no event is lost', async () => {
   const pad = 'x'.repeat(1 << 20);
   const total = 40;
   let sent = 0;

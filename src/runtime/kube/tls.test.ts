@@ -80,7 +80,7 @@ async function startTlsServer({ certificate, key }: Pair): Promise<TlsServer> {
   return result;
 }
 
-test('the CA of the kubeconfig vouches for the server, which is spoken to in HTTP/1.1, over connections that are kept', async () => {
+test('the server is verified by the kubeconfig’s CA, over HTTP/1.1 connections that are kept alive', async () => {
   await using server = await startTlsServer(good);
   await using kube = clientFor({ server: server.url, tls: { ca: inline(authority.certificate) } });
   for (let i = 0; i < 10; i++) await kube.get(nodes, { name: 'a' });
@@ -99,7 +99,7 @@ test('each watch has a connection of its own', async () => {
   for (const watch of watches) await watch.return?.();
 });
 
-test('a client certificate says who we are, from data and from files', async () => {
+test('a client certificate authenticates, from data and from files', async () => {
   const alice = authority.issue({ commonName: 'alice', client: true });
   const directory = await mkdtemp(join(tmpdir(), 'berth-tls-'));
   try {
@@ -133,7 +133,7 @@ test('a client certificate says who we are, from data and from files', async () 
   }
 });
 
-test('a plugin that gives a new certificate makes new connections with it', async () => {
+test('a new certificate from a plugin is used for new connections', async () => {
   const pairs = [
     authority.issue({ commonName: 'alice', client: true }),
     authority.issue({ commonName: 'bob', client: true }),
@@ -219,7 +219,7 @@ test('tls-server-name is what the certificate must be for', async () => {
   await kube.get(nodes, { name: 'a' });
 });
 
-test('insecure-skip-tls-verify takes any certificate', async () => {
+test('insecure-skip-tls-verify accepts any certificate', async () => {
   await using server = await startTlsServer(stranger.issue({ commonName: 'x', names: ['y'] }));
   await using kube = clientFor({ server: server.url, tls: { insecureSkipVerify: true } });
   await kube.get(nodes, { name: 'a' });

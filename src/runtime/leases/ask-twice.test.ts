@@ -19,7 +19,7 @@ function questions() {
   return { clock, stop, sent, asked };
 }
 
-test('an answer in time is the only request', async () => {
+test('a response in time makes a second request unnecessary', async () => {
   const { clock, sent, asked } = questions();
   sent[0]?.resolve('first');
   assert.equal(await asked, 'first');
@@ -28,7 +28,7 @@ test('an answer in time is the only request', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('the second request is answered first, and the first one is given up', async () => {
+test('the second request is answered first, and the first one is cancelled', async () => {
   const { clock, sent, asked } = questions();
   await clock.advance(SECOND_AFTER_MS);
   assert.equal(sent.length, 2);
@@ -45,7 +45,7 @@ test('the first request fails, and the second one may still be answered', async 
   assert.equal(await asked, 'second');
 });
 
-test('both fail: what went wrong first is told', async () => {
+test('both fail: the first error is reported', async () => {
   const { clock, sent, asked } = questions();
   await clock.advance(SECOND_AFTER_MS);
   sent[1]?.reject(new Error('second'));
@@ -54,7 +54,7 @@ test('both fail: what went wrong first is told', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('who asks is told to stop: nothing is asked any more', async () => {
+test('an aborted caller sends no further request', async () => {
   const { clock, stop, sent, asked } = questions();
   stop.abort(new Error('stop'));
   await assert.rejects(asked, /stop/);

@@ -81,7 +81,7 @@ describe('runWithLease', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('hands over within milliseconds when released, and only after the work has wound down', async () => {
+  it('hands over within milliseconds of the release, and only after the work has ended', async () => {
     const { clock, server, candidate } = setUp();
     const a = candidate('a', { windDownMs: 40_000 });
     await clock.advance(1000);
@@ -106,7 +106,7 @@ describe('runWithLease', () => {
     await clock.runUntil(() => b.leading, 11_000 + 20);
   });
 
-  it('takes over from a leader that is gone when its lease runs out', async () => {
+  it('takes over from a dead leader when its lease expires', async () => {
     const { clock, candidate } = setUp();
     const a = candidate('a');
     await clock.advance(1000);
@@ -132,7 +132,7 @@ describe('runWithLease', () => {
     assert.ok(a.leading);
   });
 
-  it('stops at once when another holds the lease', async () => {
+  it('stops at once when another process holds the lease', async () => {
     const { clock, server, candidate } = setUp();
     const a = candidate('a');
     await clock.advance(1000);
@@ -160,7 +160,7 @@ describe('runWithLease', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('gives the lease back without leading when aborted just as it gets it', async () => {
+  it('releases the lease without leading when aborted while acquiring it', async () => {
     const { clock, server, log } = setUp();
     let led = false;
     const abort = new AbortController();
@@ -220,7 +220,7 @@ describe('runWithLease', () => {
     });
   }
 
-  it('tells health when the work does not stop, and metrics who leads', async () => {
+  it('health reports work that does not stop, metrics report the leader', async () => {
     const { clock, candidate } = setUp();
     const health = createLeaderHealth({ clock });
     const metrics = createMetrics();
@@ -241,7 +241,7 @@ describe('runWithLease', () => {
     assert.equal(await status(), '0');
   });
 
-  it('never has two leaders, whatever is cut, however late answers are, however wall clocks jump', async () => {
+  it('never has two leaders, with any partitions, late responses and jumps of wall clocks', async () => {
     const fault = fc.record({
       afterMs: fc.integer({ min: 0, max: 30_000 }),
       who: fc.nat(2),

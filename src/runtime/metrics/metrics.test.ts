@@ -13,12 +13,12 @@ describe('createMetrics', () => {
     assert.doesNotMatch(await createMetrics().text(), /things_total/);
   });
 
-  it('says when the process started', async () => {
+  it('exports the start time of the process', async () => {
     const text = await createMetrics({ clock: { now: () => 1_000_000 }, uptimeSeconds: 100 }).text();
     assert.match(text, /# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 900\n/);
   });
 
-  it('reads gauges when scraped, adds up readers with the same labels, and lets them go', async () => {
+  it('reads gauges when scraped, sums readers with the same labels, and unregisters them', async () => {
     const metrics = createMetrics();
     const init = { name: 'depth', help: 'Depth.', labelNames: ['name'] } as const;
     let depth = 1;
@@ -42,7 +42,7 @@ describe('createMetrics', () => {
     assert.deepEqual(bounds, '0.1 0.25 0.5 1 2.5 5 10 15 25 50 120 300 600 +Inf'.split(' '));
   });
 
-  it('writes the text format: every bucket counts those before it, and nothing breaks out of a label', () => {
+  it('writes the text format: buckets are cumulative, and label values are escaped', () => {
     const metrics = createMetrics({ clock: { now: () => 0 }, uptimeSeconds: 0 });
     const seconds = metrics.histogram({
       name: 's',

@@ -18,7 +18,7 @@ const labelNames = ['one', 'two'] as const;
 const buckets = [0.1, 0.25, 1, 1000];
 const help = 'What it is, with a \\ and a\nnewline.';
 
-test('any history has the text that prom-client gives it', async () => {
+test('any sequence of operations is rendered as by prom-client', async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
     const ours = createMetrics();
     const registry = new Registry();

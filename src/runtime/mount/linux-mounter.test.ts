@@ -107,7 +107,7 @@ for (const [name, open] of [
       await mounter.unmount(join(root, 'link', 'target'));
     });
 
-    it('takes a link for itself, whatever it leads to', async () => {
+    it('treats a symlink as itself, whatever its target', async () => {
       await mounter.bind(source, target);
       await symlink(target, join(root, 'link'));
       assert.equal(await mounter.inspect(join(root, 'link')), 'plain');
@@ -115,7 +115,7 @@ for (const [name, open] of [
       await mounter.unmount(target);
     });
 
-    it('says by code why it could not', async () => {
+    it('reports failures by error code', async () => {
       await assert.rejects(mounter.bind(join(root, 'absent'), target), { code: 'ENOENT' });
       const options = ['no-such-option=1'];
       await assert.rejects(mounter.mount({ source: 'tmpfs', target, fsType: 'tmpfs', options }), {
@@ -131,7 +131,7 @@ for (const [name, open] of [
       assert.deepEqual(await mounter.mountsAt(target), []);
     });
 
-    it('tells usage and sizes', async () => {
+    it('reports usage and sizes', async () => {
       await mounter.mount({ source: 'tmpfs', target, fsType: 'tmpfs', options: ['size=1m'] });
       const usage = await mounter.usage(target);
       assert.equal(usage.totalBytes, 1n << 20n);

@@ -33,7 +33,7 @@ describe('mount options', () => {
     assert.equal(propagationFlags('unbindable'), MS.UNBINDABLE);
   });
 
-  it('says the same to mount(8) as to the kernel', () => {
+  it('passes the same options to mount(8) as to the kernel', () => {
     const base = { operation: 'test', source: '/a', target: '/b', fsType: null, data: null };
     assert.deepEqual(mountArguments({ ...base, flags: MS.BIND }), ['-n', '-o', 'bind', '--', '/a', '/b']);
     assert.deepEqual(mountArguments({ ...base, source: null, flags: MS.REMOUNT | MS.BIND }), [

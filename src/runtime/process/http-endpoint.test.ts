@@ -52,7 +52,7 @@ describe('serveHttpEndpoint', () => {
     await assert.rejects(get('/healthz'));
   });
 
-  it('finishes the answer under way when stopped', async () => {
+  it('finishes responses in flight when stopped', async () => {
     const slow = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const { abort, endpoint, get } = await serve({

@@ -38,7 +38,7 @@ function start(work: (process: RunningProcess) => Promise<void>, options: Partia
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-test('health is answered until the work has ended, and not after', async () => {
+test('health is served until the work has ended, and not after', async () => {
   const winding = Promise.withResolvers<void>();
   const working = Promise.withResolvers<void>();
   const process = start(
@@ -59,7 +59,7 @@ test('health is answered until the work has ended, and not after', async () => {
   await assert.rejects(fetch(`${url}/healthz`));
 });
 
-test('what fails after it was told to stop is no failure of the process', async () => {
+test('an error after the stop signal does not fail the process', async () => {
   const process = start(async ({ signal }) => {
     await aborted(signal);
     throw new Error('a request was cut off');

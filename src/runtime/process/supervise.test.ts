@@ -17,7 +17,7 @@ function world(parts: Part[]) {
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-test('a part that fails is started again with growing pauses; the others never notice', async () => {
+test('a part that fails is restarted with backoff; the others are not affected', async () => {
   const starts: number[] = [];
   let steadyStarts = 0;
   const { clock, log, stop, running } = world([

@@ -26,7 +26,7 @@ test('[SIDE-6] a part that fails stops the others, and its error is the one repo
   assert.ok(stopped);
 });
 
-test('[SIDE-6] told to stop, it waits for every part and rejects with the reason', async () => {
+test('[SIDE-6] on its signal it waits for every part and rejects with the reason', async () => {
   const stop = new AbortController();
   let ended = 0;
   const parts = [1, 2].map(() => steady(() => (ended += 1)));

@@ -100,7 +100,7 @@ describe('createLoop', () => {
     assert.deepEqual(attempts.slice(6), [0, 1]);
   });
 
-  it('adds up to the share of jitter it is told, differently for each key', async () => {
+  it('adds jitter up to the configured share, differently for each key', async () => {
     const at = new Map<string, number>();
     const { clock, loop } = setUp(
       async (key, { attempt }) => {
@@ -117,7 +117,7 @@ describe('createLoop', () => {
     assert.ok(new Set(times).size > 40);
   });
 
-  it('backs off after an outcome that says so, as after an exception', async () => {
+  it('backs off after a failed outcome as after an exception', async () => {
     const at: number[] = [];
     const attempts: number[] = [];
     const { clock, loop } = setUp(
@@ -162,7 +162,7 @@ describe('createLoop', () => {
     ]);
   });
 
-  it('forgets backoff when told', async () => {
+  it('resets the backoff of a key', async () => {
     const attempts: number[] = [];
     const { clock, loop } = setUp(async (_key, { attempt }) => {
       attempts.push(attempt);
@@ -218,7 +218,7 @@ describe('createLoop', () => {
     });
   }
 
-  it('does not let a key that always comes back starve the others', async () => {
+  it('a key that is always requeued does not starve the others', async () => {
     const seen: string[] = [];
     const { clock, loop } = setUp(async (key) => {
       seen.push(key);
@@ -230,7 +230,7 @@ describe('createLoop', () => {
     assert.equal(seen.indexOf('k9'), 10);
   });
 
-  it('lets timers and sockets have their turn though a key comes back at once, always', async () => {
+  it('timers and sockets are not starved by a key that is requeued at once', async () => {
     let runs = 0;
     const { loop, abort, running } = setUp(
       async () => {
@@ -246,7 +246,7 @@ describe('createLoop', () => {
     await running;
   });
 
-  it('lets runs under way end after abort, starts none, and goes on in a later run', async () => {
+  it('after abort, running reconciles end, none starts, and a later run continues', async () => {
     const ended: string[] = [];
     const { clock, loop, abort, running } = setUp(async (key) => {
       await clock.sleep(100);

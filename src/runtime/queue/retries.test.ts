@@ -29,7 +29,7 @@ test('waits double up to the longest, and other inputs start from the beginning'
   assert.equal(retries.isEmpty, true);
 });
 
-test('a failure about nothing in particular does not open what waits for its inputs', async () => {
+test('a failure without inputs does not release a hold on other inputs', async () => {
   const { clock, retries } = setUp();
   retries.failed({ inputs: 'x', slow: true });
   await clock.advance(5);
@@ -37,7 +37,7 @@ test('a failure about nothing in particular does not open what waits for its inp
   assert.deepEqual(retries.held('x'), { kind: 'held', delayMs: 30 });
 });
 
-test('operations of one key wait on their own', async () => {
+test('operations of one key have separate backoffs', async () => {
   const { clock, retries } = setUp();
   retries.failed({ operation: 'mount' });
   retries.failed({ operation: 'mount' });

@@ -8,7 +8,7 @@ import { VirtualClock } from './virtual-clock.ts';
 const reason = () => new Error('time is up');
 
 describe('startDeadline', () => {
-  it('aborts when time is up, or with its parent, or not at all once cancelled', async () => {
+  it('aborts at the deadline or with its parent, and never once cancelled', async () => {
     const clock = new VirtualClock();
     const parent = new AbortController();
     const byTime = startDeadline({ clock, delayMs: 10, reason });
@@ -59,7 +59,7 @@ describe('Bell', () => {
 });
 
 describe('TokenBucket', () => {
-  it('gives a burst, then so many a second, and says how long to wait', async () => {
+  it('gives a burst, then a rate per second, and returns the wait', async () => {
     const clock = new VirtualClock();
     const bucket = new TokenBucket({ clock, burst: 3, perSecond: 2 });
     const takeAll = () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onAbort } from './on-abort.ts';
 
-test('everybody who waits for one abort is told once, in order, except who took it back', () => {
+test('every listener of one abort is called once, in order, except removed ones', () => {
   const controller = new AbortController();
   const told: string[] = [];
   const tell = (name: string) => (): void => void told.push(name);
@@ -14,7 +14,7 @@ test('everybody who waits for one abort is told once, in order, except who took 
   assert.deepEqual(told, ['first', 'third']);
 });
 
-test('the same function may wait twice, and takes back only once', () => {
+test('the same function may be added twice, and is removed once', () => {
   const controller = new AbortController();
   let calls = 0;
   const count = (): void => void calls++;
@@ -24,7 +24,7 @@ test('the same function may wait twice, and takes back only once', () => {
   assert.equal(calls, 1);
 });
 
-test('one that is told takes back another, which then is not told', () => {
+test('a listener that removes another keeps it from being called', () => {
   const controller = new AbortController();
   const told: string[] = [];
   onAbort(controller.signal, () => takeBack());

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { type HeapEntry, TimerHeap } from './timer-heap.ts';
 
-it('gives out entries by time, then by insertion, whatever is taken out in between', () => {
+it('returns entries by time, then by insertion, with any removals in between', () => {
   const action = fc.oneof(
     fc.record({ kind: fc.constant('push' as const), dueMs: fc.nat(20) }),
     fc.record({ kind: fc.constant('remove' as const), which: fc.nat() }),

@@ -14,7 +14,7 @@ async function deep(levels: number): Promise<void> {
 
 describe('VirtualClock', () => {
   for (const way of ['setImmediate', 'setTimeout'] as const) {
-    it(`notices what goes on without any time passing, by ${way}`, async () => {
+    it(`detects an endless loop without time passing, by ${way}`, async () => {
       const clock = new VirtualClock();
       const again = (): void => void clock[way](again, 0);
       again();
@@ -42,7 +42,7 @@ describe('VirtualClock', () => {
     assert.equal(seen.at(-1), '20');
   });
 
-  it('fires what is set on the way, and nothing that was cancelled', async () => {
+  it('fires timers that are set meanwhile, and none that was cancelled', async () => {
     const clock = new VirtualClock();
     let ticks = 0;
     const tick = () => {
@@ -78,7 +78,7 @@ describe('VirtualClock', () => {
     assert.equal(clock.monotonicMs(), 21);
   });
 
-  it('advances unless something is so, and stands still where it came to be so', async () => {
+  it('advances until a condition holds, and stops there', async () => {
     const clock = new VirtualClock();
     let count = 0;
     const tick = () => {
@@ -135,7 +135,7 @@ describe('VirtualClock', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('hands an exception of a timer to whoever moves time, and can be moved on', async () => {
+  it('throws a timer’s exception to the caller that moves time, and can continue', async () => {
     const clock = new VirtualClock();
     clock.setTimeout(() => {
       throw new Error('a bug');
@@ -151,7 +151,7 @@ describe('VirtualClock', () => {
     await first;
   });
 
-  it('gives the same run again from the same seed', async () => {
+  it('repeats the same run from the same seed', async () => {
     const trace = async (seed: number) => {
       const clock = new VirtualClock();
       const random = seededRandom(seed);

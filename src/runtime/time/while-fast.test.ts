@@ -28,7 +28,7 @@ describe('calls that are made right here while they are fast', () => {
     return { made, call, pass };
   };
 
-  it('go on here while each takes microseconds', async () => {
+  it('run in this thread while each takes microseconds', async () => {
     const { made, call } = world();
     const mkdir = call('mkdir');
     assert.equal(await mkdir(0.02), 'mkdir');
@@ -36,7 +36,7 @@ describe('calls that are made right here while they are fast', () => {
     assert.deepEqual(made, ['mkdir here', 'mkdir here']);
   });
 
-  it('all go to threads for a while after one that took long', async () => {
+  it('all run in threads for a while after a slow one', async () => {
     const { made, call, pass } = world();
     const mkdir = call('mkdir');
     const rmdir = call('rmdir');
@@ -47,7 +47,7 @@ describe('calls that are made right here while they are fast', () => {
     assert.deepEqual(made, ['mkdir here', 'rmdir in a thread', 'rmdir here']);
   });
 
-  it('go to threads after one that failed late, and fail as a promise does', async () => {
+  it('run in threads after a slow failure, and reject like a promise', async () => {
     const { made, call } = world();
     const mkdir = call('mkdir');
     await assert.rejects(mkdir(7), { message: 'the call failed' });

@@ -21,7 +21,7 @@ const CALLS = { attach: 4, detach: 3 };
 for (const phase of ['attach', 'detach'] as const) {
   for (let at = 0; at < CALLS[phase]; at++) {
     for (const when of ['before', 'after'] as const) {
-      test(`a crash ${when} call ${at + 1} of ${phase}ing is made good by the next attacher`, async (t) => {
+      test(`a crash ${when} call ${at + 1} of ${phase}ing is repaired by the next attacher`, async (t) => {
         const world = await attacherWorld(t);
         existing(world.driver, 'vol-pv1');
         await world.make(csiNodes, ourNode());

@@ -75,7 +75,7 @@ const worldOf = ({ nodeExpansionRequired = true }: Story) => ({
 for (const story of stories) {
   for (let at = 0; at < story.calls; at++) {
     for (const when of ['before', 'after'] as const) {
-      test(`[SIDE-1] a crash ${when} call ${at + 1} of ${story.name} is made good by the next resizer`, async (t) => {
+      test(`[SIDE-1] a crash ${when} call ${at + 1} of ${story.name} is repaired by the next resizer`, async (t) => {
         const world = await resizerWorld(t, worldOf(story));
         await world.bound('data');
         await story.ask(world);

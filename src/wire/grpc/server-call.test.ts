@@ -117,7 +117,7 @@ describe('unfinished requests', () => {
 });
 
 describe('an answer', () => {
-  it('ends a call whose handler looks at its deadline, even if the caller does not', async (t) => {
+  it('the handler’s deadline ends a call, even if the caller never does', async (t) => {
     const aborted = Promise.withResolvers<void>();
     const { session } = await world(t, async (_path, _request, { signal }) => {
       signal.addEventListener('abort', () => aborted.resolve());

@@ -148,7 +148,7 @@ test('a connection is kept for the next request, one exchange at a time', async 
   assert.equal(server.sockets.length, 2);
 });
 
-test('beyond the limit requests wait in order, whatever becomes of those before them', async () => {
+test('beyond the limit requests queue in order, whether earlier ones succeed or fail', async () => {
   const held: (() => void)[] = [];
   await using server = await startServer(({ path, socket }) => {
     held.push(() => (path === '/broken' ? socket.destroy() : socket.write(answer(path))));
@@ -332,7 +332,7 @@ for (const { name, headers, idleMs } of partings) {
   });
 }
 
-test('broken off at any moment: the connection is closed, and nothing more is told', async () => {
+test('an abort at any moment closes the connection, and no callback follows', async () => {
   const moments: { name: string; sends: string; until: (exchange: Asking) => Promise<void> }[] = [
     { name: 'before it is connected', sends: '', until: async () => {} },
     { name: 'before the answer', sends: '', until: async () => {} },
@@ -375,7 +375,7 @@ test('breaking off from within a piece of the answer ends it there', async () =>
   assert.deepEqual(seen, ['a']);
 });
 
-test('a stream that is paused holds the server back and loses nothing', async () => {
+test('a paused stream applies backpressure and loses nothing', async () => {
   const total = 20 << 20;
   await using server = await startServer(({ socket }) =>
     socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${total}\r\n\r\n${'x'.repeat(total)}`),
@@ -419,7 +419,7 @@ test('an endless body fails at the limit of its caller, whatever its form', asyn
   }
 });
 
-test('no connection: whoever waits is told, each once, and the next attempt may succeed', async () => {
+test('a failed connect rejects each waiting request once, and the next attempt may succeed', async () => {
   const { port } = await startServer(() => {}).then(async (server) => {
     await server[Symbol.asyncDispose]();
     return server;

@@ -18,7 +18,7 @@ test('head and body, with the length in bytes', () => {
   assert.match(requestText({ ...base, method: 'DELETE' }), /\r\ncontent-length: 0\r\n\r\n$/);
 });
 
-test('nothing can be put into a request that ends it early, and no value is told', () => {
+test('header injection is rejected, and the error shows no value', () => {
   const secret = 'Bearer secret\r\nx: y';
   const cases = [
     { path: '/a b' },

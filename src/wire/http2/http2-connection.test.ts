@@ -220,7 +220,7 @@ describe('a peer that keeps to the rules', () => {
     assert.deepEqual([streams[0]?.fields, streams[0]?.isEnded], [[request.flat()], true]);
   });
 
-  it('gets room for more data as its data are dealt with, and no sooner', async (t) => {
+  it('gets a WINDOW_UPDATE as its data is consumed, and no sooner', async (t) => {
     for (const isGenerous of [true, false]) {
       const { peer, streams } = await world(t, { isGenerous });
       peer.send(hello, peer.headers(1, 0));
@@ -232,7 +232,7 @@ describe('a peer that keeps to the rules', () => {
     }
   });
 
-  it('gets as much data as it has room for, and the rest, with what follows, when it has more', async (t) => {
+  it('gets data up to its flow-control window, and the rest after a WINDOW_UPDATE', async (t) => {
     const { peer, connection, streams } = await world(t);
     peer.send(
       Buffer.concat([PREFACE, settingsFrame([[Setting.INITIAL_WINDOW_SIZE, 10]])]),
@@ -272,7 +272,7 @@ describe('a peer that keeps to the rules', () => {
     assert.deepEqual([sizes(FrameType.HEADERS).length, sizes(FrameType.CONTINUATION).length], [1, 2]);
   });
 
-  it('is told to go when the server leaves, and what is under way ends first', async (t) => {
+  it('gets a GOAWAY on shutdown, after streams in flight have ended', async (t) => {
     const { peer, connection, streams, closed } = await world(t);
     peer.send(hello, peer.headers(1, END_STREAM), frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)));
     await peer.frame(isType(FrameType.PING));
@@ -301,7 +301,7 @@ describe('a peer that keeps to the rules', () => {
     assert.equal(streams.length, 2);
   });
 
-  it('may not know yet that its call was reset: what is on its way is ignored', async (t) => {
+  it('frames in flight on a reset stream are ignored', async (t) => {
     const { peer, connection, streams } = await world(t);
     peer.send(hello, peer.headers(1, 0), frameOf(FrameType.PING, 0, 0, Buffer.alloc(8)));
     await peer.frame(isType(FrameType.PING));
@@ -559,7 +559,7 @@ describe('a stream with', () => {
 
 describe('a peer that breaks the rules', () => {
   for (const [name, code, frames] of breaks) {
-    it(`and ${name} is told why, and cut off`, async (t) => {
+    it(`and ${name} gets a GOAWAY with the reason, and is disconnected`, async (t) => {
       const { peer, closed, streams } = await world(t);
       peer.send(...frames(peer));
       assert.equal(goaway(await peer.frame(isType(FrameType.GOAWAY))).code, code);
@@ -568,14 +568,14 @@ describe('a peer that breaks the rules', () => {
     });
   }
 
-  it('and sends more data than there is room for is cut off', async (t) => {
+  it('and exceeds the flow-control window is disconnected', async (t) => {
     const { peer } = await world(t, { isGenerous: false });
     peer.send(hello, peer.headers(1, 0));
     for (let at = 0; at < 66; at++) peer.send(frameOf(FrameType.DATA, 0, 1, Buffer.alloc(16_384)));
     assert.equal(goaway(await peer.frame(isType(FrameType.GOAWAY))).code, ErrorCode.FLOW_CONTROL_ERROR);
   });
 
-  it('and asks for answers that it never reads is cut off', async (t) => {
+  it('and never reads its responses is disconnected', async (t) => {
     const { peer, closed } = await world(t);
     peer.socket.pause();
     const pings = Buffer.concat(
@@ -602,7 +602,7 @@ describe('a peer that breaks the rules', () => {
     assert.equal(streams.length, MAX_STREAMS);
   });
 
-  it('and sends more headers than allowed is heard without them', async (t) => {
+  it('and sends more headers than allowed is served without them', async (t) => {
     const { peer, streams } = await world(t);
     // One entry of the table, named again and again: a few bytes that mean many.
     const block = Buffer.concat([
@@ -615,7 +615,7 @@ describe('a peer that breaks the rules', () => {
     assert.ok((streams[0]?.fields[0]?.length ?? 0) < 200);
   });
 
-  it('and sends anything at all can do no more than be cut off', async (t) => {
+  it('and sends arbitrary bytes is at worst disconnected', async (t) => {
     const frame = fc.record({
       type: fc.nat({ max: 10 }),
       flags: fc.nat({ max: 255 }),
@@ -693,7 +693,7 @@ describe('our end as a client', () => {
     };
   }
 
-  it('knows which calls a server that goes away has not looked at', async (t) => {
+  it('knows which streams a GOAWAY did not process', async (t) => {
     const { peer, open, failures, told, left, connection } = await client(t);
     const streams = [open(), open(), open()];
     for (const stream of streams) connection.sendHeaders(stream, { known: [], isEnd: true });

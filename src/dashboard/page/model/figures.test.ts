@@ -88,7 +88,7 @@ test('failures of all methods together', () => {
   assert.deepEqual(valuesOf(callLines(samples)), { A: [2, 0], B: [2, 0], failed: [3, 0] });
 });
 
-test('no line is drawn over time in which nobody looked', () => {
+test('no line is drawn across gaps between samples', () => {
   const { times, lines } = standLines([sample(1000), sample(2000), sample(9000)], { bound: 'bound' });
   assert.deepEqual(times, [1, 2, 5.5, 9]);
   assert.deepEqual(lines, [{ label: 'bound', values: [3, 3, null, 3] }]);

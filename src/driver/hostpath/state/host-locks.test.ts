@@ -18,7 +18,7 @@ describe('locks of a machine', { skip: process.platform !== 'linux' && 'they are
   });
   after(() => rm(root, { recursive: true }));
 
-  it('let one in after the other, in the order in which they came, and others pass', async () => {
+  it('are granted in order of request, and other keys do not wait', async () => {
     const locks = processLocks();
     const order: string[] = [];
     const first = Promise.withResolvers<void>();
