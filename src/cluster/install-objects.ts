@@ -33,7 +33,7 @@ export async function installObjects(
       objectOfBroughtDriver(driver, { wishes, inlineHandles }),
     );
     if (wishes === undefined || differing.length === 0) return;
-    log.warn('The CSIDriver object was there already and stays as it is; delete it to have it made anew', {
+    log.warn('The CSIDriver object exists and is not changed; delete it to have it created again', {
       driver: driver.name,
       differsIn: differing.join(', '),
     });

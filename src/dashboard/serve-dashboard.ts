@@ -128,7 +128,7 @@ class Door {
     if (path === '/api/live') return this.#follow(response);
     if (path === '/api/subject') return this.#tellSubject(query, response);
     const file = await pageFile(path);
-    if (file === undefined) return say(response, 404, 'There is no such thing on this page.\n');
+    if (file === undefined) return say(response, 404, 'Not found.\n');
     say(response, 200, file.body, file.type);
   }
 

@@ -80,7 +80,7 @@ function somebodyListens(path: string): Promise<boolean> {
       // A full backlog: another process listens, and is busy.
       else if (error.code === 'EAGAIN') resolve(true);
       else
-        reject(new Error(`it cannot be told whether somebody listens: ${error.message}`, { cause: error }));
+        reject(new Error(`cannot find out whether the socket is in use: ${error.message}`, { cause: error }));
     });
   });
 }

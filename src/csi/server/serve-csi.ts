@@ -115,7 +115,7 @@ async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log:
   } catch (error) {
     if (error instanceof CsiError) call.answer(statusOf(error));
     else {
-      log.error(`the answer of ${method.name} is no message; answering INTERNAL`, error, { method: path });
+      log.error(`the answer of ${method.name} is not a message; answering INTERNAL`, error, { method: path });
       const text = `${method.name} gave an answer that cannot be sent; the driver's log tells why`;
       call.answer({ code: grpcCodes.INTERNAL, text });
     }

@@ -47,13 +47,13 @@ export async function readAttachment(
   switch (state.kind) {
     case 'attached':
       if (await isListed(ports, volume, signal)) return state;
-      return waits('it is about to be detached, waiting for it to be attached anew');
+      return waits('it is about to be detached, waiting for it to be attached again');
     case 'attach-failed': {
       const why = `${what}: the attacher reports: ${state.message}`;
       return { kind: 'attach-failed', why, isNodeFull: state.isNodeFull };
     }
     case 'detaching':
-      return waits(`VolumeAttachment ${name} is being detached, waiting for it to be attached anew`);
+      return waits(`VolumeAttachment ${name} is being detached, waiting for it to be attached again`);
     case 'pending':
       return waits(`waiting for the attacher to answer in VolumeAttachment ${name}`);
     case 'absent':

@@ -39,7 +39,7 @@ function toMs(nanoseconds: bigint): number {
 
 /** As Go prints it: `1h0m0s`, `1m30s`, `1.5s`, `100ms`, `0s`. */
 export function formatDuration(durationMs: number): string {
-  if (!Number.isFinite(durationMs)) throw new RangeError(`${durationMs} is no duration in milliseconds`);
+  if (!Number.isFinite(durationMs)) throw new RangeError(`${durationMs} is not a duration in milliseconds`);
   const wholeMs = Math.trunc(Math.abs(durationMs));
   const rest = Math.round((Math.abs(durationMs) - wholeMs) * 1e6);
   const nanoseconds = BigInt(wholeMs) * 1_000_000n + BigInt(rest);

@@ -152,7 +152,7 @@ function explain(code: string, message: string, { host, source }: Attempt): stri
     case 'HTTP_ANSWER_TIMEOUT':
       return `${host} accepted the request and did not answer in time`;
     case 'HTTP_SILENT':
-      return `${host} fell silent in the middle of its answer`;
+      return `${host} stopped sending in the middle of its response`;
     case 'ECONNRESET':
     case 'EPIPE':
     case 'HTTP_CLOSED':

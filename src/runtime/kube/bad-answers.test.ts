@@ -99,7 +99,7 @@ const answers: {
     },
     reason: 'Unreachable',
     code: 0,
-    says: /fell silent/,
+    says: /stopped sending/,
     silent: true,
   },
 ];

@@ -123,7 +123,7 @@ const outputs: { name: string; output: string; says: RegExp }[] = [
   {
     name: 'a time that is none',
     output: credential({ token: 'secret-token', expirationTimestamp: 'soon' }),
-    says: /expirationTimestamp that is no time/,
+    says: /expirationTimestamp that is not a timestamp/,
   },
 ];
 

@@ -63,7 +63,7 @@ function read(output: string, exec: ExecConfig, what: string): ExecCredential {
   }
   const expiresMs = expirationTimestamp ? Date.parse(expirationTimestamp) : undefined;
   if (Number.isNaN(expiresMs))
-    throw new KubeConfigError(`${what}, gave an expirationTimestamp that is no time`);
+    throw new KubeConfigError(`${what}, gave an expirationTimestamp that is not a timestamp`);
   return {
     ...(token ? { token } : {}),
     ...(clientCertificateData ? { certificate: clientCertificateData } : {}),

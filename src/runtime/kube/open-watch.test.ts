@@ -56,7 +56,7 @@ const endless = (status: number) => (response: ServerResponse) => {
 
 test('an endless line is not an event, and an endless error body is still an error', async () => {
   const line = await collect(endless(200));
-  assert.match(String(line.error?.message), /sent a line of 3\d{7} bytes that is no watch event/);
+  assert.match(String(line.error?.message), /sent a line of 3\d{7} bytes that is not a watch event/);
   const refusal = await collect(endless(403));
   assert.deepEqual([refusal.error?.reason, refusal.error?.code], ['Forbidden', 403]);
 });
@@ -128,14 +128,14 @@ const endings: {
     name: 'a line that is no JSON',
     answer: lines(added('a'), '{]\n', added('b')),
     reason: 'BadAnswer',
-    says: /no watch event/,
+    says: /not a watch event/,
     events: 1,
   },
   {
     name: 'a line that is no event',
     answer: lines('{"type":"ADDED"}\n'),
     reason: 'BadAnswer',
-    says: /no watch event/,
+    says: /not a watch event/,
     events: 0,
   },
   {

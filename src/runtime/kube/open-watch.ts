@@ -130,7 +130,7 @@ function garbage(attempt: Attempt, bytes: number): KubeError {
   return new KubeError({
     reason: 'BadAnswer',
     code: 200,
-    message: `${attempt.what}: ${attempt.host} sent a line of ${bytes} bytes that is no watch event`,
+    message: `${attempt.what}: ${attempt.host} sent a line of ${bytes} bytes that is not a watch event`,
   });
 }
 

@@ -100,7 +100,7 @@ export function createLoop(options: LoopOptions): Loop {
         return;
       case 'requeueAfter':
         retries.succeeded();
-        log.v(4).info('Will look at it again', { key, delayMs: ending.delayMs, why: ending.why });
+        log.v(4).info('Requeued', { key, delayMs: ending.delayMs, why: ending.why });
         queue.retry(key, ending.delayMs);
         return;
       case 'held':
@@ -118,7 +118,7 @@ export function createLoop(options: LoopOptions): Loop {
         const retryInMs = retries.failed({});
         queue.retry(key, retryInMs);
         const fields = { key, attempt, retryInMs: Math.round(retryInMs) };
-        if (signal.aborted) log.v(4).info('Stopped in the middle', { ...fields, err: ending.error });
+        if (signal.aborted) log.v(4).info('Stopped during the run', { ...fields, err: ending.error });
         // A conflict is ordinary: the next run reads what the other writer wrote.
         else if (isConflict(ending.error))
           log.v(3).info('Conflict, will retry', { ...fields, err: ending.error });

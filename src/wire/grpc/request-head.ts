@@ -36,7 +36,7 @@ export function readRequestHead(fields: readonly string[], isTooLong: boolean): 
   else if (!/^application\/grpc($|[+;])/.test(type)) {
     refusal = { http: '415', text: 'this is a gRPC server: the content type is application/grpc' };
   } else if (timeout !== undefined && timeoutMs === undefined) {
-    refusal = { code: grpcCodes.INTERNAL, text: `grpc-timeout ${timeout} is no time` };
+    refusal = { code: grpcCodes.INTERNAL, text: `grpc-timeout ${timeout} is not a valid timeout` };
   }
   return { path, timeoutMs, refusal };
 }

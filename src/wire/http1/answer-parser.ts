@@ -75,7 +75,7 @@ export class AnswerParser {
     this.#at = 0;
     while (this.#step(bytes));
     if (this.#state !== 'done') return false;
-    if (this.#at < bytes.length) throw malformed('bytes that nobody asked for');
+    if (this.#at < bytes.length) throw malformed('unsolicited bytes');
     return true;
   }
 
@@ -196,7 +196,7 @@ export class AnswerParser {
     if (code === undefined) throw malformed('no HTTP/1.1');
     const headers = lineEnd < 0 ? {} : readHeaders(text, lineEnd + 2);
     const status = Number(code);
-    if (status === 101) throw malformed('another protocol that nobody asked for');
+    if (status === 101) throw malformed('an unsolicited protocol switch');
     // 100 Continue and 103 Early Hints come before the answer.
     if (status < 200) return;
     const bodiless = this.#toHead || status === 204 || status === 304;

@@ -155,7 +155,7 @@ export class Connection implements Flow {
   #read(bytes: Buffer): boolean {
     const exchange = this.#exchange;
     if (exchange === undefined) {
-      this.destroy(new HttpError('HTTP_MALFORMED', 'the server sent bytes that nobody asked for'));
+      this.destroy(new HttpError('HTTP_MALFORMED', 'the server sent unsolicited bytes'));
       return false;
     }
     this.#heard = true;
@@ -183,7 +183,7 @@ export class Connection implements Flow {
   /** The body goes on. */
   #listen({ streaming }: Exchange): void {
     if (streaming) this.#timer?.cancel();
-    else this.#arm(this.#options.timeouts.silenceMs, 'HTTP_SILENT', 'silence in the middle of an answer');
+    else this.#arm(this.#options.timeouts.silenceMs, 'HTTP_SILENT', 'no data in the middle of a response');
   }
 
   /** The server has closed its side. */

@@ -263,7 +263,7 @@ export class FrameReceiver {
     const code = frame.payload.readUInt32BE(4);
     const debug = frame.payload.subarray(8, 200).toString();
     const why = code === ErrorCode.NO_ERROR ? '' : `, with HTTP/2 error ${code}${debug && `: ${debug}`}`;
-    this.#options.onGoaway({ last, code, text: `the other side is going away${why}` });
+    this.#options.onGoaway({ last, code, text: `the peer sent GOAWAY${why}` });
   }
 
   #endRemote(stream: Http2Stream): void {

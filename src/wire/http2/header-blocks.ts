@@ -31,7 +31,7 @@ export class HeaderBlocks {
     }
     const open = this.#open;
     if (open === undefined || open.stream !== stream || stream === 0) {
-      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block begins or goes on out of place');
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block is out of sequence');
     }
     open.parts.push(fragment);
     open.bytes += fragment.length;

@@ -59,14 +59,14 @@ export class HeaderDecoder {
 
   #resize(isLate: boolean): void {
     const maxBytes = this.#integer(5);
-    if (isLate) throw new HeaderBlockError('the table is resized in the middle of a block');
+    if (isLate) throw new HeaderBlockError('the dynamic table is resized within a header block');
     if (maxBytes > this.#maxTableBytes) throw new HeaderBlockError('the table is made larger than allowed');
     this.#table.resize(maxBytes);
   }
 
   #entry(index: number): HeaderField {
     const entry = this.#table.at(index);
-    if (entry === undefined) throw new HeaderBlockError(`there is no header number ${index}`);
+    if (entry === undefined) throw new HeaderBlockError(`there is no header with index ${index}`);
     return entry;
   }
 

@@ -720,7 +720,7 @@ describe('our end as a client', () => {
     peer.socket.end();
     await told;
     assert.equal(failures[0]?.kind, 'lost');
-    assert.match(String((await closed)?.message), /going away.*11: too fast/);
+    assert.match(String((await closed)?.message), /GOAWAY.*11: too fast/);
   });
 
   it('resets a call whose answer is malformed, and keeps the connection', async (t) => {

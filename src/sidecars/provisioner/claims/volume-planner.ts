@@ -42,7 +42,7 @@ export function createVolumePlanner(context: PlannerContext) {
     if (!name || !flags.featureGates.VolumeAttributesClass) return undefined;
     if (!capabilities.has('MODIFY_VOLUME')) {
       throw permanentProblem(
-        `driver ${driver} takes no VolumeAttributesClass: it does not report MODIFY_VOLUME`,
+        `driver ${driver} does not support VolumeAttributesClasses: it does not report MODIFY_VOLUME`,
       );
     }
     const found = await ifThere(kube.get(volumeAttributesClasses, { name }, { signal }));
@@ -78,7 +78,7 @@ export function createVolumePlanner(context: PlannerContext) {
     ): Promise<{ plan: VolumePlan; source: FoundSource | undefined } | { populator: string }> {
       if (!capabilities.has('CREATE_DELETE_VOLUME')) {
         throw permanentProblem(
-          `driver ${driver} does not make volumes: it does not report CREATE_DELETE_VOLUME`,
+          `driver ${driver} does not support provisioning: it does not report CREATE_DELETE_VOLUME`,
         );
       }
       const dataSource = dataSourceOf(claim);
