@@ -244,7 +244,8 @@ test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SO
     told.steps.map(({ text }) => text),
     ['of pod web'],
   );
-  assert.equal((told.object as { spec: { volumes: unknown[] } }).spec.volumes.length, 1);
+  const { spec } = told.object as { spec: { volumes: { name: string }[] } };
+  assert.equal(spec.volumes[0]?.name, 'v');
   for (const text of [...seen, details.text]) assert.ok(!text.includes(PASSWORD));
 
   await world.admin.delete(pods, { namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });

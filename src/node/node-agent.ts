@@ -12,9 +12,8 @@ import { errorMessage } from '../runtime/error-message.ts';
 import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
 import type { Informers } from '../runtime/informer/informer.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
-import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
-import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { LoopPorts } from '../runtime/queue/create-loop.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { createNodeRegistration } from './node-object/node-registration.ts';
 import type { HostFacts } from './node-object/node-status.ts';
@@ -39,7 +38,7 @@ export interface NodeAgentOptions {
   replaceTopologyLabels?: boolean;
 }
 
-export interface NodeAgentPorts {
+export interface NodeAgentPorts extends LoopPorts {
   /** Authenticated as `system:node:<name>`; needs no more than the node authorizer allows. */
   kube: KubeClient;
   /** Over the same client, started by the caller. Used for this node's pods, its Node and all CSIDrivers. */
@@ -49,10 +48,6 @@ export interface NodeAgentPorts {
   mounter: Mounter;
   files: VolumeFiles;
   recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
   options: NodeAgentOptions;
 }
 

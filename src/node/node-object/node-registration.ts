@@ -4,8 +4,7 @@
 import { leases, type Node, nodes } from '../../api/kinds.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import { nodeOwner } from '../registration/driver-facts.ts';
 import { type HostFacts, missingLabels, nodeDraft, nodeStatusPatch } from './node-status.ts';
@@ -23,18 +22,17 @@ export interface NodeRegistration {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createNodeRegistration(ports: {
-  kube: KubeClient;
-  nodeName: string;
-  host: HostFacts;
-  /** Additional labels for a new Node. */
-  labels: Readonly<Record<string, string>>;
-  /** Unique names of volumes that may still be mounted from an earlier run. */
-  volumesOnDisk(): Promise<string[]>;
-  clock: Clock;
-  random: Random;
-  log: Log;
-}): NodeRegistration {
+export function createNodeRegistration(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    nodeName: string;
+    host: HostFacts;
+    /** Additional labels for a new Node. */
+    labels: Readonly<Record<string, string>>;
+    /** Unique names of volumes that may still be mounted from an earlier run. */
+    volumesOnDisk(): Promise<string[]>;
+  },
+): NodeRegistration {
   const { kube, nodeName, host, clock, log } = ports;
 
   async function registerOnce(signal: AbortSignal): Promise<void> {

@@ -11,9 +11,8 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Metrics } from '../../runtime/metrics/metrics.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { VolumeManager } from '../volume-manager/volume-manager.ts';
 import { podNeed } from './pod-phase.ts';
@@ -28,17 +27,15 @@ export interface PodLifecycle {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createPodLifecycle(ports: {
-  kube: KubeClient;
-  pods: Informer<Pod>;
-  volumes: Pick<VolumeManager, 'stateOf' | 'isClear'>;
-  files: VolumeFiles;
-  paths: VolumePaths;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
-}): PodLifecycle {
+export function createPodLifecycle(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    pods: Informer<Pod>;
+    volumes: Pick<VolumeManager, 'stateOf' | 'isClear'>;
+    files: VolumeFiles;
+    paths: VolumePaths;
+  },
+): PodLifecycle {
   const { kube, volumes, files, paths, clock, log } = ports;
   /** Pods without a status so far, and since when. */
   const newSinceMs = new Map<string, number>();

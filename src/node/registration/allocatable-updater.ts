@@ -6,8 +6,7 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import { Node } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { DriverRegistry } from './driver-registry.ts';
 import { maxVolumesOf } from './handshake.ts';
@@ -21,14 +20,13 @@ export interface AllocatableUpdater {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createAllocatableUpdater(ports: {
-  registry: DriverRegistry;
-  csiDrivers: Informer<CSIDriver>;
-  writer: NodeInfoWriter;
-  clock: Clock;
-  random: Random;
-  log: Log;
-}): AllocatableUpdater {
+export function createAllocatableUpdater(
+  ports: LoopPorts & {
+    registry: DriverRegistry;
+    csiDrivers: Informer<CSIDriver>;
+    writer: NodeInfoWriter;
+  },
+): AllocatableUpdater {
   const { registry, csiDrivers, writer, clock, log } = ports;
   const askedAtMs = new Map<string, number>();
 

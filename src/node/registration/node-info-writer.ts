@@ -9,8 +9,7 @@ import type { Informer } from '../../runtime/informer/informer.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import {
   type DriverFacts,
@@ -42,16 +41,15 @@ export interface NodeInfoWriter {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createNodeInfoWriter(ports: {
-  kube: KubeClient;
-  nodeName: string;
-  node: Informer<Node>;
-  /** Replace a label that only this driver uses when the driver reports another value. */
-  replaceTopologyLabels: boolean;
-  clock: Clock;
-  random: Random;
-  log: Log;
-}): NodeInfoWriter {
+export function createNodeInfoWriter(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    nodeName: string;
+    node: Informer<Node>;
+    /** Replace a label that only this driver uses when the driver reports another value. */
+    replaceTopologyLabels: boolean;
+  },
+): NodeInfoWriter {
   const { kube, nodeName, clock, log } = ports;
   const registered = new Map<string, DriverFacts>();
   /** Drivers that were registered and are not any more. */

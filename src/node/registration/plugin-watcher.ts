@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { sameJson } from '../../api/same-json.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { VolumeFiles } from '../../csi-plugin/mount/volume-files.ts';
-import type { Metrics } from '../../runtime/metrics/metrics.ts';
-import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import type { Timer } from '../../runtime/ports.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome } from '../../runtime/queue/loop.ts';
 import type { DriverRegistry, RegisteredDriver } from './driver-registry.ts';
 import {
@@ -28,15 +27,11 @@ const RESCAN_MS = 60_000;
 /** A socket file appears a moment before its process listens. */
 const DEBOUNCE_MS = 10;
 
-export interface PluginWatcherPorts extends HandshakePorts {
+export interface PluginWatcherPorts extends LoopPorts, HandshakePorts {
   directory: string;
   files: VolumeFiles;
   registry: DriverRegistry;
   writer: NodeInfoWriter;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
   /** Called after each attempt. */
   registrationFailed(driver: DriverName, error: unknown): void;
 }

@@ -8,7 +8,8 @@ import { createInformers } from '../../runtime/informer/create-informers.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isForbidden } from '../../runtime/kube/kube-error.ts';
-import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
+import type { Timer } from '../../runtime/ports.ts';
+import type { LoopPorts } from '../../runtime/queue/create-loop.ts';
 
 /**
  * The delay before a watch starts: a watch costs more than five reads, and many pods end before their claim changes.
@@ -40,13 +41,12 @@ export interface ClaimWatches {
   stopAll(): void;
 }
 
-export function createClaimWatches(ports: {
-  kube: KubeClient;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  changed: (claimKey: string, users: Iterable<string>) => void;
-}): ClaimWatches {
+export function createClaimWatches(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    changed: (claimKey: string, users: Iterable<string>) => void;
+  },
+): ClaimWatches {
   const { kube, log } = ports;
   const followed = new Map<string, Followed>();
   let isAllowed: boolean | undefined;

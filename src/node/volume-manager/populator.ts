@@ -7,9 +7,7 @@ import { claimNameOf } from '../../api/volumes.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
-import type { Metrics } from '../../runtime/metrics/metrics.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, failed, type Loop, type Outcome, type Run, requeueAfter } from '../../runtime/queue/loop.ts';
 import { podNeed } from '../pod/pod-phase.ts';
 import { waitText } from '../pod/pod-status.ts';
@@ -28,26 +26,24 @@ export interface Populator {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createPopulator(ports: {
-  kube: KubeClient;
-  pods: Informer<Pod>;
-  driverObject(name: string): CSIDriver | undefined;
-  desired: DesiredState;
-  waits: PodWaits;
-  claims: ClaimWatches;
-  recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
-  /** The desired state of these volumes, and of all that is mounted for the pod, has changed. */
-  volumesChanged(podUid: string, keys: Iterable<string>): void;
-  /** The desired state of this pod has changed. */
-  podChanged(podKey: string): void;
-  podGone(podUid: string): void;
-  /** Every pod that existed at the start has been resolved once. */
-  populated(): void;
-}): Populator {
+export function createPopulator(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    pods: Informer<Pod>;
+    driverObject(name: string): CSIDriver | undefined;
+    desired: DesiredState;
+    waits: PodWaits;
+    claims: ClaimWatches;
+    recorder: EventRecorder;
+    /** The desired state of these volumes, and of all that is mounted for the pod, has changed. */
+    volumesChanged(podUid: string, keys: Iterable<string>): void;
+    /** The desired state of this pod has changed. */
+    podChanged(podKey: string): void;
+    podGone(podUid: string): void;
+    /** Every pod that existed at the start has been resolved once. */
+    populated(): void;
+  },
+): Populator {
   const { desired, waits, claims, clock } = ports;
   const uidByKey = new Map<string, string>();
   const keyByUid = new Map<string, string>();

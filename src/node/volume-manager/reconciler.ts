@@ -5,9 +5,7 @@ import type { CSIDriver, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
-import type { Metrics } from '../../runtime/metrics/metrics.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue/loop.ts';
 import type { Retries } from '../../runtime/queue/retries.ts';
 import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
@@ -34,25 +32,23 @@ export interface Reconciler {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createReconciler(ports: {
-  desired: DesiredState;
-  actual: ActualState;
-  waits: PodWaits;
-  perform: Perform;
-  driverObject(name: string): CSIDriver | undefined;
-  growsTo(mount: DesiredMount): string | undefined;
-  recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
-  /** Includes pods that are being deleted. */
-  podByUid(uid: string): Pod | undefined;
-  /** Something was mounted or unmounted for this pod. */
-  podChanged(podUid: string): void;
-  /** The volumes in use may have changed. */
-  useChanged(): void;
-}): Reconciler {
+export function createReconciler(
+  ports: LoopPorts & {
+    desired: DesiredState;
+    actual: ActualState;
+    waits: PodWaits;
+    perform: Perform;
+    driverObject(name: string): CSIDriver | undefined;
+    growsTo(mount: DesiredMount): string | undefined;
+    recorder: EventRecorder;
+    /** Includes pods that are being deleted. */
+    podByUid(uid: string): Pod | undefined;
+    /** Something was mounted or unmounted for this pod. */
+    podChanged(podUid: string): void;
+    /** The volumes in use may have changed. */
+    useChanged(): void;
+  },
+): Reconciler {
   const { desired, actual, waits, clock, log } = ports;
   const duration = ports.metrics?.histogram({
     name: 'storage_operation_duration_seconds',

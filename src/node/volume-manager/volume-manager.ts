@@ -12,7 +12,8 @@ import type { EventRecorder } from '../../runtime/events/create-event-recorder.t
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
-import type { Clock, Log, Random, Timer } from '../../runtime/ports.ts';
+import type { Timer } from '../../runtime/ports.ts';
+import type { LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { removePodDirectory } from '../pod/pod-lifecycle.ts';
 import type { PodVolumesState } from '../pod/pod-status.ts';
 import type { DriverRegistry } from '../registration/driver-registry.ts';
@@ -29,7 +30,7 @@ import { createReconciler } from './reconciler.ts';
 import { reconstruct } from './reconstruct.ts';
 import { createVolumesInUse } from './volumes-in-use.ts';
 
-export interface VolumeManagerPorts {
+export interface VolumeManagerPorts extends LoopPorts {
   kube: KubeClient;
   nodeName: string;
   pods: Informer<Pod>;
@@ -38,10 +39,6 @@ export interface VolumeManagerPorts {
   registry: DriverRegistry;
   plugin: MountPorts;
   recorder: EventRecorder;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
   /** Updates the driver's volume limit in CSINode. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** The state of this pod's volumes has changed. */

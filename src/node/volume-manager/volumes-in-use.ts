@@ -7,8 +7,7 @@ import { isNewer } from '../../api/resource-version.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
-import type { Clock, Log, Random } from '../../runtime/ports.ts';
-import { createLoop } from '../../runtime/queue/create-loop.ts';
+import { createLoop, type LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { done, type Loop } from '../../runtime/queue/loop.ts';
 import { onAbort } from '../../runtime/time/on-abort.ts';
 
@@ -26,18 +25,17 @@ export interface VolumesInUse {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createVolumesInUse(ports: {
-  kube: KubeClient;
-  nodeName: string;
-  node: Informer<Node>;
-  /** Volumes that are mounted, uncertain or about to be. */
-  inUse: () => Iterable<string>;
-  /** False until the mounts of the node are reconstructed: until then nothing is removed. */
-  mayShrink: () => boolean;
-  clock: Clock;
-  random: Random;
-  log: Log;
-}): VolumesInUse {
+export function createVolumesInUse(
+  ports: LoopPorts & {
+    kube: KubeClient;
+    nodeName: string;
+    node: Informer<Node>;
+    /** Volumes that are mounted, uncertain or about to be. */
+    inUse: () => Iterable<string>;
+    /** False until the mounts of the node are reconstructed: until then nothing is removed. */
+    mayShrink: () => boolean;
+  },
+): VolumesInUse {
   const { kube, nodeName } = ports;
   /** As last read, written or watched. Undefined before that, and after it was deleted. */
   let node: Node | undefined;

@@ -17,16 +17,20 @@ export const DEFAULT_BACKOFF: BackoffPolicy = { startMs: 1000, maxMs: 300_000 };
 /** Runs before the loop yields to timers and sockets; runs without I/O would otherwise starve them. */
 const RUNS_PER_TURN = 32;
 
-export interface LoopOptions {
+/** The ports of a component that runs loops. */
+export interface LoopPorts {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  metrics?: Metrics;
+}
+
+export interface LoopOptions extends LoopPorts {
   /** Names the loop in logs and as the `name` label of its metrics. */
   name: string;
   reconcile: Reconcile;
   /** Keys worked on at once; 1 unless given. */
   workers?: number;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  metrics?: Metrics;
   backoff?: BackoffPolicy;
 }
 

@@ -40,7 +40,7 @@ export function text(value: unknown): string {
   return value;
 }
 
-/** `visited` is called for each pair of compared values. */
+/** Not `sameJson`, which skips identical parts: the cost limit counts each pair of compared values (`visited`). */
 export function sameValue(a: unknown, b: unknown, visited: () => void): boolean {
   visited();
   if (Array.isArray(a) && Array.isArray(b))
