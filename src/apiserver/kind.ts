@@ -64,6 +64,8 @@ export interface Kind extends Resource {
   readonly columns: readonly Column[];
   /** Whether a change outside metadata and status increments `metadata.generation`. */
   readonly hasGeneration: boolean;
+  /** A new object has none: its first change makes it 1. */
+  readonly startsWithoutGeneration?: boolean;
   /** Supported verbs; others get 405. */
   readonly verbs: readonly string[];
   /** What differs from kind to kind in the verbs themselves. */

@@ -36,7 +36,12 @@ export interface Schema {
   'x-kubernetes-map-type'?: 'atomic' | 'granular';
   'x-kubernetes-patch-merge-key'?: string;
   'x-kubernetes-patch-strategy'?: string;
-  'x-kubernetes-validations'?: { rule: string; message?: string }[];
+  'x-kubernetes-validations'?: {
+    rule: string;
+    message?: string;
+    fieldPath?: string;
+    reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+  }[];
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
   $ref?: string;
   /** Of built-in types, as generated: fields that are left out where they are empty. */

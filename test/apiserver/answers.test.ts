@@ -250,3 +250,258 @@ test('a Status has details where clients read them, and a deletion answers as th
   const status = await answer(post(MAPS, map('gone')), remove(`${MAPS}/gone`));
   assert.equal(status.body.kind, 'Status');
 });
+
+const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
+const PODS = '/api/v1/namespaces/default/pods';
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+test('storage objects keep the rules of kube-apiserver', async () => {
+  const zone = (value: string): JsonObject => ({
+    nodeAffinity: {
+      required: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: [value] }] }],
+      },
+    },
+  });
+  const csi = (more: JsonObject): JsonObject => ({
+    csi: { driver: 'd.example.com', volumeHandle: 'h', ...more },
+  });
+  const secret = { name: 'a', namespace: 'b' };
+  const merged = (json: JsonObject): Step => patch('merge', `${PVS}/rules`, { spec: json });
+  await expectCodes([
+    ['a volume', 201, post(PVS, volume('rules', zone('a')))],
+    ['another value of its affinity', 422, merged(zone('b'))],
+    ['a secret for expansion', 200, merged(csi({ controllerExpandSecretRef: secret }))],
+    ['another secret', 422, merged(csi({ controllerExpandSecretRef: { ...secret, name: 'c' } }))],
+    ['a secret of nodes', 422, merged(csi({ nodeExpandSecretRef: secret }))],
+    [
+      'the name of a secret',
+      422,
+      post(PVS, volume('r2', csi({ nodePublishSecretRef: { ...secret, name: 'UP' } }))),
+    ],
+    ['the name of a class', 422, post(PVS, volume('r2', { volumeAttributesClassName: 'Not Valid' }))],
+    ['the name of a driver', 422, post(DRIVERS, driver('UPPER.example.com'))],
+    [
+      'a path that goes up',
+      422,
+      post(PVS, {
+        ...volume('r2'),
+        spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/a/../b' } },
+      }),
+    ],
+    [
+      'a namespace of a volume',
+      201,
+      post(PVS, { ...volume('r3'), metadata: { name: 'r3', namespace: 'x' } }),
+    ],
+    [
+      'the start of a deletion',
+      422,
+      patch('merge', `${PVS}/r3`, { metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' } }),
+    ],
+  ]);
+});
+
+test('data sources follow from each other, and a label changes where a class was applied', async () => {
+  const claim = (name: string, spec: JsonObject): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+  });
+  const thing = { apiGroup: 'example.com', kind: 'Thing', name: 't' };
+  const specOf = async (source: JsonObject): Promise<JsonObject> => {
+    const name = `s${JSON.stringify(source).length}`;
+    return (await answer(post(CLAIMS, claim(name, source)))).body.spec as JsonObject;
+  };
+  const referred = await specOf({ dataSourceRef: thing });
+  assert.deepEqual([referred.dataSource, referred.dataSourceRef], [thing, thing]);
+  const dropped = await specOf({ dataSource: thing });
+  assert.deepEqual([dropped.dataSource, dropped.dataSourceRef], [undefined, undefined]);
+  const elsewhere = await specOf({ dataSourceRef: { ...thing, namespace: 'other' } });
+  assert.deepEqual([elsewhere.dataSource, elsewhere.dataSourceRef], [undefined, undefined]);
+  const applied = { status: { phase: 'Bound', currentVolumeAttributesClassName: 'gold' } };
+  await expectCodes([
+    ['a claim', 201, post(CLAIMS, claim('vac', {}))],
+    ['its status', 200, patch('merge', `${CLAIMS}/vac/status`, applied)],
+    ['its label', 200, patch('merge', `${CLAIMS}/vac`, { metadata: { labels: { a: 'b' } } })],
+  ]);
+});
+
+test('pods keep the rules of kube-apiserver', async () => {
+  await answer(post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }));
+  const main = { name: 'main', image: 'i' };
+  const pod = (name: string, container: JsonObject, spec: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [{ ...main, ...container }], volumes: [{ name: 'v', emptyDir: {} }], ...spec },
+  });
+  const rejected = (title: string, container: JsonObject, spec: JsonObject = {}): [string, number, Step] => [
+    title,
+    422,
+    post(PODS, pod('bad', container, spec)),
+  ];
+  const mounted = (more: JsonObject): JsonObject => ({
+    volumeMounts: [{ name: 'v', mountPath: '/v', ...more }],
+  });
+  const target = { apiVersion: 'v1', kind: 'Node', name: 'n' };
+  const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'gated' }, target };
+  await expectCodes([
+    rejected('a probe without a handler', { livenessProbe: {} }),
+    rejected('two handlers', { livenessProbe: { exec: { command: ['a'] }, httpGet: { port: 1 } } }),
+    rejected('a hook without a handler', { lifecycle: { preStop: {} } }),
+    rejected('propagation without privilege', mounted({ mountPropagation: 'Bidirectional' })),
+    rejected('two subpaths', mounted({ subPath: 'a', subPathExpr: '$(A)' })),
+    rejected('a device of a directory', { volumeDevices: [{ name: 'v', devicePath: '/d' }] }),
+    rejected('a deadline of nothing', {}, { activeDeadlineSeconds: 0 }),
+    rejected('a field of the pod', {
+      env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.odd' } } }],
+    }),
+    ['a gated pod', 201, post(PODS, pod('gated', {}, { schedulingGates: [{ name: 'example.com/wait' }] }))],
+    ['its binding', 409, post(`${PODS}/gated/binding`, binding)],
+    [
+      'a binding of another name',
+      400,
+      post(`${PODS}/gated/binding`, { ...binding, metadata: { name: 'x' } }),
+    ],
+    ['an eviction without a name', 400, post(`${PODS}/gated/eviction`, {})],
+    ['all tolerations removed', 200, patch('merge', `${PODS}/gated`, { spec: { tolerations: null } })],
+  ]);
+  const set = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 's' },
+    spec: {
+      podManagementPolicy: 'Odd',
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [main] } },
+    },
+  };
+  assert.equal((await answer(post('/apis/apps/v1/namespaces/default/statefulsets', set))).code, 422);
+});
+
+function definition(plural: string, properties: JsonObject, more: JsonObject = {}): JsonObject {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.answers.example.com` },
+    spec: {
+      group: 'answers.example.com',
+      scope: 'Namespaced',
+      names: { plural, singular: plural, kind: `K${plural}`, listKind: `K${plural}List` },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } },
+          },
+          ...more,
+        },
+      ],
+    },
+  };
+}
+
+test('definitions that a cluster rejects are rejected', async () => {
+  const item = (key: JsonObject, more: JsonObject = {}): JsonObject => ({
+    a: {
+      type: 'array',
+      items: { type: 'object', properties: { k: key }, ...more },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['k'],
+    },
+  });
+  const text = { type: 'string' };
+  const ruled = (more: JsonObject): JsonObject => ({
+    a: { ...text, 'x-kubernetes-validations': [{ rule: 'self != ""', ...more }] },
+  });
+  const bad = (title: string, properties: JsonObject, more: JsonObject = {}): [string, number, Step] => [
+    title,
+    422,
+    post(CRDS, definition('bad', properties, more)),
+  ];
+  await expectCodes([
+    bad('a default of another type', { a: { ...text, default: 5 } }),
+    bad('a default outside its enum', { a: { ...text, enum: ['y'], default: 'x' } }),
+    bad('a key without default', item(text)),
+    bad('a key that is an object', item({ type: 'object' }, { required: ['k'] })),
+    bad('a set of objects', {
+      a: { type: 'array', items: { type: 'object' }, 'x-kubernetes-list-type': 'set' },
+    }),
+    bad('a list type of a string', { a: { ...text, 'x-kubernetes-list-type': 'set' } }),
+    bad('an odd reason', ruled({ reason: 'Odd' })),
+    bad('a fieldPath to nothing', ruled({ fieldPath: '.b' })),
+    bad('a message of two lines', ruled({ message: 'a\nb' })),
+    bad('a selectable field that is missing', { a: text }, { selectableFields: [{ jsonPath: '.spec.b' }] }),
+    bad('a selectable object', { a: text }, { selectableFields: [{ jsonPath: '.spec' }] }),
+    bad(
+      'a path of replicas',
+      { a: text },
+      { subresources: { scale: { specReplicasPath: 'spec.a', statusReplicasPath: '.status.a' } } },
+    ),
+    ['required key', 201, post(`${CRDS}?dryRun=All`, definition('good', item(text, { required: ['k'] })))],
+  ]);
+});
+
+test('nulls in custom resources are absent fields, and a rule says what it is about', async () => {
+  const limit = {
+    type: 'object',
+    properties: { min: { type: 'integer' }, max: { type: 'integer' } },
+    'x-kubernetes-validations': [
+      {
+        rule: '!has(self.min) || !has(self.max) || self.min <= self.max',
+        fieldPath: '.min',
+        reason: 'FieldValueForbidden',
+        message: 'too large',
+      },
+    ],
+  };
+  const made = await answer(post(CRDS, definition('nulls', { limit, note: { type: 'string' } })));
+  assert.equal(made.code, 201, JSON.stringify(made.body));
+  const path = '/apis/answers.example.com/v1/namespaces/default/nulls';
+  const object = (name: string, spec: JsonObject): JsonObject => ({
+    apiVersion: 'answers.example.com/v1',
+    kind: 'Knulls',
+    metadata: { name },
+    spec,
+  });
+  const created = await answer(post(path, object('a', { note: null, limit: { min: null } })));
+  assert.deepEqual([created.code, created.body.spec], [201, { limit: {} }]);
+  const refused = await answer(post(path, object('b', { limit: { min: 2, max: 1 } })));
+  const { causes } = refused.body.details as { causes?: JsonObject[] };
+  assert.deepEqual(
+    causes?.map(({ reason, field }) => [reason, field]),
+    [['FieldValueForbidden', 'spec.limit.min']],
+  );
+});
+
+test('a watch may be asked for by its path, and replicas applied through scale', async () => {
+  await answer(post(MAPS, map('watched')));
+  const heard = await answer(
+    get(`/api/v1/watch/namespaces/default/configmaps/watched?timeoutSeconds=1&resourceVersion=0`),
+  );
+  assert.equal((heard.body as JsonObject).type, 'ADDED');
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd' },
+    spec: { selector: { matchLabels: { a: 'b' } }, template },
+  };
+  const scale = {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: 'd' },
+    spec: { replicas: 3 },
+  };
+  await expectCodes([
+    ['of another owner', 409, post(deployments, deployment), apply(`${deployments}/d/scale`, scale)],
+    ['of another kind', 400, put(`${deployments}/d/scale`, deployment)],
+  ]);
+  const scaled = await answer(apply(`${deployments}/d/scale`, scale, 'fieldManager=a&force=true'));
+  assert.deepEqual((scaled.body.spec as JsonObject).replicas, 3, JSON.stringify(scaled.body));
+});

@@ -1,4 +1,4 @@
-// New pods tolerate a node that is not ready or unreachable for five minutes, unless they say otherwise.
+// Pods tolerate a node that is not ready or unreachable for five minutes, unless they say otherwise.
 
 import { type Pod, pods, type Toleration } from '../../api/kinds.ts';
 import type { AdmissionPlugin } from '../pipeline.ts';
@@ -11,7 +11,7 @@ export function defaultTolerationSeconds(): AdmissionPlugin {
   return {
     name: 'DefaultTolerationSeconds',
     mutate(request) {
-      if (!isAbout(request, pods) || request.operation !== 'create' || request.subresource !== '') return;
+      if (!isAbout(request, pods) || request.operation === 'delete' || request.subresource !== '') return;
       const spec = (request.object as Pod | undefined)?.spec;
       if (!spec) return;
       const { tolerations = [] } = spec;

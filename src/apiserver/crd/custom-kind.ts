@@ -78,7 +78,8 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     // Rules are evaluated only on objects that pass schema validation.
     validate(object) {
       const errors = validateAgainstSchema(schema, object);
-      return errors.length > 0 ? errors : rules.validate(object);
+      if (errors.length === 0) return rules.validate(object);
+      return rules.isEmpty ? errors : [...errors, UNCHECKED];
     },
     validateUpdate(next, current): FieldError[] {
       return validateAgainstSchema(schema, next).length > 0 ? [] : rules.validateUpdate(next, current);
@@ -91,6 +92,13 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
       : { storedAs: otherVersion(resource, { ...resource, version: storedVersion }) }),
   };
 }
+
+const UNCHECKED: FieldError = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
 
 /** A status write changes only status; unlike in built-in kinds, metadata is kept too. */
 function isolate(next: Loose, current: Loose, subresource: Subresource): void {

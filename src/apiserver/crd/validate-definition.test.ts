@@ -85,7 +85,10 @@ rows(validateDefinition, {}, [
     'a definition with a scale',
     crd({
       versions: [
-        { ...version, subresources: { scale: { specReplicasPath: '.a', statusReplicasPath: '.b' } } },
+        {
+          ...version,
+          subresources: { scale: { specReplicasPath: '.spec.a', statusReplicasPath: '.status.b' } },
+        },
       ],
     }),
     [],

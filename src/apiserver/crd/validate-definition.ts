@@ -5,6 +5,7 @@ import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from '../validation/checks.ts';
+import { checkDeclared, checkVersionParts } from './check-declared.ts';
 import { checkRuleCosts } from './check-rule-costs.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
 import { checkStructural } from './structural.ts';
@@ -91,6 +92,8 @@ function checkVersions(checks: Checks, spec: LooseMap, current: LooseMap | undef
     if (!schema) checks.add(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
     else if (checkSchema(checks, `${path}.schema.openAPIV3Schema`, schema) && !isSame) {
       const isExempt = sameJson(schema, schemaOf(current, version.name));
+      if (!isExempt) checkDeclared(checks, `${path}.schema.openAPIV3Schema`, schema);
+      checkVersionParts(checks, path, version, schema);
       checkRuleCosts(checks, `${path}.schema.openAPIV3Schema`, schema, { isExempt });
     }
     for (const [position, column] of mapsOf(version.additionalPrinterColumns).entries()) {

@@ -6,10 +6,12 @@ import { getOwn } from '../../api/own-property.ts';
 import type { FieldError } from '../kind.ts';
 import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
-import { fieldPath, invalid, isFull } from '../validation/checks.ts';
+import { duplicate, fieldPath, forbidden, invalid, isFull, required } from '../validation/checks.ts';
 import { CelCostError, CelError, type CelRule, compileCel, Meter } from './cel/cel.ts';
 
 export interface RuleSet {
+  /** Whether there are any. */
+  readonly isEmpty: boolean;
   /** The rules about the new state of the object. */
   validate(object: unknown): FieldError[];
   /** The transition rules, which compare with the previous state. */
@@ -20,6 +22,9 @@ interface Compiled {
   rule: CelRule;
   text: string;
   message: string | undefined;
+  /** The field that a broken rule is reported for, below the rule's own, and as what. */
+  fieldPath: string | undefined;
+  reason: FieldError['reason'];
 }
 
 interface Run {
@@ -34,10 +39,12 @@ export function createRuleSet(schema: Schema): RuleSet {
   const rulesOf = (node: Schema): Compiled[] => {
     const known = compiled.get(node);
     if (known) return known;
-    const made = (node['x-kubernetes-validations'] ?? []).map(({ rule, message }) => ({
-      rule: compileCel(rule),
-      text: rule,
-      message,
+    const made = (node['x-kubernetes-validations'] ?? []).map((written) => ({
+      rule: compileCel(written.rule),
+      text: written.rule,
+      message: written.message,
+      fieldPath: written.fieldPath,
+      reason: written.reason ?? 'FieldValueInvalid',
     }));
     compiled.set(node, made);
     return made;
@@ -71,6 +78,7 @@ export function createRuleSet(schema: Schema): RuleSet {
     return errors;
   };
   return {
+    isEmpty: !hasRules(schema),
     validate: (object) => run(object, undefined, false),
     validateUpdate: (next, current) => run(next, current, true),
   };
@@ -78,7 +86,7 @@ export function createRuleSet(schema: Schema): RuleSet {
 
 /** A CelCostError is reported and rethrown; no more rules are evaluated after it. */
 function evaluate(
-  { rule, text, message }: Compiled,
+  { rule, text, message, fieldPath: below = '', reason }: Compiled,
   self: unknown,
   old: unknown,
   path: string,
@@ -90,7 +98,7 @@ function evaluate(
   meter.start();
   try {
     if (rule.evaluate({ self, oldSelf: old }, meter) === true) return;
-    errors.push(invalid(path, shown, message ?? `failed rule: ${text}`));
+    errors.push(broken(`${path}${below}`, shown, { reason, detail: message ?? `failed rule: ${text}` }));
   } catch (error) {
     if (error instanceof CelError) {
       errors.push(invalid(path, shown, `rule evaluation error: ${error.message}: ${text}`));
@@ -104,6 +112,23 @@ function evaluate(
       errors.push(invalid(path, shown, why));
     }
     throw error;
+  }
+}
+
+function broken(
+  field: string,
+  value: unknown,
+  { reason, detail }: { reason: FieldError['reason']; detail: string },
+): FieldError {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbidden(field, detail);
+    case 'FieldValueRequired':
+      return required(field, detail);
+    case 'FieldValueDuplicate':
+      return duplicate(field, value);
+    default:
+      return invalid(field, value, detail);
   }
 }
 

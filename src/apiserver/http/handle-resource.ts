@@ -43,10 +43,14 @@ export interface ResourceExchange {
 const MIN_WATCH_MS = 1_800_000;
 
 /** The verb for authorizers and metrics; undefined for a method that Kubernetes does not use. */
-export function verbOf(method: string, { name }: ResourcePath, query: URLSearchParams): string | undefined {
+export function verbOf(
+  method: string,
+  { name, watches }: ResourcePath,
+  query: URLSearchParams,
+): string | undefined {
   switch (method) {
     case 'GET':
-      if (readBoolean(query, 'watch')) return 'watch';
+      if (watches || readBoolean(query, 'watch')) return 'watch';
       return name === '' ? 'list' : 'get';
     case 'POST':
       return 'create';

@@ -10,6 +10,8 @@ export interface ResourcePath {
   /** '' for the collection. */
   readonly name: string;
   readonly subresource: string;
+  /** The older way to ask for a watch: `/api/v1/watch/…`. */
+  readonly watches?: true;
 }
 
 export interface OtherPath {
@@ -54,6 +56,8 @@ function readTarget(path: string): ResourcePath | OtherPath {
     return OTHER;
   }
   rest = rest.map(decodeURIComponent);
+  const watches = rest[0] === 'watch' && rest.length > 1;
+  if (watches) rest = rest.slice(1);
   let namespace: string | undefined;
   // `namespaces/x` alone is the Namespace itself, and so are its subresources.
   if (rest[0] === 'namespaces' && rest.length > 2 && !isNamespaceSubresource(rest)) {
@@ -63,7 +67,8 @@ function readTarget(path: string): ResourcePath | OtherPath {
   const [plural = '', name = '', subresource = '', ...excess] = rest;
   const isProxied = group === '' && plural === 'nodes' && subresource === 'proxy';
   if ((excess.length > 0 && !isProxied) || plural === '' || namespace === '') return OTHER;
-  return { kind: 'resource', group, version, namespace, plural, name, subresource };
+  const target = { kind: 'resource', group, version, namespace, plural, name, subresource } as const;
+  return watches ? { ...target, watches } : target;
 }
 
 function isNamespaceSubresource(rest: readonly string[]): boolean {

@@ -198,7 +198,7 @@ const persistentVolumeClaimKind = defineKind({
   setDefaults(claim) {
     setDefault(ensureMap(claim, 'spec'), 'volumeMode', 'Filesystem');
     setDefault(ensureMap(claim, 'status'), 'phase', 'Pending');
-    mirrorDataSources(ensureMap(claim, 'spec'));
+    normaliseDataSources(ensureMap(claim, 'spec'));
   },
   prepareForCreate(claim) {
     claim.status = { phase: 'Pending' };
@@ -207,18 +207,25 @@ const persistentVolumeClaimKind = defineKind({
   validateUpdate: validateClaimUpdate,
 });
 
-/** `dataSource` and `dataSourceRef` are kept equal for the kinds that both can name. */
-function mirrorDataSources(spec: Record<string, unknown>): void {
+/**
+ * `dataSource` names a claim or a snapshot, or is dropped; then each of `dataSource` and `dataSourceRef` follows from the
+ * other. A reference into another namespace is dropped, as where its feature gate is off.
+ */
+function normaliseDataSources(spec: Record<string, unknown>): void {
+  if (mapOf(spec.dataSourceRef)?.namespace) delete spec.dataSourceRef;
   const source = mapOf(spec.dataSource);
-  const reference = mapOf(spec.dataSourceRef);
-  if (source && !reference) spec.dataSourceRef = { ...source };
-  else if (reference && !source && reference.namespace === undefined) {
-    const group = reference.apiGroup ?? '';
-    const legacy =
-      (group === '' && reference.kind === 'PersistentVolumeClaim') ||
-      (group === 'snapshot.storage.k8s.io' && reference.kind === 'VolumeSnapshot');
-    if (legacy) spec.dataSource = { ...reference };
-  }
+  if (source && !isClaimOrSnapshot(source)) delete spec.dataSource;
+  const [from, to] = [mapOf(spec.dataSource), mapOf(spec.dataSourceRef)];
+  if (from && !to) spec.dataSourceRef = { ...from };
+  else if (to && !from) spec.dataSource = { apiGroup: to.apiGroup ?? null, kind: to.kind, name: to.name };
+}
+
+function isClaimOrSnapshot({ apiGroup, kind }: Record<string, unknown>): boolean {
+  const group = apiGroup ?? '';
+  return (
+    (group === '' && kind === 'PersistentVolumeClaim') ||
+    (group === 'snapshot.storage.k8s.io' && kind === 'VolumeSnapshot')
+  );
 }
 
 const secretKind = defineKind({

@@ -34,6 +34,7 @@ export interface KindDefinition {
   subresources?: readonly Subresource[];
   columns: readonly Column[];
   hasGeneration?: boolean;
+  startsWithoutGeneration?: boolean;
   /** The client may set the status at creation (nodes register with theirs). */
   keepsStatusOnCreate?: boolean;
   verbs?: readonly string[];
@@ -70,6 +71,7 @@ export function defineKind(definition: KindDefinition): Kind {
     schema,
     columns: definition.columns,
     hasGeneration: definition.hasGeneration ?? false,
+    ...(definition.startsWithoutGeneration ? { startsWithoutGeneration: true } : {}),
     verbs: definition.verbs ?? ALL_VERBS,
     writes: writeRulesOf(definition),
     ...(definition.virtual ? { virtual: true } : {}),

@@ -57,6 +57,7 @@ const csiDriverKind = defineKind({
   namespaced: false,
   columns: csiDriverColumns,
   hasGeneration: true,
+  startsWithoutGeneration: true,
   setDefaults(driver) {
     const spec = ensureMap(driver, 'spec');
     mapLifecycle(spec);

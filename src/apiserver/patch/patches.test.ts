@@ -204,6 +204,7 @@ for (const [name, document, patch, expected] of strategicCases) {
 }
 
 test('strategic merge patch refuses an element without its merge key, and unknown directives', () => {
-  assert.throws(() => applyStrategicMergePatch({}, containers({ image: 'x' }), podSchema()), KubeError);
+  const pod = containers({ name: 'c', image: 'x' });
+  assert.throws(() => applyStrategicMergePatch(pod, containers({ image: 'x' }), podSchema()), KubeError);
   assert.throws(() => applyStrategicMergePatch({}, { $patch: 'shuffle' }, podSchema()), KubeError);
 });

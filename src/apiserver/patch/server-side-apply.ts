@@ -172,9 +172,10 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   }
   const managed = isJsonObject(metadata) ? metadata.managedFields : undefined;
   if (Array.isArray(managed)) throw new PatchError('metadata.managedFields must be nil');
-  const { managedFields: _none, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
+  const { managedFields: given, ...rest } = isJsonObject(metadata) ? metadata : ({} as JsonObject);
   const applied = copyJson({ ...patch, metadata: rest }) as unknown as KubeObject;
-  const problem = problemOfApplied(applied, kind);
+  const isOdd = given !== undefined && given !== null;
+  const problem = isOdd ? '.metadata.managedFields: expected list' : problemOfApplied(applied, kind);
   if (problem !== undefined) throw untyped(applied, kind, problem);
   try {
     decodeValues(applied, kind);

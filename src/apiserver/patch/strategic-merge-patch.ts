@@ -62,6 +62,10 @@ function mergeField(
   }
   if (!Array.isArray(value)) return value;
   if (!schema?.['x-kubernetes-patch-strategy']?.includes('merge')) return copyJson(value);
+  // There is nothing to merge with: the elements are taken as they are.
+  if (!Array.isArray(before) && !value.some((each) => isJsonObject(each) && each.$patch !== undefined)) {
+    return copyJson(value);
+  }
   const list = Array.isArray(before) ? before : [];
   const mergeKey = schema['x-kubernetes-patch-merge-key'];
   const merged = mergeKey
@@ -105,7 +109,7 @@ function propertyOf(schema: Schema | undefined, key: string): Schema | undefined
 function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Schema | undefined): Json[] {
   const elements = patch.map((element) => {
     if (isJsonObject(element)) return element;
-    throw new PatchError(`a list that merges by "${mergeKey}" has elements that are not objects`);
+    throw new PatchError(`a list that merges by "${mergeKey}" has elements that are not objects`, 'Unknown');
   });
   const replaces = elements.some((element) => element.$patch === 'replace');
   const result: (Json | undefined)[] = replaces ? [] : [...list];
@@ -123,7 +127,7 @@ function mergeKeyedList(list: Json[], patch: Json[], mergeKey: string, items: Sc
     if (!Object.hasOwn(element, mergeKey)) {
       throw new PatchError(
         `map: ${JSON.stringify(element)} does not contain declared merge key: ${mergeKey}`,
-        'Invalid',
+        'Unknown',
       );
     }
     const same = placesOf(element);

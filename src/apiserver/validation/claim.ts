@@ -135,7 +135,8 @@ function checkSpecChange(checks: Checks, next: LooseMap, before: LooseMap, curre
       checks.add(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
     }
   }
-  if (current.status?.currentVolumeAttributesClassName && !next.volumeAttributesClassName) {
+  const isOtherClass = next.volumeAttributesClassName !== before.volumeAttributesClassName;
+  if (isOtherClass && current.status?.currentVolumeAttributesClassName && !next.volumeAttributesClassName) {
     const to = next.volumeAttributesClassName === '' ? 'empty string' : 'nil';
     checks.add(
       forbidden(

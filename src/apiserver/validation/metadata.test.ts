@@ -32,7 +32,7 @@ const names: [name: string, kind: string, isGood: boolean][] = [
   ['system:node', 'role', true],
   ['a/b', 'role', false],
   ['system:node', 'foreignRole', false],
-  ['D.Example', 'driver', true],
+  ['D.Example', 'driver', false],
   ['d_example', 'driver', false],
   // Named after a role, or by an older client.
   ['system:node.17ab', 'event', true],
@@ -65,7 +65,7 @@ const created: [string, Body, string[]][] = [
   [
     'an owner that is nobody',
     { ownerReferences: [{}] },
-    ['apiVersion', 'kind', 'name', 'uid'].map((field) => `metadata.ownerReferences[0].${field}`),
+    ['apiVersion', 'kind', 'name', 'uid'].map((field) => `metadata.ownerReferences.${field}`),
   ],
   ['one controller', { ownerReferences: [{ ...owner, controller: true }, owner] }, []],
   [

@@ -28,8 +28,6 @@ function nameProblems(kind: Kind, name: string): string[] {
   if (kind.group === '' && kind.kind === 'Service') return dns1035LabelProblems(name);
   // Clients name events after their object, whatever its name is: only what a path cannot hold is rejected.
   if (kind.group === '' && kind.kind === 'Event') return pathSegmentProblems(name);
-  if (kind.group === 'storage.k8s.io' && kind.kind === 'CSIDriver')
-    return dns1123SubdomainProblems(name.toLowerCase());
   return dns1123SubdomainProblems(name);
 }
 
@@ -42,6 +40,7 @@ export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeO
   const stored: LooseMap = mapOf(current?.metadata) ?? {};
   const isNew = (field: string): boolean => getOwn(metadata, field) !== getOwn(stored, field);
   if (current === undefined || isNew('name') || isNew('namespace')) checkName(checks, metadata, kind);
+  if (isNew('generation')) checks.nonNegative('metadata.generation', metadata.generation);
   if (isNew('labels')) checkLabels(checks, metadata.labels);
   if (isNew('annotations')) checkAnnotations(checks, metadata.annotations);
   if (isNew('ownerReferences')) checkOwners(checks, metadata.ownerReferences);

@@ -5,7 +5,7 @@ import { getOwn } from '../../api/own-property.ts';
 import { type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, type Checks, duplicate, forbidden, invalid, required } from './checks.ts';
 import { checkClaimSpec } from './claim.ts';
-import { checkDriverName } from './volume.ts';
+import { checkDriverName, checkHostPath } from './volume.ts';
 
 export function checkPodVolumes(checks: Checks, field: string, volumes: unknown): Set<string> {
   const names = new Set<string>();
@@ -41,18 +41,15 @@ function checkSource(checks: Checks, path: string, volume: LooseMap): void {
     case 'secret':
       checks.required(`${path}.secret.secretName`, source.secretName);
       checkMode(checks, `${path}.secret.defaultMode`, source.defaultMode);
+      checkItems(checks, `${path}.secret.items`, source.items);
       break;
     case 'configMap':
       checks.required(`${path}.configMap.name`, source.name);
       checkMode(checks, `${path}.configMap.defaultMode`, source.defaultMode);
+      checkItems(checks, `${path}.configMap.items`, source.items);
       break;
     case 'hostPath':
-      if (
-        checks.required(`${path}.hostPath.path`, source.path) &&
-        String(source.path).split('/').includes('..')
-      ) {
-        checks.add(invalid(`${path}.hostPath.path`, source.path, "must not contain '..'"));
-      }
+      checkHostPath(checks, `${path}.hostPath`, source);
       break;
     case 'emptyDir':
       if (source.sizeLimit !== undefined) checks.quantity(`${path}.emptyDir.sizeLimit`, source.sizeLimit);
@@ -63,6 +60,17 @@ function checkSource(checks: Checks, path: string, volume: LooseMap): void {
       break;
     default:
       break;
+  }
+}
+
+function checkItems(checks: Checks, field: string, items: unknown): void {
+  for (const [index, item] of mapsOf(items).entries()) {
+    const place = at(field, index);
+    checks.required(`${place}.key`, item.key);
+    if (!checks.required(`${place}.path`, item.path)) continue;
+    const path = String(item.path);
+    if (path.startsWith('/')) checks.add(invalid(`${place}.path`, path, 'must be a relative path'));
+    if (path.split('/').includes('..')) checks.add(invalid(`${place}.path`, path, "must not contain '..'"));
   }
 }
 

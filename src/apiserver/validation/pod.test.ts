@@ -21,11 +21,7 @@ const specs: [string, Body, string[]][] = [
   ['a restart policy that does not exist', { restartPolicy: 'Often' }, ['spec.restartPolicy: Unsupported']],
   ['a DNS policy that does not exist', { dnsPolicy: 'Any' }, ['spec.dnsPolicy: Unsupported value']],
   ['no grace', { terminationGracePeriodSeconds: 0 }, []],
-  [
-    'a negative grace',
-    { terminationGracePeriodSeconds: -1 },
-    ['spec.terminationGracePeriodSeconds: Invalid'],
-  ],
+  ['no time before its deadline', { activeDeadlineSeconds: 0 }, ['spec.activeDeadlineSeconds: Invalid']],
   [
     'names that are none',
     { nodeName: 'A', hostname: 'a.b', serviceAccountName: 'B' },
@@ -139,7 +135,11 @@ const containers: [string, Body, string[]][] = [
     { volumeMounts: [{ name: 'v', mountPath: '/a', mountPropagation: 'All' }] },
     ['volumeMounts.mountPropagation: Unsupported value'],
   ],
-  ['a device', { volumeDevices: [{ name: 'v', devicePath: '/dev/a' }] }, []],
+  [
+    'a device of a directory',
+    { volumeDevices: [{ name: 'v', devicePath: '/dev/a' }] },
+    ['volumeDevices[0].name: Invalid value: "v": can only use volume source type'],
+  ],
   [
     'devices that are not there, and two at one path',
     { volumeDevices: [{}, { name: 'w', devicePath: '/dev/a' }, { name: 'v', devicePath: '/dev/a' }] },
@@ -148,6 +148,7 @@ const containers: [string, Body, string[]][] = [
       'volumeDevices[0].devicePath: Required value',
       'volumeDevices[1].name: Not found: "w"',
       'volumeDevices[2].devicePath: Invalid value: "/dev/a": must be unique',
+      'volumeDevices[2].name: Invalid value: "v": can only use volume source type',
     ],
   ],
 ];

@@ -5,6 +5,7 @@ import {
   dns1123SubdomainProblems,
   labelKeyProblems,
   labelValueProblems,
+  qualifiedNameProblems,
 } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
 import { compareQuantities, isQuantity } from '../../api/quantity.ts';
@@ -12,6 +13,7 @@ import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, Checks, duplicate, forbidden, invalid, notFound, required } from './checks.ts';
+import { checkContainerRules } from './container-rules.ts';
 import { checkNodeSelector } from './node-selector.ts';
 import { validateEphemeralContainers, validateResize } from './pod-parts.ts';
 import { checkPodVolumes } from './pod-volumes.ts';
@@ -24,12 +26,19 @@ export function validatePod(pod: Loose): FieldError[] {
 
 export function checkPodSpec(checks: Checks, field: string, spec: LooseMap): void {
   const volumes = checkPodVolumes(checks, `${field}.volumes`, spec.volumes);
+  const ofClaims = new Set(
+    mapsOf(spec.volumes)
+      .filter((volume) => volume.persistentVolumeClaim || volume.ephemeral)
+      .map((volume) => String(volume.name)),
+  );
   const containers = mapsOf(spec.containers);
   checks.required(`${field}.containers`, containers);
   const names = new Set<string>();
   for (const list of ['containers', 'initContainers'] as const) {
     for (const [index, container] of mapsOf(spec[list]).entries()) {
-      checkContainer(checks, at(`${field}.${list}`, index), container, volumes, names);
+      const path = at(`${field}.${list}`, index);
+      checkContainer(checks, path, container, volumes, names);
+      checkDevices(checks, path, container, { all: volumes, ofClaims });
     }
   }
   checks.oneOf(`${field}.restartPolicy`, spec.restartPolicy, ['Always', 'Never', 'OnFailure']);
@@ -39,7 +48,20 @@ export function checkPodSpec(checks: Checks, field: string, spec: LooseMap): voi
     'Default',
     'None',
   ]);
-  checks.nonNegative(`${field}.terminationGracePeriodSeconds`, spec.terminationGracePeriodSeconds);
+  const { activeDeadlineSeconds: deadline } = spec;
+  if (typeof deadline === 'number' && (deadline < 1 || deadline > MAX_INT32)) {
+    checks.add(
+      invalid(`${field}.activeDeadlineSeconds`, deadline, `must be between 1 and ${MAX_INT32}, inclusive`),
+    );
+  }
+  checkSecurityContext(checks, `${field}.securityContext`, mapOf(spec.securityContext) ?? {});
+  for (const [index, gate] of mapsOf(spec.schedulingGates).entries()) {
+    checks.text(at(`${field}.schedulingGates`, index), gate.name, qualifiedNameProblems);
+  }
+  for (const [index, spread] of mapsOf(spec.topologySpreadConstraints).entries()) {
+    const path = `${at(`${field}.topologySpreadConstraints`, index)}.whenUnsatisfiable`;
+    checks.oneOf(path, spread.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway']);
+  }
   if (spec.nodeName) checks.text(`${field}.nodeName`, spec.nodeName, dns1123SubdomainProblems);
   if (spec.hostname) checks.text(`${field}.hostname`, spec.hostname, dns1123LabelProblems);
   if (spec.serviceAccountName) {
@@ -64,6 +86,18 @@ export function checkPodSpec(checks: Checks, field: string, spec: LooseMap): voi
   }
 }
 
+const MAX_INT32 = 2 ** 31 - 1;
+
+function checkSecurityContext(checks: Checks, field: string, context: LooseMap): void {
+  for (const name of ['fsGroup', 'runAsUser', 'runAsGroup']) {
+    const id = context[name];
+    if (typeof id === 'number' && (id < 0 || id > MAX_INT32)) {
+      checks.add(invalid(`${field}.${name}`, id, `must be between 0 and ${MAX_INT32}, inclusive`));
+    }
+  }
+  checks.oneOf(`${field}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
+}
+
 function checkContainer(
   checks: Checks,
   path: string,
@@ -81,6 +115,7 @@ function checkContainer(
   checkPorts(checks, path, container);
   checkResources(checks, `${path}.resources`, mapOf(container.resources) ?? {});
   checkMounts(checks, path, container, volumes);
+  checkContainerRules(checks, path, container);
   for (const [index, variable] of mapsOf(container.env).entries()) {
     checks.required(`${at(`${path}.env`, index)}.name`, variable.name);
     if (variable.value && variable.valueFrom) {
@@ -160,6 +195,49 @@ function checkMounts(checks: Checks, path: string, container: LooseMap, volumes:
     if (paths.has(device.devicePath))
       checks.add(invalid(`${field}.devicePath`, device.devicePath, 'must be unique'));
     paths.add(device.devicePath);
+  }
+}
+
+/** A device comes from a claim, and is neither mounted nor at the path of a mount. */
+function checkDevices(
+  checks: Checks,
+  path: string,
+  container: LooseMap,
+  volumes: { all: ReadonlySet<string>; ofClaims: ReadonlySet<string> },
+): void {
+  const mounts = mapsOf(container.volumeMounts);
+  const devices = mapsOf(container.volumeDevices);
+  const [mounted, mountPaths] = [mounts.map(({ name }) => name), mounts.map(({ mountPath }) => mountPath)];
+  for (const [index, { name, devicePath }] of devices.entries()) {
+    const field = at(`${path}.volumeDevices`, index);
+    if (volumes.all.has(String(name)) && !volumes.ofClaims.has(String(name))) {
+      checks.add(
+        invalid(
+          `${field}.name`,
+          name,
+          'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode',
+        ),
+      );
+    }
+    if (mounted.includes(name)) {
+      checks.add(invalid(`${field}.name`, name, 'must not already exist in volumeMounts'));
+    }
+    if (mountPaths.includes(devicePath)) {
+      checks.add(
+        invalid(`${field}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'),
+      );
+    }
+  }
+  for (const [index, { name, mountPath }] of mounts.entries()) {
+    const field = at(`${path}.volumeMounts`, index);
+    if (devices.some((device) => device.name === name)) {
+      checks.add(invalid(`${field}.name`, name, 'must not already exist in volumeDevices'));
+    }
+    if (devices.some((device) => device.devicePath === mountPath)) {
+      checks.add(
+        invalid(`${field}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'),
+      );
+    }
   }
 }
 

@@ -86,6 +86,11 @@ function visitObject(
         else if (!walk.keepsUnknown || properties !== undefined) delete object[key];
         continue;
       }
+      if (value === null && !property.nullable && !walk.keepsUnknown) {
+        // A null that the schema of a custom kind does not allow means that the field is absent.
+        delete object[key];
+        continue;
+      }
       visit(object, key, property, fieldPath(path, key), walk, getOwn(read, key));
       if (empties?.omits.has(key) && !walk.keepsUnknown && isEmpty(object[key])) delete object[key];
     } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {

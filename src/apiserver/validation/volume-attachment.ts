@@ -1,6 +1,6 @@
 // VolumeAttachments: exactly one source, inline only for CSI, and an immutable spec.
 
-import { qualifiedNameProblems } from '../../api/names.ts';
+import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../api/names.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf } from '../kinds/loose.ts';
 import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
@@ -17,7 +17,7 @@ export function validateAttachment(attachment: Loose): FieldError[] {
   const checks = new Checks();
   const spec = mapOf(attachment.spec) ?? {};
   checkAttacher(checks, spec);
-  checks.required('spec.nodeName', spec.nodeName);
+  checks.text('spec.nodeName', spec.nodeName ?? '', dns1123SubdomainProblems);
   checkSource(checks, mapOf(spec.source) ?? {});
   checkStatus(checks, mapOf(attachment.status) ?? {});
   return checks.errors;
@@ -35,6 +35,8 @@ function checkSource(checks: Checks, source: LooseMap): void {
   else if (given.length > 1) checks.add(forbidden(field, ONE_SOURCE));
   else if (source.persistentVolumeName === '') {
     checks.add(required(`${field}.persistentVolumeName`, 'must specify non empty persistentVolumeName'));
+  } else if (source.persistentVolumeName) {
+    checks.text(`${field}.persistentVolumeName`, source.persistentVolumeName, dns1123SubdomainProblems);
   }
   const spec = mapOf(source.inlineVolumeSpec);
   if (spec) checkInlineSpec(checks, `${field}.inlineVolumeSpec`, spec);

@@ -62,7 +62,11 @@ const created: [string, Body, string[]][] = [
   [
     'over NFS, from nowhere',
     { ...NO_CSI, nfs: {} },
-    ['spec.nfs.server: Required value', 'spec.nfs.path: Required value'],
+    [
+      'spec.nfs.server: Required value',
+      'spec.nfs.path: Required value',
+      'spec.nfs.path: Invalid value: "": must be an absolute path',
+    ],
   ],
   ['with a driver in capitals', { csi: { ...csi, driver: 'D.example' } }, []],
   ['without a driver', { csi: { volumeHandle: 'h' } }, ['spec.csi.driver: Required value']],
@@ -179,7 +183,7 @@ test('the node affinity of a volume by field: one node by its name', () => {
 const source =
   'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation';
 const nodes =
-  /^spec\.nodeAffinity: Invalid value: .*: field is immutable, except for updating from beta label to GA$/;
+  /^nodeAffinity: Invalid value: .*: field is immutable, except for updating from beta label to GA$/;
 const changed: { name: string; before?: Body; after: Body; errors: (string | RegExp)[] }[] = [
   { name: 'nothing', after: {}, errors: [] },
   {
@@ -190,15 +194,20 @@ const changed: { name: string; before?: Body; after: Body; errors: (string | Reg
   { name: 'its handle', after: { csi: { ...csi, volumeHandle: 'i' } }, errors: [source] },
   { name: 'its kind', after: { ...NO_CSI, hostPath: { path: '/x' } }, errors: [source] },
   {
-    name: 'its secrets for expansion',
-    after: { csi: { ...csi, controllerExpandSecretRef: { name: 's' }, nodeExpandSecretRef: { name: 's' } } },
+    name: 'its secret for expansion',
+    after: { csi: { ...csi, controllerExpandSecretRef: { name: 's' } } },
     errors: [],
+  },
+  {
+    name: 'its secret for expansion on nodes',
+    after: { csi: { ...csi, nodeExpandSecretRef: { name: 's' } } },
+    errors: [source],
   },
   { name: 'another secret', after: { csi: { ...csi, nodeStageSecretRef: { name: 's' } } }, errors: [source] },
   {
     name: 'its mode',
     after: { volumeMode: 'Block' },
-    errors: ['spec.volumeMode: Invalid value: "Block": field is immutable'],
+    errors: ['volumeMode: Invalid value: "Block": field is immutable'],
   },
   { name: 'its nodes, where it had none', after: { nodeAffinity: zoned('zone') }, errors: [] },
   {
@@ -319,10 +328,9 @@ test('the status of an attachment is limited, its spec does not change', () => {
   assert.deepEqual(errors({ attachmentMetadata: { k: 'x'.repeat(1 << 18) } }), [
     'status.attachmentMetadata: Too long: may not be more than 262144 bytes',
   ]);
-  assert.deepEqual(texts(validateAttachment({ spec: { source: spec.source } } as never)), [
-    'spec.attacher: Required value',
-    'spec.nodeName: Required value',
-  ]);
+  const nameless = texts(validateAttachment({ spec: { source: spec.source } } as never));
+  assert.equal(nameless[0], 'spec.attacher: Required value');
+  assert.match(nameless[1] ?? '', /^spec.nodeName: Invalid value: "": a lowercase RFC 1123 subdomain/);
   const after = { spec: { ...spec, nodeName: 'm' } };
   assert.match(
     texts(validateAttachmentUpdate(after as never, { spec } as never))[0] ?? '',

@@ -1,6 +1,6 @@
 // PersistentVolumes: one source, capacity, access modes, node affinity, and the fields that may change after creation.
 
-import { dns1123SubdomainProblems } from '../../api/names.ts';
+import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
@@ -48,11 +48,14 @@ export function validateVolume(volume: Loose): FieldError[] {
   checks.oneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES);
   checkNodeAffinity(checks, spec);
   if (spec.volumeAttributesClassName !== undefined) {
-    checks.required(
+    const isNamed = checks.required(
       'spec.volumeAttributesClassName',
       spec.volumeAttributesClassName,
       'an empty string is disallowed',
     );
+    if (isNamed) {
+      checks.text('spec.volumeAttributesClassName', spec.volumeAttributesClassName, dns1123SubdomainProblems);
+    }
     if (spec.volumeAttributesClassName && !spec.csi) {
       checks.add(required('spec.csi', 'has to be specified when using volumeAttributesClassName'));
     }
@@ -83,10 +86,12 @@ export function checkVolumeSource(checks: Checks, field: string, spec: LooseMap)
   const csi = mapOf(spec.csi);
   if (csi) checkCSIVolume(checks, `${field}.csi`, csi);
   const hostPath = mapOf(spec.hostPath);
-  if (hostPath) checks.required(`${field}.hostPath.path`, hostPath.path);
+  if (hostPath) checkHostPath(checks, `${field}.hostPath`, hostPath);
   const local = mapOf(spec.local);
   if (local) {
-    checks.required(`${field}.local.path`, local.path);
+    if (checks.required(`${field}.local.path`, local.path)) {
+      checkBacksteps(checks, `${field}.local.path`, local.path);
+    }
     if (!mapOf(spec.nodeAffinity))
       checks.add(required(`${field}.nodeAffinity`, 'Local volume requires node affinity'));
   }
@@ -94,7 +99,32 @@ export function checkVolumeSource(checks: Checks, field: string, spec: LooseMap)
   if (nfs) {
     checks.required(`${field}.nfs.server`, nfs.server);
     checks.required(`${field}.nfs.path`, nfs.path);
+    if (!String(nfs.path ?? '').startsWith('/')) {
+      checks.add(invalid(`${field}.nfs.path`, nfs.path ?? '', 'must be an absolute path'));
+    }
   }
+}
+
+const HOST_PATH_TYPES = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
+
+/** Also for volumes of pods. */
+export function checkHostPath(checks: Checks, field: string, { path, type }: LooseMap): void {
+  if (!checks.required(`${field}.path`, path)) return;
+  checkBacksteps(checks, `${field}.path`, path);
+  checks.oneOf(`${field}.type`, type, HOST_PATH_TYPES);
+}
+
+function checkBacksteps(checks: Checks, field: string, path: unknown): void {
+  if (String(path).split('/').includes('..')) checks.add(invalid(field, path, "must not contain '..'"));
 }
 
 /** Driver names: at most 63 characters of letters, digits, dots and dashes. */
@@ -120,8 +150,11 @@ function checkCSIVolume(checks: Checks, field: string, csi: LooseMap): void {
   for (const secret of SECRETS) {
     const reference = mapOf(csi[secret]);
     if (!reference) continue;
-    checks.required(`${field}.${secret}.name`, reference.name);
-    checks.required(`${field}.${secret}.namespace`, reference.namespace);
+    for (const part of ['name', 'namespace']) {
+      const at = `${field}.${secret}.${part}`;
+      if (!checks.required(at, reference[part])) continue;
+      checks.text(at, reference[part], part === 'name' ? dns1123SubdomainProblems : dns1123LabelProblems);
+    }
   }
 }
 
@@ -137,11 +170,13 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
   const checks = new Checks();
   if (subresource === 'status' || next.spec === current.spec) return checks.errors;
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
+  const isSecretNew = mapOf(before.csi)?.controllerExpandSecretRef === undefined;
   const sourceOf = (spec: LooseMap): unknown => {
-    const fields = sourcesOf(spec).map((field) => [
-      field,
-      withoutExpandSecrets(mapOf(getOwn(spec, field)) ?? {}),
-    ]);
+    const fields = sourcesOf(spec).map((field) => {
+      const { controllerExpandSecretRef, ...rest } = mapOf(getOwn(spec, field)) ?? {};
+      // The secret for expansion may be set later, once.
+      return [field, isSecretNew ? rest : { ...rest, controllerExpandSecretRef }];
+    });
     return Object.fromEntries(fields);
   };
   if (!sameJson(sourceOf(after), sourceOf(before))) {
@@ -149,12 +184,12 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
       forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'),
     );
   }
-  checks.immutable('spec.volumeMode', after.volumeMode, before.volumeMode);
+  checks.immutable('volumeMode', after.volumeMode, before.volumeMode);
   const affinity = mapOf(before.nodeAffinity);
-  if (affinity && !sameJson(after.nodeAffinity, affinity) && !isTopologyLabelFix(after.nodeAffinity)) {
+  if (affinity && !sameJson(stableLabels(after.nodeAffinity), stableLabels(affinity))) {
     checks.add(
       invalid(
-        'spec.nodeAffinity',
+        'nodeAffinity',
         after.nodeAffinity ?? null,
         'field is immutable, except for updating from beta label to GA',
       ),
@@ -166,21 +201,24 @@ export function validateVolumeUpdate(next: Loose, current: Loose, subresource: S
   return checks.errors;
 }
 
-/** The secrets for expansion may be set later. */
-function withoutExpandSecrets({
-  controllerExpandSecretRef,
-  nodeExpandSecretRef,
-  ...rest
-}: LooseMap): LooseMap {
-  return rest;
-}
+const STABLE_LABELS: ReadonlyMap<unknown, string> = new Map([
+  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  ['beta.kubernetes.io/os', 'kubernetes.io/os'],
+  ['beta.kubernetes.io/arch', 'kubernetes.io/arch'],
+  ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
+]);
 
-/** Kubernetes allows replacing beta topology labels by their stable names. */
-function isTopologyLabelFix(affinity: unknown): boolean {
-  const terms = mapsOf(mapOf(mapOf(affinity)?.required)?.nodeSelectorTerms);
-  const keys = terms.flatMap((term) => mapsOf(term.matchExpressions).map((each) => each.key));
-  return (
-    keys.length > 0 &&
-    keys.every((key) => key === 'topology.kubernetes.io/zone' || key === 'topology.kubernetes.io/region')
-  );
+/** Beta labels may be replaced by their stable names, and nothing else may change. */
+function stableLabels(affinity: unknown): unknown {
+  const required = mapOf(mapOf(affinity)?.required);
+  if (required === undefined) return affinity;
+  const terms = mapsOf(required.nodeSelectorTerms).map((term) => ({
+    ...term,
+    matchExpressions: mapsOf(term.matchExpressions).map((each) => ({
+      ...each,
+      key: STABLE_LABELS.get(each.key) ?? each.key,
+    })),
+  }));
+  return { ...mapOf(affinity), required: { ...required, nodeSelectorTerms: terms } };
 }

@@ -3,7 +3,7 @@
 import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels, SelectorError } from '../../api/selectors.ts';
 import type { FieldError, Subresource } from '../kind.ts';
-import { type Loose, mapOf, mapsOf } from '../kinds/loose.ts';
+import { type Loose, type LooseMap, mapOf, mapsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from './checks.ts';
 import { checkClaimSpec } from './claim.ts';
 import { checkLabelSelector } from './node-selector.ts';
@@ -37,10 +37,34 @@ export function validateWorkload(workload: Loose): FieldError[] {
   if (podSpec.restartPolicy !== undefined && podSpec.restartPolicy !== 'Always') {
     checks.oneOf('spec.template.spec.restartPolicy', podSpec.restartPolicy, ['Always']);
   }
+  if (workload.kind === 'StatefulSet') checkStatefulSet(checks, spec);
   for (const [index, claim] of mapsOf(spec.volumeClaimTemplates).entries()) {
     checkClaimSpec(checks, `${at('spec.volumeClaimTemplates', index)}.spec`, mapOf(claim.spec) ?? {});
   }
   return checks.errors;
+}
+
+const MANAGEMENT = new Set(['OrderedReady', 'Parallel']);
+
+function checkStatefulSet(checks: Checks, spec: LooseMap): void {
+  const { podManagementPolicy } = spec;
+  if (podManagementPolicy !== undefined && !MANAGEMENT.has(String(podManagementPolicy))) {
+    checks.add(
+      invalid('spec.podManagementPolicy', podManagementPolicy, "must be 'OrderedReady' or 'Parallel'"),
+    );
+  }
+  const strategy = mapOf(spec.updateStrategy) ?? {};
+  const rolling = mapOf(strategy.rollingUpdate);
+  if (strategy.type === 'OnDelete') {
+    const field = 'spec.updateStrategy.rollingUpdate';
+    if (rolling) checks.add(invalid(field, rolling, "only allowed for updateStrategy 'RollingUpdate'"));
+  } else if (strategy.type !== undefined && strategy.type !== 'RollingUpdate') {
+    checks.add(invalid('spec.updateStrategy', strategy, "must be 'RollingUpdate' or 'OnDelete'"));
+  }
+  checks.nonNegative('spec.updateStrategy.rollingUpdate.partition', rolling?.partition);
+  for (const [when, what] of Object.entries(mapOf(spec.persistentVolumeClaimRetentionPolicy) ?? {})) {
+    checks.oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, what, ['Delete', 'Retain']);
+  }
 }
 
 /** The claims of a StatefulSet are volumes of its pods, though the template does not list them. */

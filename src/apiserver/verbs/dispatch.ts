@@ -15,9 +15,9 @@ import {
   type WriteAnswer,
   type WriteRequest,
 } from './request.ts';
-import { badRequest, invalidOptions, methodNotAllowed, noSuchPath } from './status.ts';
+import { invalidOptions, methodNotAllowed, noSuchPath } from './status.ts';
 import { createSubresource, createVirtual } from './subresources/create-subresource.ts';
-import { getScale, patchScale, updateScale } from './subresources/scale.ts';
+import { applyScale, getScale, patchScale, updateScale } from './subresources/scale.ts';
 import { create } from './write/create.ts';
 import { deleteOne } from './write/delete.ts';
 import { deleteCollection } from './write/delete-collection.ts';
@@ -142,7 +142,7 @@ export function write(machine: Machine, request: WriteRequest, asked: Write): Pr
     case 'patch': {
       const { body, type, force } = asked;
       if (subresource !== 'scale') return patch(machine, request, body, { type, force });
-      if (type === 'apply') throw badRequest('a scale takes JSON, merge and strategic merge patches');
+      if (type === 'apply') return applyScale(machine, request, body, { force });
       return patchScale(machine, request, body, type);
     }
     case 'delete':

@@ -228,7 +228,10 @@ test('a pod is bound once; an eviction deletes it', async (t) => {
   const client = await admin(t);
   await client.create(pods, pod('a') as never);
   const bind = (node: string) =>
-    client.createSubresource(pods, inDefault('a'), 'binding', { target: { kind: 'Node', name: node } });
+    client.createSubresource(pods, inDefault('a'), 'binding', {
+      metadata: inDefault('a'),
+      target: { kind: 'Node', name: node },
+    });
   await bind('n1');
   const bound = await client.get(pods, inDefault('a'));
   assert.equal(bound.spec.nodeName, 'n1');

@@ -1,5 +1,6 @@
 // POST pods/NAME/binding: a scheduler assigns a pod to a node. Once, and never for a pod that is being deleted.
 
+import { asText } from '../../../api/as-text.ts';
 import type { KubeObject } from '../../../api/object.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
@@ -10,13 +11,14 @@ import { admissionRequest } from '../write/admit.ts';
 import { writeUpdate } from '../write/update.ts';
 
 type Pod = KubeObject & {
-  spec: { nodeName?: string };
+  spec: { nodeName?: string; schedulingGates?: object[] };
   status?: { conditions?: { type: string; status: string; lastTransitionTime?: string }[] };
 };
 
 export async function bindPod(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
   const { kind, name } = request;
   if (!isObject(body)) throw badRequest('the body must be a Binding');
+  checkBody(body, 'Binding', name);
   const target = isObject(body.target) ? body.target : {};
   const nodeName = target.name;
   if (typeof nodeName !== 'string' || nodeName === '') {
@@ -46,6 +48,9 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
     if (pod.metadata.deletionTimestamp !== undefined) {
       throw conflict(kind, name, `pod ${name} is being deleted, cannot be assigned to a host`);
     }
+    if (pod.spec.schedulingGates?.length) {
+      throw conflict(kind, name, `pod ${name} has non-empty .spec.schedulingGates`);
+    }
     if (pod.spec.nodeName) {
       throw conflict(kind, name, `pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
     }
@@ -54,6 +59,17 @@ export async function bindPod(machine: Machine, request: WriteRequest, body: unk
   };
   await writeUpdate(machine, request, decide);
   return { kind: 'other', body: successStatus(undefined, 201), code: 201 };
+}
+
+/** The body of a subresource is of its own kind and names the object. */
+export function checkBody(body: Record<string, unknown>, kind: string, name: string): void {
+  const { kind: given, metadata } = body;
+  if (given !== undefined && given !== '' && given !== kind) {
+    throw badRequest(`${asText(given)} cannot be handled as a ${kind}`);
+  }
+  if (!isObject(metadata) || metadata.name !== name) {
+    throw badRequest(`name in URL does not match name in ${kind} object`);
+  }
 }
 
 /** A copy of the parts that `place` changes. */

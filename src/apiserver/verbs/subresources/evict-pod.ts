@@ -4,9 +4,11 @@
 import { isObject, type Machine, type WriteAnswer, type WriteRequest } from '../request.ts';
 import { badRequest, successStatus } from '../status.ts';
 import { deleteOne, readDeleteOptions } from '../write/delete.ts';
+import { checkBody } from './bind-pod.ts';
 
 export async function evictPod(machine: Machine, request: WriteRequest, body: unknown): Promise<WriteAnswer> {
   if (!isObject(body)) throw badRequest('the body must be an Eviction');
+  checkBody(body, 'Eviction', request.name);
   const options = readDeleteOptions(body.deleteOptions);
   const dryRun = request.dryRun || options.dryRun;
   await deleteOne(machine, { ...request, subresource: '', dryRun }, options);

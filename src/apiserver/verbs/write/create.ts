@@ -73,8 +73,7 @@ export function prepareCreate(
   metadata.creationTimestamp = timestamp(machine.clock.now());
   if (metadata.deletionTimestamp !== undefined) delete metadata.deletionTimestamp;
   if (metadata.deletionGracePeriodSeconds !== undefined) delete metadata.deletionGracePeriodSeconds;
-  if (kind.hasGeneration) metadata.generation = 1;
-  else if (metadata.generation !== undefined) delete metadata.generation;
+  if (kind.hasGeneration && !kind.startsWithoutGeneration) metadata.generation = 1;
   admitCreate(machine, request, object, (next) => {
     if (options.tracked || !machine.tracksFields) return;
     trackManagedFields({

@@ -117,8 +117,8 @@ function fail(kind: Kind, why: string): never {
 export function placeInNamespace(object: KubeObject, { kind, namespace }: WriteRequest): void {
   const { metadata } = object;
   if (!kind.namespaced) {
-    if (metadata.namespace === undefined) return;
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    deleteOwn(metadata as object as Record<string, unknown>, 'namespace');
+    return;
   }
   if (namespace === undefined) throw badRequest('an empty namespace may not be set during creation');
   if (metadata.namespace !== undefined && metadata.namespace !== namespace) {

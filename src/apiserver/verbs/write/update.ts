@@ -126,7 +126,8 @@ function checkPreconditions(kind: Kind, name: string, draft: KubeObject, current
   if (resourceVersion === '0') {
     if (kind.writes.needsVersion) {
       const field = 'metadata.resourceVersion';
-      throw invalid(kind, name, [invalidValue(field, 0, 'must be specified for an update')]);
+      const named = { group: kind.group, kind: kind.plural };
+      throw invalid(named, name, [invalidValue(field, 0, 'must be specified for an update')]);
     }
   } else if (resourceVersion !== current.metadata.resourceVersion) {
     if (!/^[0-9]+$/.test(resourceVersion)) throw unclassified(`"${resourceVersion}" is no resource version`);
@@ -151,6 +152,8 @@ function checkUid(kind: Kind, name: string, { metadata }: KubeObject, current: K
 
 const KEPT = ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'] as const;
 
+const DELETION: ReadonlySet<string> = new Set(['deletionTimestamp', 'deletionGracePeriodSeconds']);
+
 /** Fields that only the server sets, whatever the client sent. */
 function restoreIdentity(next: KubeObject, current: KubeObject): void {
   const { metadata } = next;
@@ -159,7 +162,8 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
   metadata.creationTimestamp = own.creationTimestamp;
   for (const field of KEPT) {
     if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
-    else if (metadata[field] !== undefined) delete metadata[field];
+    // A client that starts a deletion by an update is told that it cannot.
+    else if (metadata[field] !== undefined && !DELETION.has(field)) delete metadata[field];
   }
 }
 
