@@ -73,7 +73,8 @@ const nodeKind = defineKind({
   subresources: ['proxy', 'status'],
   columns: nodeColumns,
   setDefaults(node) {
-    ensureMap(node, 'spec');
+    const spec = ensureMap(node, 'spec');
+    if (spec.podCIDR && spec.podCIDRs === undefined) spec.podCIDRs = [spec.podCIDR];
     const status = mapOf(node.status);
     if (status?.capacity !== undefined) setDefault(status, 'allocatable', copyJson(status.capacity));
   },

@@ -3,7 +3,7 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import { getOwn } from '../../api/own-property.ts';
-import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
+import { builtinSchema, zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind } from '../kind.ts';
 import type { Schema } from '../schema.ts';
 import { KEY_DEFAULTS, propertySchema } from './field-walk.ts';
@@ -67,7 +67,7 @@ function problemOfList(list: readonly Json[], schema: Schema, path: string): str
   for (const [index, item] of list.entries()) {
     const at = `${path}[${index}]`;
     if (type === 'map' || type === 'set') {
-      const key = type === 'set' ? item : keyOf(item, schema['x-kubernetes-list-map-keys'] ?? []);
+      const key = type === 'set' ? item : keyOf(item, schema);
       if (key === undefined || key === null) return `${at}: element has no value, or lacks one of its keys`;
       const text = JSON.stringify(key);
       if (seen.has(text)) return `${path}: duplicate entries for key ${text}`;
@@ -79,11 +79,13 @@ function problemOfList(list: readonly Json[], schema: Schema, path: string): str
   return undefined;
 }
 
-/** Keys with a default may be left out, but not all of them. */
-function keyOf(item: Json, keys: readonly string[]): Json | undefined {
+/** Keys with a default may be left out; in built-in types that is every key that is never omitted. */
+function keyOf(item: Json, schema: Schema): Json | undefined {
   if (!isJsonObject(item)) return undefined;
-  const values = keys.map((name) => getOwn(item, name) ?? getOwn(KEY_DEFAULTS, name) ?? null);
-  const isComplete =
-    values.every((value) => value !== null) && keys.some((name) => getOwn(item, name) !== undefined);
-  return isComplete ? values : undefined;
+  const zero = zeroOf(schema.items ?? {}) as JsonObject;
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const values = keys.map(
+    (name) => getOwn(item, name) ?? getOwn(KEY_DEFAULTS, name) ?? getOwn(zero, name) ?? null,
+  );
+  return values.every((value) => value !== null) ? values : undefined;
 }

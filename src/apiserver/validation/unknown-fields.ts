@@ -105,8 +105,11 @@ function visitObject(
     }
   }
   if (empties === undefined || walk.keepsUnknown) return;
-  for (const [field] of empties.always) {
-    if (getOwn(object, field) === undefined) setOwn(object, field, copyJson(getOwn(zeroOf(schema), field)));
+  for (const [field, zero] of empties.always) {
+    const value = getOwn(object, field);
+    // A list or map without elements is encoded as if it had not been given.
+    if (zero === null && typeof value === 'object' && isEmpty(value)) setOwn(object, field, null);
+    if (value === undefined) setOwn(object, field, copyJson(getOwn(zeroOf(schema), field)));
   }
 }
 

@@ -22,6 +22,7 @@ export async function deleteOne(
   const type = storageTypeOf(kind);
   const key = keyFor(namespace, name);
   let removed: KubeObject | undefined;
+  let marked: KubeObject | undefined;
   const decide = (current: Version | undefined): Plan => {
     if (current === undefined) throw notFound(kind, name);
     const shown = present(current, kind);
@@ -31,14 +32,16 @@ export async function deleteOne(
     const step = decideDeletion(own, kind, parameters, machine.clock.now());
     if (step.kind === 'wait') return { kind: 'keep', version: current };
     if (step.kind === 'remove') {
-      removed = step.object;
+      removed = shown.object;
       return { kind: 'remove', object: toStored(step.object, kind) };
     }
+    marked = step.object;
     return { kind: 'put', object: toStored(step.object, kind) };
   };
   if (request.dryRun) {
     const current = machine.store.head(type, key);
     decide(current);
+    if (marked !== undefined) return { kind: 'other', body: marked, code: 200 };
     if (removed === undefined && current !== undefined) {
       return { kind: 'object', version: present(current, kind), created: false };
     }
