@@ -3,7 +3,14 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative } from 'node:path';
-import { capabilities, programDirectories } from '../test/capabilities.ts';
+import {
+  canUnshare,
+  capabilities,
+  IN_NAMESPACE,
+  programDirectories,
+  programPath,
+  UNSHARE,
+} from '../test/capabilities.ts';
 import { clearAway, describeLeftBehind, leftBehind, type Tracked } from './left-behind.ts';
 import { projectRoot } from './source-files.ts';
 import { runStaticCheck, staticChecks } from './static-checks.ts';
@@ -166,6 +173,18 @@ function countsText({
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
+/** Without root, the tests run as root of a user namespace: those that only mount need no more. */
+function enterNamespace(): void {
+  if (process.getuid?.() === 0 || !canUnshare()) return;
+  const path = programPath(UNSHARE[0]);
+  const env = Object.fromEntries(
+    Object.entries(process.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const argv = [...UNSHARE, process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  if (path !== undefined) process.execve?.(path, argv, { ...env, [IN_NAMESPACE]: '1' });
+}
+
+enterNamespace();
 const args = process.argv.slice(2);
 const startMs = performance.now();
 const filters = args.filter((argument) => !argument.startsWith('-'));

@@ -1,7 +1,17 @@
 // Capabilities of the machine beyond Node. A test declares what it needs: `test('…', { skip: lacking('root') }, …)`,
 // and the test command prints one line for each missing capability and what is skipped.
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+
+/** Set where the test command runs the tests in a user namespace, because it was not started by root. */
+export const IN_NAMESPACE = 'BERTH_TEST_NAMESPACE';
+export const UNSHARE = ['unshare', '--user', '--map-root-user', '--mount'] as const;
+
+export function canUnshare(): boolean {
+  const [program, ...args] = UNSHARE;
+  return spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status === 0;
+}
 
 interface Capability {
   /** What is skipped without it. */
@@ -70,8 +80,19 @@ const program = (name: string, without: string): Capability => ({
 
 export const capabilities = {
   root: {
+    without: 'devices, other users and what else only root can use',
+    missing: () => {
+      if (process.getuid?.() !== 0) return 'not running as root';
+      return process.env[IN_NAMESPACE] ? 'root of a user namespace only' : undefined;
+    },
+  },
+  mounts: {
     without: 'real mounts',
-    missing: () => (process.getuid?.() === 0 ? undefined : 'not running as root'),
+    missing: () => (process.getuid?.() === 0 ? undefined : 'neither root nor in a user namespace'),
+  },
+  namespaces: {
+    without: 'clusters without root',
+    missing: () => (canUnshare() ? undefined : 'user namespaces cannot be created here'),
   },
   loop: {
     without: 'volumes that are block devices',

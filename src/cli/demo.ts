@@ -12,7 +12,7 @@ import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { duration } from '../trace/timeline.ts';
 import { defineCommand, ExitCode } from './command.ts';
-import { runInOwnNamespace } from './own-namespace.ts';
+import { enterNamespace } from './rootless.ts';
 import { packageVersion } from './version.ts';
 
 const NODES = 3;
@@ -24,9 +24,8 @@ export const command = defineCommand({
     'and checks that nothing is left. Exit code 0 only if every step succeeded. Without root it runs in a ' +
     'user and mount namespace of its own.',
   flags: {},
-  async run({ signal, log, stdout }) {
-    // In a container without user namespaces, `unshare` says so.
-    if (process.platform === 'linux' && process.getuid?.() !== 0) return runInOwnNamespace(signal);
+  async run({ signal, log, stdout, env }) {
+    if (process.platform === 'linux' && process.getuid?.() !== 0) enterNamespace(env);
     checkUser();
     const startedMs = realClock.monotonicMs();
     const directory = await openDataDirectory(undefined);

@@ -2,6 +2,7 @@
 
 import { type DriverSockets, parseDriverSockets } from '../cluster/brought-driver.ts';
 import { flagOf, InvalidValue, mapFlag } from '../runtime/flags/flag.ts';
+import { UsageError } from './command.ts';
 
 export const driverFlags = {
   driver: flagOf<readonly DriverSockets[]>(
@@ -42,3 +43,21 @@ export const driverFlags = {
   ),
   'class-parameters': mapFlag({ help: 'Parameters of the StorageClasses that are created for your drivers' }),
 };
+
+/** How many nodes the drivers are on; undefined without one. A driver without topology cannot keep its pods off other nodes. */
+export function nodesOfDrivers(flags: {
+  driver: readonly DriverSockets[];
+  exec: readonly string[];
+}): number | undefined {
+  const { driver, exec } = flags;
+  if (driver.length > 0) return Math.max(1, ...driver.map(({ nodes }) => nodes.length));
+  return exec.length > 0 ? exec.length : undefined;
+}
+
+/** With `--rootless`: only what Berth starts is in its namespace. */
+export function checkRootlessDrivers(flags: { driver: readonly unknown[]; exec: readonly unknown[] }): void {
+  if (flags.driver.length === 0 || flags.exec.length > 0) return;
+  throw new UsageError(
+    '--rootless: a driver outside of the namespace cannot mount into it; let Berth start it with --exec',
+  );
+}

@@ -16,14 +16,15 @@ import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { runTry } from '../try/run-try.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
-import { driverFlags } from './driver-flags.ts';
+import { checkRootlessDrivers, driverFlags, nodesOfDrivers } from './driver-flags.ts';
 import { resourceOfManifest } from './objects/find-resource.ts';
 import { type Manifest, readManifests } from './objects/read-manifests.ts';
+import { enterNamespace, rootlessFlag } from './rootless.ts';
 import { sizeFlag } from './size-flag.ts';
 import { packageVersion } from './version.ts';
 
-/** Two, so that a volume can move. */
-const LEAST_NODES = 2;
+/** Without a driver of the user's: two, so that a volume can move. */
+const HOSTPATH_NODES = 2;
 /** For the questions before the first step. */
 const ASK_MS = 10_000;
 
@@ -40,6 +41,7 @@ const flags = {
     choices: ['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod'],
     default: 'ReadWriteOnce',
   }),
+  rootless: rootlessFlag,
   timeout: durationFlag({ help: 'Time-out of each step', default: 60_000, min: 1_000 }),
   output: choiceFlag({ help: 'Output format (also -o)', choices: reportFormats, default: 'text' }),
   o: choiceFlag({ help: 'Same as --output', choices: reportFormats, default: 'text', hidden: true }),
@@ -51,11 +53,15 @@ export const command = defineCommand({
     'Creates a volume with your driver, attaches, stages and publishes it, writes and reads, expands, snapshots, restores, ' +
     'clones, moves it to another node and deletes everything. Steps that need a capability that the driver does not have are ' +
     'skipped. Without --driver and --exec the hostpath driver is tried. Nothing is left, also after Ctrl-C. ' +
-    'Exit code 0 when no step failed. Needs root, for mounts. ' +
+    'Exit code 0 when no step failed. Needs root, for mounts, or --rootless. ' +
     "Example: `berth try --exec './my-driver --endpoint=$CSI_ENDPOINT --nodeid=$NODE_ID' -o junit > try.xml`.",
   flags,
-  async run({ flags: values, signal, log, stdout, stderr }) {
+  async run({ flags: values, signal, log, stdout, stderr, env }) {
     if (values.driver.length > 1) throw new UsageError('--driver: one driver is tried at a time');
+    if (values.rootless) {
+      checkRootlessDrivers(values);
+      enterNamespace(env);
+    }
     checkUser();
     const manifests = values.class === undefined ? [] : await readManifests(values.class, process.stdin);
     const ports = { clock: realClock, random: realRandom, log: quietLog(log), signal };
@@ -69,8 +75,9 @@ export const command = defineCommand({
       sockets: values.driver,
       commands: values.exec,
       classParameters: values.classParameters,
+      isRootless: values.rootless,
       version: await packageVersion(),
-      nodeCount: LEAST_NODES,
+      nodeCount: nodesOfDrivers(values) ?? HOSTPATH_NODES,
     });
     const { cluster } = running;
     try {

@@ -30,8 +30,9 @@ export function welcome(up: {
   tookMs: number;
   without: readonly string[];
   directory: DataDirectory;
+  rootless: boolean;
 }): string {
-  const { parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory } = up;
+  const { parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory, rootless } = up;
   const classes = [...cluster.server.reader.list(storageClasses)].map(
     ({ metadata: { name, annotations } }) =>
       annotations?.[ANN_DEFAULT_CLASS] === 'true' ? `${name} (default)` : name,
@@ -56,6 +57,14 @@ export function welcome(up: {
       : []),
     ['classes', classes.toSorted().join(', ') || 'none'],
     ...(page ? [['page', page.url] satisfies [string, string]] : []),
+    ...(rootless
+      ? [
+          [
+            'rootless',
+            `mounts are in its namespace: nsenter --user --mount --preserve-credentials --target ${process.pid}`,
+          ] satisfies [string, string],
+        ]
+      : []),
     ['data', directory.isEphemeral ? 'removed when it stops' : directory.path],
     ...without
       .map((part): [string, string] => [
@@ -100,7 +109,7 @@ function driverRows({ drivers }: Cluster, nodes: readonly PlannedNode[]): [strin
   if (drivers.length === 0) return [['drivers', 'none']];
   return drivers.map(({ name, nodeSockets }, index) => {
     const on = nodes.map((node) => node.name).filter((node) => nodeSockets.has(node));
-    const missing = on.length < nodes.length ? '; pods that use it run there only' : '';
+    const missing = on.length < nodes.length ? '; choose one of them in pods that use it' : '';
     return [index === 0 ? 'drivers' : '', `${name} on ${on.join(', ')}${missing}`];
   });
 }

@@ -18,7 +18,8 @@ import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
 import { LogBook } from '../trace/log-book.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
-import { driverFlags } from './driver-flags.ts';
+import { checkRootlessDrivers, driverFlags, nodesOfDrivers } from './driver-flags.ts';
+import { enterNamespace, rootlessFlag } from './rootless.ts';
 import { kubeletFlags, nodesAndKubelet } from './up-kubelet.ts';
 import { showStatus, welcome } from './up-output.ts';
 import { packageVersion } from './version.ts';
@@ -44,7 +45,7 @@ export const upFlags = {
   }),
   ephemeral: boolFlag({ help: 'Keep nothing: use a temporary directory that is removed at the end' }),
   nodes: intFlag({
-    help: 'Number of simulated nodes; two share a zone, each is its own rack',
+    help: 'Number of simulated nodes; two share a zone, each is its own rack. With your own driver, default as many as it is on',
     default: 2,
     min: 1,
     max: MOST_NODES,
@@ -85,6 +86,7 @@ export const upFlags = {
     help: 'Collect the metrics of each part, as in a separate process; read with `kubectl get --raw "/berth/metrics?part=provisioner"`',
   }),
   ...kubeletFlags,
+  rootless: rootlessFlag,
   verbose: boolFlag({ help: 'As -v=3: log what the parts do' }),
 };
 
@@ -92,8 +94,8 @@ export const command = defineCommand({
   summary:
     'Runs everything on this machine: API server, control plane, nodes, sidecars and the hostpath driver',
   description:
-    'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts. ' +
-    'It creates the StorageClasses hostpath and hostpath-delayed; with --driver or --exec also two for your driver, the first ' +
+    'Prints one line "ready URL" once everything serves, and runs until SIGINT or SIGTERM. Needs root, for mounts, or ' +
+    '--rootless. It creates the StorageClasses hostpath and hostpath-delayed; with --driver or --exec also two for your driver, the first ' +
     'of which is the default. The pod annotation csi.berth/published-volumes lists ' +
     'the mount paths of its volumes. Flags of a sidecar are prefixed with its name, as in ' +
     '--provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
@@ -103,7 +105,14 @@ export const command = defineCommand({
     if (flags.ephemeral && flags.dataDir !== undefined) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
-    const { nodes, kubelet } = await nodesAndKubelet({ flags, given, env });
+    if (flags.rootless) {
+      if (flags.kubelet !== false)
+        throw new UsageError('--rootless and --kubelet exclude each other: a kubelet needs root');
+      checkRootlessDrivers(flags);
+      enterNamespace(env);
+    }
+    const count = given.has('nodes') ? flags.nodes : (nodesOfDrivers(flags) ?? flags.nodes);
+    const { nodes, kubelet } = await nodesAndKubelet({ flags: { ...flags, nodes: count }, given, env });
     const nodeNames = nodes.map(({ name }) => name);
     checkWithout(flags.without, nodeNames);
     checkModes(flags.driverVolumeLifecycleModes);
@@ -163,6 +172,7 @@ export const command = defineCommand({
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
         inlineHandles: flags.allowInlineHandles,
+        isRootless: flags.rootless,
       });
     } catch (error) {
       await brought?.stop();
@@ -183,7 +193,10 @@ export const command = defineCommand({
       throw error;
     });
     const { without } = flags;
-    stdout.write(welcome({ parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory }));
+    const { rootless } = flags;
+    stdout.write(
+      welcome({ parts, cluster, page, nodes, kubelet, kubeconfig, tookMs, without, directory, rootless }),
+    );
     const unfollow = showStatus(cluster, stdout);
     await aborted(signal);
     unfollow();

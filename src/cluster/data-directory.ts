@@ -39,7 +39,8 @@ const LEAST_FREE_BYTES = 16 * 1024 * 1024;
 /** `/var/lib/berth` for root, who alone can mount; below the home directory for everybody else. */
 export function defaultDataDirectory(env: Readonly<Record<string, string | undefined>>): string {
   if (env.BERTH_DATA_DIR) return resolve(env.BERTH_DATA_DIR);
-  if (process.getuid?.() === 0) return '/var/lib/berth';
+  // In a user namespace everybody is root; the directory stays the user's.
+  if (process.getuid?.() === 0 && env.BERTH_ROOTLESS !== '1') return '/var/lib/berth';
   return join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'), 'berth');
 }
 

@@ -12,19 +12,29 @@ import type { PlannedNode } from './plan-nodes.ts';
 
 export const HOSTPATH: DriverName = parseDriverName(DEFAULT_DRIVER_NAME);
 
+const NO_IMAGES =
+  'this volume needs a loop device (it is a raw block volume, or has backing: image), and berth runs with --rootless, where ' +
+  'volumes are directories; run it as root';
+
 export interface RunningHostpath extends ClusterDriver {
   /** Calls under way may end first. */
   stop(): Promise<void>;
 }
 
 export async function startHostpath(
-  options: HostpathPorts & { directory: DataDirectory; nodes: readonly PlannedNode[]; version: string },
+  options: HostpathPorts & {
+    directory: DataDirectory;
+    nodes: readonly PlannedNode[];
+    version: string;
+    isRootless?: boolean;
+  },
 ): Promise<RunningHostpath> {
-  const { directory, nodes, version } = options;
+  const { directory, nodes, version, isRootless = false } = options;
   const home = directory.driver('hostpath');
   const plan: HostpathPlan = {
     home,
     version,
+    ...(isRootless && { noImages: NO_IMAGES }),
     controllerSocket: join(home, 'csi.sock'),
     nodes: nodes.map(({ name, segments }) => ({
       nodeId: name,

@@ -74,6 +74,8 @@ export interface ClusterOptions {
   replaceTopologyLabels?: boolean;
   /** Pods may name existing volumes of the drivers by their handle. */
   inlineHandles: boolean;
+  /** In a user namespace: no loop devices. */
+  isRootless?: boolean;
   /** See each call to hostpath on its way in. */
   interceptors?: readonly Interceptor[];
   signal: AbortSignal;

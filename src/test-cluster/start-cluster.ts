@@ -26,7 +26,7 @@ export interface ClusterOptions {
     | ((nodeName: string) => Driver | Promise<Driver>)
     | string
     | { exec: string | readonly string[] };
-  /** Default 1; a function or commands make the driver for as many nodes. */
+  /** Default 1. A function makes the driver for each node; a single driver or socket is on the first node only. */
   nodes?: number;
   /** Parameters of the StorageClass. */
   classParameters?: Readonly<Record<string, string>>;

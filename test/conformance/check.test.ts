@@ -228,7 +228,7 @@ for (const [flaw, expected] of Object.entries(flaws)) {
 }
 
 test('hostpath passes whole, with real mounts and credentials, and nothing is left', {
-  skip: lacking('root'),
+  skip: lacking('mounts'),
 }, async (t) => {
   const directory = await temporary(t);
   const stateDir = join(directory, 'state');

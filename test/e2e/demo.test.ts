@@ -9,7 +9,7 @@ import { lacking } from '../capabilities.ts';
 import { BERTH, berth, mountsBelow, run } from './up-process.ts';
 
 test('[MNT-1] [MNT-2] [POD-3] [INL-1] [SEC-1] [TOP-8] berth demo: all steps succeed, and nothing is left', {
-  skip: lacking('root'),
+  skip: lacking('mounts'),
 }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'demo-'));
   t.after(() => rm(directory, { recursive: true, force: true }));

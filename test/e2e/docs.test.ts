@@ -37,9 +37,12 @@ test('getting started, line by line', { skip }, async (t) => {
   await up.stop();
 });
 
-test('the script for CI', { skip }, async (t) => {
+test("[BYO-6] the script for CI, with the system's own Node first in the path", { skip }, async (t) => {
   const directory = await temporaryDirectory(t);
-  const { code, stderr } = await shell(await shellBlocks('running-in-ci.md'), { TMPDIR: directory });
+  const script = `cd ${ROOT}; ${await shellBlocks('running-in-ci.md')}`;
+  const systemPath = (process.env.PATH ?? '').split(':').filter((each) => !each.includes('node_modules'));
+  const env = { TMPDIR: directory, PATH: ['/usr/bin', ...systemPath].join(':') };
+  const { code, stderr } = await run('bash', ['-eo', 'pipefail', '-c', script], { env, timeoutMs: 100_000 });
   assert.equal(code, 0, stderr);
   assert.deepEqual(mountsBelow(directory), []);
 });

@@ -9,7 +9,7 @@ import { mountsBelow, run, temporaryDirectory } from './up-process.ts';
 
 const testing = new URL('../../src/test-cluster/index.ts', import.meta.url).href;
 
-test("[BYO-4] the README's program runs, and leaves nothing", { skip: lacking('root') }, async (t) => {
+test("[BYO-4] the README's program runs, and leaves nothing", { skip: lacking('mounts') }, async (t) => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
   const [, program = ''] = /## As a library\n\n```ts\n([\s\S]*?)^```$/m.exec(readme) ?? [];
   assert.match(program, /'berth\/testing'/);

@@ -78,6 +78,8 @@ export interface HostpathSettings {
   capabilities?: Partial<HostpathCapabilities>;
   /** The backing of volumes without the parameter `backing`; default `directory`. */
   backing?: Backing;
+  /** Why raw block volumes and `backing: image` are refused; by default they are not. */
+  noImages?: string;
   /** Room for all volumes and snapshots together (in each topology segment, when there are any). */
   capacityBytes?: bigint;
   maxVolumeBytes?: bigint;

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { lacking } from '../../../test/capabilities.ts';
 import { realClock } from '../time/clock.ts';
 import { whileFast } from '../time/while-fast.ts';
 import { linuxMounter } from './linux-mounter.ts';
@@ -12,10 +13,7 @@ import { errnoName, isCorruptedMountError } from './mount-error.ts';
 import type { Mounter } from './mounter.ts';
 import { bindSystemCalls } from './system-calls.ts';
 
-const skip =
-  process.platform !== 'linux' || process.getuid?.() !== 0
-    ? 'real mounts need Linux and root'
-    : (false as const);
+const skip = lacking('root');
 
 for (const [name, open] of [
   ['system calls', async () => linuxMounter(await bindSystemCalls())],

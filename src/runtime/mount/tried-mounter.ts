@@ -20,8 +20,7 @@ export function checkUser(): void {
   }
   if (process.getuid?.() === 0) return;
   throw new CannotMountError(
-    'mounting volumes needs root: run it with sudo, or as root of a namespace of your own with ' +
-      "`unshare --user --map-root-user --mount npx berth up`, where the mounts are that namespace's alone",
+    'mounting volumes needs root: run it with sudo, or with --rootless, which mounts in a namespace of its own',
   );
 }
 

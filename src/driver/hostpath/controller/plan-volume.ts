@@ -48,13 +48,14 @@ export type SourceRecord = Pick<
 
 export function planVolume(
   request: VolumeRequest,
-  settings: Pick<HostpathSettings, 'backing' | 'maxVolumeBytes' | 'mutableParameters'>,
+  settings: Pick<HostpathSettings, 'backing' | 'noImages' | 'maxVolumeBytes' | 'mutableParameters'>,
   source?: SourceRecord,
 ): VolumeLayout {
   const accessType = accessTypeOf(request.volumeCapabilities);
   const backing = source
     ? matchingBacking(request, source)
     : chooseBacking(request, accessType, settings.backing);
+  if (backing === 'image' && settings.noImages !== undefined) throw refuse.invalidArgument(settings.noImages);
   const fsType = backing === 'image' && accessType === 'mount' ? chooseFsType(request, source) : undefined;
   if (source && source.accessType !== accessType && backing === 'image') {
     throw refuse.invalidArgument(

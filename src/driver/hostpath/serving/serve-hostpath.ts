@@ -15,6 +15,8 @@ export interface HostpathPlan {
   readonly home: string;
   readonly version: string;
   readonly controllerSocket: string;
+  /** See `HostpathSettings`. */
+  readonly noImages?: string;
   readonly nodes: readonly HostpathNodePlan[];
 }
 
@@ -41,6 +43,7 @@ export async function serveHostpath(plan: HostpathPlan, ports: HostpathPorts): P
   const hostpath = await createHostpath({
     stateDir: join(plan.home, 'state'),
     version: plan.version,
+    ...(plan.noImages !== undefined && { noImages: plan.noImages }),
     mounter,
     clock,
     random,

@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { lacking } from '../../../../test/capabilities.ts';
 import { csiClient } from '../../../csi/client/csi-client.ts';
 import { loopbackTransport } from '../../../csi/client/loopback-transport.ts';
 import {
@@ -26,10 +27,7 @@ import { driverServices } from '../../driver-services.ts';
 import { createHostpath, type Hostpath } from '../create-hostpath.ts';
 import type { HostpathNodeOptions, HostpathOptions } from '../options.ts';
 
-export const needsRoot =
-  process.platform !== 'linux' || process.getuid?.() !== 0
-    ? 'real mounts need Linux and root'
-    : (false as const);
+export const needsRoot = lacking('root');
 
 export const MiB = 1n << 20n;
 
