@@ -118,8 +118,8 @@ function containersRow({ nodeName, programs }: RealNodeOptions, directory: DataD
   const { kubeletVersion, containerdVersion } = programs;
   const { path, containerdSocket } = kubeletHome(directory.path);
   return [
-    'containers',
-    `on ${nodeName}, by kubelet ${kubeletVersion} and containerd ${containerdVersion} (${containerdSocket}); logs are in ${path}`,
+    'kubelet',
+    `${nodeName} runs containers, by kubelet ${kubeletVersion} and containerd ${containerdVersion} (${containerdSocket}); logs are in ${path}`,
   ];
 }
 
