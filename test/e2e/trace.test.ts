@@ -5,7 +5,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { lacking } from '../capabilities.ts';
-import { berth, claimAndPod, startUp, temporaryDirectory } from './up-process.ts';
+import { berthHere as berth } from './in-process.ts';
+import { claimAndPod, startUp, temporaryDirectory } from './up-process.ts';
 
 test('[WHY-3] a trace is of the present object, says what is waited for, and survives a restart', {
   skip: lacking('root'),

@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { lacking } from '../capabilities.ts';
-import { BERTH, berth, EXAMPLES, startUp, temporaryDirectory } from './up-process.ts';
+import { berthHere as berth } from './in-process.ts';
+import { BERTH, EXAMPLES, startUp, temporaryDirectory } from './up-process.ts';
 
 const claim = (name: string, storageClass: string) => ({
   apiVersion: 'v1',
