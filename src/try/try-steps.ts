@@ -228,7 +228,7 @@ const remove: TryStep = {
     if (left.length > 0) {
       throw new StepFailure(`DeleteVolume succeeded, but ListVolumes still has ${left.join(', ')}`);
     }
-    return `${handles.length} volumes`;
+    return handles.length === 1 ? '1 volume' : `${handles.length} volumes`;
   },
 };
 
