@@ -21,9 +21,14 @@ export async function unmountBelow(
   const mounts = (await mounter.list()).map(({ mountPoint }) => mountPoint);
   const below = new Set(mounts.filter((path) => path.startsWith(`${directory}/`) && path !== except));
   const busy: { path: string; why: string }[] = [];
+  const kept: string[] = [];
   // Longest path first: a nested mount has a longer path.
   for (const path of [...below].toSorted((a, b) => b.length - a.length)) {
-    if (keep.size > 0 && keep.has(await driverOf(path))) continue;
+    const holdsKept = kept.some((each) => each.startsWith(`${path}/`));
+    if (holdsKept || (keep.size > 0 && keep.has(await driverOf(path)))) {
+      kept.push(path);
+      continue;
+    }
     try {
       await mounter.unmount(path);
     } catch (error) {
