@@ -1,6 +1,6 @@
 // `berth up`: Kubernetes' whole volume subsystem on this machine, in one process.
 
-import { type BroughtDrivers, bringDrivers } from '../cluster/bring-drivers.ts';
+import { bringDrivers } from '../cluster/bring-drivers.ts';
 import { PROGRAM_NAMES } from '../cluster/control-plane-part.ts';
 import { openDashboard } from '../cluster/dashboard.ts';
 import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../cluster/data-directory.ts';
@@ -119,10 +119,6 @@ export const command = defineCommand({
     checkUser();
     const version = await packageVersion();
     const startedMs = realClock.monotonicMs();
-    const directory = await openDataDirectory(
-      flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
-    );
-    stdout.write(`berth ${version} starts in ${directory.path}\n`);
     const log = quietLog(
       flags.verbose
         ? createLog({
@@ -133,20 +129,27 @@ export const command = defineCommand({
           })
         : context.log,
     );
-    const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
     const logs = new LogBook(realClock);
     const ports = { clock: realClock, random: realRandom, signal };
+    // Before the data directory: a driver that is not there leaves nothing behind.
+    const brought = await bringDrivers({
+      ...ports,
+      sockets: flags.driver,
+      commands: flags.exec,
+      nodeNames,
+      log: bothLogs(log, logs.log),
+    });
+    const directory = await openDataDirectory(
+      flags.ephemeral ? undefined : (flags.dataDir ?? defaultDataDirectory(env)),
+    ).catch(async (error: unknown) => {
+      await brought.stop();
+      throw error;
+    });
+    stdout.write(`berth ${version} starts in ${directory.path}\n`);
+    const kubeconfig = flags.kubeconfig ?? directory.kubeconfig;
     let cluster: Cluster;
-    let brought: BroughtDrivers | undefined;
     try {
       const mounter = await openTriedMounter(directory.path);
-      brought = await bringDrivers({
-        ...ports,
-        sockets: flags.driver,
-        commands: flags.exec,
-        nodeNames,
-        log: bothLogs(log, logs.log),
-      });
       cluster = await startCluster({
         ...ports,
         log,
@@ -175,7 +178,7 @@ export const command = defineCommand({
         isRootless: flags.rootless,
       });
     } catch (error) {
-      await brought?.stop();
+      await brought.stop();
       if (directory.isEphemeral) await directory.remove();
       throw startError(error, flags);
     }

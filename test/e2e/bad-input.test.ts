@@ -101,7 +101,7 @@ test('not root', root, async (t) => {
     });
     child.once('exit', (code) => resolve({ code, stdout: '', stderr }));
   });
-  refused(ended, /needs root: run it with sudo, or .*unshare/);
+  refused(ended, /needs root: run it with sudo, or with --rootless/);
   assert.deepEqual(await readdir(directory), []);
 });
 

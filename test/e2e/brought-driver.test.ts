@@ -89,7 +89,7 @@ test('[POD-2] [INL-3] a brought driver gets pod information and inline volumes w
   const { metadata } = await second.get('csidriver', 'other.csi.test');
   assert.equal(metadata.annotations?.['csi.berth/inline-handles'], 'allowed');
   assert.match(second.output().stdout, /inline +pods may name any volume of other\.csi\.test by its handle/);
-  assert.match(second.output().stderr, /was there already.*podInfoOnMount, volumeLifecycleModes/);
+  assert.match(second.output().stderr, /exists and is not changed.*podInfoOnMount, volumeLifecycleModes/);
   assert.equal(await second.stop(), 0);
 });
 

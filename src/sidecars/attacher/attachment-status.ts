@@ -4,7 +4,9 @@ import type { VolumeAttachment, VolumeError } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
 
 /** An error is for reading; drivers have been seen to answer with whole HTML pages. */
-const LONGEST_MESSAGE = 4096;
+/** In bytes: kube-apiserver rejects longer ones, and with them the whole status. */
+const LONGEST_MESSAGE = 1024;
+const CUT = ' […]';
 
 type Fields = Record<string, unknown>;
 
@@ -70,7 +72,15 @@ export function volumeError(error: Error, nowMs: number, reportCode: boolean): V
   const { message } = error;
   return {
     time: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} […]` : message,
+    message: withinLimit(message),
     ...(reportCode && error instanceof CsiError ? { errorCode: error.rawCode } : {}),
   };
+}
+
+function withinLimit(message: string): string {
+  const bytes = Buffer.from(message);
+  if (bytes.length <= LONGEST_MESSAGE) return message;
+  const room = LONGEST_MESSAGE - Buffer.byteLength(CUT);
+  // A character that is cut in half is left out.
+  return `${new TextDecoder().decode(bytes.subarray(0, room)).replace(/\uFFFD+$/, '')}${CUT}`;
 }
