@@ -10,7 +10,7 @@ import { checkDriverName, sourcesOf } from './volume.ts';
 const SOURCES = ['inlineVolumeSource', 'inlineVolumeSpec', 'persistentVolumeName'];
 const ONE_SOURCE =
   'must specify exactly one of inlineVolumeSource, inlineVolumeSpec and persistentVolumeName';
-const MAX_MESSAGE_BYTES = 1024 * 1024;
+const MAX_MESSAGE_BYTES = 1024;
 const MAX_METADATA_BYTES = 256 * 1024;
 
 export function validateAttachment(attachment: Loose): FieldError[] {
