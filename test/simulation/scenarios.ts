@@ -275,6 +275,19 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: 'a claim and its pod are deleted while the control plane sees no pods',
+    was: 'found here: the server showed the pod, the cache never did, and nothing looked at the claim again',
+    plan: plan({
+      steps: [claim(1), pod(6, 'p', { pinned: 'n1' }), claimGone(8), podGone(10)],
+      script: [
+        watch('watch-stalled', 'control-plane', 'pods', { afterMs: 4_000, forMs: 40_000 }),
+        { ...watch('watch-expired', 'control-plane', 'pods'), nth: 2 },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: 'a claim grows while a CreateVolume for it is still uncertain',
     was: 'found here: the provisioner asked again for the new size under the old name',
     plan: plan({

@@ -7,7 +7,7 @@ import { keyOf } from '../../api/object.ts';
 import { claimNameOf } from '../../api/volumes.ts';
 import { FINALIZER_PVC_PROTECTION } from '../../api/well-known.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
-import { done } from '../../runtime/queue/loop.ts';
+import { done, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { claimKeysOf, indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';
@@ -16,6 +16,8 @@ import { LivePods } from './live-pods.ts';
 
 const WORKERS = 16;
 const BACKOFF = { startMs: 50, maxMs: 60_000 };
+/** A poll costs one list of the namespace's pods, and is needed only while the cache lags. */
+const UNSEEN_MS = 5_000;
 
 export function createClaimProtection(ports: ControllerPorts): Controller {
   const { kube, informers } = ports;
@@ -41,7 +43,10 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
           });
           return done;
         case 'remove-if-unused':
-          if (await isUsed(claim, signal)) return done;
+          // Its change wakes the claim.
+          if (podsOf(key).some((pod) => uses(pod, claim))) return done;
+          // A watch that expires skips pods that come and go meanwhile, so no change of this one may ever be seen.
+          if (await isUsedLive(claim, signal)) return requeueAfter(UNSEEN_MS, 'an unseen pod uses the claim');
           await kube.update(persistentVolumeClaims, withoutFinalizer(claim, FINALIZER_PVC_PROTECTION), {
             signal,
           });
@@ -53,9 +58,7 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
     },
   });
 
-  /** A pod in the cache is enough to keep the claim; that there is none is confirmed by the server. */
-  async function isUsed(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
-    if (podsOf(keyOf(claim)).some((pod) => uses(pod, claim))) return true;
+  async function isUsedLive(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
     const live = await livePods.in(claim.metadata.namespace ?? '', signal);
     return live.some((pod) => uses(pod, claim));
   }
