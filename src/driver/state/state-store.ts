@@ -50,6 +50,10 @@ export class UniqueError extends Error {
 
 // Processes hold the write lock for microseconds; after a longer wait the holder must be a stopped process.
 const BUSY_TIMEOUT_MS = 5_000;
+const WAL_PAUSE_MS = 5;
+const WAL_ATTEMPTS = BUSY_TIMEOUT_MS / WAL_PAUSE_MS;
+/** SQLite's primary result code SQLITE_BUSY. */
+const SQLITE_BUSY = 5;
 
 /** `:memory:` opens a store private to this process, for tests and simulations. */
 export function openStateStore(path: string): StateStore {
@@ -57,9 +61,8 @@ export function openStateStore(path: string): StateStore {
   // WAL with NORMAL: a commit is a write without fsync. A process crash loses nothing; a power cut may lose the last
   // commits whole, as it may lose the directories and images that the records describe. Only checkpoints wait for
   // the disk, so they are rare.
-  database.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;',
-  );
+  useWriteAheadLog(database);
+  database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;');
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
@@ -86,6 +89,21 @@ export function openStateStore(path: string): StateStore {
     transaction,
     close: () => database.close(),
   };
+}
+
+/** Of several processes that open a new file at once, SQLite lets one switch the mode and makes no other wait. */
+function useWriteAheadLog(database: DatabaseSync): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let attempt = 1; ; attempt++) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY;
+      if (!isBusy || attempt >= WAL_ATTEMPTS) throw error;
+      Atomics.wait(pause, 0, 0, WAL_PAUSE_MS);
+    }
+  }
 }
 
 interface Row {
