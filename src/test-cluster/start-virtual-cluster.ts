@@ -127,7 +127,7 @@ export async function startVirtualCluster(options: VirtualClusterOptions): Promi
   await clock.runUntil(
     () =>
       nodeNames.every((name) =>
-        server.reader.get(csiNodes, { name })?.spec.drivers.some((each) => each.name === brought.name),
+        server.reader.get(csiNodes, { name })?.spec.drivers?.some((each) => each.name === brought.name),
       ),
     START_MS,
   );

@@ -169,7 +169,7 @@ test('[DEP-3] controller down, nodes, controller up: topology values and keys ma
     for (const node of NODES) {
       await world.until(csiNodes, node, (found) =>
         Boolean(
-          found?.spec.drivers.some(({ name, topologyKeys }) => name === DRIVER && topologyKeys?.[0] === key),
+          found?.spec.drivers?.some(({ name, topologyKeys }) => name === DRIVER && topologyKeys?.[0] === key),
         ),
       );
       const value = topology.split('=')[1]?.replace('$(NODE_ID)', node);
