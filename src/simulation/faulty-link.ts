@@ -30,6 +30,8 @@ export interface CsiLink {
   driver: DriverEnd;
   /** The node that the call comes from, for node services. */
   node: string;
+  /** How often that node rebooted. */
+  boots(): number;
   process: SimProcess;
   clock: Clock;
   random: Random;
@@ -79,7 +81,10 @@ export function faultyLink(link: CsiLink): CsiTransport {
       if (fault === 'csi-past-deadline') return options.timeoutMs + 500 + random.int(20_000);
       return fault === 'csi-slow' ? 500 + random.int(9_000) : 1 + random.int(20);
     };
+    const boots = link.boots();
     const deliver = (): Promise<unknown> => {
+      // A call within a machine does not outlive a reboot of it.
+      if (link.boots() !== boots) return never();
       if (link.driver.isDown()) return Promise.reject(failure(facts, 'UNAVAILABLE', 'no connection'));
       note({ kind: 'delivered' });
       link.driver.pace(facts, paceMs());

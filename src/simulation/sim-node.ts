@@ -22,6 +22,8 @@ export class SimNode {
   readonly files: MemoryFiles;
   readonly storage = new Map<string, NodeStorage>();
   readonly #clock: Clock;
+  /** How often it rebooted. */
+  boots = 0;
   #sockets = 0;
   /** Hear when the connection to a driver was lost and is back. */
   readonly #followers = new Map<string, Set<(state: ConnectionState) => void>>();
@@ -61,6 +63,7 @@ export class SimNode {
   }
 
   reboot(): void {
+    this.boots += 1;
     this.mounter.reboot();
     for (const storage of this.storage.values()) {
       storage.staged.clear();

@@ -312,6 +312,7 @@ export class World {
         mayBeDone: (call) => backend.mayBeDone(call),
       },
       node,
+      boots: () => this.nodes.get(node)?.boots ?? 0,
       process,
       clock: this.clock,
       random: random.fork(`link ${backend.plan.name}`),
