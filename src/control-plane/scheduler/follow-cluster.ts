@@ -133,7 +133,9 @@ export function followCluster(init: FollowClusterInit): () => void {
     caches.claims.subscribe({
       added: (claim) => lookAtClaim(keyOf(claim)),
       updated: (before, claim) => {
-        if (!asksTheSame(before, claim)) lookAtClaim(keyOf(claim));
+        // Between these two versions the scheduler may have selected a node and the provisioner given it up, unseen here.
+        const maySkipOne = isDelayed(claim) && !isBound(claim);
+        if (maySkipOne || !asksTheSame(before, claim)) lookAtClaim(keyOf(claim));
       },
       deleted: (claim) => lookAtClaim(keyOf(claim)),
     }),
