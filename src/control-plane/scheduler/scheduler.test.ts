@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { csiNodes, nodes, pods, volumeAttachments } from '../../api/kinds.ts';
 import { selectedNodeOf } from '../../api/volumes.ts';
+import { ANN_SELECTED_NODE } from '../../api/well-known.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { DRIVER, reachableFrom, schedulerWorld } from './testing/scheduler-world.ts';
 
 const zone = (value: string) => ({ labels: { zone: value } });
@@ -101,6 +103,33 @@ test('[TOP-8] where the driver publishes capacity, only nodes with enough of it 
   await w.capacity('more-in-a', { zone: 'a' }, '2Ti');
   await w.settle();
   assert.equal(selectedNodeOf(await w.readClaim('huge')), 'node-a', 'woken by what was published');
+});
+
+test('[TOP-8] a node that was given up is noticed by a cache that never showed it as selected', async (t) => {
+  // As after a watch that was silent and expired.
+  const forgetful = (kube: KubeClient): KubeClient => ({
+    ...kube,
+    async *watch(resource, options) {
+      for await (const event of kube.watch(resource, options)) {
+        const isSelection =
+          event.type === 'MODIFIED' && event.object.metadata.annotations?.[ANN_SELECTED_NODE] !== undefined;
+        if (!isSelection) yield event;
+      }
+    },
+  });
+  const w = await schedulerWorld(t, { faults: forgetful });
+  await w.startScheduler();
+  await w.startBinder();
+  await w.node('node-a', zone('a'));
+  await w.csiNode('node-a', { topologyKeys: ['zone'] });
+  await w.storageClass('late', allowed('a'));
+  await w.claim('data');
+  await w.pod('p', ['data']);
+  await w.settle();
+  assert.equal(selectedNodeOf(await w.readClaim('data')), 'node-a');
+  await w.giveUp('data');
+  await w.clock.advance(10_000);
+  assert.equal(selectedNodeOf(await w.readClaim('data')), 'node-a');
 });
 
 test('[TOP-8] when provisioning fails for a node, another is chosen; when none is left, the same node after a backoff', async (t) => {
