@@ -2,10 +2,9 @@
 // loose to the attachment loop, which publishes them again. Reads only; see drift-list.ts for what counts as loose.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
-import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
-import { Controller } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
+import { listVolumes } from '../common/list-volumes.ts';
 import type { Candidate, DriftList, Listing } from './drift-list.ts';
 
 /** A suspicion is looked into sooner than the next round would. */
@@ -35,7 +34,7 @@ export async function runDriftCheck(options: DriftCheckOptions, signal: AbortSig
       pauseMs = intervalMs;
       const before = options.candidates();
       if (before.length === 0) continue;
-      const listing = await listVolumes(options, signal);
+      const listing = await publishedVolumes(options, signal);
       const { confirmed, suspects } = drift.compare(before, listing, options.attachment);
       if (suspects > 0) pauseMs = Math.min(intervalMs, CONFIRM_AFTER_MS);
       for (const key of confirmed) {
@@ -53,27 +52,13 @@ export async function runDriftCheck(options: DriftCheckOptions, signal: AbortSig
   }
 }
 
-async function listVolumes(
-  { csi, timeoutMs, maxEntries }: DriftCheckOptions,
-  signal: AbortSignal,
-): Promise<Listing> {
-  const controller = csiClient(Controller, csi, { timeoutMs });
+async function publishedVolumes(options: DriftCheckOptions, signal: AbortSignal): Promise<Listing> {
   const published = new Map<string, Set<string>>();
   const known = new Set<string>();
-  const tokens = new Set<string>();
-  let startingToken = '';
-  do {
-    const page = await controller.listVolumes({ startingToken, maxEntries }, { signal });
-    for (const { volume, status } of page.entries) {
-      if (volume === undefined) continue;
-      known.add(volume.volumeId);
-      if (status !== undefined) published.set(volume.volumeId, new Set(status.publishedNodeIds));
-    }
-    startingToken = page.nextToken;
-    if (tokens.has(startingToken)) {
-      throw new Error('the driver gives the same page token twice, so its list would never end');
-    }
-    tokens.add(startingToken);
-  } while (startingToken !== '');
+  for await (const { volume, status } of listVolumes(options.csi, { ...options, signal })) {
+    if (volume === undefined) continue;
+    known.add(volume.volumeId);
+    if (status !== undefined) published.set(volume.volumeId, new Set(status.publishedNodeIds));
+  }
   return { published, known };
 }

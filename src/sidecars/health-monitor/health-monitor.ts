@@ -6,6 +6,7 @@ import { type PersistentVolume, persistentVolumeClaims, persistentVolumes } from
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Controller } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { ControllerCapability } from '../../csi/messages/capabilities.ts';
+import { listVolumes } from '../common/list-volumes.ts';
 import type { Sidecar, SidecarPorts } from '../common/sidecar.ts';
 import { ClaimConditions } from './claim-conditions.ts';
 import { watchNodes } from './watch-nodes.ts';
@@ -31,7 +32,8 @@ export function createHealthMonitor(ports: SidecarPorts, options: HealthMonitorO
       `driver ${driver.name} does not report the condition of volumes: it needs VOLUME_CONDITION, and LIST_VOLUMES or GET_VOLUME`,
     );
   }
-  const controller = csiClient(Controller, csi, { timeoutMs: options.timeoutMs });
+  const { timeoutMs } = options;
+  const controller = csiClient(Controller, csi, { timeoutMs });
   const volumes = informers.of(persistentVolumes);
   const claims = informers.of(persistentVolumeClaims);
   const conditions = new ClaimConditions({ kube, recorder, driver: driver.name });
@@ -55,15 +57,9 @@ export function createHealthMonitor(ports: SidecarPorts, options: HealthMonitorO
 
   async function listAll(signal: AbortSignal): Promise<void> {
     const byHandle = new Map<string, { abnormal: boolean; message: string }>();
-    let startingToken = '';
-    do {
-      const page = await controller.listVolumes({ startingToken }, { signal });
-      for (const { volume, status } of page.entries) {
-        if (volume && status?.volumeCondition) byHandle.set(volume.volumeId, status.volumeCondition);
-      }
-      // A driver that returns the same token again would be asked for ever.
-      startingToken = page.nextToken === startingToken ? '' : page.nextToken;
-    } while (startingToken !== '');
+    for await (const { volume, status } of listVolumes(csi, { timeoutMs, signal })) {
+      if (volume && status?.volumeCondition) byHandle.set(volume.volumeId, status.volumeCondition);
+    }
     for (const volume of volumes.list().filter(isMonitored)) {
       report(volume, byHandle.get(volume.spec.csi?.volumeHandle ?? ''));
     }
