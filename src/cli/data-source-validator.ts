@@ -2,7 +2,13 @@
 
 import { createDataSourceValidator } from '../control-plane/data-source-validator/data-source-validator.ts';
 import { intFlag } from '../runtime/flags/flag.ts';
-import { endpointFlags, kubeconfigFlag, leaseFlags, paceFlags } from '../runtime/process/process-flags.ts';
+import {
+  electionTimes,
+  endpointFlags,
+  kubeconfigFlag,
+  leaseFlags,
+  paceFlags,
+} from '../runtime/process/process-flags.ts';
 import { defineCommand } from './command.ts';
 import { runControlPlaneProcess } from './control-plane-process.ts';
 
@@ -27,14 +33,7 @@ export const command = defineCommand({
         name: 'volume-data-source-validator',
         leaseName: 'data-source-validator-leader',
         namespace: flags.leaderElectionNamespace,
-        election: flags.leaderElection
-          ? {
-              leaseDurationMs: flags.leaderElectionLeaseDurationMs,
-              renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
-              retryPeriodMs: flags.leaderElectionRetryPeriodMs,
-              releaseOnExit: true,
-            }
-          : undefined,
+        election: flags.leaderElection ? electionTimes(flags) : undefined,
         create: (ports) => createDataSourceValidator(ports, { workers: flags.workerThreads }),
       },
       flags,

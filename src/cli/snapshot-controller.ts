@@ -8,6 +8,7 @@ import { boolFlag, durationFlag, intFlag } from '../runtime/flags/flag.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import { isNotFound } from '../runtime/kube/kube-error.ts';
 import {
+  electionTimes,
   endpointFlags,
   kubeconfigFlag,
   leaseFlags,
@@ -75,12 +76,7 @@ export const command = defineCommand({
         leaseName: 'snapshot-controller-leader',
         namespace: flags.leaderElectionNamespace,
         election: flags.leaderElection
-          ? {
-              leaseDurationMs: flags.leaderElectionLeaseDurationMs,
-              renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
-              retryPeriodMs: flags.leaderElectionRetryPeriodMs,
-              releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
-            }
+          ? { ...electionTimes(flags), releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit }
           : undefined,
         prepare: (kube, signal) => awaitDefinitions(kube, { withinMs: flags.retryCrdIntervalMaxMs, signal }),
         create: (ports) =>

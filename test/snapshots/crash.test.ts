@@ -6,23 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { volumeSnapshots } from '../../src/api/kinds.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../src/api/well-known.ts';
 import { Crash } from '../../src/sidecars/testing/crash.ts';
-import { type Ends, snapshotWorld, type World, within } from './world.ts';
+import { type Component, components, other, start } from './crashing.ts';
+import { snapshotWorld, type World, within } from './world.ts';
 
 const SNAP = { name: 'snap', namespace: 'default' };
-
-const components = ['controller', 'snapshotter'] as const;
-type Component = (typeof components)[number];
-
-async function start(world: World, component: Component, crash?: Crash): Promise<{ stop(): Promise<void> }> {
-  const how = crash && {
-    through: ({ kube, csi }: Ends) => ({ kube: crash.kube(kube), csi: crash.csi(csi) }),
-    abandoned: true,
-  };
-  return component === 'controller' ? world.startController(how) : world.startSnapshotter(how);
-}
-
-const other = (component: Component): Component =>
-  component === 'controller' ? 'snapshotter' : 'controller';
 
 async function prepared(t: TestContext): Promise<World> {
   const world = await snapshotWorld(t);

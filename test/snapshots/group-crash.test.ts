@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { volumeGroupSnapshotContents, volumeGroupSnapshots } from '../../src/api/kinds.ts';
 import { Crash } from '../../src/sidecars/testing/crash.ts';
+import { type Component, components, other, start } from './crashing.ts';
 import {
   claimIsFree,
   GROUP,
@@ -16,10 +17,8 @@ import {
   membersOf,
   nothingIsLeft,
 } from './group-world.ts';
-import type { Ends, World } from './world.ts';
+import type { World } from './world.ts';
 
-const components = ['controller', 'snapshotter'] as const;
-type Component = (typeof components)[number];
 type Phase = 'making' | 'deleting';
 
 /** As many as there are at most when all goes well: some writes to members coincide. */
@@ -28,17 +27,6 @@ const CALLS: Record<Component, Record<Phase, number>> = {
   // Record, CreateVolumeGroupSnapshot, status, tidy. Two finalizers of members, DeleteVolumeGroupSnapshot, finalizer.
   snapshotter: { making: 4, deleting: 4 },
 };
-
-async function start(world: World, component: Component, crash?: Crash): Promise<{ stop(): Promise<void> }> {
-  const how = crash && {
-    through: ({ kube, csi }: Ends) => ({ kube: crash.kube(kube), csi: crash.csi(csi) }),
-    abandoned: true,
-  };
-  return component === 'controller' ? world.startController(how) : world.startSnapshotter(how);
-}
-
-const other = (component: Component): Component =>
-  component === 'controller' ? 'snapshotter' : 'controller';
 
 async function prepared(t: TestContext): Promise<World> {
   const world = await groupWorld(t);

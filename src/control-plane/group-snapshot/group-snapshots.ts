@@ -21,11 +21,11 @@ import { keyOf, nameFromKey } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { snapshotKeyOf } from '../../api/snapshots.ts';
-import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import type { Loop } from '../../runtime/queue/loop.ts';
+import type { cachesSynced } from '../caches-synced.ts';
 import type { ControllerPorts } from '../controller.ts';
 import {
   createContentReconciler,
@@ -45,7 +45,7 @@ const CONTENTS_BY_GROUP_HANDLE = 'snapshot-controller/contents-by-group-handle';
 const VOLUMES_BY_HANDLE = 'snapshot-controller/volumes-by-handle';
 
 export interface GroupSnapshots {
-  readonly caches: readonly Informer<never>[];
+  readonly caches: Parameters<typeof cachesSynced>[0];
   readonly loops: readonly Loop[];
   /** The group snapshot that a snapshot is a member of, by its owner or by its content's group. */
   groupOf(
@@ -251,7 +251,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
   }
 
   return {
-    caches: [groups, groupContents, classes, volumes] as unknown as Informer<never>[],
+    caches: [groups, groupContents, classes, volumes],
     loops: [groupLoop, contentLoop],
     groupOf,
     resync() {

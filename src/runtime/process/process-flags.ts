@@ -111,6 +111,20 @@ export interface ElectionTimes {
   releaseOnExit?: boolean;
 }
 
+type LeaseTimes = Pick<
+  FlagValues<typeof leaseFlags>,
+  'leaderElectionLeaseDurationMs' | 'leaderElectionRenewDeadlineMs' | 'leaderElectionRetryPeriodMs'
+>;
+
+/** From the flags of the lease. */
+export function electionTimes(flags: LeaseTimes): ElectionTimes {
+  return {
+    leaseDurationMs: flags.leaderElectionLeaseDurationMs,
+    renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
+    retryPeriodMs: flags.leaderElectionRetryPeriodMs,
+  };
+}
+
 /** `--kubeconfig`; without it the service account of the pod, then the environment's. */
 export const kubeConfigOf = (
   { kubeconfig }: { kubeconfig: string },

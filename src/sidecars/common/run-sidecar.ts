@@ -8,6 +8,7 @@ import type { FlagTable } from '../../runtime/flags/flag.ts';
 import { leaseNameFor } from '../../runtime/leases/lease-record.ts';
 import {
   type ElectionTimes,
+  electionTimes,
   endpointOf,
   kubeConfigOf,
   limitsOf,
@@ -65,7 +66,7 @@ export async function runProgram(
     limits: limitsOf(flags),
     endpoint,
     namespace: flags.leaderElectionNamespace,
-    election: program.needsLease ? electionTimes(flags) : undefined,
+    election: program.needsLease ? electionOf(flags) : undefined,
   };
   await runProcess(options, context, (process) =>
     besideDriver(process, { program, context, address: flags.csiAddress }),
@@ -109,10 +110,8 @@ async function besideDriver(
   }
 }
 
-const electionTimes = (flags: CommonFlagValues): ElectionTimes => ({
+const electionOf = (flags: CommonFlagValues): ElectionTimes => ({
+  ...electionTimes(flags),
   labels: { ...flags.leaderElectionLabels },
-  leaseDurationMs: flags.leaderElectionLeaseDurationMs,
-  renewDeadlineMs: flags.leaderElectionRenewDeadlineMs,
-  retryPeriodMs: flags.leaderElectionRetryPeriodMs,
   releaseOnExit: flags.featureGates.ReleaseLeaderElectionOnExit,
 });

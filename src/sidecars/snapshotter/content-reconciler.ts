@@ -39,7 +39,7 @@ export function contentReconciler<C extends Content, M extends Made>(
 ): Reconcile {
   const { kind, kube, clock, random, log, recorder } = options;
   const contents = new ReadYourWrites(options.contents);
-  const writes = new ContentWrites<C>({ kind: kind as ContentKind<C, Made>, kube, random, contents });
+  const writes = new ContentWrites<C>({ kind, kube, random, contents });
   options.contents.subscribe({ deleted: ({ metadata }) => writes.gone(metadata.uid) });
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {

@@ -5,11 +5,17 @@ import type { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts'
 import { hasFinalizer, removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import type { Random } from '../../runtime/ports.ts';
-import type { Content, ContentKind, Made, StatusPatch } from './content-kind.ts';
+import type { Content, ContentKind, StatusPatch } from './content-kind.ts';
 import { parametersRecord } from './snapshot-request.ts';
 
+/** What the writes need to know of a kind. */
+type WrittenKind<C extends Content> = Pick<
+  ContentKind<C, never>,
+  'resource' | 'finalizer' | 'record' | 'deletedStatus' | 'factsOf' | 'attemptOn'
+>;
+
 export class ContentWrites<C extends Content> {
-  readonly #kind: ContentKind<C, Made>;
+  readonly #kind: WrittenKind<C>;
   readonly #kube: KubeClient;
   readonly #contents: ReadYourWrites<C>;
   readonly #random: Random;
@@ -17,7 +23,7 @@ export class ContentWrites<C extends Content> {
   readonly #own = new Map<string, string>();
 
   constructor(options: {
-    kind: ContentKind<C, Made>;
+    kind: WrittenKind<C>;
     kube: KubeClient;
     random: Random;
     contents: ReadYourWrites<C>;
