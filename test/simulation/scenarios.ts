@@ -205,6 +205,28 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 3,
   },
   {
+    name: '[ATT-6] an attach is recorded, the answer is lost, the next call fails, and the driver restarts with another node ID',
+    was: 'found here: the error was written with attached: false, and the volume was detached from the old node ID under the mount',
+    plan: plan({
+      steps: [claim(1), pod(5), podGone(60), claimGone(61)],
+      events: [event(15, 'driver-restart', FULL.name, 0.001, 'node ID')],
+      script: [
+        watch('watch-late', 'attacher-d1-0', 'volumeattachments', { forMs: 2_900 }),
+        { fault: 'kube-lost-after', process: 'attacher-d1-0', call: 'patch volumeattachments', nth: 2 },
+        ...[2, 3, 4, 5, 6].map(
+          (nth): Strike => ({
+            fault: 'csi-refused',
+            process: 'attacher-d1-0',
+            call: 'ControllerPublishVolume',
+            nth,
+          }),
+        ),
+      ],
+    }),
+    faults: ['driver-restart'],
+    seeds: 5,
+  },
+  {
     name: '[NOD-2] a driver restarts with another topology before the first pod of a claim comes',
     was: 'the CSINode kept the first topology keys for ever',
     plan: plan({

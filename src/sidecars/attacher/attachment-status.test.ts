@@ -5,7 +5,10 @@ import { CsiError } from '../../csi/csi-error.ts';
 import { attachedPatch, detachedPatch, errorPatch, volumeError, withStatus } from './attachment-status.ts';
 
 const attachment = (status?: VolumeAttachment['status']) =>
-  ({ metadata: { name: 'a', uid: 'u' }, ...(status && { status }) }) as VolumeAttachment;
+  ({
+    metadata: { name: 'a', uid: 'u', resourceVersion: '7' },
+    ...(status && { status }),
+  }) as VolumeAttachment;
 const error = { time: '2026-01-01T00:00:00Z', message: 'no' };
 
 const attached: {
@@ -58,6 +61,17 @@ test('an error says of which call it is, and leaves the rest as it was', () => {
     attached: true,
     attachmentMetadata: { a: 'b' },
     detachError: error,
+  });
+});
+
+test('an error does not say whether the volume is attached, which the server may know better', () => {
+  assert.deepEqual(errorPatch(attachment({ attached: false }), 'attach', error), {
+    metadata: { uid: 'u' },
+    status: { attachError: error },
+  });
+  assert.deepEqual(errorPatch(attachment(), 'attach', error), {
+    metadata: { uid: 'u', resourceVersion: '7' },
+    status: { attached: false, attachError: error },
   });
 });
 

@@ -3,7 +3,6 @@
 import type { VolumeAttachment, VolumeError } from '../../api/kinds.ts';
 import { CsiError } from '../../csi/csi-error.ts';
 
-/** An error is for reading; drivers have been seen to answer with whole HTML pages. */
 /** In bytes: kube-apiserver rejects longer ones, and with them the whole status. */
 const LONGEST_MESSAGE = 1024;
 const CUT = ' […]';
@@ -11,7 +10,8 @@ const CUT = ' […]';
 type Fields = Record<string, unknown>;
 
 export interface StatusPatch {
-  readonly metadata: { readonly uid: string };
+  /** With `resourceVersion` it applies to that version only. */
+  readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
   readonly status: Fields;
 }
 
@@ -31,17 +31,19 @@ export function detachedPatch(attachment: VolumeAttachment): StatusPatch {
   return statusPatch(attachment, { attached: false, attachmentMetadata: null, detachError: null });
 }
 
+/**
+ * Says nothing of `attached`: the cache may be behind a write of `attached: true` whose answer was lost, and a node
+ * trusts `attached`. A first status must have the field, so it is for the version that had no status.
+ */
 export function errorPatch(
   attachment: VolumeAttachment,
   operation: 'attach' | 'detach',
   error: VolumeError,
 ): StatusPatch {
-  // `attached` is required of a status, and this may be the first one.
-  const attached = attachment.status?.attached ?? false;
-  return statusPatch(attachment, {
-    attached,
-    [operation === 'attach' ? 'attachError' : 'detachError']: error,
-  });
+  const report = { [operation === 'attach' ? 'attachError' : 'detachError']: error };
+  if (attachment.status !== undefined) return statusPatch(attachment, report);
+  const { uid, resourceVersion } = attachment.metadata;
+  return { metadata: { uid, resourceVersion }, status: { attached: false, ...report } };
 }
 
 function statusPatch(attachment: VolumeAttachment, status: Fields): StatusPatch {
