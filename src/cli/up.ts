@@ -7,7 +7,7 @@ import { type DataDirectory, defaultDataDirectory, openDataDirectory } from '../
 import { clusterControllers, clusterSidecars, sidecarFlags } from '../cluster/parts.ts';
 import { type Cluster, startCluster } from '../cluster/start-cluster.ts';
 import { DASHBOARD_PORT, type Dashboard } from '../dashboard/serve-dashboard.ts';
-import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { boolFlag, choiceFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { quietLog } from '../runtime/log/quiet-log.ts';
@@ -26,6 +26,8 @@ import { packageVersion } from './version.ts';
 
 const MOST_NODES = 100;
 const VERBOSE = 3;
+/** Flags about the CSIDriver objects of brought drivers. */
+const WISHES = ['driver-pod-info-mount', 'driver-volume-lifecycle-modes', 'driver-fs-group-policy'];
 
 /** The parts that `--without` accepts, beside single nodes. */
 const parts = [
@@ -71,6 +73,11 @@ export const upFlags = {
   'driver-volume-lifecycle-modes': stringsFlag({
     help: 'Volume lifecycle modes of those drivers: Persistent, Ephemeral or both',
     default: ['Persistent'],
+  }),
+  'driver-fs-group-policy': choiceFlag({
+    help: "When a pod's fsGroup is applied to volumes of those drivers",
+    choices: ['ReadWriteOnceWithFSType', 'File', 'None'],
+    default: 'ReadWriteOnceWithFSType',
   }),
   'allow-inline-handles': boolFlag({
     help: 'Let pods name existing volumes of the drivers that run here by their handle (spec.volumes[].csi.volumeHandle). Anyone who may create pods can then mount any volume of these drivers',
@@ -161,10 +168,11 @@ export const command = defineCommand({
         ...(kubelet && { kubelet }),
         brought: brought.drivers,
         classParameters: flags.classParameters,
-        ...((given.has('driver-pod-info-mount') || given.has('driver-volume-lifecycle-modes')) && {
+        ...(WISHES.some((flag) => given.has(flag)) && {
           wishes: {
             podInfoOnMount: flags.driverPodInfoMount,
             lifecycleModes: flags.driverVolumeLifecycleModes,
+            fsGroupPolicy: flags.driverFsGroupPolicy,
           },
         }),
         sidecarFlags: { values: flags, given },

@@ -89,6 +89,7 @@ export interface DriverWishes {
   podInfoOnMount: boolean;
   /** In which modes pods may name its volumes inline. */
   lifecycleModes: readonly string[];
+  fsGroupPolicy: string;
 }
 
 /** The CSIDriver object for a driver that has none yet. */
@@ -96,13 +97,14 @@ export function objectOfBroughtDriver(
   { name, abilities }: BroughtDriver,
   options: { wishes?: DriverWishes | undefined; inlineHandles: boolean },
 ): Draft<CSIDriver> {
-  const { podInfoOnMount = false, lifecycleModes = ['Persistent'] } = options.wishes ?? {};
+  const { podInfoOnMount = false, lifecycleModes = ['Persistent'], fsGroupPolicy } = options.wishes ?? {};
   return {
     metadata: { name, ...inlineHandles(options) },
     spec: {
       attachRequired: abilities.controller.has('PUBLISH_UNPUBLISH_VOLUME'),
       podInfoOnMount,
       volumeLifecycleModes: [...lifecycleModes],
+      ...(fsGroupPolicy !== undefined && { fsGroupPolicy }),
     },
   };
 }

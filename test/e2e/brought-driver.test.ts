@@ -61,7 +61,7 @@ test('a driver with a socket for its controller and one for each node', { skip }
   assert.equal(await up.stop(), 0);
 });
 
-test('[POD-2] [INL-3] a brought driver gets pod information and inline volumes where the flags say that it wants them', {
+test('[POD-2] [INL-3] a brought driver gets pod information, inline volumes and fsGroup where the flags say that it wants them', {
   skip,
 }, async (t) => {
   const directory = await temporaryDirectory(t);
@@ -70,10 +70,17 @@ test('[POD-2] [INL-3] a brought driver gets pod information and inline volumes w
   const driver = [process.execPath, BERTH, 'driver', 'hostpath', '--driver-name=other.csi.test'];
   await startDriver(t, [...driver, `--endpoint=unix://${socket}`, '--node-id=one', state], socket);
   const args = ['--nodes=1', '--without=hostpath', `--driver=${socket}`];
-  const flags = ['--driver-pod-info-mount', '--driver-volume-lifecycle-modes=Ephemeral'];
+  const flags = [
+    '--driver-pod-info-mount',
+    '--driver-volume-lifecycle-modes=Ephemeral',
+    '--driver-fs-group-policy=File',
+  ];
   const first = await startUp(t, join(directory, 'd'), [...args, ...flags]);
   const { spec } = await first.get('csidriver', 'other.csi.test');
-  assert.deepEqual([spec.podInfoOnMount, spec.volumeLifecycleModes], [true, ['Ephemeral']]);
+  assert.deepEqual(
+    [spec.podInfoOnMount, spec.volumeLifecycleModes, spec.fsGroupPolicy],
+    [true, ['Ephemeral'], 'File'],
+  );
   const volumes = [{ name: 'data', csi: { driver: 'other.csi.test' } }];
   const containers = [{ name: 'main', image: 'busybox' }];
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'inline' }, spec: { containers, volumes } };
