@@ -25,6 +25,9 @@ import type { Clock, Random } from '../runtime/ports.ts';
 import type { GrpcCode } from '../wire/grpc/grpc-code.ts';
 import { codeText, quoted, type Subject } from './report/reporter.ts';
 
+/** A volume that no driver has. */
+export const NOWHERE = 'berth-check-no-such-volume' as VolumeHandle;
+
 export interface CheckOptions {
   parameters: Readonly<Record<string, string>>;
   /** By the operation's key in csi-sanity's secrets file, `CreateVolumeSecret`; empty if there are none. */

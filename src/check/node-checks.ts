@@ -3,9 +3,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Check } from './check.ts';
-import { type DriverUnderTest, expect, refuses } from './driver-under-test.ts';
+import { type DriverUnderTest, expect, NOWHERE, refuses } from './driver-under-test.ts';
 import { MountedVolume } from './mounted-volume.ts';
-import { NOWHERE } from './volume-checks.ts';
 
 const ATTACHES = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'] as const;
 const MAKES = ['CREATE_DELETE_VOLUME'] as const;

@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import type { Check } from '../check/check.ts';
+import { createChecks } from '../check/create-checks.ts';
 import { askAbilities, type CheckOptions, DriverUnderTest, subjectOf } from '../check/driver-under-test.ts';
 import { identityChecks } from '../check/identity-checks.ts';
 import { nodeChecks } from '../check/node-checks.ts';
@@ -25,6 +26,7 @@ import { sizeFlag } from './size-flag.ts';
 
 const CHECKS: readonly Check[] = [
   ...identityChecks,
+  ...createChecks,
   ...volumeChecks,
   ...snapshotChecks,
   ...nodeChecks,

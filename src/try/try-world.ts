@@ -24,7 +24,7 @@ import { fromClaim, NAMESPACE, pod } from '../demo/story-objects.ts';
 import { awaitObject } from '../runtime/kube/await-object.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
 import type { Clock } from '../runtime/ports.ts';
-import { onAbort } from '../runtime/time/on-abort.ts';
+import { untilAborted } from '../runtime/time/until-aborted.ts';
 
 export interface TryOptions {
   cluster: Cluster;
@@ -110,15 +110,11 @@ export class TryWorld {
   /** `subscribe` calls its argument at each change. */
   async untilHolds(subscribe: (changed: () => void) => () => void, holds: () => boolean): Promise<void> {
     if (holds()) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const unsubscribe = subscribe(() => {
       if (holds()) resolve();
     });
-    const forget = onAbort(this.signal, () => reject(this.signal.reason));
-    await promise.finally(() => {
-      unsubscribe();
-      forget();
-    });
+    await untilAborted(promise, this.signal).finally(unsubscribe);
   }
 
   /** IDs of the driver's volumes; empty when it does not list them. */

@@ -1,52 +1,30 @@
-// The HTTPS door: authenticates each request, counts it, and hands it to the handler for its path. Owns the TLS server, its
-// time-outs and its certificate; nothing that a client sends or fails to send may stop the server.
+// The HTTPS door: owns the TLS server, its time-outs, its connections and its certificate, and hands each request to
+// `exchange`. Nothing that a client sends or fails to send may stop the server.
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import {
-  type AddressInfo,
-  createServer as createNetServer,
-  type Server as NetServer,
-  type Socket,
-} from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Timer } from '../../runtime/ports.ts';
-import type { PathHandler } from '../../runtime/process/path-handler.ts';
 import { type ConnectionLimit, limitConnections } from '../../wire/limit-connections.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import { impersonate } from '../auth/impersonation.ts';
 import type { Pki } from '../auth/pki.ts';
-import type { User } from '../pipeline.ts';
 import type { Machine } from '../verbs/request.ts';
-import { badRequest } from '../verbs/status.ts';
-import { answerError } from './answer.ts';
 import { BodyReader } from './body-reader.ts';
 import { ClientQuota, quotaOf } from './client-quota.ts';
-import { createDocuments, type OpenDocuments } from './documents.ts';
+import { createDocuments } from './documents.ts';
+import { type DoorState, exchange } from './exchange.ts';
 import { FairQueue } from './fair-queue.ts';
-import { handleOther } from './handle-other.ts';
-import { handleResource } from './handle-resource.ts';
-import { isConnect } from './kubelet/handle-connect.ts';
-import { createKubeletClient, type KubeletClient } from './kubelet/kubelet-client.ts';
+import { createKubeletClient } from './kubelet/kubelet-client.ts';
 import type { Upgrade } from './kubelet/kubelet-proxy.ts';
 import { RequestMetrics } from './metrics.ts';
 import { MAX_DEPTH } from './parse-body.ts';
-import { readRequestInfo } from './request-info.ts';
-import { labelsOf } from './request-labels.ts';
-import { createYamlConverter, type YamlConverter } from './yaml/yaml-converter.ts';
+import { createYamlConverter } from './yaml/yaml-converter.ts';
 
-export interface HttpsDoorOptions {
-  machine: Machine;
-  authenticator: Authenticator;
+export interface HttpsDoorOptions extends Pick<DoorState, 'machine' | 'authenticator' | 'unready' | 'paths'> {
   pki: Pki;
   host: string;
   port: number;
-  /** Why the server is not ready; undefined when it is. */
-  unready(): string | undefined;
-  /** Handlers of paths beyond Kubernetes' own, subject to RBAC. */
-  paths?: Readonly<Record<string, PathHandler>>;
   limits: DoorLimits;
 }
 
@@ -58,18 +36,6 @@ export interface DoorLimits {
 
 /** Each watch takes a connection: watches of all clients leave some for other requests. */
 export const defaultDoorLimits: DoorLimits = { maxConnections: 10_000, maxWatches: 8_000 };
-
-/** State that all requests share. */
-interface Door extends HttpsDoorOptions {
-  readonly metrics: RequestMetrics;
-  readonly documents: OpenDocuments;
-  readonly bodies: BodyReader;
-  readonly yaml: YamlConverter;
-  readonly fair: FairQueue;
-  readonly kubelet: KubeletClient;
-  readonly watches: ClientQuota;
-  readonly connections: ClientQuota;
-}
 
 export interface HttpsDoor {
   readonly url: string;
@@ -97,7 +63,7 @@ const HANDSHAKE_MS = 10_000;
 
 export async function openHttpsDoor(options: HttpsDoorOptions): Promise<HttpsDoor> {
   const { pki, host, port, machine, limits } = options;
-  const door: Door = {
+  const door: DoorState = {
     ...options,
     metrics: new RequestMetrics(machine.clock),
     documents: createDocuments(machine.registry),
@@ -249,82 +215,4 @@ async function stop(
   const last = clock.setTimeout(cutOff, LINGER_MS);
   await closed;
   last.cancel();
-}
-
-async function exchange(
-  door: Door,
-  message: IncomingMessage,
-  response: ServerResponse,
-  upgrade: Upgrade | undefined,
-): Promise<void> {
-  const { machine, metrics } = door;
-  // The client has disconnected: there is nobody to answer.
-  response.on('error', () => {});
-  const info = readRequestInfo(message.url ?? '/');
-  const pretty = info?.query.get('pretty') === 'true' || info?.query.get('pretty') === '1';
-  const labels = labelsOf(machine.registry, message, info);
-  const over = metrics.start(labels, {
-    longRunning: labels.verb === 'WATCH' || (info?.target.kind === 'resource' && isConnect(info.target)),
-    mutating: !['GET', 'LIST', 'WATCH', 'HEAD'].includes(labels.verb),
-  });
-  response.on('close', () => over(response.statusCode));
-  try {
-    if (info === undefined) throw badRequest('the path is not properly encoded');
-    const { user, client } = userOf(door, message);
-    const asked = { message, response, info, user, client, pretty };
-    if (info.target.kind === 'resource')
-      await handleResource({ ...door, ...asked, upgrade, path: info.target });
-    else await handleOther({ ...door, ...asked });
-  } catch (error) {
-    if (!(error instanceof KubeError)) {
-      machine.log.error('a request failed', error, { method: message.method, path: info?.path });
-    }
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    // Anything more that the client sends would be parsed as the next request. A connection that counts for nobody ends.
-    if (!message.complete || !counted.has(message.socket)) response.setHeader('Connection', 'close');
-    answerError(response, error, pretty);
-    if (!message.complete) message.resume();
-  }
-}
-
-/** Connections that count for a client. */
-const counted = new WeakSet<Socket>();
-
-/** A connection counts for the client of its first request. */
-function countConnection({ connections }: Door, socket: Socket, client: string): void {
-  if (counted.has(socket)) return;
-  const giveBack = connections.take(client);
-  counted.add(socket);
-  if (socket.destroyed) giveBack();
-  else socket.once('close', giveBack);
-}
-
-const certificates = new WeakMap<TLSSocket, { raw?: Uint8Array }>();
-
-/** The user that is authorized, and the one whose limits count. */
-function userOf(door: Door, message: IncomingMessage): { user: User; client: string } {
-  const { authenticator, machine } = door;
-  const socket = message.socket as TLSSocket;
-  // Decoding the certificate costs more than the rest of a small request: once per connection.
-  let peerCertificate = certificates.get(socket);
-  if (peerCertificate === undefined) {
-    const raw = socket.getPeerX509Certificate()?.raw;
-    peerCertificate = raw === undefined ? {} : { raw };
-    certificates.set(socket, peerCertificate);
-  }
-  const verdict = authenticator.authenticate({
-    peerCertificate,
-    authorizationHeader: message.headers.authorization,
-  });
-  if ('error' in verdict) throw verdict.error;
-  const { user } = verdict;
-  countConnection(door, socket, user.name);
-  const impersonates = message.rawHeaders.some((text) => /^impersonate-/i.test(text));
-  const client = user.name;
-  if (!impersonates) return { user, client };
-  const { authorizer } = machine;
-  return { user: impersonate({ user, headers: message.headersDistinct, authorizer }), client };
 }

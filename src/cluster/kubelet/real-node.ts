@@ -2,9 +2,8 @@
 // makes the pods' network and cgroup, and knows when the node is Ready. What it leaves behind, leftovers.ts removes.
 
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, statfs, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Node, nodes } from '../../api/kinds.ts';
@@ -13,6 +12,7 @@ import type { ApiServer } from '../../apiserver/index.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { Part } from '../../runtime/process/supervise.ts';
+import { untilAborted } from '../../runtime/time/until-aborted.ts';
 import type { DataDirectory } from '../data-directory.ts';
 import type { PlannedNode } from '../plan-nodes.ts';
 import { claimHome } from './abandoned.ts';
@@ -32,6 +32,7 @@ import {
   openBridge,
   type PodNetwork,
 } from './pod-network.ts';
+import { chooseForMachine, freePort, makeCgroups, shareMounts } from './prepare-machine.ts';
 import { programPart } from './program-part.ts';
 import { publishApiService } from './publish-api-service.ts';
 
@@ -68,8 +69,6 @@ interface Ports {
 /** Images are unpacked in this time, too. */
 const READY_MS = 60_000;
 const LOOK_MS = 50;
-const OVERLAYFS_MAGIC = 0x794c7630;
-const CAP_SYS_RESOURCE = 24n;
 
 export function planRealNode(options: RealNodeOptions, directory: DataDirectory): PlannedRealNode {
   const home = kubeletHome(directory.path);
@@ -145,7 +144,7 @@ export async function openRealNode(
   const afterImages: Part = {
     name: kubelet.name,
     async run(signal, serving) {
-      await Promise.race([imported.promise, rejection(signal)]);
+      await untilAborted(imported.promise, signal);
       await kubelet.run(signal, serving);
     },
   };
@@ -196,35 +195,11 @@ async function isReady(
     () => {},
   );
   try {
-    await Promise.race([promise, rejection(signal)]);
+    await untilAborted(promise, signal);
   } finally {
     unsubscribe();
     late.abort();
   }
-}
-
-function rejection(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => {});
-  if (signal.aborted) reject(signal.reason);
-  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  return promise;
-}
-
-async function chooseForMachine({
-  home,
-  programs,
-  sandboxImage,
-}: PlannedRealNode): Promise<ContainerdChoices> {
-  // An overlay cannot be the upper layer of another.
-  const isOverlay = (await statfs(home.path)).type === OVERLAYFS_MAGIC;
-  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(await readFile('/proc/self/status', 'utf8'))?.[1] ?? '0';
-  return {
-    cni: programs.cni,
-    sandboxImage,
-    snapshotter: isOverlay ? 'native' : 'overlayfs',
-    lowersOomScore: ((BigInt(`0x${effective}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
-  };
 }
 
 async function importImage(
@@ -240,42 +215,6 @@ async function importImage(
       cause: error,
     });
   }
-}
-
-/**
- * Drivers in containers mount below the kubelet's root for others to see, which needs shared propagation there. After a
- * crash it is a mount already, with volumes of pods below it.
- */
-async function shareMounts(root: string, mounter: Mounter): Promise<void> {
-  if (await mounter.isMountPoint(root)) return;
-  try {
-    await run('mount', ['--bind', root, root]);
-    await run('mount', ['--make-rshared', root]);
-  } catch (error) {
-    throw new KubeletError(`${root} could not be made a shared mount: ${lastLine(error)}`, { cause: error });
-  }
-}
-
-/** The kubelet wants its root cgroup to be there: in each hierarchy with v1, in the only one with v2. */
-async function makeCgroups(cgroup: string): Promise<void> {
-  const top = '/sys/fs/cgroup';
-  const isUnified = existsSync(join(top, 'cgroup.controllers'));
-  const hierarchies = isUnified ? ['.'] : await readdir(top);
-  for (const hierarchy of hierarchies) {
-    if (existsSync(join(top, hierarchy, 'cgroup.procs')))
-      await mkdir(join(top, hierarchy, cgroup), { recursive: true });
-  }
-}
-
-async function freePort(host: string): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.once('error', reject);
-  server.listen(0, host, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-  });
-  return promise;
 }
 
 /** Resolves when somebody listens at the socket. */
