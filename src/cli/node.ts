@@ -15,6 +15,7 @@ import { openTriedMounter } from '../runtime/mount/tried-mounter.ts';
 import { kubeConfigOf, kubeconfigFlag, limitsOf, paceFlags } from '../runtime/process/process-flags.ts';
 import { runProcess } from '../runtime/process/run-process.ts';
 import { defineCommand, type Environment, ExitCode } from './command.ts';
+import { nodeFlags } from './node-flags.ts';
 import { processContext } from './process-context.ts';
 import { packageVersion } from './version.ts';
 
@@ -34,6 +35,7 @@ export const command = defineCommand({
     'replace-topology-labels': boolFlag({
       help: 'When a driver reports another topology than the label of the node, replace the label if only that driver uses it; otherwise the driver is not registered',
     }),
+    ...nodeFlags,
     'user-namespace': boolFlag({
       help: 'Without root: run as root of a new user and mount namespace; drivers must run in it too',
       default: true,
@@ -94,6 +96,7 @@ export const command = defineCommand({
           host: hostFacts(nodeName, version),
           labels: flags.nodeLabels,
           replaceTopologyLabels: flags.replaceTopologyLabels,
+          volumeStatsAggPeriodMs: flags.volumeStatsAggPeriodMs,
         },
       });
       informers.start(running.signal);

@@ -19,6 +19,7 @@ import { aborted } from '../runtime/time/until-aborted.ts';
 import { LogBook } from '../trace/log-book.ts';
 import { defineCommand, ExitCode, UsageError } from './command.ts';
 import { checkRootlessDrivers, driverFlags, nodesOfDrivers } from './driver-flags.ts';
+import { nodeFlags } from './node-flags.ts';
 import { enterNamespace, rootlessFlag } from './rootless.ts';
 import { kubeletFlags, nodesAndKubelet } from './up-kubelet.ts';
 import { showStatus, welcome } from './up-output.ts';
@@ -85,6 +86,7 @@ export const upFlags = {
   'replace-topology-labels': boolFlag({
     help: 'When a driver reports another topology than the label of the node, replace the label if only that driver uses it; otherwise the driver is not registered there',
   }),
+  ...nodeFlags,
   without: stringsFlag({
     help: `Parts to omit, to run your own build of them instead: ${parts.join(', ')}, or a node`,
     default: [],
@@ -182,6 +184,7 @@ export const command = defineCommand({
         kubeconfig,
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
+        volumeStatsAggPeriodMs: flags.volumeStatsAggPeriodMs,
         inlineHandles: flags.allowInlineHandles,
         isRootless: flags.rootless,
       });

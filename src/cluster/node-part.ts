@@ -19,9 +19,11 @@ export function nodePart(
     files?: VolumeFiles;
     version: string;
     replaceTopologyLabels: boolean;
+    volumeStatsAggPeriodMs?: number;
   },
 ): Part {
   const { clock, random } = context;
+  const { volumeStatsAggPeriodMs } = given;
   return {
     name: node.name,
     async run(signal, serving) {
@@ -40,6 +42,7 @@ export function nodePart(
           host: hostFacts(node.name, given.version),
           labels: node.labels,
           replaceTopologyLabels: given.replaceTopologyLabels,
+          ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
         },
       });
       informers.start(signal);

@@ -72,6 +72,8 @@ export interface ClusterOptions {
   metrics?: boolean;
   /** Nodes replace a topology label that only one driver uses when that driver says something else. */
   replaceTopologyLabels?: boolean;
+  /** Of the nodes; zero or less: no volume statistics. */
+  volumeStatsAggPeriodMs?: number;
   /** Pods may name existing volumes of the drivers by their handle. */
   inlineHandles: boolean;
   /** In a user namespace: no loop devices. */
@@ -202,6 +204,7 @@ function partsOf(
     sidecarFlags,
     kubelet,
     replaceTopologyLabels = false,
+    volumeStatsAggPeriodMs,
   }: ClusterOptions,
   drivers: readonly ClusterDriver[],
 ): Part[] {
@@ -214,7 +217,16 @@ function partsOf(
       const socket = driver.nodeSockets.get(node.name);
       return socket === undefined ? [] : [registrarPart(context, driver, { name: node.name, root, socket })];
     });
-    const agent = nodePart(context, { ...node, root }, { mounter, version, replaceTopologyLabels });
+    const agent = nodePart(
+      context,
+      { ...node, root },
+      {
+        mounter,
+        version,
+        replaceTopologyLabels,
+        ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
+      },
+    );
     const isElsewhere = without.has('nodes') || without.has(node.name) || node.name === kubelet?.nodeName;
     return [...(isElsewhere ? [] : [agent]), ...(without.has('node-registrar') ? [] : registrars)];
   });

@@ -26,6 +26,7 @@ import { ActualState } from './volume-manager/actual-state.ts';
 import { isAttachable } from './volume-manager/read-attachment.ts';
 import { reconstruct } from './volume-manager/reconstruct.ts';
 import { createVolumeManager } from './volume-manager/volume-manager.ts';
+import { STATS_PERIOD_MS } from './volume-manager/volume-stats.ts';
 
 export interface NodeAgentOptions {
   nodeName: string;
@@ -36,6 +37,8 @@ export interface NodeAgentOptions {
   labels?: Readonly<Record<string, string>>;
   /** Replace a topology label that only one driver uses when that driver reports another value. */
   replaceTopologyLabels?: boolean;
+  /** The kubelet's `volumeStatsAggPeriod`; zero or less: no volume statistics. */
+  volumeStatsAggPeriodMs?: number;
 }
 
 export interface NodeAgentPorts extends LoopPorts {
@@ -111,6 +114,7 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     registry,
     plugin,
     recorder: ports.recorder,
+    statsPeriodMs: options.volumeStatsAggPeriodMs ?? STATS_PERIOD_MS,
     readAllocatable: (driver, signal) => allocatable.ask(driver, signal),
     podChanged: (key) => lifecycle.changed(key),
   });

@@ -14,6 +14,7 @@ import {
   NodeServiceCapability_RPC_Type as NodeRpc,
   PluginCapability_VolumeExpansion_Type as PluginExpansion,
   PluginCapability_Service_Type as PluginService,
+  VolumeUsage_Unit as Unit,
 } from '../generated/csi/v1/csi_pb.ts';
 import type { IncomingCall, Interceptor } from '../server/serve-call.ts';
 import { implement, type ServiceImplementation } from '../server/service-implementation.ts';
@@ -379,6 +380,18 @@ export class ScriptedDriver {
       nodeUnpublishVolume: ({ targetPath }) => {
         this.published.delete(targetPath);
         return {};
+      },
+      nodeGetVolumeStats: ({ volumeId, volumePath }) => {
+        if (this.published.get(volumePath) !== volumeId)
+          throw new CsiError({ code: 'NOT_FOUND', message: `${volumeId} is not published at ${volumePath}` });
+        const illness = this.volumes.get(volumeId)?.illness;
+        return {
+          usage: [
+            { unit: Unit.BYTES, total: 1000n, available: 600n, used: 400n },
+            { unit: Unit.INODES, total: 100n, available: 90n, used: 10n },
+          ],
+          volumeCondition: { abnormal: illness !== undefined, message: illness ?? 'healthy' },
+        };
       },
       nodeExpandVolume: ({ capacityRange }) => ({ capacityBytes: capacityRange?.requiredBytes ?? 0n }),
     });

@@ -42,6 +42,7 @@ import { createInformers } from '../../runtime/informer/create-informers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { isNotFound } from '../../runtime/kube/kube-error.ts';
 import { type MemoryLog, memoryLog } from '../../runtime/log/log.ts';
+import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import { type MemoryMounter, memoryMounter } from '../../runtime/mount/memory-mounter.ts';
 import type { Mounter } from '../../runtime/mount/mounter.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
@@ -126,6 +127,8 @@ export class NodeWorld {
     options: {
       labels?: Record<string, string>;
       replaceTopologyLabels?: boolean;
+      volumeStatsAggPeriodMs?: number;
+      metrics?: Metrics;
       through?: (kube: KubeClient) => KubeClient;
     } = {},
   ): Promise<RunningNode> {
@@ -139,6 +142,7 @@ export class NodeWorld {
     const informers = createInformers({ ...common, freeze: true });
     const agent = createNodeAgent({
       ...common,
+      ...(options.metrics && { metrics: options.metrics }),
       informers,
       mounter,
       files: diskFiles(root, realClock),
@@ -150,6 +154,7 @@ export class NodeWorld {
         host: HOST,
         ...(options.labels && { labels: options.labels }),
         replaceTopologyLabels: options.replaceTopologyLabels ?? false,
+        ...(options.volumeStatsAggPeriodMs && { volumeStatsAggPeriodMs: options.volumeStatsAggPeriodMs }),
       },
     });
     informers.start(stop.signal);

@@ -28,6 +28,7 @@ import { PodWaits } from './pod-waits.ts';
 import { createPopulator } from './populator.ts';
 import { createReconciler } from './reconciler.ts';
 import { reconstruct } from './reconstruct.ts';
+import { createVolumeStats } from './volume-stats.ts';
 import { createVolumesInUse } from './volumes-in-use.ts';
 
 export interface VolumeManagerPorts extends LoopPorts {
@@ -39,6 +40,8 @@ export interface VolumeManagerPorts extends LoopPorts {
   registry: DriverRegistry;
   plugin: MountPorts;
   recorder: EventRecorder;
+  /** Between two readings of a volume's statistics; zero or less: none are read. */
+  statsPeriodMs: number;
   /** Updates the driver's volume limit in CSINode. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** The state of this pod's volumes has changed. */
@@ -146,6 +149,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       inUse.changed();
     },
   });
+  const stats = createVolumeStats({ ...ports, desired, actual });
   const health = createMountHealth({ ...ports, actual, found: (key) => reconciler.retry(key) });
   let podDirectories: string[] = [];
   let running: AbortSignal | undefined;
@@ -165,6 +169,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     if (running?.aborted || !desired.isPopulated || podByUid(uid) || !isClear(uid)) return;
     plugin.tokens.forget(uid);
     limit.forget(uid);
+    stats.forget(uid);
     podKeys.delete(uid);
     await removePodDirectory(plugin.files, plugin.paths, uid, log).catch((error: unknown) => {
       log.warn('could not remove the directory of a pod that is gone', { podUid: uid, err: error });
@@ -250,6 +255,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       known();
       const stopListening = listen(signal);
       const stopGauges = gauges(ports.metrics, desired, actual);
+      const stopStats = stats.start(signal);
       let timer: Timer | undefined;
       const periodically = () => {
         timer = clock.setTimeout(() => {
@@ -267,6 +273,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         timer?.cancel();
         stopListening();
         stopGauges();
+        stopStats();
       }
     },
   };

@@ -16,13 +16,13 @@ export interface Metrics {
   gauge<L extends string = never>(init: MetricInit<L>): Gauge<L>;
   histogram<L extends string = never>(init: MetricInit<L> & { buckets: readonly number[] }): Histogram<L>;
   /**
-   * A gauge that is read when scraped. Readers with the same labels are summed. Returns a function that removes this
-   * reader.
+   * A gauge that is read when scraped; undefined leaves it out. Readers with the same labels are summed. Returns a
+   * function that removes this reader.
    */
   gaugeFrom<L extends string = never>(
     init: MetricInit<L>,
     labels: Record<L, string>,
-    read: () => number,
+    read: () => number | undefined,
   ): () => void;
   /** The text format of Prometheus. */
   text(): string;
@@ -31,7 +31,7 @@ export interface Metrics {
 
 interface Reader {
   labels: Record<string, string>;
-  read: () => number;
+  read: () => number | undefined;
 }
 
 export function createMetrics(options: { clock?: Pick<Clock, 'now'>; uptimeSeconds?: number } = {}): Metrics {
@@ -56,7 +56,10 @@ export function createMetrics(options: { clock?: Pick<Clock, 'now'>; uptimeSecon
     for (const [name, each] of readers) {
       const gauge = families.get(name) as Gauge;
       gauge.clear();
-      for (const { labels, read } of each) gauge.inc(labels, read());
+      for (const { labels, read } of each) {
+        const value = read();
+        if (value !== undefined) gauge.inc(labels, value);
+      }
     }
     return [...families.values()].map((family) => family.text()).join('\n');
   }
