@@ -7,7 +7,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Controller, connectCsi, csiClient, GroupController, Identity, Node } from '../csi/index.ts';
+import {
+  Controller,
+  connectCsi,
+  csiClient,
+  GroupController,
+  Identity,
+  Node,
+  SnapshotMetadata,
+} from '../csi/index.ts';
 import {
   capability,
   cleanUp,
@@ -145,6 +153,7 @@ async function start(root: string, nodeId: string): Promise<HostpathClients & { 
     identity: csiClient(Identity, connection, defaults),
     controller: csiClient(Controller, connection, defaults),
     group: csiClient(GroupController, connection, defaults),
+    metadata: csiClient(SnapshotMetadata, connection, defaults),
     node: csiClient(Node, connection, defaults),
     async stop() {
       connection.close();

@@ -41,13 +41,13 @@ export interface DriverServicesOptions {
 /** For `serveCsi`, or for a loopback transport in the same process. */
 export function driverServices(driver: Driver, options: DriverServicesOptions): ServiceImplementation[] {
   const locks = keyLocks();
-  const wrap = (operations: object | undefined) =>
+  const wrap = (operations: object | undefined, guard: (guarded: Guarded) => unknown = guarded) =>
     Object.fromEntries(
       Object.entries(operations ?? {})
         .filter(([, operation]) => typeof operation === 'function')
         .map(([name, operation]) => [
           name,
-          guarded({ driver, locks, options, name, operation, self: operations }),
+          guard({ driver, locks, options, name, operation, self: operations }),
         ]),
     );
   return [
@@ -72,7 +72,9 @@ export function driverServices(driver: Driver, options: DriverServicesOptions): 
           }),
         ]
       : []),
-    ...(driver.snapshotMetadata ? [service(SnapshotMetadata, wrap(driver.snapshotMetadata))] : []),
+    ...(driver.snapshotMetadata
+      ? [service(SnapshotMetadata, wrap(driver.snapshotMetadata, guardedStream))]
+      : []),
     ...(driver.node
       ? [
           service(Node, {
@@ -137,17 +139,11 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
   const rule: OperationRule = operationRules[name] ?? { checks: [] };
   const log = options.log.with({ method: name });
   return async (request: Message, context: CallContext) => {
-    const fields = request as unknown as RequestFields;
-    for (const check of rule.checks) {
-      const problem = check(fields, driver);
-      if (problem instanceof CsiError) throw problem;
-      if (problem !== undefined) throw refuse.invalidArgument(`${name}: ${problem}`);
-    }
+    const fields = checkedFields(request, { name, rule, driver });
     const release = await take(rule.locks?.(fields) ?? [], { locks, options, context });
     try {
-      const checked = 'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
       const call = new OperationCall(context, log);
-      const response = await (operation as AnyOperation).call(self, checked, call);
+      const response = await (operation as AnyOperation).call(self, withHiddenSecrets(fields), call);
       const limit = responseLimits[name];
       return limit === undefined
         ? response
@@ -159,6 +155,41 @@ function guarded({ driver, locks, options, name, operation, self }: Guarded) {
     }
   };
 }
+
+/** Streams only read, and take no locks: one lasts as long as its reader wants. */
+function guardedStream({ driver, options, name, operation, self }: Guarded) {
+  const rule: OperationRule = operationRules[name] ?? { checks: [] };
+  const log = options.log.with({ method: name });
+  return async function* (request: Message, context: CallContext) {
+    const fields = checkedFields(request, { name, rule, driver });
+    try {
+      const call = new OperationCall(context, log);
+      yield* (operation as AnyOperation).call(
+        self,
+        withHiddenSecrets(fields),
+        call,
+      ) as AsyncIterable<unknown>;
+    } catch (error) {
+      throw presentSystemError(error, name);
+    }
+  };
+}
+
+function checkedFields(
+  request: Message,
+  { name, rule, driver }: { name: string; rule: OperationRule; driver: Driver },
+): RequestFields {
+  const fields = request as unknown as RequestFields;
+  for (const check of rule.checks) {
+    const problem = check(fields, driver);
+    if (problem instanceof CsiError) throw problem;
+    if (problem !== undefined) throw refuse.invalidArgument(`${name}: ${problem}`);
+  }
+  return fields;
+}
+
+const withHiddenSecrets = (fields: RequestFields): RequestFields =>
+  'secrets' in fields ? { ...fields, secrets: secretValue(fields.secrets) } : fields;
 
 class OperationCall implements DriverCall {
   readonly #context: CallContext;

@@ -130,6 +130,15 @@ export function capacityRange(options: { required?: boolean } = {}): Check {
 export const maxEntries: Check = (request) =>
   (request.maxEntries as number) < 0 ? 'max_entries must not be negative' : undefined;
 
+export const maxResults: Check = (request) =>
+  (request.maxResults as number) < 0 ? 'max_results must not be negative' : undefined;
+
+/** The spec's code; the driver knows the end of the volume. */
+export const startingOffset: Check = (request) =>
+  (request.startingOffset as bigint) < 0n
+    ? refuse.outOfRange('starting_offset must not be negative')
+    : undefined;
+
 /** Rejects sources that the driver does not claim to support, so that capabilities and behaviour agree. */
 export const contentSource: Check = (request, driver) => {
   const source = request.volumeContentSource as

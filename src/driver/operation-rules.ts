@@ -9,6 +9,7 @@ import {
   identifiers,
   location,
   maxEntries,
+  maxResults,
   mutableParameters,
   name,
   nodeId,
@@ -18,6 +19,7 @@ import {
   path,
   type RequestFields,
   readOnlyPublish,
+  startingOffset,
   supportedVolumeCapabilities,
   volumeCapabilities,
   volumeCapability,
@@ -67,8 +69,10 @@ export const operationRules: Readonly<Record<string, OperationRule>> = {
     locks: groupSnapshot,
   },
   getVolumeGroupSnapshot: { checks: [identifier('groupSnapshotId'), identifiers('snapshotIds')] },
-  getMetadataAllocated: { checks: [identifier('snapshotId')] },
-  getMetadataDelta: { checks: [identifier('baseSnapshotId'), identifier('targetSnapshotId')] },
+  getMetadataAllocated: { checks: [identifier('snapshotId'), startingOffset, maxResults] },
+  getMetadataDelta: {
+    checks: [identifier('baseSnapshotId'), identifier('targetSnapshotId'), startingOffset, maxResults],
+  },
   nodeStageVolume: { checks: [volumeId, path('stagingTargetPath'), nodeVolumeCapability], locks: volume },
   nodeUnstageVolume: { checks: [volumeId, path('stagingTargetPath')], locks: volume },
   nodePublishVolume: {

@@ -8,6 +8,7 @@ import { linuxFilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { openStateStore } from '../state/state-store.ts';
 import { controllerExpandVolume } from './controller/expand-operations.ts';
 import { groupSnapshotOperations } from './controller/group-snapshot-operations.ts';
+import { metadataOperations } from './controller/metadata-operations.ts';
 import { modifyVolume } from './controller/modify-operation.ts';
 import { publishOperations } from './controller/publish-operations.ts';
 import { snapshotOperations } from './controller/snapshot-operations.ts';
@@ -53,6 +54,9 @@ export async function createHostpath(options: HostpathOptions): Promise<Hostpath
         ...(controller &&
           core.can.snapshots &&
           core.can.groupSnapshots && { groupController: groupSnapshotOperations(core) }),
+        ...(controller &&
+          core.can.snapshots &&
+          core.can.snapshotMetadata && { snapshotMetadata: metadataOperations(core) }),
         ...(node && { node: nodeOperations({ core, nodeId: node.nodeId, options: node }) }),
       });
     },

@@ -27,6 +27,8 @@ export interface HostpathCapabilities {
   listSnapshots: boolean;
   getSnapshot: boolean;
   groupSnapshots: boolean;
+  /** GetMetadataAllocated and GetMetadataDelta. */
+  snapshotMetadata: boolean;
   clone: boolean;
   listVolumes: boolean;
   publishedNodes: boolean;
@@ -54,6 +56,7 @@ export const allCapabilities: HostpathCapabilities = {
   listSnapshots: true,
   getSnapshot: true,
   groupSnapshots: true,
+  snapshotMetadata: true,
   clone: true,
   listVolumes: true,
   publishedNodes: true,

@@ -1,7 +1,7 @@
 // A channel to a server that may restart: one connection at a time, opened when a call or a waiter needs it. Calls wait
 // while it connects. When nobody answers they fail at once, and it is tried again with backoff.
 
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.ts';
 import { Http2Connection } from '../http2/http2-connection.ts';
 import type { ClientCall } from './client-call.ts';
@@ -19,7 +19,7 @@ const BACKOFF_FACTOR = 1.6;
 const HANDSHAKE_MS = 20_000;
 
 export class Channel {
-  readonly #path: string;
+  readonly #connect: () => Socket;
   readonly #clock: Clock;
   readonly #listeners = new Set<(state: ConnectionState) => void>();
   /** Calls that wait for a connection, or for room on it. */
@@ -30,8 +30,9 @@ export class Channel {
   #timer: Timer | undefined;
   #failure = '';
 
-  constructor(options: { path: string; clock: Clock }) {
-    this.#path = options.path;
+  /** `connect` opens a socket, which may still be connecting when it returns. */
+  constructor(options: { connect: () => Socket; clock: Clock }) {
+    this.#connect = options.connect;
     this.#clock = options.clock;
   }
 
@@ -81,7 +82,7 @@ export class Channel {
   }
 
   #attempt(): void {
-    const socket = connect({ path: this.#path });
+    const socket = this.#connect();
     // A connection does not keep the process; the timer of a call in flight does.
     socket.unref();
     const connection: Http2Connection = new Http2Connection({

@@ -22,6 +22,8 @@ export interface ClientCallOptions {
   path: HeaderField;
   /** The request: after its headroom, with its prefix. */
   framed: Buffer;
+  /** Default: a unix socket's. */
+  origin?: CallOrigin | undefined;
   timeoutMs: number;
   maxMessageBytes: number;
   /** A message of the answer; see `release`. */
@@ -32,10 +34,18 @@ export interface ClientCallOptions {
 /** Of messages that came and that the reader of a stream has not taken yet. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
+/** Which server a call is for; the same fields for each call of a channel. */
+export interface CallOrigin {
+  readonly scheme: HeaderField;
+  readonly authority: HeaderField;
+}
+
 const method: HeaderField = { name: ':method', value: 'POST' };
-const scheme: HeaderField = { name: ':scheme', value: 'http' };
-// A unix socket has no name; gRPC programs agree on this one.
-const authority: HeaderField = { name: ':authority', value: 'localhost' };
+const unixSocket: CallOrigin = {
+  scheme: { name: ':scheme', value: 'http' },
+  // A unix socket has no name; gRPC programs agree on this one.
+  authority: { name: ':authority', value: 'localhost' },
+};
 const trailers: HeaderField = { name: 'te', value: 'trailers' };
 const userAgent: HeaderField = { name: 'user-agent', value: 'berth' };
 
@@ -71,12 +81,12 @@ export class ClientCall implements StreamEvents {
   }
 
   send(connection: Http2Connection): void {
-    const { path, framed, clock } = this.#options;
+    const { path, framed, clock, origin = unixSocket } = this.#options;
     this.#connection = connection;
     this.#stream = connection.open(this);
     const timeout = formatTimeout(this.#deadlineMs - clock.monotonicMs());
     connection.sendHeaders(this.#stream, {
-      known: [method, scheme, path, authority, contentType, trailers, userAgent],
+      known: [method, origin.scheme, path, origin.authority, contentType, trailers, userAgent],
       once: [{ name: 'grpc-timeout', value: timeout }],
     });
     connection.sendData(this.#stream, framed, true);

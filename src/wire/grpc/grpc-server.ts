@@ -1,6 +1,6 @@
-// Listens on a unix socket and takes calls until it is stopped. Knows methods by their path, and messages as bytes.
+// Listens and takes calls until it is stopped. Knows methods by their path, and messages as bytes.
 
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { Http2Connection, MAX_STREAMS } from '../http2/http2-connection.ts';
 import { ErrorCode } from '../http2/http2-error.ts';
@@ -10,6 +10,8 @@ import { ServerCall } from './server-call.ts';
 export interface GrpcServerOptions {
   clock: Clock;
   maxMessageBytes: number;
+  /** Makes the server that hands over connections; default: a plain one, for unix sockets. See tls-listener.ts. */
+  listener?: (take: (socket: Socket) => void) => Server;
   /** Of requests that are not complete, all connections together; 256 MiB unless told. */
   maxHeldBytes?: number;
   /** Default: 256. A CSI socket has about ten clients. */
@@ -21,7 +23,8 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
-  listen(path: string): Promise<void>;
+  /** At a unix socket's path, or at a TCP port. Resolves with the port; 0 for a path. */
+  listen(address: string | { host?: string; port: number }): Promise<number>;
   /** Calls that are being handled, including those that nobody waits for any more. */
   readonly underWay: number;
   /** Takes no more calls; resolves when those that clients wait for have been answered. */
@@ -37,7 +40,8 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
   let heldBytes = 0;
   let onIdle: (() => void) | undefined;
 
-  const listener = createServer((socket) => {
+  const take = (socket: Socket): void => {
+    const peer = socket.remoteAddress ?? 'unix';
     let running = 0;
     const connection: Http2Connection = new Http2Connection({
       socket,
@@ -47,7 +51,7 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
           connection,
           stream,
           clock,
-          peer: 'unix',
+          peer,
           maxMessageBytes,
           hold(bytes) {
             heldBytes += bytes;
@@ -73,7 +77,8 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
       },
     });
     connections.add(connection);
-  });
+  };
+  const listener = (options.listener ?? createServer)(take);
   limitConnections(listener, {
     max: maxConnections,
     clock,
@@ -84,13 +89,15 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
     get underWay() {
       return handled.size;
     },
-    listen: (path) =>
+    listen: (address) =>
       new Promise((resolve, reject) => {
-        listener.once('error', reject);
-        listener.listen(path, () => {
+        const listening = (): void => {
           listener.off('error', reject);
-          resolve();
-        });
+          resolve(typeof address === 'string' ? 0 : (listener.address() as AddressInfo).port);
+        };
+        listener.once('error', reject);
+        if (typeof address === 'string') listener.listen(address, listening);
+        else listener.listen(address, listening);
       }),
     drain: () =>
       new Promise((resolve) => {

@@ -41,6 +41,20 @@ export function memoryFiles(): MemoryFiles {
       const image = existing('grow', path);
       if (image.sizeBytes < sizeBytes) paths.set(path, { ...image, sizeBytes });
     },
+    async openImage(path) {
+      const image = paths.get(path);
+      if (image === undefined) return undefined;
+      const sizeBytes = Number(image.sizeBytes);
+      return {
+        sizeBytes,
+        async read(into, position) {
+          const length = Math.max(0, Math.min(into.length, sizeBytes - position));
+          into.fill(0, 0, length);
+          return length;
+        },
+        close: async () => {},
+      };
+    },
     async copy(from, to) {
       paths.set(to, { ...existing('copy', from) });
     },

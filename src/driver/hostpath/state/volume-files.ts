@@ -12,7 +12,19 @@ import {
   rmdirSync,
   type Stats,
 } from 'node:fs';
-import { lstat, mkdir, open, rename, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errorCode, MountError } from '../../../runtime/mount/mount-error.ts';
 import type { Clock } from '../../../runtime/ports.ts';
@@ -22,6 +34,14 @@ import { refuse } from '../../refuse.ts';
 const run = promisify(execFile);
 
 export type PathKind = 'absent' | 'directory' | 'file' | 'block' | 'symlink' | 'other';
+
+/** An image that stays readable after its file was removed. */
+export interface ImageReader {
+  readonly sizeBytes: number;
+  /** Fills the buffer from this position; resolves with the number of bytes, less than the buffer's only at the end. */
+  read(into: Buffer, position: number): Promise<number>;
+  close(): Promise<void>;
+}
 
 export interface VolumeFiles {
   /** Names in a directory; empty if it does not exist. */
@@ -37,6 +57,8 @@ export interface VolumeFiles {
   makeImage(path: string, sizeBytes: bigint): Promise<void>;
   /** Never shrinks it. */
   growImage(path: string, sizeBytes: bigint): Promise<void>;
+  /** Undefined if there is no such file. */
+  openImage(path: string): Promise<ImageReader | undefined>;
   /** Copies a directory or an image to a path that does not exist; keeps owners, modes, links and holes. */
   copy(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -106,6 +128,30 @@ export function diskFiles(clock: Clock): VolumeFiles {
     async growImage(path, sizeBytes) {
       const { size } = await stat(path, { bigint: true });
       if (size < sizeBytes) await truncate(path, Number(sizeBytes));
+    },
+
+    async openImage(path) {
+      let file: FileHandle;
+      try {
+        file = await open(path, 'r');
+      } catch (error) {
+        if (isAbsent(error)) return undefined;
+        throw error;
+      }
+      const { size } = await file.stat();
+      return {
+        sizeBytes: size,
+        async read(into, position) {
+          let length = 0;
+          while (length < into.length) {
+            const { bytesRead } = await file.read(into, length, into.length - length, position + length);
+            if (bytesRead === 0) break;
+            length += bytesRead;
+          }
+          return length;
+        },
+        close: () => file.close(),
+      };
     },
 
     async copy(from, to) {

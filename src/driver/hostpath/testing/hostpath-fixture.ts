@@ -16,6 +16,7 @@ import {
   Identity,
   VolumeCapability_AccessMode_Mode as Mode,
   Node,
+  SnapshotMetadata,
   type VolumeCapabilitySchema,
 } from '../../../csi/index.ts';
 import { memoryLog } from '../../../runtime/log/log.ts';
@@ -71,6 +72,7 @@ export function clientsOf(services: ReturnType<typeof driverServices>) {
     identity: csiClient(Identity, transport, defaults),
     controller: csiClient(Controller, transport, defaults),
     group: csiClient(GroupController, transport, defaults),
+    metadata: csiClient(SnapshotMetadata, transport, defaults),
     node: csiClient(Node, transport, defaults),
   };
 }
