@@ -78,6 +78,7 @@ describe('the packed package', () => {
     const { url, stopped } = await serveDashboard({
       version: '',
       server: '',
+      example: '',
       port: 0,
       isFlexible: false,
       token: 'token',

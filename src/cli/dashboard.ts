@@ -1,5 +1,6 @@
 // `berth dashboard`: the dashboard for any cluster, served from this machine with the rights of the kubeconfig.
 
+import { exampleCommand } from '../dashboard/example-command.ts';
 import { DASHBOARD_PORT, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import { intFlag } from '../runtime/flags/flag.ts';
 import { runProcess } from '../runtime/process/run-process.ts';
@@ -32,6 +33,7 @@ export const command = defineCommand({
       const dashboard = await serveDashboard({
         version: await packageVersion(),
         server: config.server,
+        example: exampleCommand('kubectl apply -f -'),
         port: flags.port,
         isFlexible: flags.port === DASHBOARD_PORT,
         token: newToken(random),

@@ -200,6 +200,7 @@ export const command = defineCommand({
       flags,
       version,
       directory,
+      kubeconfig,
       log,
       signal: looking.signal,
     }).catch(async (error: unknown) => {
@@ -230,6 +231,7 @@ async function dashboardOf(
     flags: { without: readonly string[]; dashboardPort: number };
     version: string;
     directory: DataDirectory;
+    kubeconfig: string;
     log: Log;
     signal: AbortSignal;
   },

@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { exampleCommand } from '../dashboard/example-command.ts';
 import { type Dashboard, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
@@ -12,6 +13,8 @@ import type { Cluster } from './start-cluster.ts';
 export interface ClusterDashboardOptions {
   readonly directory: DataDirectory;
   readonly version: string;
+  /** Named in the command that makes a first volume. */
+  readonly kubeconfig: string;
   readonly port: number;
   readonly isFlexible: boolean;
   readonly clock: Clock;
@@ -21,13 +24,14 @@ export interface ClusterDashboardOptions {
 }
 
 export async function openDashboard(cluster: Cluster, options: ClusterDashboardOptions): Promise<Dashboard> {
-  const { directory, random, ...rest } = options;
+  const { directory, random, kubeconfig, ...rest } = options;
   const { clock, signal } = options;
   return serveDashboard({
     ...rest,
     log: options.log.with({ part: 'dashboard' }),
     token: await keptToken(directory.dashboardToken, random),
     server: cluster.url,
+    example: exampleCommand(`KUBECONFIG=${kubeconfig} npx berth apply -f -`),
     stepSource: stepSourceOf(cluster.book),
     ports() {
       const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS.dashboard);

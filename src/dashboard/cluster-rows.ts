@@ -1,4 +1,4 @@
-// The rows of nodes, drivers, classes and snapshots. Pure.
+// The rows of nodes, drivers, classes, snapshots and their groups. Pure.
 
 import { isDefaultClass } from '../api/default-class.ts';
 import type { CSINode } from '../api/kinds.ts';
@@ -7,10 +7,11 @@ import { claimNameOf, isTerminated } from '../api/volumes.ts';
 import type { NodeId } from '../csi/names/driver-name.ts';
 import { isReady } from '../why/fact-index.ts';
 import type { Facts } from '../why/facts.ts';
+import { type Judgement, WELL } from './judgement.ts';
 import type { Observation } from './observed.ts';
-import type { ClassRow, DriverRow, NodeRow, SnapshotRow } from './page-messages.ts';
+import type { ClassRow, DriverRow, GroupRow, NodeRow, SnapshotRow } from './page-messages.ts';
 
-export function nodeRows(facts: Facts): NodeRow[] {
+export function nodeRows(facts: Facts, judgement: Judgement): NodeRow[] {
   const registered = new Map(facts.csiNodes.map((node) => [node.metadata.name, node]));
   const attached = attachedByNodeAndDriver(facts);
   const podsOf = new Map<string, number>();
@@ -24,6 +25,7 @@ export function nodeRows(facts: Facts): NodeRow[] {
     return {
       id: name,
       name,
+      ...judgement.of('node', node),
       isReady: isReady(node),
       drivers: driversOf(registered.get(name)).map((driver) => ({
         name: driver.name,
@@ -39,20 +41,22 @@ export function nodeRows(facts: Facts): NodeRow[] {
   });
 }
 
-export function driverRows(facts: Facts): DriverRow[] {
+export function driverRows(facts: Facts, judgement: Judgement): DriverRow[] {
   const volumes = new Map<string, number>();
   for (const { spec } of facts.volumes) {
     if (spec.csi) volumes.set(spec.csi.driver, (volumes.get(spec.csi.driver) ?? 0) + 1);
   }
   const registrations = facts.csiNodes.flatMap((node) => driversOf(node).map(({ name }) => name));
-  const objects = new Map(facts.drivers.map((driver) => [driver.metadata.name, driver.spec]));
+  const objects = new Map(facts.drivers.map((driver) => [driver.metadata.name, driver]));
   // A driver may do without an object of its own: then it is known by its nodes and volumes alone.
   const names = new Set([...objects.keys(), ...registrations, ...volumes.keys()]);
   return [...names].sort().map((name) => {
-    const spec = objects.get(name);
+    const object = objects.get(name);
+    const spec = object?.spec;
     return {
       id: name,
       name,
+      ...(object ? judgement.of('driver', object) : WELL),
       attachRequired: spec?.attachRequired ?? true,
       podInfoOnMount: spec?.podInfoOnMount ?? false,
       storageCapacity: spec?.storageCapacity ?? false,
@@ -64,10 +68,11 @@ export function driverRows(facts: Facts): DriverRow[] {
   });
 }
 
-export function classRows({ classes }: Facts): ClassRow[] {
+export function classRows({ classes }: Facts, judgement: Judgement): ClassRow[] {
   return classes.map((each) => ({
     id: each.metadata.name,
     name: each.metadata.name,
+    ...judgement.of('class', each),
     driver: each.provisioner,
     isDefault: isDefaultClass(each),
     bindingMode: each.volumeBindingMode ?? 'Immediate',
@@ -76,21 +81,42 @@ export function classRows({ classes }: Facts): ClassRow[] {
   }));
 }
 
-export function snapshotRows({ snapshots }: Observation): SnapshotRow[] {
+export function snapshotRows({ snapshots }: Observation, judgement: Judgement): SnapshotRow[] {
   return snapshots.map((snapshot) => {
     const { metadata, spec, status } = snapshot;
     const claim = spec.source.persistentVolumeClaimName;
-    const error = status?.error?.message;
+    const group = status?.volumeGroupSnapshotName;
     return {
       id: keyOf(snapshot),
       namespace: metadata.namespace ?? '',
       name: metadata.name,
+      ...judgement.of('snapshot', snapshot),
       isReady: status?.readyToUse === true,
       isGoing: metadata.deletionTimestamp !== undefined,
       createdMs: Date.parse(metadata.creationTimestamp),
       ...(claim !== undefined && { claim }),
+      ...(group !== undefined && { group }),
       ...(status?.restoreSize !== undefined && { size: status.restoreSize }),
-      ...(error !== undefined && { error }),
+    };
+  });
+}
+
+export function groupRows({ groups, snapshots }: Observation, judgement: Judgement): GroupRow[] {
+  return groups.map((group) => {
+    const { metadata, status } = group;
+    return {
+      id: keyOf(group),
+      namespace: metadata.namespace ?? '',
+      name: metadata.name,
+      ...judgement.of('group', group),
+      isReady: status?.readyToUse === true,
+      isGoing: metadata.deletionTimestamp !== undefined,
+      createdMs: Date.parse(metadata.creationTimestamp),
+      snapshots: snapshots.filter(
+        (each) =>
+          each.metadata.namespace === metadata.namespace &&
+          each.status?.volumeGroupSnapshotName === metadata.name,
+      ).length,
     };
   });
 }

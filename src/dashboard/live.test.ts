@@ -18,11 +18,16 @@ const EMPTY = {
   csiNodes: [],
   nodes: [],
   snapshots: [],
+  groups: [],
+  capacities: [],
   leases: [],
   events: [],
   unread: [],
 };
-const node = (name: string) => ({ metadata: { name }, status: {} });
+const node = (name: string) => ({
+  metadata: { name },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+});
 const step = (seq: number): Step => ({
   seq,
   atMs: seq,
@@ -62,7 +67,7 @@ function setUp() {
       return () => void state.followers--;
     },
   };
-  const about = { version: '1', server: 'https://s', hasHistory: true, unread: [] };
+  const about = { version: '1', server: 'https://s', hasHistory: true, unread: [], example: '' };
   const live = new Live({ about, observed, stepSource, clock, log });
   const view = () => {
     const messages: Message[] = [];

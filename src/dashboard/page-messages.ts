@@ -1,7 +1,20 @@
-// Messages from the server in this folder to the code in page/: plain data. Types only.
+// Messages from the server in this folder to the code in page/: plain data. Types, and the kinds of objects that both know.
 
 import type { DriverName, NodeId, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Link, LinkState } from '../why/chain.ts';
+
+/** Objects with a page of their own. */
+export const subjectKinds = [
+  'claim',
+  'volume',
+  'pod',
+  'snapshot',
+  'group',
+  'node',
+  'driver',
+  'class',
+] as const;
+export type SubjectKind = (typeof subjectKinds)[number];
 
 /** State. `waits`: a component works on it. `stuck`: nothing happens until a person acts. */
 export type State = LinkState;
@@ -14,6 +27,8 @@ export interface About {
   readonly hasHistory: boolean;
   /** Kinds that may not be read, or are not served: what they would say is missing. */
   readonly unread: readonly string[];
+  /** A command that makes a first volume, shown while there is none. */
+  readonly example: string;
 }
 
 interface Row {
@@ -21,15 +36,38 @@ interface Row {
   readonly id: string;
 }
 
+/** A cause, and what it keeps from being well. */
+export interface TroubleRow extends Row {
+  readonly state: Exclude<State, 'ok'>;
+  /** The link that is not well: `PersistentVolumeClaim default/data`, `attachment to node-1`. */
+  readonly subject: string;
+  readonly says: string;
+  /** What to do, most likely first. */
+  readonly todo: readonly string[];
+  /** Recent warning events, newest first. */
+  readonly said: readonly string[];
+  /** `Pod default/web`, `Node node-1`: pods first, and only the first of very many. */
+  readonly affects: readonly string[];
+  /** Its place: the worst first. */
+  readonly order: number;
+  /** How many in all. */
+  readonly affected: number;
+  /** Of the oldest affected object. */
+  readonly createdMs: number;
+}
+
+/** What every row says of its object: the sentence is empty when all is well. */
+interface Judged {
+  readonly state: State;
+  readonly says: string;
+}
+
 /** The life of one volume: a claim with all that belongs to it, or a volume that no claim has. */
-export interface VolumeRow extends Row {
+export interface VolumeRow extends Row, Judged {
   readonly subject: 'claim' | 'volume';
   /** Of a claim. */
   readonly namespace?: string;
   readonly name: string;
-  readonly state: State;
-  /** The sentence on what is wrong; empty when nothing is. */
-  readonly says: string;
   /** As the object has it: Pending, Bound, Lost, Available, Released, Failed. */
   readonly phase: string;
   readonly isGoing: boolean;
@@ -43,21 +81,27 @@ export interface VolumeRow extends Row {
   readonly driver?: DriverName;
   readonly handle?: VolumeHandle;
   readonly attachments: readonly {
+    /** Of the VolumeAttachment. */
+    readonly name: string;
     readonly node: string;
     readonly attached: boolean;
     readonly isGoing: boolean;
     readonly error?: string;
   }[];
   /** Pods that use it. */
-  readonly pods: readonly { readonly name: string; readonly node?: string; readonly phase: string }[];
+  readonly pods: readonly {
+    readonly name: string;
+    readonly node?: string;
+    readonly phase: string;
+    /** Its volumes are mounted, though perhaps no container runs yet. */
+    readonly isMounted: boolean;
+  }[];
 }
 
 /** A pod that has volumes of CSI drivers or of claims. */
-export interface PodRow extends Row {
+export interface PodRow extends Row, Judged {
   readonly namespace: string;
   readonly name: string;
-  readonly state: State;
-  readonly says: string;
   readonly phase: string;
   readonly isGoing: boolean;
   readonly createdMs: number;
@@ -66,7 +110,7 @@ export interface PodRow extends Row {
   readonly volumes: readonly { readonly claim?: string; readonly driver?: DriverName }[];
 }
 
-export interface NodeRow extends Row {
+export interface NodeRow extends Row, Judged {
   readonly name: string;
   readonly isReady: boolean;
   readonly drivers: readonly {
@@ -82,7 +126,7 @@ export interface NodeRow extends Row {
   readonly pods: number;
 }
 
-export interface DriverRow extends Row {
+export interface DriverRow extends Row, Judged {
   readonly name: string;
   readonly attachRequired: boolean;
   readonly podInfoOnMount: boolean;
@@ -95,7 +139,7 @@ export interface DriverRow extends Row {
   readonly nodes: number;
 }
 
-export interface ClassRow extends Row {
+export interface ClassRow extends Row, Judged {
   readonly name: string;
   readonly driver: string;
   readonly isDefault: boolean;
@@ -104,7 +148,7 @@ export interface ClassRow extends Row {
   readonly canExpand: boolean;
 }
 
-export interface SnapshotRow extends Row {
+export interface SnapshotRow extends Row, Judged {
   readonly namespace: string;
   readonly name: string;
   readonly isReady: boolean;
@@ -112,17 +156,31 @@ export interface SnapshotRow extends Row {
   readonly createdMs: number;
   /** The claim it was taken of. */
   readonly claim?: string;
+  /** The group snapshot that it is a member of. */
+  readonly group?: string;
   readonly size?: string;
-  readonly error?: string;
+}
+
+export interface GroupRow extends Row, Judged {
+  readonly namespace: string;
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly isGoing: boolean;
+  readonly createdMs: number;
+  /** Its members. */
+  readonly snapshots: number;
 }
 
 export interface Tables {
+  /** The worst first. */
+  readonly troubles: readonly TroubleRow[];
   readonly volumes: readonly VolumeRow[];
   readonly pods: readonly PodRow[];
   readonly nodes: readonly NodeRow[];
   readonly drivers: readonly DriverRow[];
   readonly classes: readonly ClassRow[];
   readonly snapshots: readonly SnapshotRow[];
+  readonly groups: readonly GroupRow[];
 }
 
 /** One thing that happened. */
@@ -192,9 +250,35 @@ export interface EventLine {
   readonly count: number;
 }
 
-/** Answer to `GET /api/subject?kind=claim|volume|pod&namespace=…&name=…`; 404 with `{ "error": … }` when it is gone. */
+/** A topology segment of a driver: its nodes, and the capacity that is left there. */
+export interface MapSegment {
+  /** `zone=a`; empty for a driver without topology. */
+  readonly label: string;
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly isReady: boolean;
+    /** The volume can be used there. */
+    readonly isReachable: boolean;
+    /** The volume is attached there. */
+    readonly isAttached: boolean;
+    /** Pods there that use the volume. */
+    readonly pods: number;
+  }[];
+  /** Nodes that are not listed, of very many. */
+  readonly more: number;
+  readonly capacity: readonly {
+    readonly className: string;
+    readonly bytes: number;
+    /** Of the largest volume, where it is less. */
+    readonly largestBytes?: number;
+  }[];
+}
+
+/**
+ * Answer to `GET /api/subject?kind=…&namespace=…&name=…`; 404 with `{ "error": … }` when it is gone.
+ */
 export interface SubjectDetails {
-  readonly kind: 'claim' | 'volume' | 'pod';
+  readonly kind: SubjectKind;
   readonly namespace?: string;
   readonly name: string;
   /** The chain to its storage, up to the first link that is not well. */
@@ -203,6 +287,8 @@ export interface SubjectDetails {
   readonly events: readonly EventLine[];
   /** All that happened to it and to what belongs to it, oldest first; empty without history. */
   readonly steps: readonly Step[];
+  /** Where the volume can be used, or what the driver has where; absent for other kinds. */
+  readonly map?: readonly MapSegment[];
   /** The object as YAML-like JSON, without what could hold a secret. */
   readonly object: unknown;
 }

@@ -9,7 +9,7 @@ import { createGate } from './gate.ts';
 import type { Live } from './live.ts';
 import type { Observed, ObservedPorts } from './observed.ts';
 import { CONTENT_SECURITY_POLICY, pageFile } from './page-files.ts';
-import type { Message } from './page-messages.ts';
+import { type Message, subjectKinds } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
 import type { AskedSubject } from './subject-details.ts';
 
@@ -20,6 +20,8 @@ export interface DashboardOptions {
   readonly version: string;
   /** URL of the API server, to be shown. */
   readonly server: string;
+  /** A command that makes a first volume, to be shown while there is none. */
+  readonly example: string;
   /** 0: any free one. */
   readonly port: number;
   /** Another port will do when that one is taken. */
@@ -47,7 +49,6 @@ const HOST = '127.0.0.1';
 const HEARTBEAT_MS = 15_000;
 /** Bytes that a browser may lag behind before it is disconnected and starts over. */
 const MOST_BEHIND = 16 << 20;
-const SUBJECTS = ['claim', 'volume', 'pod'] as const;
 
 /** Of 244 bits, from the machine's own randomness. */
 export const newToken = (random: Random): string => `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
@@ -154,10 +155,10 @@ class Door {
   }
 
   async #tellSubject(query: URLSearchParams, response: ServerResponse): Promise<void> {
-    const kind = SUBJECTS.find((each) => each === query.get('kind'));
+    const kind = subjectKinds.find((each) => each === query.get('kind'));
     const name = query.get('name') ?? '';
     if (kind === undefined || name === '') {
-      return sayJson(response, 400, { error: `a subject needs kind (${SUBJECTS.join(', ')}) and name` });
+      return sayJson(response, 400, { error: `a subject needs kind (${subjectKinds.join(', ')}) and name` });
     }
     const asked: AskedSubject = { kind, namespace: query.get('namespace') ?? '', name };
     const { observed } = await this.#make();
@@ -176,12 +177,12 @@ class Door {
   }
 
   async #observe(): Promise<{ observed: Observed; live: Live }> {
-    const { clock, log, stepSource, server, signal, version } = this.#options;
+    const { clock, log, stepSource, server, signal, version, example } = this.#options;
     const [{ observe }, { Live }] = await Promise.all([import('./observed.ts'), import('./live.ts')]);
     this.#ports ??= this.#options.ports();
     const observed = await observe(this.#ports, signal);
     const { unread } = observed.now();
-    const about = { version, server, hasHistory: stepSource !== undefined, unread };
+    const about = { version, server, hasHistory: stepSource !== undefined, unread, example };
     return { observed, live: new Live({ about, observed, stepSource, clock, log }) };
   }
 }

@@ -13,7 +13,7 @@ export interface StepSource {
   /** The last ones, oldest first. */
   recent(most: number): Step[];
   /** All that belongs to it, oldest first, calls under way last. */
-  of(subject: { kind: 'claim' | 'pod'; namespace: string; name: string }): Step[];
+  of(subject: { kind: 'claim' | 'pod' | 'snapshot' | 'group'; namespace: string; name: string }): Step[];
   /** Calls back with each step from now on. Returns a function that stops it. */
   follow(listener: (step: Step, call: EndedCall | undefined) => void): () => void;
 }

@@ -67,6 +67,8 @@ const observed = (some: Record<string, readonly KubeObject[]> = {}): Observation
     csiNodes: [object({ name: 'n1' }, { spec: { drivers: [{ name: DRIVER, nodeID: 'i-1' }] } })],
     nodes: [node('n1')],
     snapshots: [],
+    groups: [],
+    capacities: [],
     leases: [],
     events: [],
     unread: [],
@@ -99,8 +101,8 @@ test('a claim, its volume, its attachment and its pod are one row', () => {
       volume: 'pv-data',
       driver: DRIVER,
       handle: 'h-pv-data',
-      attachments: [{ node: 'n1', attached: true, isGoing: false }],
-      pods: [{ name: 'web', node: 'n1', phase: 'Running' }],
+      attachments: [{ name: 'va-pv-data', node: 'n1', attached: true, isGoing: false }],
+      pods: [{ name: 'web', node: 'n1', phase: 'Running', isMounted: true }],
     },
   ]);
   assert.deepEqual(
@@ -140,6 +142,37 @@ const states: {
     what: 'a volume that the driver made larger than was asked for',
     given: { claims: [bound('data', '2Gi')], volumes: [volume('pv-data')] },
     then: ['claim ns/data', 'ok', /^$/],
+  },
+  {
+    what: 'a claim whose pod waits for another claim',
+    given: {
+      claims: [bound('data'), claim('other', {}, { storageClassName: 'slow' })],
+      volumes: [volume('pv-data')],
+      pods: [pod('web', [uses('data'), { ...uses('other'), name: 'w' }], 'Pending', { nodeName: undefined })],
+    },
+    then: ['claim ns/data', 'stuck', /slow/],
+  },
+  {
+    what: 'a claim that a pod mounts',
+    given: {
+      claims: [bound('data')],
+      volumes: [volume('pv-data')],
+      pods: [pod('web', [uses('data')])],
+      // Kept from an attempt before the one that succeeded.
+      attachments: [attachment('pv-data', { attached: true, attachError: { message: 'busy' } })],
+    },
+    then: ['claim ns/data', 'ok', /^$/],
+  },
+  {
+    what: 'a claim that is detached after its pod',
+    given: {
+      claims: [bound('data')],
+      volumes: [volume('pv-data')],
+      attachments: [
+        attachment('pv-data', { attached: true, detachError: { message: 'the node is lost' } }, GOING),
+      ],
+    },
+    then: ['claim ns/data', 'waits', /is being detached: the node is lost/],
   },
   {
     what: 'a volume that nobody has',
@@ -210,16 +243,83 @@ test('a running pod on a node that is silent is not well', () => {
   assert.equal(pods[0]?.state, 'stuck');
 });
 
-test('of very many that wait the first are explained, and no row is lost', () => {
-  const claims = Array.from({ length: 300 }, (_, i) => claim(`c${i}`, {}, { storageClassName: 'slow' }));
-  const { volumes } = tablesOf(observed({ claims }));
-  assert.equal(volumes.length, 300);
-  assert.equal(volumes.filter(({ state }) => state === 'stuck').length, 200);
-  assert.equal(volumes.filter(({ says }) => /very many/.test(says)).length, 100);
+test('an attachment that is attached has no error, whatever was reported before', () => {
+  const errors = { attachError: { message: 'busy' }, detachError: { message: 'gone' } };
+  const { volumes } = tablesOf(
+    observed({
+      claims: [bound('a'), bound('b'), bound('c')],
+      volumes: [volume('pv-a'), volume('pv-b'), volume('pv-c')],
+      attachments: [
+        attachment('pv-a', { attached: true, ...errors }),
+        attachment('pv-b', { attached: false, ...errors }),
+        attachment('pv-c', { attached: true, ...errors }, GOING),
+      ],
+    }),
+  );
+  assert.deepEqual(
+    volumes.map(({ attachments }) => attachments[0]?.error),
+    [undefined, 'busy', 'gone'],
+  );
 });
 
-test('nodes, drivers, classes and snapshots', () => {
-  const { nodes, drivers, classes, snapshots } = tablesOf(
+const mounts: [what: string, status: Fields, isMounted: boolean][] = [
+  ['runs', { phase: 'Running' }, true],
+  ['has no status', {}, false],
+  [
+    'creates containers',
+    { containerStatuses: [{ state: { waiting: { reason: 'ContainerCreating' } } }] },
+    false,
+  ],
+  ['pulls an image', { containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }] }, true],
+  ['runs an init container', { initContainerStatuses: [{ state: { running: {} } }] }, true],
+];
+for (const [what, status, isMounted] of mounts) {
+  test(`whether a pod that ${what} has mounted its volumes`, () => {
+    const web = object(
+      { name: 'web', namespace: 'ns' },
+      { spec: { nodeName: 'n1', volumes: [uses('data')] }, status: { phase: 'Pending', ...status } },
+    );
+    const { volumes } = tablesOf(
+      observed({ claims: [bound('data')], volumes: [volume('pv-data')], pods: [web] }),
+    );
+    assert.equal(volumes[0]?.pods[0]?.isMounted, isMounted);
+  });
+}
+
+test('[WHY-2] very many that fail for one reason are one trouble, and each row says why', () => {
+  const claims = Array.from({ length: 300 }, (_, i) => claim(`c${i}`, {}, { storageClassName: 'slow' }));
+  const { troubles, volumes } = tablesOf(
+    observed({
+      claims,
+      pods: [pod('web', [uses('c7')], 'Pending')],
+      nodes: [node('n1'), node('n2', 'False')],
+    }),
+  );
+  assert.deepEqual(
+    troubles.map(({ state, affects, affected, order }) => [
+      state,
+      affects[0],
+      affects.length,
+      affected,
+      order,
+    ]),
+    [
+      ['stuck', 'Pod ns/web', 100, 301, 0],
+      ['stuck', 'Node n2', 1, 1, 1],
+    ],
+  );
+  assert.match(troubles[0]?.says ?? '', /StorageClass slow does not exist/);
+  assert.ok((troubles[0]?.todo.length ?? 0) > 0);
+  assert.equal(troubles[0]?.createdMs, Date.parse(CREATED));
+  assert.equal(volumes.length, 300);
+  for (const { state, says, name } of volumes) {
+    assert.equal(state, 'stuck');
+    assert.match(says, new RegExp(`ns/${name}: its StorageClass slow`));
+  }
+});
+
+test('nodes, drivers, classes, snapshots and groups', () => {
+  const { nodes, drivers, classes, snapshots, groups } = tablesOf(
     observed({
       nodes: [node('n1', 'True', { 'd/zone': 'a' }), node('n2', 'False')],
       csiNodes: [
@@ -249,16 +349,34 @@ test('nodes, drivers, classes and snapshots', () => {
           { name: 's', namespace: 'ns' },
           {
             spec: { source: { persistentVolumeClaimName: 'data' } },
-            status: { readyToUse: false, error: { message: 'busy' } },
+            status: { readyToUse: false, volumeGroupSnapshotName: 'g', error: { message: 'busy' } },
           },
         ),
       ],
+      groups: [
+        object({ name: 'g', namespace: 'ns' }, { spec: { source: {} }, status: { readyToUse: true } }),
+      ],
     }),
   );
+  assert.deepEqual(groups, [
+    {
+      id: 'ns/g',
+      namespace: 'ns',
+      name: 'g',
+      state: 'ok',
+      says: '',
+      isReady: true,
+      isGoing: false,
+      createdMs: Date.parse(CREATED),
+      snapshots: 1,
+    },
+  ]);
   assert.deepEqual(nodes, [
     {
       id: 'n1',
       name: 'n1',
+      state: 'ok',
+      says: '',
       isReady: true,
       drivers: [
         { name: DRIVER, nodeId: 'i-1', topology: { 'd/zone': 'a' }, limit: 8, attached: 1 },
@@ -266,7 +384,15 @@ test('nodes, drivers, classes and snapshots', () => {
       ],
       pods: 1,
     },
-    { id: 'n2', name: 'n2', isReady: false, drivers: [], pods: 0 },
+    {
+      id: 'n2',
+      name: 'n2',
+      state: 'stuck',
+      says: 'Node n2: does not answer',
+      isReady: false,
+      drivers: [],
+      pods: 0,
+    },
   ]);
   assert.deepEqual(
     drivers.map(({ name, volumes, nodes, attachRequired }) => [name, volumes, nodes, attachRequired]),
@@ -279,6 +405,8 @@ test('nodes, drivers, classes and snapshots', () => {
     {
       id: 'fast',
       name: 'fast',
+      state: 'ok',
+      says: '',
       driver: DRIVER,
       isDefault: false,
       bindingMode: 'Immediate',
@@ -291,11 +419,13 @@ test('nodes, drivers, classes and snapshots', () => {
       id: 'ns/s',
       namespace: 'ns',
       name: 's',
+      state: 'waits',
+      says: 'VolumeSnapshot ns/s: busy',
       isReady: false,
       isGoing: false,
       createdMs: Date.parse(CREATED),
       claim: 'data',
-      error: 'busy',
+      group: 'g',
     },
   ]);
 });

@@ -1,19 +1,23 @@
 // All tables of the page, what differs between two states of them, and their figures. Pure.
 
 import { sameJson } from '../api/same-json.ts';
-import { classRows, driverRows, nodeRows, snapshotRows } from './cluster-rows.ts';
+import { classRows, driverRows, groupRows, nodeRows, snapshotRows } from './cluster-rows.ts';
+import { judge } from './judgement.ts';
 import type { Observation } from './observed.ts';
 import type { Changes, Sample, TableChange, Tables } from './page-messages.ts';
 import { podRows, volumeRows } from './volume-rows.ts';
 
 export function tablesOf(observation: Observation): Tables {
+  const judgement = judge(observation);
   return {
-    volumes: volumeRows(observation),
-    pods: podRows(observation),
-    nodes: nodeRows(observation),
-    drivers: driverRows(observation),
-    classes: classRows(observation),
-    snapshots: snapshotRows(observation),
+    troubles: judgement.troubles,
+    volumes: volumeRows(observation, judgement),
+    pods: podRows(observation, judgement),
+    nodes: nodeRows(observation, judgement),
+    drivers: driverRows(observation, judgement),
+    classes: classRows(observation, judgement),
+    snapshots: snapshotRows(observation, judgement),
+    groups: groupRows(observation, judgement),
   };
 }
 

@@ -1,75 +1,62 @@
-// The rows of volumes and pods. Pure. Objects that are plainly well are not explained: an explanation reads everything related.
+// The rows of volumes and pods. Pure.
 
-import { wantsExpansion } from '../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../api/kinds.ts';
 import { type KubeObject, keyOf } from '../api/object.ts';
-import { claimNameOf, isTerminated } from '../api/volumes.ts';
+import { claimNameOf } from '../api/volumes.ts';
 import type { DriverName, VolumeHandle } from '../csi/names/driver-name.ts';
-import type { Link } from '../why/chain.ts';
-import { explain, type Subject } from '../why/explain.ts';
-import { isReady } from '../why/fact-index.ts';
+import { attachmentsOf, podsOf, volumeNamed } from '../why/fact-index.ts';
 import type { Facts } from '../why/facts.ts';
-import type { PodRow, State, VolumeRow } from './page-messages.ts';
+import { type Judged, type Judgement, WELL, worstOf } from './judgement.ts';
+import type { PodRow, VolumeRow } from './page-messages.ts';
 
-/** Explained rows per table: many failures usually have one cause. */
-const MOST_EXPLAINED = 200;
-const UNEXPLAINED = 'waits, as very many do: open it to see why';
-
-export function volumeRows(facts: Facts): VolumeRow[] {
-  const podsByClaim = grouped(
-    facts.pods.filter((pod) => !isTerminated(pod)),
-    (pod) => claimsOf(pod).map((name) => `${pod.metadata.namespace}/${name}`),
-  );
-  const attachmentsByVolume = grouped(facts.attachments, ({ spec: { source } }) =>
-    source.persistentVolumeName === undefined ? [] : [source.persistentVolumeName],
-  );
-  const volumes = new Map(facts.volumes.map((volume) => [volume.metadata.name, volume]));
-  const judge = judgement(facts);
+/** A row is as well as the worst of its claim, its volume, its attachments and the pods that use it. */
+export function volumeRows(facts: Facts, judgement: Judgement): VolumeRow[] {
   const taken = new Set<string>();
   const ofClaims = facts.claims.map((claim) => {
-    const volume = volumes.get(claim.spec.volumeName ?? '');
+    const volume = volumeNamed(facts, claim.spec.volumeName);
     if (volume) taken.add(volume.metadata.name);
-    const { state, says } = isWell(claim, volume) ? WELL : judge('claim', claim);
+    const pods = podsOf(facts, claim);
+    const attachments = volume ? attachmentsOf(facts, volume) : [];
     return rowOf({
       subject: 'claim',
       of: claim,
-      state,
-      says,
+      judged: worstOf([
+        judgement.of('claim', claim),
+        volume ? judgement.of('volume', volume) : WELL,
+        ...pods.map((pod) => judgement.of('pod', pod)),
+        ...attachments.map(judgedAttachment),
+      ]),
       phase: claim.status?.phase ?? 'Pending',
       volume,
       className: claim.spec.storageClassName,
       size: claim.status?.capacity?.storage ?? claim.spec.resources?.requests?.storage,
       accessModes: claim.spec.accessModes,
-      pods: podsByClaim.get(keyOf(claim)) ?? [],
-      attachments: attachmentsByVolume.get(claim.spec.volumeName ?? '') ?? [],
+      pods,
+      attachments,
     });
   });
   const ofVolumes = facts.volumes
     .filter(({ metadata }) => !taken.has(metadata.name))
     .map((volume) => {
-      const phase = volume.status?.phase ?? 'Pending';
-      const { state, says } = phase === 'Available' && !isGoing(volume) ? WELL : judge('volume', volume);
+      const attachments = attachmentsOf(facts, volume);
       return rowOf({
         subject: 'volume',
         of: volume,
-        state,
-        says,
-        phase,
+        judged: worstOf([judgement.of('volume', volume), ...attachments.map(judgedAttachment)]),
+        phase: volume.status?.phase ?? 'Pending',
         volume,
         className: volume.spec.storageClassName,
         size: volume.spec.capacity?.storage,
         accessModes: volume.spec.accessModes,
         pods: [],
-        attachments: attachmentsByVolume.get(volume.metadata.name) ?? [],
+        attachments,
       });
     });
   return [...ofClaims, ...ofVolumes];
 }
 
 /** Pods with volumes only. */
-export function podRows(facts: Facts): PodRow[] {
-  const notReady = new Set(facts.nodes.filter((node) => !isReady(node)).map(({ metadata }) => metadata.name));
-  const judge = judgement(facts);
+export function podRows(facts: Facts, judgement: Judgement): PodRow[] {
   return facts.pods.flatMap((pod) => {
     const volumes = (pod.spec.volumes ?? []).flatMap((volume): PodRow['volumes'] => {
       const claim = claimNameOf(pod, volume);
@@ -78,15 +65,12 @@ export function podRows(facts: Facts): PodRow[] {
     });
     if (volumes.length === 0) return [];
     const { metadata, spec } = pod;
-    const phase = pod.status?.phase ?? 'Pending';
-    const runs = phase === 'Running' && !notReady.has(spec.nodeName ?? '');
-    const isWell = !isGoing(pod) && (runs || isTerminated(pod));
     return {
       id: keyOf(pod),
       namespace: metadata.namespace ?? '',
       name: metadata.name,
-      ...(isWell ? WELL : judge('pod', pod)),
-      phase,
+      ...judgement.of('pod', pod),
+      phase: pod.status?.phase ?? 'Pending',
       isGoing: isGoing(pod),
       createdMs: Date.parse(metadata.creationTimestamp),
       ...(spec.nodeName && { node: spec.nodeName }),
@@ -95,36 +79,21 @@ export function podRows(facts: Facts): PodRow[] {
   });
 }
 
-interface Judged {
-  readonly state: State;
-  readonly says: string;
-}
-
-const WELL: Judged = { state: 'ok', says: '' };
-
-/** The first link that is not well, for a limited number of rows. */
-function judgement(facts: Facts): (subject: Subject, object: KubeObject) => Judged {
-  let explained = 0;
-  return (subject, object) => {
-    if (++explained > MOST_EXPLAINED) return { state: 'waits', says: UNEXPLAINED };
-    const culprit = explain(facts, subject, object).find(({ state }) => state !== 'ok');
-    return culprit === undefined ? WELL : { state: culprit.state, says: sentence(culprit) };
+/** An attachment that is on its way, either way. Its error, if any, is explained with the pod or the node. */
+function judgedAttachment(attachment: VolumeAttachment): Judged {
+  const { attached, isGoing: isDetaching, error } = attachmentRow(attachment);
+  if (attached && !isDetaching) return WELL;
+  const words = error === undefined ? '' : `: ${error}`;
+  return {
+    state: 'waits',
+    says: `attachment to ${attachment.spec.nodeName}: ${isDetaching ? 'is being detached' : 'is not attached yet'}${words}`,
   };
-}
-
-const sentence = ({ subject, says }: Link): string => `${subject}: ${says}`;
-
-function isWell(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): boolean {
-  if (claim.status?.phase !== 'Bound' || isGoing(claim) || volume === undefined || isGoing(volume))
-    return false;
-  return volume.status?.phase === 'Bound' && !wantsExpansion(claim);
 }
 
 function rowOf(row: {
   subject: 'claim' | 'volume';
-  of: KubeObject;
-  state: State;
-  says: string;
+  of: PersistentVolumeClaim | PersistentVolume;
+  judged: Judged;
   phase: string;
   volume: PersistentVolume | undefined;
   className: string | undefined;
@@ -133,7 +102,7 @@ function rowOf(row: {
   pods: readonly Pod[];
   attachments: readonly VolumeAttachment[];
 }): VolumeRow {
-  const { subject, of, state, says, phase, volume, className, size } = row;
+  const { subject, of, judged, phase, volume, className, size } = row;
   const { namespace, name, creationTimestamp } = of.metadata;
   const csi = volume?.spec.csi;
   return {
@@ -141,8 +110,7 @@ function rowOf(row: {
     subject,
     ...(namespace && { namespace }),
     name,
-    state,
-    says,
+    ...judged,
     phase,
     isGoing: isGoing(of),
     createdMs: Date.parse(creationTimestamp),
@@ -151,36 +119,48 @@ function rowOf(row: {
     accessModes: row.accessModes ?? [],
     ...(volume && { volume: volume.metadata.name }),
     ...(csi && { driver: csi.driver as DriverName, handle: csi.volumeHandle as VolumeHandle }),
-    attachments: row.attachments.map((attachment) => {
-      const error = attachment.status?.attachError?.message ?? attachment.status?.detachError?.message;
-      return {
-        node: attachment.spec.nodeName,
-        attached: attachment.status?.attached === true,
-        isGoing: isGoing(attachment),
-        ...(error !== undefined && { error }),
-      };
-    }),
-    pods: row.pods.map(({ metadata, spec, status }) => ({
-      name: metadata.name,
-      ...(spec.nodeName && { node: spec.nodeName }),
-      phase: status?.phase ?? 'Pending',
+    attachments: row.attachments.map(attachmentRow),
+    pods: row.pods.map((pod) => ({
+      name: pod.metadata.name,
+      ...(pod.spec.nodeName && { node: pod.spec.nodeName }),
+      phase: pod.status?.phase ?? 'Pending',
+      isMounted: hasMounted(pod),
     })),
   };
 }
 
-const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
-
-const claimsOf = (pod: Pod): string[] =>
-  (pod.spec.volumes ?? []).flatMap((volume) => claimNameOf(pod, volume) ?? []);
-
-function grouped<T>(objects: readonly T[], keysOf: (object: T) => readonly string[]): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const object of objects) {
-    for (const key of keysOf(object)) {
-      const group = groups.get(key);
-      if (group) group.push(object);
-      else groups.set(key, [object]);
-    }
-  }
-  return groups;
+/** An error that is kept from before the last success is none: `attachError` of an attached volume. */
+function attachmentRow(attachment: VolumeAttachment): VolumeRow['attachments'][number] {
+  const { metadata, spec, status } = attachment;
+  const attached = status?.attached === true;
+  const isDetaching = isGoing(attachment);
+  const error = isDetaching
+    ? status?.detachError?.message
+    : attached
+      ? undefined
+      : status?.attachError?.message;
+  return {
+    name: metadata.name,
+    node: spec.nodeName,
+    attached,
+    isGoing: isDetaching,
+    ...(error !== undefined && { error }),
+  };
 }
+
+/** Reasons for which a container waits before its volumes are mounted. */
+const BEFORE_MOUNTS = new Set(['ContainerCreating', 'PodInitializing', undefined]);
+
+/** A kubelet starts containers, and pulls their images, only once all volumes are mounted. */
+function hasMounted({ status }: Pod): boolean {
+  if (status?.phase === 'Running') return true;
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return containers.some(
+    ({ state }) =>
+      state?.running !== undefined ||
+      state?.terminated !== undefined ||
+      !BEFORE_MOUNTS.has(state?.waiting?.reason),
+  );
+}
+
+const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;

@@ -33,8 +33,6 @@ interface Explained {
   class: StorageClass;
 }
 export type ExplainedKind = keyof Explained;
-/** What the page has details of. */
-export type Subject = 'pod' | 'claim' | 'volume';
 
 const EXPLAIN: { readonly [K in ExplainedKind]: (facts: Facts, object: Explained[K]) => Link[] } = {
   pod: explainPod,

@@ -21,6 +21,13 @@ const KIND_NAMES: Readonly<Record<ExplainedKind, string>> = {
 /** The order in which affected objects are listed and entries are ranked: what runs for somebody first. */
 const KINDS = Object.keys(KIND_NAMES) as ExplainedKind[];
 
+/** An object that is not well, and the first link of its chain that is not. */
+export interface Culprit {
+  readonly kind: ExplainedKind;
+  readonly object: KubeObject;
+  readonly link: Link;
+}
+
 interface Found {
   readonly culprit: Link;
   readonly affects: string[];
@@ -28,19 +35,29 @@ interface Found {
   readonly rank: number;
 }
 
-export function findTroubles(facts: Facts): Trouble[] {
+export const findTroubles = (facts: Facts): Trouble[] => groupByCause(findCulprits(facts));
+
+/** Each object that is not well. Pods first, then claims, volumes and what they depend on. */
+export function findCulprits(facts: Facts): Culprit[] {
+  return KINDS.flatMap((kind) =>
+    objectsOf(facts, kind).flatMap((object) => {
+      if (isPlainlyWell(facts, kind, object)) return [];
+      const link = explain(facts, kind, object).find(({ state }) => state !== 'ok');
+      return link === undefined ? [] : [{ kind, object, link }];
+    }),
+  );
+}
+
+/** One entry a cause, the worst first. */
+export function groupByCause(culprits: readonly Culprit[]): Trouble[] {
   const byCause = new Map<string, Found>();
-  for (const [rank, kind] of KINDS.entries()) {
-    for (const object of objectsOf(facts, kind)) {
-      if (isPlainlyWell(facts, kind, object)) continue;
-      const culprit = explain(facts, kind, object).find(({ state }) => state !== 'ok');
-      if (culprit === undefined) continue;
-      const cause = culprit.cause ?? `${culprit.subject} ${culprit.says}`;
-      const affected = `${KIND_NAMES[kind]} ${keyOf(object)}`;
-      const known = byCause.get(cause);
-      if (known === undefined) byCause.set(cause, { culprit, affects: [affected], rank });
-      else known.affects.push(affected);
-    }
+  for (const { kind, object, link } of culprits) {
+    const cause = link.cause ?? `${link.subject} ${link.says}`;
+    const affected = nameOfObject(kind, object);
+    const known = byCause.get(cause);
+    if (known === undefined)
+      byCause.set(cause, { culprit: link, affects: [affected], rank: KINDS.indexOf(kind) });
+    else known.affects.push(affected);
   }
   return [...byCause.values()].toSorted(worstFirst).map(({ culprit, affects }) => ({
     state: culprit.state === 'stuck' ? 'stuck' : 'waits',
@@ -51,6 +68,10 @@ export function findTroubles(facts: Facts): Trouble[] {
     affects,
   }));
 }
+
+/** `PersistentVolumeClaim default/data`, as affected objects are named. */
+export const nameOfObject = (kind: ExplainedKind, object: KubeObject): string =>
+  `${KIND_NAMES[kind]} ${keyOf(object)}`;
 
 function worstFirst(a: Found, b: Found): number {
   const isStuck = (found: Found): number => (found.culprit.state === 'stuck' ? 0 : 1);

@@ -4,74 +4,18 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type TestContext, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { lacking, programPath } from '../capabilities.ts';
-import {
-  BERTH,
-  berth,
-  EXAMPLES,
-  startUp,
-  temporaryDirectory,
-  type UpProcess,
-  undoAfter,
-} from './up-process.ts';
-
-const PATIENCE_MS = 20_000;
-const skip = lacking('root', 'chromium');
-
-async function openBrowser(t: TestContext): Promise<Browser> {
-  const browser = await chromium.launch({
-    executablePath: programPath('chromium') ?? '',
-    // Its own sandbox needs an account that is not root's.
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
-  undoAfter(t, () => browser.close());
-  return browser;
-}
-
-/** A page whose every complaint is kept: a policy that is broken, a script that throws, a file that is missing. */
-async function openPage(t: TestContext, url: string): Promise<{ page: Page; complaints: string[] }> {
-  const page = await (await openBrowser(t)).newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-  });
-  await page.goto(url);
-  return { page, complaints };
-}
-
-async function pageOf(up: UpProcess): Promise<string> {
-  for (;;) {
-    const url = /^ {2}page +(\S+)$/m.exec(up.output().stdout)?.[1];
-    if (url !== undefined) return url;
-    await new Promise((resolve) => up.child.stdout?.once('data', resolve));
-  }
-}
-
-const claim = (name: string, storageClassName: string) =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      storageClassName,
-      resources: { requests: { storage: '1Mi' } },
-    },
-  });
-
-async function must(args: readonly string[], up: UpProcess, input?: string): Promise<void> {
-  const options = { env: { KUBECONFIG: up.kubeconfig }, ...(input !== undefined && { input }) };
-  const { code, stderr } = await berth(args, options);
-  assert.equal(code, 0, stderr);
-}
+import { test } from 'node:test';
+import { claim, must, openBrowser, openPage, pageOf, skip } from './page-process.ts';
+import { BERTH, EXAMPLES, startUp, temporaryDirectory, undoAfter } from './up-process.ts';
 
 test('a volume lives on the page, and one that is stuck says why', { skip }, async (t) => {
   const up = await startUp(t, join(await temporaryDirectory(t), 'd'), ['--dashboard-port=0']);
   const { page, complaints } = await openPage(t, await pageOf(up));
+  assert.match(
+    (await page.getByTestId('command').textContent()) ?? '',
+    /apply -f - <<'END'/,
+    'a first volume to copy',
+  );
   assert.doesNotMatch(page.url(), /token/, 'the key is not left in the address');
   await page.getByTestId('connection').and(page.locator('[data-state="live"]')).waitFor();
 
@@ -81,17 +25,17 @@ test('a volume lives on the page, and one that is stuck says why', { skip }, asy
   await row.getByText('web').first().waitFor();
 
   await must(['apply', '-f', '-'], up, claim('orphan', 'no-such-class'));
-  const notWell = page.getByTestId('not-well');
-  await notWell.getByText('StorageClass no-such-class does not exist').waitFor();
+  const troubles = page.getByTestId('troubles');
+  await troubles.getByText('StorageClass no-such-class does not exist').waitFor();
   await page.waitForFunction("document.title.includes('1 stuck')");
-  await notWell.getByTestId('not-well-row').getByRole('link').first().click();
+  await troubles.getByTestId('trouble').getByRole('link').first().click();
   const details = page.getByTestId('details');
   await details.locator('[data-testid="chain-link"][data-state="stuck"]').waitFor();
   assert.match(page.url(), /#\/claim\/default\/orphan$/);
   await page.goBack();
-  await notWell.getByTestId('not-well-row').waitFor();
+  await troubles.getByTestId('trouble').waitFor();
   await must(['delete', 'pvc', 'orphan'], up);
-  await notWell.getByTestId('not-well-row').waitFor({ state: 'detached' });
+  await troubles.getByTestId('trouble').waitFor({ state: 'detached' });
   await page.waitForFunction("!document.title.includes('stuck')");
 
   await page.goto(`${new URL(page.url()).origin}/#/pod/default/web`);

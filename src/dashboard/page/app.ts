@@ -3,13 +3,13 @@
 import { type ComponentChildren, h } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Model } from './model/model.ts';
-import { notWell, titleOf } from './model/not-well.ts';
 import { formatRoute, type ListView, listRoute, type Query, type Route } from './model/routes.ts';
+import { shownTroubles, titleOf } from './model/troubles.ts';
 import { ClockProvider, useNow } from './parts/clock.ts';
 import { Header } from './parts/header.ts';
 import { Nav, titleOfList } from './parts/nav.ts';
-import { NotWellList } from './parts/not-well-list.ts';
 import { Notices } from './parts/notices.ts';
+import { TroubleList } from './parts/trouble-list.ts';
 import { Scrolls } from './parts/use-scroll.ts';
 import { ActivityView } from './views/activity-view.ts';
 import { DetailsView } from './views/details-view.ts';
@@ -60,7 +60,7 @@ function Page({ model, route, onReplace, onRetry }: AppProps): ComponentChildren
     h(
       'main',
       { ref: main, tabIndex: -1 },
-      model.about === undefined ? null : h(NotWellNow, { model, hasRows: route.view === 'list' }),
+      model.about === undefined ? null : h(TroublesNow, { model, isBeside: route.view === 'details' }),
       model.about === undefined
         ? h(
             'p',
@@ -92,14 +92,14 @@ function ListSection({ model, list, query, onReplace }: ListSectionProps): Compo
 }
 
 /** A component of its own, because only it follows the clock. */
-function NotWellNow({ model, hasRows }: { model: Model; hasRows: boolean }): ComponentChildren {
+function TroublesNow({ model, isBeside }: { model: Model; isBeside: boolean }): ComponentChildren {
   const nowMs = useNow();
-  const list = useMemo(() => notWell(model, nowMs), [model.tables, model.unwellSince, nowMs]);
+  const list = useMemo(() => shownTroubles(model, nowMs), [model.tables.troubles, model.unwellSince, nowMs]);
   const title = titleOf(model, list);
   useEffect(() => {
     document.title = title;
   }, [title]);
-  return h(NotWellList, { list, hasRows });
+  return h(TroubleList, { list, isBeside });
 }
 
 /** Moves the focus to the new content, for users of the keyboard and of screen readers. */
@@ -109,6 +109,8 @@ function useFocusAt(place: string) {
   useEffect(() => {
     if (seen.current === place) return;
     seen.current = place;
+    // Whoever pressed `/` is in the filter of the new content already.
+    if (ref.current?.querySelector('input:focus')) return;
     ref.current?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   }, [place]);

@@ -25,10 +25,12 @@ const pending = { phase: 'Pending', attachments: [], pods: [] } as const;
 const pod = (node: string | undefined, phase = 'Running') => ({
   name: `pod-${node}`,
   phase,
+  isMounted: phase === 'Running',
   ...(node === undefined ? {} : { node }),
 });
-const attached = (node: string) => ({ node, attached: true, isGoing: false });
+const attached = (node: string) => ({ name: `va-${node}`, node, attached: true, isGoing: false });
 const asked = (node: string, error?: string) => ({
+  name: `va-${node}`,
   node,
   attached: false,
   isGoing: false,
@@ -91,7 +93,17 @@ const cases: { name: string; given: VolumeRow; attachRequired?: boolean; then: s
   {
     name: 'in use on two nodes, attached to one',
     given: row({ pods: [pod('n'), pod('m', 'Pending')], attachments: [attached('n'), asked('m')] }),
-    then: 'oooow.',
+    then: 'ooooww',
+  },
+  {
+    name: 'mounted, while an image is pulled',
+    given: row({ pods: [{ ...pod('n', 'Pending'), isMounted: true }], attachments: [attached('n')] }),
+    then: 'oooooo',
+  },
+  {
+    name: 'mounted by one pod, another has no node yet',
+    given: row({ pods: [pod('n'), pod(undefined, 'Pending')], attachments: [attached('n')] }),
+    then: 'ooowoo',
   },
   {
     name: 'a driver that attaches nothing',

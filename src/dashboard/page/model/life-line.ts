@@ -12,14 +12,15 @@ export interface Stage {
   readonly state: StageState;
 }
 
-/** Whether a stage is reached; `wanted`: not yet, and a component is working on it. */
-type Reach = 'reached' | 'wanted' | 'unwanted' | 'not-needed' | 'failed';
+/** Whether a stage is reached; `partly`: by some pods; `wanted`: not yet, and a component is working on it. */
+type Reach = 'reached' | 'partly' | 'wanted' | 'unwanted' | 'not-needed' | 'failed';
 
 /** Without its driver (unread, or gone) a volume counts as one that has to be attached. */
 export function lifeLine(row: VolumeRow, driver?: Pick<DriverRow, 'attachRequired'>): readonly Stage[] {
   const reach = reachOf(row, driver?.attachRequired ?? true);
   const states = reach.map((each): StageState => {
     if (each === 'reached') return 'ok';
+    if (each === 'partly') return 'working';
     return each === 'failed' || each === 'not-needed' ? each : 'not-yet';
   });
   if (isOnItsWayBack(row)) {
@@ -28,7 +29,8 @@ export function lifeLine(row: VolumeRow, driver?: Pick<DriverRow, 'attachRequire
     if (last >= 0) states[last] = row.state === 'stuck' ? 'failed' : 'working';
   } else {
     const next = reach.findIndex((each) => each !== 'reached' && each !== 'not-needed');
-    if (reach[next] === 'wanted') states[next] = row.state === 'stuck' ? 'failed' : 'working';
+    if (reach[next] === 'wanted' || reach[next] === 'partly')
+      states[next] = row.state === 'stuck' ? 'failed' : 'working';
   }
   return stageNames.map((name, index) => ({ name, state: states[index] ?? 'not-yet' }));
 }
@@ -62,10 +64,17 @@ function reachOf(row: VolumeRow, attachRequired: boolean): readonly Reach[] {
     isClaim ? 'reached' : 'unwanted',
     !isClaim || volume !== undefined ? 'reached' : 'wanted',
     boundReach(phase, isClaim),
-    users.length === 0 ? 'unwanted' : placed.length === users.length ? 'reached' : 'wanted',
+    reachOfAll(users, ({ node }) => node !== undefined),
     attachRequired ? attachReach(attachments, placed) : 'not-needed',
-    placed.length === 0 ? 'unwanted' : placed.every((pod) => pod.phase === 'Running') ? 'reached' : 'wanted',
+    reachOfAll(placed, ({ isMounted }) => isMounted),
   ];
+}
+
+/** Of pods: by all, by some, by none. */
+function reachOfAll<P>(pods: readonly P[], has: (pod: P) => boolean): Reach {
+  if (pods.length === 0) return 'unwanted';
+  if (pods.every(has)) return 'reached';
+  return pods.some(has) ? 'partly' : 'wanted';
 }
 
 function boundReach(phase: string, isClaim: boolean): Reach {
@@ -80,5 +89,6 @@ function attachReach(attachments: VolumeRow['attachments'], users: VolumeRow['po
     attachments.some((attachment) => attachment.node === node && attachment.attached);
   if (users.length === 0) return attachments.some(({ attached }) => attached) ? 'reached' : 'unwanted';
   if (users.every(({ node }) => isAttachedTo(node))) return 'reached';
-  return attachments.some(({ attached, error }) => !attached && error !== undefined) ? 'failed' : 'wanted';
+  if (attachments.some(({ attached, error }) => !attached && error !== undefined)) return 'failed';
+  return users.some(({ node }) => isAttachedTo(node)) ? 'partly' : 'wanted';
 }

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message, PodRow, Sample, State, Step, Tables } from '../../page-messages.ts';
-import { emptyModel, type Model, unwellKey, withMessage } from './model.ts';
-import { NOW, pod } from './testing/rows.ts';
+import type { Message, Sample, Step, Tables, TroubleRow } from '../../page-messages.ts';
+import { emptyModel, type Model, withMessage } from './model.ts';
+import { NOW, pod, trouble } from './testing/rows.ts';
 
 const OWN = 990_000;
 
@@ -17,8 +17,17 @@ const step = (seq: number): Step => ({
   hasFailed: false,
 });
 const sample = (atMs: number): Sample => ({ atMs, claims: 1, bound: 1, pods: 1, running: 1, attached: 1 });
-const tables: Tables = { volumes: [], pods: [], nodes: [], drivers: [], classes: [], snapshots: [] };
-const about = { version: '1', server: 'http://127.0.0.1:1', hasHistory: true, unread: [] };
+const tables: Tables = {
+  troubles: [],
+  volumes: [],
+  pods: [],
+  nodes: [],
+  drivers: [],
+  classes: [],
+  snapshots: [],
+  groups: [],
+};
+const about = { version: '1', server: 'http://127.0.0.1:1', hasHistory: true, unread: [], example: '' };
 const all = (more: Partial<Extract<Message, { kind: 'all' }>> = {}): Message => ({
   kind: 'all',
   nowMs: NOW,
@@ -28,10 +37,10 @@ const all = (more: Partial<Extract<Message, { kind: 'all' }>> = {}): Message => 
   steps: [],
   ...more,
 });
-const put = (nowMs: number, ...pods: PodRow[]): Message => ({
+const put = (nowMs: number, ...put: TroubleRow[]): Message => ({
   kind: 'changes',
   nowMs,
-  changes: { pods: { put: pods, gone: [] } },
+  changes: { troubles: { put, gone: [] } },
 });
 const after = (...messages: Message[]): Model =>
   messages.reduce((model, message) => withMessage(model, message, OWN), emptyModel);
@@ -125,36 +134,51 @@ test('a message of a kind that it does not know changes nothing', () => {
   assert.deepEqual(model, before);
 });
 
-const row = (state: State): PodRow => pod('a', { state });
+const row = trouble('Pod ns/a');
+const unwell = { tables: { ...tables, troubles: [row] } };
 const cases: { name: string; messages: Message[]; since: number | undefined }[] = [
   {
     name: 'not well at first sight: perhaps as long as it is there',
-    messages: [all({ tables: { ...tables, pods: [row('waits')] } })],
+    messages: [all(unwell)],
     since: NOW - 60_000,
   },
-  {
-    name: 'seen to begin',
-    messages: [all({ tables: { ...tables, pods: [row('ok')] } }), put(NOW + 5, row('waits'))],
-    since: NOW + 5,
-  },
+  { name: 'seen to begin', messages: [all(), put(NOW + 5, row)], since: NOW + 5 },
   {
     name: 'changes that leave it unwell do not begin anew',
     messages: [
-      all({ tables: { ...tables, pods: [row('ok')] } }),
-      put(NOW + 5, row('waits')),
-      put(NOW + 9, row('stuck')),
-      all({ nowMs: NOW + 10, tables: { ...tables, pods: [row('stuck')] } }),
+      all(),
+      put(NOW + 5, { ...row, state: 'waits' }),
+      put(NOW + 9, row),
+      all({ ...unwell, nowMs: NOW + 10 }),
+    ],
+    since: NOW + 5,
+  },
+  {
+    name: 'another object becomes the first of those that it affects',
+    messages: [
+      all(),
+      put(NOW + 5, row),
+      {
+        kind: 'changes',
+        nowMs: NOW + 9,
+        changes: {
+          troubles: { put: [trouble('Pod ns/0', { affects: ['Pod ns/0', 'Pod ns/a'] })], gone: ['Pod ns/a'] },
+        },
+      },
     ],
     since: NOW + 5,
   },
   {
     name: 'well again',
-    messages: [all({ tables: { ...tables, pods: [row('waits')] } }), put(NOW + 5, row('ok'))],
+    messages: [
+      all(unwell),
+      { kind: 'changes', nowMs: NOW, changes: { troubles: { put: [], gone: ['Pod ns/a'] } } },
+    ],
     since: undefined,
   },
 ];
 for (const { name, messages, since } of cases) {
   test(`since when something is not well: ${name}`, () => {
-    assert.equal(after(...messages).unwellSince.get(unwellKey('pods', 'a')), since);
+    assert.equal(after(...messages).unwellSince.get('Pod ns/a'), since);
   });
 }

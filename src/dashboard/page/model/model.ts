@@ -1,16 +1,7 @@
 // The page's model, and how each message changes it. Pure: returns a new model that shares unchanged parts, so that
 // components can compare by identity.
 
-import type {
-  About,
-  Changes,
-  Message,
-  Sample,
-  State,
-  Step,
-  TableChange,
-  Tables,
-} from '../../page-messages.ts';
+import type { About, Changes, Message, Sample, Step, TableChange, Tables } from '../../page-messages.ts';
 
 /** `lost`: will be retried. `refused`: the link with which the page was opened is no longer valid. */
 export type Connection = 'live' | 'lost' | 'refused';
@@ -26,7 +17,7 @@ export interface Model {
   /** Oldest first. */
   readonly steps: readonly Step[];
   readonly trouble: string | undefined;
-  /** Since when a volume or pod is not well, as seen by this page; by `unwellKey`. */
+  /** Since when an object is not well, as seen by this page; by its name among those that a trouble affects. */
   readonly unwellSince: ReadonlyMap<string, number>;
   /** The server's clock minus this one. */
   readonly offsetMs: number;
@@ -39,16 +30,20 @@ export interface Model {
 const KEPT_SAMPLES = 600;
 const KEPT_STEPS = 500;
 
+const tableNames = [
+  'troubles',
+  'volumes',
+  'pods',
+  'nodes',
+  'drivers',
+  'classes',
+  'snapshots',
+  'groups',
+] as const satisfies readonly (keyof Tables)[];
+
 export const emptyModel: Model = {
   about: undefined,
-  tables: {
-    volumes: new Map(),
-    pods: new Map(),
-    nodes: new Map(),
-    drivers: new Map(),
-    classes: new Map(),
-    snapshots: new Map(),
-  },
+  tables: Object.fromEntries(tableNames.map((name) => [name, new Map()])) as unknown as KeyedTables,
   samples: [],
   steps: [],
   trouble: undefined,
@@ -57,8 +52,6 @@ export const emptyModel: Model = {
   connection: 'lost',
   heardMs: undefined,
 };
-
-export const unwellKey = (table: 'volumes' | 'pods', id: string): string => `${table}/${id}`;
 
 /** `atMs`: the local time at which the message arrived. */
 export function withMessage(model: Model, message: Message, atMs: number): Model {
@@ -95,29 +88,15 @@ export function withMessage(model: Model, message: Message, atMs: number): Model
 }
 
 function keyedTables(tables: Tables): KeyedTables {
-  return {
-    volumes: byId(tables.volumes),
-    pods: byId(tables.pods),
-    nodes: byId(tables.nodes),
-    drivers: byId(tables.drivers),
-    classes: byId(tables.classes),
-    snapshots: byId(tables.snapshots),
-  };
-}
-
-function byId<R extends { readonly id: string }>(rows: readonly R[]): ReadonlyMap<string, R> {
-  return new Map(rows.map((row) => [row.id, row]));
+  return Object.fromEntries(
+    tableNames.map((name) => [name, new Map(tables[name].map((row) => [row.id, row]))]),
+  ) as unknown as KeyedTables;
 }
 
 function changedTables(tables: KeyedTables, changes: Changes): KeyedTables {
-  return {
-    volumes: changed(tables.volumes, changes.volumes),
-    pods: changed(tables.pods, changes.pods),
-    nodes: changed(tables.nodes, changes.nodes),
-    drivers: changed(tables.drivers, changes.drivers),
-    classes: changed(tables.classes, changes.classes),
-    snapshots: changed(tables.snapshots, changes.snapshots),
-  };
+  return Object.fromEntries(
+    tableNames.map((name) => [name, changed<{ readonly id: string }>(tables[name], changes[name])]),
+  ) as unknown as KeyedTables;
 }
 
 function changed<R extends { readonly id: string }>(
@@ -138,20 +117,14 @@ function withSteps(known: readonly Step[], more: readonly Step[]): readonly Step
   return fresh.length === 0 ? known : [...known, ...fresh].slice(-KEPT_STEPS);
 }
 
-/** The page did not see the start: the problem may be as old as the object. */
+/** At first sight the trouble may be as old as the objects. It keeps its time when another object becomes its first. */
 function unwellSince(before: Model, tables: KeyedTables, nowMs: number): ReadonlyMap<string, number> {
-  if (tables.volumes === before.tables.volumes && tables.pods === before.tables.pods) {
-    return before.unwellSince;
-  }
+  if (tables.troubles === before.tables.troubles) return before.unwellSince;
   const since = new Map<string, number>();
-  for (const table of ['volumes', 'pods'] as const) {
-    const rows: ReadonlyMap<string, { id: string; state: State; createdMs: number }> = tables[table];
-    for (const { id, state, createdMs } of rows.values()) {
-      if (state === 'ok') continue;
-      const key = unwellKey(table, id);
-      const wasWell = before.tables[table].get(id)?.state === 'ok';
-      since.set(key, before.unwellSince.get(key) ?? (wasWell ? nowMs : createdMs));
-    }
+  for (const { affects, createdMs } of tables.troubles.values()) {
+    const known = affects.flatMap((name) => before.unwellSince.get(name) ?? []);
+    const start = known.length > 0 ? Math.min(...known) : before.about === undefined ? createdMs : nowMs;
+    for (const name of affects) since.set(name, start);
   }
   return since;
 }

@@ -1,6 +1,6 @@
 // The page's routes: the hash holds everything that a shared link restores. Pure.
 
-import type { PodRow, State, VolumeRow } from '../../page-messages.ts';
+import type { PodRow, State, SubjectKind, VolumeRow } from '../../page-messages.ts';
 
 export const listViews = ['volumes', 'pods', 'nodes', 'drivers', 'snapshots', 'activity'] as const;
 export type ListView = (typeof listViews)[number];
@@ -14,7 +14,7 @@ export interface Query {
 }
 
 export interface Subject {
-  readonly kind: 'claim' | 'volume' | 'pod';
+  readonly kind: SubjectKind;
   readonly namespace?: string;
   readonly name: string;
 }
@@ -24,6 +24,31 @@ export type Route =
   | { readonly view: 'details'; readonly subject: Subject };
 
 export const wholeList: Query = { filter: '', state: undefined, sort: undefined, isDescending: false };
+
+/** Whether objects of the kind have a namespace. */
+const NAMESPACED: Readonly<Record<SubjectKind, boolean>> = {
+  claim: true,
+  volume: false,
+  pod: true,
+  snapshot: true,
+  group: true,
+  node: false,
+  driver: false,
+  class: false,
+};
+
+/** As explanations name them. */
+const KINDS: Readonly<Record<string, SubjectKind>> = {
+  PersistentVolumeClaim: 'claim',
+  PersistentVolume: 'volume',
+  Pod: 'pod',
+  VolumeSnapshot: 'snapshot',
+  VolumeGroupSnapshot: 'group',
+  Node: 'node',
+  CSIDriver: 'driver',
+  driver: 'driver',
+  StorageClass: 'class',
+};
 
 export const listRoute = (list: ListView, query: Partial<Query> = {}): Route => ({
   view: 'list',
@@ -47,15 +72,15 @@ export const routeOfPod = ({ namespace, name }: Pick<PodRow, 'namespace' | 'name
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const parts = path.split('/').map(decoded);
-  const [first, second, third] = parts;
+  const [first = '', second, third] = parts;
   const list = listViews.find((view) => view === first);
   if (list !== undefined && parts.length === 1) return listRoute(list, parseQuery(search));
-  if ((first === 'claim' || first === 'pod') && second && third && parts.length === 3) {
-    return detailsRoute({ kind: first, namespace: second, name: third });
+  if (!Object.hasOwn(NAMESPACED, first)) return listRoute('volumes');
+  const kind = first as SubjectKind;
+  if (NAMESPACED[kind] && second && third && parts.length === 3) {
+    return detailsRoute({ kind, namespace: second, name: third });
   }
-  if (first === 'volume' && second && parts.length === 2) {
-    return detailsRoute({ kind: first, name: second });
-  }
+  if (!NAMESPACED[kind] && second && parts.length === 2) return detailsRoute({ kind, name: second });
   return listRoute('volumes');
 }
 
@@ -74,16 +99,15 @@ export function formatRoute(route: Route): string {
   return `#/${route.list}${search.size === 0 ? '' : `?${search}`}`;
 }
 
-/** The route of a link's object, if it has a page: `PersistentVolumeClaim ns/data`. */
+/** The route of a link's object, if it has a page: `PersistentVolumeClaim ns/data`, `Node node-1`. */
 export function routeOfChainSubject(subject: string): Route | undefined {
-  const [, kind, first, second] =
-    /^(PersistentVolumeClaim|PersistentVolume|Pod) ([^\s/]+)(?:\/([^\s/]+))?$/.exec(subject) ?? [];
-  if (kind === undefined || first === undefined) return undefined;
-  if (kind === 'PersistentVolume') {
-    return second === undefined ? detailsRoute({ kind: 'volume', name: first }) : undefined;
-  }
-  if (second === undefined) return undefined;
-  return detailsRoute({ kind: kind === 'Pod' ? 'pod' : 'claim', namespace: first, name: second });
+  const [, word = '', first, second] = /^(\w+) ([^\s/]+)(?:\/([^\s/]+))?$/.exec(subject) ?? [];
+  const kind = Object.hasOwn(KINDS, word) ? KINDS[word] : undefined;
+  if (kind === undefined || first === undefined || NAMESPACED[kind] !== (second !== undefined))
+    return undefined;
+  return detailsRoute(
+    second === undefined ? { kind, name: first } : { kind, namespace: first, name: second },
+  );
 }
 
 function parseQuery(text: string): Query {

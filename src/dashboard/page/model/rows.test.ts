@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytesOf, filterOf, type SortValue, sortedBy, windowOf } from './rows.ts';
+import { bytesOf, filterOf, fitting, formatBytes, type SortValue, sortedBy, windowOf } from './rows.ts';
 
 const filters: [filter: string, text: string, expected: boolean][] = [
   ['', 'ns/web-1', true],
@@ -69,3 +69,36 @@ const windows: { name: string; given: [number, number, number]; first: number; e
 for (const { name, given, first, end } of windows) {
   test(`in the document: ${name}`, () => assert.deepEqual(windowOf(...given), { first, end }));
 }
+
+const columns = [
+  { key: 'name', width: 200, rank: 0 },
+  { key: 'class', width: 100, rank: 3 },
+  { key: 'state', width: 100, rank: 0 },
+  { key: 'size', width: 50, rank: 2 },
+  { key: 'age', width: 50, rank: 1 },
+];
+const fits: [availablePx: number, keys: string][] = [
+  [500, 'name class state size age'],
+  [499, 'name state size age'],
+  [399, 'name state age'],
+  [340, 'name state'],
+  [100, 'name state'],
+];
+for (const [availablePx, keys] of fits) {
+  test(`columns that fit ${availablePx} px`, () =>
+    assert.equal(
+      fitting(columns, availablePx)
+        .map(({ key }) => key)
+        .join(' '),
+      keys,
+    ));
+}
+
+const bytes: [number, string][] = [
+  [0, '0 B'],
+  [512, '512 B'],
+  [1536, '1.5 KiB'],
+  [10 * 2 ** 30, '10 GiB'],
+  [2 ** 60 * 2000, '2000 EiB'],
+];
+for (const [given, text] of bytes) test(`${given} bytes`, () => assert.equal(formatBytes(given), text));

@@ -63,6 +63,32 @@ export function bytesOf(size: string | undefined): number | undefined {
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }
 
+/** `1.5 GiB`, `512 MiB`: two significant digits behind the point at most. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 2 ** (10 * power)).toFixed(1))} ${units[power]}`;
+}
+
+export interface Fitted {
+  /** In CSS pixels. */
+  readonly width: number;
+  /** The lowest are kept where not all fit; those of rank 0 always. */
+  readonly rank: number;
+}
+
+/** As many columns as fit, in their order. */
+export function fitting<C extends Fitted>(columns: readonly C[], availablePx: number): readonly C[] {
+  let left = availablePx;
+  const kept = new Set<C>();
+  for (const column of columns.toSorted((a, b) => a.rank - b.rank)) {
+    left -= column.width;
+    if (left < 0 && column.rank > 0) break;
+    kept.add(column);
+  }
+  return columns.filter((column) => kept.has(column));
+}
+
 /** Rows rendered beyond the viewport, so that a quick scroll shows no gap. */
 const MARGIN_ROWS = 12;
 

@@ -1,7 +1,7 @@
 // Cells that several tables share.
 
 import { type ComponentChildren, h } from 'preact';
-import { formatRoute, type Route } from '../model/routes.ts';
+import { detailsRoute, formatRoute, type Route, type Subject } from '../model/routes.ts';
 
 export interface Item {
   readonly text: string;
@@ -24,6 +24,18 @@ export function Several({ items }: { items: readonly Item[] }): ComponentChildre
 export function Name({ text, route }: Item): ComponentChildren {
   if (route === undefined) return h('span', { class: 'name', title: text }, text);
   return h('a', { class: 'name', title: text, href: formatRoute(route) }, text);
+}
+
+/** The name of an object without a namespace that has a page; a dash where there is none. */
+export function Linked({
+  kind,
+  name,
+}: {
+  kind: Subject['kind'];
+  name: string | undefined;
+}): ComponentChildren {
+  if (name === undefined) return h('span', { class: 'dim' }, '–');
+  return h(Name, { text: name, route: detailsRoute({ kind, name }) });
 }
 
 export const yesOrNo = (is: boolean): string => (is ? 'yes' : 'no');

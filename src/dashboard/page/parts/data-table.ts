@@ -1,9 +1,9 @@
-// A table of any length: sorted by a click on a header, with only the visible rows in the document.
+// A table of any length: sorted by a click on a header, with only the visible rows and the columns that fit in the document.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Query } from '../model/routes.ts';
-import { type SortValue, sortedBy, windowOf } from '../model/rows.ts';
+import { fitting, type SortValue, sortedBy, windowOf } from '../model/rows.ts';
 import { useScroll } from './use-scroll.ts';
 
 export interface Column<R> {
@@ -12,6 +12,10 @@ export interface Column<R> {
   readonly title: ComponentChildren;
   /** In CSS pixels; extra width is shared among the columns. */
   readonly width: number;
+  /** Which columns are left out first where not all fit: those of the highest rank; those of rank 0 never. */
+  readonly rank: number;
+  /** On a phone. */
+  readonly narrow?: { readonly width: number; readonly title?: ComponentChildren };
   readonly isNumber?: boolean;
   /** Without it the table cannot be sorted by this column. */
   readonly sortValue?: (row: R) => SortValue;
@@ -34,14 +38,16 @@ export interface DataTableProps<R> {
 const ROW_HEIGHT_PX = 30;
 
 export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
-  const { caption, testId, columns, rows, idOf, rowProps, query, onQuery } = props;
-  const by = columns.find(({ key }) => key === query.sort) ?? columns.find(({ sortValue }) => sortValue);
+  const { caption, testId, rows, idOf, rowProps, query, onQuery } = props;
+  const { ref, top, inSight, widthPx } = useScroll(testId, ROW_HEIGHT_PX, orderOf(query));
+  const columns = useMemo(() => fittingColumns(props.columns, widthPx), [props.columns, widthPx]);
+  const by =
+    props.columns.find(({ key }) => key === query.sort) ?? props.columns.find(({ sortValue }) => sortValue);
   const isDescending = by?.key === query.sort && query.isDescending;
   const sorted = useMemo(
     () => (by?.sortValue === undefined ? rows : sortedBy(rows, by.sortValue, isDescending)),
     [rows, by, isDescending],
   );
-  const { ref, top, inSight } = useScroll(testId, ROW_HEIGHT_PX, orderOf(query));
   const { first, end } = windowOf(sorted.length, top, inSight);
   const headProps = { by, isDescending, query, onQuery };
   return h(
@@ -90,6 +96,14 @@ export function DataTable<R>(props: DataTableProps<R>): ComponentChildren {
       ),
     ),
   );
+}
+
+/** Below this width the table is on a phone. */
+const NARROW_PX = 560;
+
+function fittingColumns<R>(columns: readonly Column<R>[], widthPx: number): readonly Column<R>[] {
+  const isNarrow = widthPx < NARROW_PX;
+  return fitting(isNarrow ? columns.map((column) => ({ ...column, ...column.narrow })) : columns, widthPx);
 }
 
 /** Another filter or sort order is another list: it is shown from its start. */

@@ -25,11 +25,12 @@ export function FilterBar({ query, onQuery, hasStates, shown, total }: FilterBar
       h('span', { class: 'unseen' }, 'Filter'),
       h('input', {
         type: 'search',
-        placeholder: 'Filter',
+        placeholder: 'Filter (press /)',
         value: query.filter,
         onInput,
         spellcheck: false,
         autocomplete: 'off',
+        'aria-keyshortcuts': '/',
         'data-testid': 'filter',
       }),
     ),

@@ -3,8 +3,8 @@
 import { type ComponentChildren, h } from 'preact';
 import { formatClock } from '../model/durations.ts';
 import type { Model } from '../model/model.ts';
-import { countsOf } from '../model/not-well.ts';
 import { listRoute } from '../model/routes.ts';
+import { countsOf } from '../model/troubles.ts';
 import { RouteLink } from './route-link.ts';
 
 export function Header({ model, onRetry }: { model: Model; onRetry: () => void }): ComponentChildren {

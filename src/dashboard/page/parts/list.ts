@@ -18,8 +18,8 @@ export interface ListProps<R> {
   readonly textOf: (row: R) => string;
   readonly stateOf?: (row: R) => State;
   readonly rowProps?: (row: R) => Readonly<Record<string, string>>;
-  /** The text for a list without any rows. */
-  readonly empty: string;
+  /** For a list without any rows. */
+  readonly empty: ComponentChildren;
   readonly query: Query;
   readonly onQuery: (query: Query) => void;
   /** For the second list of one route, which shares the bar of the first. */
@@ -40,9 +40,9 @@ export function List<R>(props: ListProps<R>): ComponentChildren {
   return h(
     'div',
     { class: 'list' },
-    hasBar ? h(FilterBar, bar) : null,
+    hasBar && rows.length > 0 ? h(FilterBar, bar) : null,
     shown.length > 0
       ? h(DataTable<R>, { ...table, rows: shown, query, onQuery })
-      : h('p', { class: 'empty' }, rows.length === 0 ? empty : 'Nothing matches the filter.'),
+      : h('div', { class: 'empty' }, rows.length === 0 ? empty : 'Nothing matches the filter.'),
   );
 }

@@ -16,6 +16,6 @@ export function Mark({ state, text = state }: MarkProps): ComponentChildren {
     'span',
     { class: `mark ${state}` },
     h('span', { class: 'symbol', 'aria-hidden': true }, symbols[state]),
-    text,
+    h('span', { class: 'word' }, text),
   );
 }

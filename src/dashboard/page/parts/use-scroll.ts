@@ -12,6 +12,8 @@ export interface Scroll {
   readonly top: number;
   /** Number of rows that fit. */
   readonly inSight: number;
+  /** Of the visible part. */
+  readonly widthPx: number;
 }
 
 /** Before measuring: more than a common screen shows. */
@@ -24,6 +26,7 @@ export function useScroll(name: string, rowHeightPx: number, order: string): Scr
   // In whole rows, so that scrolling within one row renders nothing.
   const [top, setTop] = useState(() => Math.floor((scrolls.get(name) ?? 0) / rowHeightPx));
   const [inSight, setInSight] = useState(UNMEASURED_ROWS);
+  const [widthPx, setWidth] = useState(() => document.documentElement.clientWidth);
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return undefined;
@@ -32,7 +35,12 @@ export function useScroll(name: string, rowHeightPx: number, order: string): Scr
       scrolls.set(name, element.scrollTop);
       setTop(Math.floor(element.scrollTop / rowHeightPx));
     };
-    const observer = new ResizeObserver(() => setInSight(Math.ceil(element.clientHeight / rowHeightPx)));
+    const measure = (): void => {
+      setInSight(Math.ceil(element.clientHeight / rowHeightPx));
+      setWidth(element.clientWidth);
+    };
+    const observer = new ResizeObserver(measure);
+    measure();
     element.addEventListener('scroll', onScroll, { passive: true });
     observer.observe(element);
     return () => {
@@ -45,5 +53,5 @@ export function useScroll(name: string, rowHeightPx: number, order: string): Scr
     if (shownOrder.current !== order) ref.current?.scrollTo(0, 0);
     shownOrder.current = order;
   }, [order]);
-  return { ref, top, inSight };
+  return { ref, top, inSight, widthPx };
 }

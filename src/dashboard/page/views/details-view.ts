@@ -1,19 +1,20 @@
-// The details of one claim, volume or pod: its chain, its events and its steps.
+// The details of one object: its chain, where it can be used, its events and its steps.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DriverRow, SubjectDetails, VolumeRow } from '../../page-messages.ts';
+import type { DriverRow, SubjectDetails, SubjectKind, VolumeRow } from '../../page-messages.ts';
 import type { DetailsState } from '../model/details-loader.ts';
 import { lifeLine } from '../model/life-line.ts';
 import type { Model } from '../model/model.ts';
-import { nameOf } from '../model/not-well.ts';
 import type { Subject } from '../model/routes.ts';
 import { rowOf } from '../model/subject-row.ts';
+import { nameOf } from '../model/troubles.ts';
 import { ChainView } from '../parts/chain-view.ts';
 import { Events } from '../parts/events.ts';
 import { Facts } from '../parts/facts.ts';
 import { LifeLineView, StageNames } from '../parts/life-line-view.ts';
 import { Timeline } from '../parts/timeline.ts';
+import { TopologyMap } from '../parts/topology-map.ts';
 import { useDetails } from './use-details.ts';
 
 export interface DetailsViewProps {
@@ -23,12 +24,23 @@ export interface DetailsViewProps {
   readonly backHash: string;
 }
 
-const kinds = { claim: 'Claim', volume: 'Volume', pod: 'Pod' } as const;
+const kinds: Readonly<Record<SubjectKind, string>> = {
+  claim: 'Claim',
+  volume: 'Volume',
+  pod: 'Pod',
+  snapshot: 'Snapshot',
+  group: 'Group snapshot',
+  node: 'Node',
+  driver: 'Driver',
+  class: 'Class',
+};
+/** The trace has steps of these. */
+const recorded: readonly SubjectKind[] = ['claim', 'volume', 'pod', 'snapshot', 'group'];
 
 export function DetailsView({ model, subject, backHash }: DetailsViewProps): ComponentChildren {
-  const row = rowOf(model.tables, subject);
+  const found = rowOf(model.tables, subject);
   const lastStep = model.steps.at(-1)?.seq;
-  const { state, refresh } = useDetails(subject, [row, lastStep, model.about]);
+  const { state, refresh } = useDetails(subject, [found?.row, lastStep, model.about]);
   const { details } = state;
   return h(
     'article',
@@ -41,8 +53,8 @@ export function DetailsView({ model, subject, backHash }: DetailsViewProps): Com
       h('span', { class: 'name' }, nameOf(subject)),
     ),
     h(Problem, { state, refresh }),
-    row === undefined ? null : h(Facts, { found: row, isOf: subject.kind }),
-    row === undefined || !('subject' in row) ? null : h(Way, { row, drivers: model.tables.drivers }),
+    found === undefined ? null : h(Facts, { found, isOf: subject.kind }),
+    found?.kind === 'volume' ? h(Way, { row: found.row, drivers: model.tables.drivers }) : null,
     details === undefined
       ? state.problem === undefined
         ? h('p', { class: 'dim' }, 'Asking…')
@@ -58,16 +70,29 @@ function Way({
   row: VolumeRow;
   drivers: ReadonlyMap<string, DriverRow>;
 }): ComponentChildren {
-  const driver = [...drivers.values()].find(({ name }) => name === row.driver);
+  const driver = drivers.get(row.driver ?? '');
   return h('div', { class: 'way' }, h(StageNames, null), h(LifeLineView, { stages: lifeLine(row, driver) }));
 }
 
 function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: boolean }): ComponentChildren {
+  const { kind } = details;
+  const isOfVolume = kind === 'claim' || kind === 'volume';
   const json = useMemo(() => JSON.stringify(details.object, null, 2), [details.object]);
   return h(
     'div',
     null,
-    h(Part, { title: 'Chain to its storage' }, h(ChainView, { links: details.links })),
+    h(
+      Part,
+      { title: recorded.includes(kind) ? 'Chain to its storage' : 'How it is' },
+      h(ChainView, { links: details.links }),
+    ),
+    details.map === undefined
+      ? null
+      : h(
+          Part,
+          { title: isOfVolume ? 'Where it can be used' : 'Topology and capacity' },
+          h(TopologyMap, { segments: details.map, isOfVolume }),
+        ),
     h(
       Part,
       { title: 'Events' },
@@ -75,19 +100,21 @@ function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: b
         ? h('p', { class: 'dim' }, 'No recent events.')
         : h(Events, { events: details.events }),
     ),
-    h(
-      Part,
-      { title: 'What happened' },
-      details.steps.length > 0
-        ? h(Timeline, { steps: details.steps })
-        : h(
-            'p',
-            { class: 'dim' },
-            hasHistory
-              ? 'No steps since the recording started.'
-              : 'Steps are recorded only in berth up, where everything runs in one process.',
-          ),
-    ),
+    recorded.includes(kind)
+      ? h(
+          Part,
+          { title: 'What happened' },
+          details.steps.length > 0
+            ? h(Timeline, { steps: details.steps })
+            : h(
+                'p',
+                { class: 'dim' },
+                hasHistory
+                  ? 'No steps since the recording started.'
+                  : 'Steps are recorded only in berth up, where everything runs in one process.',
+              ),
+        )
+      : null,
     h('details', { class: 'object' }, h('summary', null, 'The object'), h('pre', { tabIndex: 0 }, json)),
   );
 }

@@ -3,9 +3,11 @@
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ClassRow, DriverRow } from '../../page-messages.ts';
-import { Name, yesOrNo } from '../parts/cells.ts';
+import { listRoute } from '../model/routes.ts';
+import { Linked, Name, yesOrNo } from '../parts/cells.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
+import { Mark } from '../parts/mark.ts';
 import type { ViewProps } from './view.ts';
 
 export function DriversView({ model, query, onQuery }: ViewProps): ComponentChildren {
@@ -50,7 +52,8 @@ const flag = (
 ): Column<DriverRow> => ({
   key,
   title,
-  width: 120,
+  width: 100,
+  rank: 6,
   sortValue: (row) => Number(row[key]),
   cell: (row) => yesOrNo(row[key]),
 });
@@ -60,8 +63,19 @@ const driverColumns: readonly Column<DriverRow>[] = [
     key: 'name',
     title: 'Driver',
     width: 240,
+    rank: 0,
+    narrow: { width: 190 },
     sortValue: ({ name }) => name,
-    cell: ({ name }) => h(Name, { text: name }),
+    cell: ({ name }) => h(Linked, { kind: 'driver', name }),
+  },
+  {
+    key: 'state',
+    title: 'State',
+    width: 84,
+    rank: 0,
+    narrow: { width: 36, title: '' },
+    sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
+    cell: ({ state, says }) => h('span', { title: says }, h(Mark, { state })),
   },
   flag('attachRequired', 'Attaches'),
   flag('podInfoOnMount', 'Pod info'),
@@ -70,6 +84,7 @@ const driverColumns: readonly Column<DriverRow>[] = [
     key: 'modes',
     title: 'Modes',
     width: 180,
+    rank: 7,
     sortValue: ({ modes }) => modes.join(', '),
     cell: ({ modes }) => h('span', { class: 'cut' }, modes.join(', ')),
   },
@@ -77,24 +92,29 @@ const driverColumns: readonly Column<DriverRow>[] = [
     key: 'fsGroupPolicy',
     title: 'fsGroup policy',
     width: 200,
+    rank: 8,
     sortValue: ({ fsGroupPolicy }) => fsGroupPolicy,
     cell: ({ fsGroupPolicy }) => h('span', { class: 'cut' }, fsGroupPolicy),
   },
   {
     key: 'volumes',
     title: 'Volumes',
-    width: 90,
+    width: 76,
+    rank: 1,
     isNumber: true,
     sortValue: ({ volumes }) => volumes,
-    cell: ({ volumes }) => volumes,
+    cell: ({ name, volumes }) =>
+      volumes === 0 ? 0 : h(Name, { text: `${volumes}`, route: listRoute('volumes', { filter: name }) }),
   },
   {
     key: 'nodes',
     title: 'Nodes',
-    width: 90,
+    width: 66,
+    rank: 2,
     isNumber: true,
     sortValue: ({ nodes }) => nodes,
-    cell: ({ nodes }) => nodes,
+    cell: ({ name, nodes }) =>
+      nodes === 0 ? 0 : h(Name, { text: `${nodes}`, route: listRoute('nodes', { filter: name }) }),
   },
 ];
 
@@ -104,12 +124,14 @@ const classColumns: readonly Column<ClassRow>[] = [
     key: 'class',
     title: 'Class',
     width: 240,
+    rank: 0,
+    narrow: { width: 180 },
     sortValue: ({ name }) => name,
     cell: ({ name, isDefault }) =>
       h(
         'span',
         { class: 'several' },
-        h(Name, { text: name }),
+        h(Linked, { kind: 'class', name }),
         isDefault ? h('span', { class: 'tag' }, 'default') : null,
       ),
   },
@@ -117,13 +139,16 @@ const classColumns: readonly Column<ClassRow>[] = [
     key: 'provisioner',
     title: 'Driver',
     width: 240,
+    rank: 1,
+    narrow: { width: 180 },
     sortValue: ({ driver }) => driver,
-    cell: ({ driver }) => h(Name, { text: driver }),
+    cell: ({ driver }) => h(Linked, { kind: 'driver', name: driver }),
   },
   {
     key: 'bindingMode',
     title: 'Binding',
     width: 200,
+    rank: 2,
     sortValue: ({ bindingMode }) => bindingMode,
     cell: ({ bindingMode }) => h('span', { class: 'cut' }, bindingMode),
   },
@@ -131,6 +156,7 @@ const classColumns: readonly Column<ClassRow>[] = [
     key: 'reclaimPolicy',
     title: 'When released',
     width: 140,
+    rank: 3,
     sortValue: ({ reclaimPolicy }) => reclaimPolicy,
     cell: ({ reclaimPolicy }) => reclaimPolicy,
   },
@@ -138,6 +164,7 @@ const classColumns: readonly Column<ClassRow>[] = [
     key: 'canExpand',
     title: 'Can grow',
     width: 110,
+    rank: 4,
     sortValue: ({ canExpand }) => Number(canExpand),
     cell: ({ canExpand }) => yesOrNo(canExpand),
   },

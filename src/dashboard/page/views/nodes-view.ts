@@ -3,7 +3,8 @@
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { NodeRow } from '../../page-messages.ts';
-import { Name } from '../parts/cells.ts';
+import { listRoute } from '../model/routes.ts';
+import { Linked, Name } from '../parts/cells.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
 import { Mark } from '../parts/mark.ts';
@@ -46,13 +47,17 @@ const columns: readonly Column<DriverOnNode>[] = [
     key: 'name',
     title: 'Node',
     width: 160,
+    rank: 0,
+    narrow: { width: 110 },
     sortValue: ({ node }) => node.name,
-    cell: ({ node }) => h(Name, { text: node.name }),
+    cell: ({ node }) => h(Linked, { kind: 'node', name: node.name }),
   },
   {
     key: 'ready',
     title: 'Ready',
     width: 110,
+    rank: 0,
+    narrow: { width: 36, title: '' },
     sortValue: ({ node }) => Number(node.isReady),
     cell: ({ node: { isReady } }) =>
       h(Mark, isReady ? { state: 'ok', text: 'ready' } : { state: 'stuck', text: 'not ready' }),
@@ -61,16 +66,19 @@ const columns: readonly Column<DriverOnNode>[] = [
     key: 'driver',
     title: 'Driver',
     width: 200,
+    rank: 1,
+    narrow: { width: 200 },
     sortValue: ({ driver }) => driver?.name,
     cell: ({ driver }) =>
       driver === undefined
         ? h('span', { class: 'dim' }, 'none is registered')
-        : h(Name, { text: driver.name }),
+        : h(Linked, { kind: 'driver', name: driver.name }),
   },
   {
     key: 'id',
     title: 'Node ID',
     width: 180,
+    rank: 5,
     sortValue: ({ driver }) => driver?.nodeId,
     cell: ({ driver }) => h(Name, { text: driver?.nodeId ?? '–' }),
   },
@@ -78,6 +86,7 @@ const columns: readonly Column<DriverOnNode>[] = [
     key: 'attached',
     title: 'Attached',
     width: 190,
+    rank: 2,
     sortValue: ({ driver }) => driver?.attached,
     cell: ({ driver }) => (driver === undefined ? '–' : h(Taken, driver)),
   },
@@ -85,6 +94,7 @@ const columns: readonly Column<DriverOnNode>[] = [
     key: 'topology',
     title: 'Topology',
     width: 250,
+    rank: 4,
     sortValue: topologyOf,
     cell: (row) => h(Name, { text: topologyOf(row) || '–' }),
   },
@@ -92,9 +102,13 @@ const columns: readonly Column<DriverOnNode>[] = [
     key: 'pods',
     title: 'Pods',
     width: 70,
+    rank: 3,
     isNumber: true,
     sortValue: ({ node }) => node.pods,
-    cell: ({ node }) => node.pods,
+    cell: ({ node }) =>
+      node.pods === 0
+        ? 0
+        : h(Name, { text: `${node.pods}`, route: listRoute('pods', { filter: node.name }) }),
   },
 ];
 

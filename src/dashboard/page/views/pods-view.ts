@@ -3,9 +3,9 @@
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { PodRow } from '../../page-messages.ts';
-import { nameOf } from '../model/not-well.ts';
 import { detailsRoute, routeOfPod } from '../model/routes.ts';
-import { type Item, Name, Several } from '../parts/cells.ts';
+import { nameOf } from '../model/troubles.ts';
+import { type Item, Linked, Name, Several } from '../parts/cells.ts';
 import { Age } from '../parts/clock.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
@@ -36,6 +36,8 @@ const columns: readonly Column<PodRow>[] = [
     key: 'name',
     title: 'Name',
     width: 260,
+    rank: 0,
+    narrow: { width: 190 },
     sortValue: nameOf,
     cell: (row) => h(Name, { text: nameOf(row), route: routeOfPod(row) }),
   },
@@ -43,21 +45,25 @@ const columns: readonly Column<PodRow>[] = [
     key: 'state',
     title: 'State',
     width: 84,
+    rank: 0,
     sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
     cell: ({ state }) => h(Mark, { state }),
   },
-  { key: 'phase', title: 'Phase', width: 100, sortValue: phaseOf, cell: phaseOf },
+  { key: 'phase', title: 'Phase', width: 100, rank: 5, sortValue: phaseOf, cell: phaseOf },
   {
     key: 'node',
     title: 'Node',
     width: 140,
+    rank: 1,
+    narrow: { width: 84 },
     sortValue: ({ node }) => node,
-    cell: ({ node }) => h(Name, { text: node ?? '–' }),
+    cell: ({ node }) => h(Linked, { kind: 'node', name: node }),
   },
   {
     key: 'volumes',
     title: 'Volumes',
     width: 220,
+    rank: 3,
     sortValue: ({ volumes }) => volumes.length,
     cell: (row) => h(Several, { items: volumesOf(row) }),
   },
@@ -65,6 +71,7 @@ const columns: readonly Column<PodRow>[] = [
     key: 'says',
     title: 'What is wrong',
     width: 380,
+    rank: 4,
     sortValue: ({ says }) => says,
     cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
   },
@@ -72,6 +79,7 @@ const columns: readonly Column<PodRow>[] = [
     key: 'age',
     title: 'Age',
     width: 76,
+    rank: 2,
     isNumber: true,
     sortValue: ({ createdMs }) => -createdMs,
     cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),

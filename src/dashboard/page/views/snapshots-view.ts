@@ -1,11 +1,11 @@
-// Snapshots of claims.
+// Snapshots of claims, and group snapshots.
 
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { SnapshotRow } from '../../page-messages.ts';
-import { nameOf } from '../model/not-well.ts';
-import { detailsRoute } from '../model/routes.ts';
+import type { GroupRow, SnapshotRow } from '../../page-messages.ts';
+import { detailsRoute, listRoute } from '../model/routes.ts';
 import { bytesOf } from '../model/rows.ts';
+import { nameOf } from '../model/troubles.ts';
 import { Name } from '../parts/cells.ts';
 import { Age } from '../parts/clock.ts';
 import type { Column } from '../parts/data-table.ts';
@@ -14,28 +14,56 @@ import { Mark, type MarkProps } from '../parts/mark.ts';
 import type { ViewProps } from './view.ts';
 
 export function SnapshotsView({ model, query, onQuery }: ViewProps): ComponentChildren {
-  const { snapshots } = model.tables;
+  const { snapshots, groups } = model.tables;
   const rows = useMemo(() => [...snapshots.values()], [snapshots]);
-  return h(List<SnapshotRow>, {
-    caption: 'Snapshots',
-    testId: 'snapshots-table',
-    columns,
-    rows,
-    idOf: ({ id }) => id,
-    textOf: (row) => [nameOf(row), row.claim, row.error].join(' '),
-    stateOf: (row) => markOf(row).state,
-    rowProps: (row) => ({ 'data-testid': 'snapshot-row', 'data-name': nameOf(row) }),
-    empty: 'There are no snapshots.',
-    query,
-    onQuery,
-  });
+  const groupRows = useMemo(() => [...groups.values()], [groups]);
+  return h(
+    'div',
+    null,
+    h(List<SnapshotRow>, {
+      caption: 'Snapshots',
+      testId: 'snapshots-table',
+      columns,
+      rows,
+      idOf: ({ id }) => id,
+      textOf: (row) => [nameOf(row), row.claim, row.group, row.says].join(' '),
+      stateOf: ({ state }) => state,
+      rowProps: (row) => ({
+        'data-testid': 'snapshot-row',
+        'data-name': nameOf(row),
+        'data-state': row.state,
+      }),
+      empty: 'There are no snapshots.',
+      query,
+      onQuery,
+    }),
+    groupRows.length === 0 ? null : h('h2', null, 'Group snapshots'),
+    groupRows.length === 0
+      ? null
+      : h(List<GroupRow>, {
+          caption: 'Group snapshots',
+          testId: 'groups-table',
+          columns: groupColumns,
+          rows: groupRows,
+          idOf: ({ id }) => id,
+          textOf: (row) => [nameOf(row), row.says].join(' '),
+          stateOf: ({ state }) => state,
+          rowProps: (row) => ({
+            'data-testid': 'group-row',
+            'data-name': nameOf(row),
+            'data-state': row.state,
+          }),
+          empty: '',
+          query,
+          onQuery,
+          hasBar: false,
+        }),
+  );
 }
 
-/** A failed snapshot is retried and may still become ready, but needs attention. */
-function markOf({ isReady, isGoing, error }: SnapshotRow): Required<MarkProps> {
-  if (error !== undefined) return { state: 'stuck', text: 'failed' };
-  if (isGoing) return { state: 'waits', text: 'going' };
-  return isReady ? { state: 'ok', text: 'ready' } : { state: 'waits', text: 'not ready' };
+function markOf({ state, isReady, isGoing }: SnapshotRow | GroupRow): Required<MarkProps> {
+  if (isGoing) return { state: state === 'ok' ? 'waits' : state, text: 'going' };
+  return { state, text: isReady ? 'ready' : state === 'stuck' ? 'stuck' : 'not ready' };
 }
 
 const columns: readonly Column<SnapshotRow>[] = [
@@ -43,20 +71,26 @@ const columns: readonly Column<SnapshotRow>[] = [
     key: 'name',
     title: 'Name',
     width: 260,
+    rank: 0,
+    narrow: { width: 170 },
     sortValue: nameOf,
-    cell: (row) => h(Name, { text: nameOf(row) }),
+    cell: (row) => h(Name, { text: nameOf(row), route: detailsRoute({ kind: 'snapshot', ...placeOf(row) }) }),
   },
   {
     key: 'state',
     title: 'State',
     width: 110,
+    rank: 0,
+    narrow: { width: 96 },
     sortValue: (row) => markOf(row).text,
     cell: (row) => h(Mark, markOf(row)),
   },
   {
     key: 'claim',
     title: 'Claim',
-    width: 200,
+    width: 180,
+    rank: 1,
+    narrow: { width: 94 },
     sortValue: ({ claim }) => claim,
     cell: ({ namespace, claim }) =>
       claim === undefined
@@ -64,24 +98,91 @@ const columns: readonly Column<SnapshotRow>[] = [
         : h(Name, { text: claim, route: detailsRoute({ kind: 'claim', namespace, name: claim }) }),
   },
   {
+    key: 'group',
+    title: 'Group',
+    width: 140,
+    rank: 5,
+    sortValue: ({ group }) => group,
+    cell: ({ namespace, group }) =>
+      group === undefined
+        ? '–'
+        : h(Name, { text: group, route: detailsRoute({ kind: 'group', namespace, name: group }) }),
+  },
+  {
     key: 'size',
     title: 'Size',
     width: 80,
+    rank: 3,
     isNumber: true,
     sortValue: ({ size }) => bytesOf(size),
     cell: ({ size }) => size ?? '–',
   },
   {
-    key: 'error',
+    key: 'says',
     title: 'What is wrong',
-    width: 380,
-    sortValue: ({ error }) => error,
-    cell: ({ error = '' }) => h('span', { class: 'cut', title: error }, error),
+    width: 340,
+    rank: 4,
+    sortValue: ({ says }) => says,
+    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
   },
   {
     key: 'age',
     title: 'Age',
     width: 76,
+    rank: 2,
+    isNumber: true,
+    sortValue: ({ createdMs }) => -createdMs,
+    cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
+  },
+];
+
+const placeOf = ({ namespace, name }: SnapshotRow | GroupRow) => ({ namespace, name });
+
+// Keys differ from the snapshots' table: one route sorts both tables.
+const groupColumns: readonly Column<GroupRow>[] = [
+  {
+    key: 'group-name',
+    title: 'Name',
+    width: 260,
+    rank: 0,
+    narrow: { width: 170 },
+    sortValue: nameOf,
+    cell: (row) => h(Name, { text: nameOf(row), route: detailsRoute({ kind: 'group', ...placeOf(row) }) }),
+  },
+  {
+    key: 'group-state',
+    title: 'State',
+    width: 110,
+    rank: 0,
+    narrow: { width: 96 },
+    sortValue: (row) => markOf(row).text,
+    cell: (row) => h(Mark, markOf(row)),
+  },
+  {
+    key: 'members',
+    title: 'Snapshots',
+    width: 90,
+    rank: 1,
+    isNumber: true,
+    sortValue: ({ snapshots }) => snapshots,
+    cell: ({ name, snapshots }) =>
+      snapshots === 0
+        ? 0
+        : h(Name, { text: `${snapshots}`, route: listRoute('snapshots', { filter: name }) }),
+  },
+  {
+    key: 'group-says',
+    title: 'What is wrong',
+    width: 400,
+    rank: 3,
+    sortValue: ({ says }) => says,
+    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
+  },
+  {
+    key: 'group-age',
+    title: 'Age',
+    width: 76,
+    rank: 2,
     isNumber: true,
     sortValue: ({ createdMs }) => -createdMs,
     cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),

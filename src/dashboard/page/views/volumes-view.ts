@@ -3,12 +3,13 @@
 import { type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { DriverRow, VolumeRow } from '../../page-messages.ts';
-import { lifeLine, progressOf } from '../model/life-line.ts';
-import { nameOf } from '../model/not-well.ts';
-import { routeOfPod, routeOfVolume } from '../model/routes.ts';
+import { lifeLine, progressOf, stageNames } from '../model/life-line.ts';
+import { detailsRoute, routeOfPod, routeOfVolume } from '../model/routes.ts';
 import { bytesOf } from '../model/rows.ts';
-import { distinct, Name, Several } from '../parts/cells.ts';
+import { nameOf } from '../model/troubles.ts';
+import { distinct, Linked, Name, Several } from '../parts/cells.ts';
 import { Age } from '../parts/clock.ts';
+import { CopyCommand } from '../parts/copy-command.ts';
 import type { Column } from '../parts/data-table.ts';
 import { LifeLineView, StageNames } from '../parts/life-line-view.ts';
 import { List } from '../parts/list.ts';
@@ -19,7 +20,7 @@ export function VolumesView({ model, query, onQuery }: ViewProps): ComponentChil
   const { volumes, drivers } = model.tables;
   const rows = useMemo(() => [...volumes.values()], [volumes]);
   const columns = useMemo(() => columnsOf([...drivers.values()]), [drivers]);
-  return h(List<VolumeRow>, {
+  const list = h(List<VolumeRow>, {
     caption: 'Volumes',
     testId: 'volumes-table',
     columns,
@@ -28,10 +29,20 @@ export function VolumesView({ model, query, onQuery }: ViewProps): ComponentChil
     textOf,
     stateOf: ({ state }) => state,
     rowProps: (row) => ({ 'data-testid': 'volume-row', 'data-name': nameOf(row), 'data-state': row.state }),
-    empty: 'There are no claims and no volumes yet. New ones appear here at once.',
+    empty: h(NoVolumes, { example: model.about?.example ?? '' }),
     query,
     onQuery,
   });
+  return h('div', null, h('p', { class: 'stage-legend' }, `Stages: ${stageNames.join(', ')}.`), list);
+}
+
+function NoVolumes({ example }: { example: string }): ComponentChildren {
+  return h(
+    'div',
+    { 'data-testid': 'no-volumes' },
+    h('p', null, 'There are no claims and no volumes yet. New ones appear here at once. To make one:'),
+    h(CopyCommand, { command: example }),
+  );
 }
 
 function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] {
@@ -42,6 +53,8 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
       key: 'name',
       title: 'Name',
       width: 220,
+      rank: 0,
+      narrow: { width: 180 },
       sortValue: nameOf,
       cell: (row) => h(Name, { text: nameOf(row), route: routeOfVolume(row) }),
     },
@@ -49,6 +62,8 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
       key: 'state',
       title: 'State',
       width: 80,
+      rank: 0,
+      narrow: { width: 36, title: '' },
       sortValue: ({ state }) => ['stuck', 'waits', 'ok'].indexOf(state),
       cell: ({ state, says }) => h('span', { title: says }, h(Mark, { state })),
     },
@@ -56,14 +71,17 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
       key: 'life',
       title: h(StageNames, null),
       width: 372,
+      rank: 0,
+      narrow: { width: 144, title: 'Stages' },
       sortValue: (row) => progressOf(stagesOf(row)),
       cell: (row) => h(LifeLineView, { stages: stagesOf(row) }),
     },
-    { key: 'phase', title: 'Phase', width: 80, sortValue: phaseOf, cell: phaseOf },
+    { key: 'phase', title: 'Phase', width: 80, rank: 9, sortValue: phaseOf, cell: phaseOf },
     {
       key: 'size',
       title: 'Size',
       width: 64,
+      rank: 4,
       isNumber: true,
       sortValue: ({ size }) => bytesOf(size),
       cell: ({ size }) => size ?? '–',
@@ -71,28 +89,35 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
     {
       key: 'class',
       title: 'Class',
-      width: 120,
+      width: 104,
+      rank: 7,
       sortValue: ({ className }) => className,
-      cell: ({ className }) => h(Name, { text: className ?? '–' }),
+      cell: ({ className }) => h(Linked, { kind: 'class', name: className }),
     },
     {
       key: 'driver',
       title: 'Driver',
       width: 140,
+      rank: 6,
       sortValue: ({ driver }) => driver,
-      cell: ({ driver }) => h(Name, { text: driver ?? '–' }),
+      cell: ({ driver }) => h(Linked, { kind: 'driver', name: driver }),
     },
     {
       key: 'node',
       title: 'Node',
-      width: 100,
+      width: 84,
+      rank: 3,
       sortValue: (row) => nodesOf(row)[0],
-      cell: (row) => h(Several, { items: nodesOf(row).map((text) => ({ text })) }),
+      cell: (row) =>
+        h(Several, {
+          items: nodesOf(row).map((text) => ({ text, route: detailsRoute({ kind: 'node', name: text }) })),
+        }),
     },
     {
       key: 'pod',
       title: 'Pod',
-      width: 130,
+      width: 110,
+      rank: 2,
       sortValue: ({ pods }) => pods[0]?.name,
       cell: ({ namespace = '', pods }) =>
         h(Several, {
@@ -103,6 +128,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
       key: 'age',
       title: 'Age',
       width: 70,
+      rank: 1,
       isNumber: true,
       // The younger one has the smaller age.
       sortValue: ({ createdMs }) => -createdMs,

@@ -1,6 +1,6 @@
 // Rows for tests: well, a minute old, with overrides.
 
-import type { PodRow, VolumeRow } from '../../../page-messages.ts';
+import type { PodRow, TroubleRow, VolumeRow } from '../../../page-messages.ts';
 
 export const NOW = 1_000_000;
 
@@ -29,5 +29,18 @@ export const pod = (id: string, more: Partial<PodRow> = {}): PodRow => ({
   isGoing: false,
   createdMs: NOW - 60_000,
   volumes: [],
+  ...more,
+});
+export const trouble = (id: string, more: Partial<TroubleRow> = {}): TroubleRow => ({
+  id,
+  state: 'stuck',
+  subject: id,
+  says: 'does not exist',
+  todo: [],
+  said: [],
+  affects: [id],
+  affected: 1,
+  order: 0,
+  createdMs: NOW - 60_000,
   ...more,
 });
