@@ -13,6 +13,7 @@ import {
 import { createApiServer } from '../src/apiserver/index.ts';
 import { findNode } from '../src/control-plane/scheduler/find-node.ts';
 import { podDemand } from '../src/control-plane/scheduler/node-checks.ts';
+import type { CountedVolume } from '../src/control-plane/scheduler/pod-volumes.ts';
 import { createScheduler } from '../src/control-plane/scheduler/scheduler.ts';
 import { SchedulerCache } from '../src/control-plane/scheduler/scheduler-cache.ts';
 import type { VolumeFacts } from '../src/control-plane/scheduler/volume-checks.ts';
@@ -187,7 +188,7 @@ export async function searching(nodeCount: number, podCount: number): Promise<Ca
             volumeGone: false,
             delayed: [],
             allBound: true,
-            byDriver: new Map([[DRIVER, new Set([name])]]),
+            byDriver: new Map([[DRIVER, new Set([name as CountedVolume])]]),
             exclusiveClaims: [],
           },
           index: cache.index,

@@ -133,5 +133,3 @@ export function pathSegmentProblems(text: string): string[] {
 
 export const isDns1123Label = (text: string): boolean => dns1123LabelProblems(text).length === 0;
 export const isDns1123Subdomain = (text: string): boolean => dns1123SubdomainProblems(text).length === 0;
-export const isQualifiedName = (text: string): boolean => qualifiedNameProblems(text).length === 0;
-export const isLabelValue = (text: string): boolean => labelValueProblems(text).length === 0;

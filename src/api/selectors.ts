@@ -25,7 +25,6 @@ export interface ParsedSelector {
   readonly nothing?: true;
 }
 
-export const SELECT_EVERYTHING: ParsedSelector = { requirements: [] };
 export const SELECT_NOTHING: ParsedSelector = { requirements: [], nothing: true };
 
 /** Limit per selector: each requirement is evaluated for every object of a kind. */

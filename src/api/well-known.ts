@@ -22,7 +22,6 @@ export const ANN_NODE_EXPANSION_NOT_REQUIRED = 'volume.kubernetes.io/node-expans
 /** The claim's capacity before the expansion, while the filesystem has not been resized yet. */
 export const ANN_PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const ANN_PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-export const ANN_MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
 export const ANN_DELETION_SECRET_NAME = 'volume.kubernetes.io/provisioner-deletion-secret-name';
 export const ANN_DELETION_SECRET_NAMESPACE = 'volume.kubernetes.io/provisioner-deletion-secret-namespace';
 export const ANN_MODIFY_SECRET_NAME = 'volume.kubernetes.io/controller-modify-secret-name';

@@ -111,7 +111,7 @@ export function createKindRegistry(builtin: readonly Kind[]): KindRegistry {
 }
 
 /** Kubernetes' order: stable before beta before alpha, newer first, anything else last by name. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [rank(a), rank(b)];
   if (!left || !right) return left ? -1 : right ? 1 : a < b ? -1 : a > b ? 1 : 0;
   return right.stability - left.stability || right.major - left.major || right.minor - left.minor;

@@ -11,20 +11,6 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-export type Verb =
-  | 'get'
-  | 'list'
-  | 'watch'
-  | 'create'
-  | 'update'
-  | 'patch'
-  | 'delete'
-  | 'deletecollection'
-  | 'impersonate'
-  | 'bind'
-  | 'escalate'
-  | 'use';
-
 /** The attributes of a request for authorizers. `path` for non-resource requests, the rest for resources. */
 export interface Attributes {
   readonly user: User;

@@ -54,7 +54,7 @@ async function eventsOf(
   return (await kube.list(events, { namespace, fieldSelector, signal })).items;
 }
 
-export function describeObject(object: KubeObject): string[] {
+function describeObject(object: KubeObject): string[] {
   const { metadata, kind, apiVersion: _version, ...rest } = object;
   const { name, namespace, labels, annotations, creationTimestamp, deletionTimestamp } = metadata;
   const { finalizers, ownerReferences } = metadata;
@@ -112,7 +112,7 @@ function titled(key: string, indent: string): string {
   return indent === '' ? key.charAt(0).toUpperCase() + key.slice(1) : key;
 }
 
-export function describeEvents(found: readonly Event[], nowMs: number): string[] {
+function describeEvents(found: readonly Event[], nowMs: number): string[] {
   if (found.length === 0) return ['Events: <none>'];
   const rows = found
     .toSorted((a, b) => lastSeen(a) - lastSeen(b))

@@ -4,7 +4,7 @@ import { flagHelp } from '../runtime/flags/flag-help.ts';
 import { type Command, standardFlags } from './command.ts';
 import type { CommandRow } from './commands.ts';
 
-export const ABOUT = "Berth: Kubernetes' CSI volume subsystem, complete, in one process.";
+const ABOUT = "Berth: Kubernetes' CSI volume subsystem, complete, in one process.";
 
 /** The commands by group, one line each. A command that cannot be loaded is listed with the reason. */
 export async function commandList(commands: Readonly<Record<string, CommandRow>>): Promise<string> {

@@ -17,11 +17,11 @@ const INSIDE = 'BERTH_ROOTLESS';
 const UNSHARE = ['unshare', '--user', '--map-root-user', '--mount'];
 
 /** A user namespace cannot be created: the message says why and what to do. */
-export class NamespaceError extends Error {
+class NamespaceError extends Error {
   override readonly name = 'NamespaceError';
 }
 
-export const isRootless = (env: Environment): boolean => env[INSIDE] === '1';
+const isRootless = (env: Environment): boolean => env[INSIDE] === '1';
 
 /** Returns only inside the namespace. */
 export function enterNamespace(env: Environment): void {

@@ -42,7 +42,7 @@ const parts = [
   ...clusterControllers.map(({ name }) => name),
 ];
 
-export const upFlags = {
+const upFlags = {
   'data-dir': stringFlag({
     help: 'Directory of all state, kept across restarts; default /var/lib/berth for root',
   }),

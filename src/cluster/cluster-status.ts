@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../api/object.ts';
 import type { Reader } from '../apiserver/pipeline.ts';
 import type { Clock, Timer } from '../runtime/ports.ts';
 
-export function clusterStatus(reader: Reader): string {
+function clusterStatus(reader: Reader): string {
   const claims = counted(reader, persistentVolumeClaims, ({ status }) => status?.phase === 'Bound');
   const attachments = counted(reader, volumeAttachments, ({ status }) => status?.attached === true);
   const running = counted(reader, pods, ({ status }) => status?.phase === 'Running');

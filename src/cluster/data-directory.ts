@@ -29,7 +29,7 @@ export interface DataDirectory {
 }
 
 /** The data directory cannot be used; the message says what to do. */
-export class DataDirectoryError extends Error {
+class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
 }
 

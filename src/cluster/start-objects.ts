@@ -43,7 +43,7 @@ export interface ClassesOfDriver {
   parameters?: Readonly<Record<string, string>>;
 }
 
-export function classesOfDriver({
+function classesOfDriver({
   name,
   provisioner,
   isDefault,
@@ -95,7 +95,7 @@ export async function installRoles(server: Server, components: readonly RbacComp
   );
 }
 
-export async function installMissing<T extends KubeObject>(
+async function installMissing<T extends KubeObject>(
   server: Server,
   resource: Resource<T>,
   objects: readonly Draft<T>[],

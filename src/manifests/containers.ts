@@ -5,7 +5,7 @@ import type { Container, EnvVar, VolumeMount } from 'kubernetes-types/core/v1.js
 import { type Plan, SOCKET, SOCKET_DIR } from './plan.ts';
 
 export const SOCKET_VOLUME = 'socket-dir';
-export const socketMount: VolumeMount = { name: SOCKET_VOLUME, mountPath: SOCKET_DIR };
+const socketMount: VolumeMount = { name: SOCKET_VOLUME, mountPath: SOCKET_DIR };
 
 const fromField = (name: string, fieldPath: string): EnvVar => ({
   name,
@@ -13,7 +13,7 @@ const fromField = (name: string, fieldPath: string): EnvVar => ({
 });
 
 /** The environment variables for a driver's endpoint and node name, for drivers without arguments. */
-export const driverEnvironment: EnvVar[] = [
+const driverEnvironment: EnvVar[] = [
   { name: 'CSI_ENDPOINT', value: `unix://${SOCKET}` },
   fromField('NODE_ID', 'spec.nodeName'),
 ];

@@ -632,5 +632,3 @@ export const MUTATIONS = {
     },
   },
 } as const satisfies Record<string, Mutation>;
-
-export type MutationName = keyof typeof MUTATIONS;

@@ -20,7 +20,7 @@ export interface Subject {
 }
 
 /** Follows links from the subject outwards; remembers what it found, so that it can judge entries one by one. */
-export class Relations {
+class Relations {
   readonly #subject: Subject;
   readonly #tokens: Set<Token>;
   readonly #podUids = new Set<string>();

@@ -19,7 +19,7 @@ import type { Facts } from './facts.ts';
 import { end, enumerated, objectArgument, ok, podNames, reported, since } from './link.ts';
 import { newestReport } from './report.ts';
 
-export const claimSubject = (claim: PersistentVolumeClaim): string => `PersistentVolumeClaim ${keyOf(claim)}`;
+const claimSubject = (claim: PersistentVolumeClaim): string => `PersistentVolumeClaim ${keyOf(claim)}`;
 
 /** Without its expansion and modification, which explain-growth.ts has. */
 export function explainClaim(facts: Facts, claim: PersistentVolumeClaim): Link[] {

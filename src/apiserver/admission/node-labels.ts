@@ -33,7 +33,7 @@ type Labels = Readonly<Record<string, string>> | undefined;
 const isWithin = (namespace: string, parent: string) =>
   namespace === parent || namespace.endsWith(`.${parent}`);
 
-export function isNodeLabelAllowed(key: string, prefixes: readonly string[]): boolean {
+function isNodeLabelAllowed(key: string, prefixes: readonly string[]): boolean {
   const slash = key.indexOf('/');
   const namespace = slash < 0 ? '' : key.slice(0, slash);
   if (isWithin(namespace, RESTRICTED_NAMESPACE)) return false;

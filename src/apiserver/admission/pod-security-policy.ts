@@ -37,7 +37,7 @@ const SILENT = new Set(['seLinux', 'runAsUser', 'runAsGroup', 'supplementalGroup
 const ANN_POLICY = 'kubernetes.io/psp';
 
 /** What the policy does not allow in the pod, with paths; empty when it passes. */
-export function policyProblems(policy: PodSecurityPolicy, volumes: readonly PodVolume[]): string[] {
+function policyProblems(policy: PodSecurityPolicy, volumes: readonly PodVolume[]): string[] {
   const { volumes: kinds = [], allowedCSIDrivers, allowedHostPaths = [] } = policy.spec;
   const problems: string[] = [];
   for (const [index, volume] of volumes.entries()) {

@@ -6,7 +6,7 @@ export const GROUP_MASTERS = 'system:masters';
 export const GROUP_NODES = 'system:nodes';
 export const GROUP_AUTHENTICATED = 'system:authenticated';
 export const GROUP_UNAUTHENTICATED = 'system:unauthenticated';
-export const GROUP_SERVICE_ACCOUNTS = 'system:serviceaccounts';
+const GROUP_SERVICE_ACCOUNTS = 'system:serviceaccounts';
 export const USER_ANONYMOUS = 'system:anonymous';
 
 const NODE_PREFIX = 'system:node:';

@@ -11,7 +11,7 @@ import type { PolicyRule } from './policy-rules.ts';
 import { effectiveRules } from './role-index.ts';
 
 /** Aggregated roles whose stored rules are out of date. */
-export function staleAggregations(reader: Reader): { name: string; rules: readonly PolicyRule[] }[] {
+function staleAggregations(reader: Reader): { name: string; rules: readonly PolicyRule[] }[] {
   const stale: { name: string; rules: readonly PolicyRule[] }[] = [];
   const all = [...reader.list(clusterRoles)];
   for (const role of all) {

@@ -21,7 +21,7 @@ import { controllerObjects } from './controller-roles.ts';
 import { defaultClusterRoleBindings, defaultClusterRoles } from './default-roles.ts';
 import { systemPriorityClasses } from './priority-classes.ts';
 
-export const BOOTSTRAP_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const BOOTSTRAP_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** A namespace's default service account, created with the namespace in the same commit. */
 export function defaultServiceAccount(namespace: string): Draft<ServiceAccount> {

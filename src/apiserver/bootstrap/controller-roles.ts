@@ -20,7 +20,7 @@ import {
   STORAGE,
 } from './rules.ts';
 
-export const CONTROLLER_NAMESPACE = 'kube-system';
+const CONTROLLER_NAMESPACE = 'kube-system';
 
 const STATUS = ['update', 'patch'];
 

@@ -113,11 +113,11 @@ function checkReports(checks: Checks, path: string, schema: LooseMap): void {
 }
 
 /** Whether a path such as `.spec.size` leads to a field that the schema declares. */
-export function refersToField(schema: LooseMap, path: string): boolean {
+function refersToField(schema: LooseMap, path: string): boolean {
   return fieldAt(schema, path) !== undefined;
 }
 
-export function fieldAt(schema: LooseMap, path: string): LooseMap | undefined {
+function fieldAt(schema: LooseMap, path: string): LooseMap | undefined {
   if (!path.startsWith('.') && !path.startsWith('[')) return undefined;
   const keys = path.match(/[^.[\]']+/g) ?? [];
   let node: LooseMap | undefined = schema;

@@ -9,8 +9,8 @@ import { estimateCost } from './cel/estimate.ts';
 import { ANY, MAX_REQUEST_BYTES, type Shape, shapeOf } from './cel/shape.ts';
 
 /** kube-apiserver's limits. */
-export const STATIC_ESTIMATED_COST_LIMIT = 10_000_000;
-export const STATIC_ESTIMATED_CRD_COST_LIMIT = 100_000_000;
+const STATIC_ESTIMATED_COST_LIMIT = 10_000_000;
+const STATIC_ESTIMATED_CRD_COST_LIMIT = 100_000_000;
 
 interface Walk {
   readonly checks: Checks;

@@ -7,7 +7,7 @@ import { RE2JS, RE2JSException } from 're2js';
 /** Characters times the largest repeat count: an upper bound of the program size, known before it is compiled. */
 const MAX_PROGRAM_ESTIMATE = 100_000;
 /** Program size times text length, for all patterns of one request. About 3 s in the engine's worst case. */
-export const MAX_PATTERN_STEPS = 30_000_000;
+const MAX_PATTERN_STEPS = 30_000_000;
 
 export class PatternError extends Error {
   override readonly name = 'PatternError';

@@ -102,7 +102,7 @@ export class Version {
 }
 
 /** In memory of their own: a slice of Buffer's pool would keep its whole slab alive. */
-export function ownBytes(text: string): Buffer {
+function ownBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
   return bytes;

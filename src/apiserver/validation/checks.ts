@@ -9,7 +9,7 @@ import type { FieldError } from '../kind.ts';
 const MAX_SHOWN = 1024;
 const MAX_SHOWN_KEY = 253;
 /** Maximum number of errors listed for one object. */
-export const MAX_FIELD_ERRORS = 100;
+const MAX_FIELD_ERRORS = 100;
 
 function shown(value: unknown): string {
   if (value === undefined) return 'null';

@@ -9,7 +9,7 @@ import { copyJson } from '../patch/json.ts';
 import { at, Checks, forbidden, invalid, notSupported, required } from './checks.ts';
 import { checkLabelSelector } from './node-selector.ts';
 
-export const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
 export function validateClaim(claim: Loose): FieldError[] {

@@ -14,7 +14,7 @@ export function checkNodeSelector(checks: Checks, field: string, selector: Loose
   }
 }
 
-export function checkNodeSelectorTerm(checks: Checks, field: string, term: LooseMap): void {
+function checkNodeSelectorTerm(checks: Checks, field: string, term: LooseMap): void {
   for (const [index, requirement] of mapsOf(term.matchExpressions).entries()) {
     const path = at(`${field}.matchExpressions`, index);
     checkOperator(checks, path, requirement);

@@ -77,7 +77,7 @@ function checkCapacity(checks: Checks, spec: LooseMap): void {
 }
 
 /** Also for the inline spec of a VolumeAttachment. */
-export function checkVolumeSource(checks: Checks, field: string, spec: LooseMap): void {
+function checkVolumeSource(checks: Checks, field: string, spec: LooseMap): void {
   const sources = sourcesOf(spec);
   if (sources.length === 0) checks.add(required(field, 'must specify a volume type'));
   for (const extra of sources.slice(1)) {

@@ -84,10 +84,6 @@ export function badRequest(message: string): KubeError {
   return fail('BadRequest', 400, message);
 }
 
-export function forbidden(kind: Named, name: string, why: string): KubeError {
-  return fail('Forbidden', 403, `${qualified(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name));
-}
-
 export function invalid(
   kind: Pick<Kind, 'group' | 'kind'>,
   name: string,

@@ -50,7 +50,7 @@ async function readAll(input: AsyncIterable<Buffer | string>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export async function parseManifests(text: string, file: string): Promise<Manifest[]> {
+async function parseManifests(text: string, file: string): Promise<Manifest[]> {
   const { LineCounter, parseAllDocuments } = await import('yaml');
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines });

@@ -5,6 +5,7 @@
 
 import type { PersistentVolume, VolumeAttachment } from '../../api/kinds.ts';
 import { inlineSourceOf } from '../../api/volumes.ts';
+import { volumeNamesOf } from '../../csi/names/driver-name.ts';
 import { mayBeAttached } from '../../csi-plugin/attach/attachment-state.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { type SlotVolume, slotVolume } from './slot.ts';
@@ -32,7 +33,7 @@ export class ActualAttachments {
     const { csi } = volume.spec;
     if (!csi) return;
     const { name } = volume.metadata;
-    const volumeId = slotVolume(csi);
+    const volumeId = slotVolume(volumeNamesOf(csi));
     if (this.#volumeIds.get(name) === volumeId) return;
     this.forget(name);
     this.#volumeIds.set(name, volumeId);
@@ -119,5 +120,5 @@ function sourceOf(attachment: VolumeAttachment): SlotVolume {
   const { persistentVolumeName } = attachment.spec.source;
   if (persistentVolumeName !== undefined) return `pv:${persistentVolumeName}` as SlotVolume;
   const volumeHandle = inlineSourceOf(attachment)?.csi.volumeHandle ?? '';
-  return slotVolume({ driver: attachment.spec.attacher, volumeHandle });
+  return slotVolume(volumeNamesOf({ driver: attachment.spec.attacher, volumeHandle }));
 }

@@ -15,6 +15,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '../../api/kinds.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { attachmentNames, findAttachment } from '../../csi-plugin/attach/attachable-volume.ts';
 import { attachmentState } from '../../csi-plugin/attach/attachment-state.ts';
 import { AttachError, createVolumeAttacher } from '../../csi-plugin/attach/volume-attacher.ts';
@@ -128,7 +129,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     const existing = actual.at(nodeName, volumeId);
     const exclusive = used.some((each) => each.exclusive);
     const health = healthOf(node);
-    const inUse = reportsInUse(node, volumeId, existing[0]?.spec.attacher ?? '');
+    const inUse = reportsInUse(node, volumeId, driverOf(existing));
     const isStuck = used.length === 0 && inUse && health !== 'ready' && existing.length > 0;
     if (isStuck && !stuckSinceMs.has(key)) stuckSinceMs.set(key, clock.monotonicMs());
     return {
@@ -213,7 +214,7 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     try {
       // From here on the node does not start to mount the volume. The answer is newer than any cache.
       const node = await report.publish(nodeName, signal);
-      const stillInUse = reportsInUse(node, volumeId, leaving[0]?.spec.attacher ?? '');
+      const stillInUse = reportsInUse(node, volumeId, driverOf(leaving));
       if (desired.podsOf(key).length > 0 || (forced === 'no' && stillInUse)) {
         log.info('Not detaching after all: the volume is in use again', { volumeId, nodeName });
         // Decide again from this answer: the watch may never deliver a version that shows the volume in use.
@@ -285,3 +286,6 @@ export function createAttachDetach(ports: AttachDetachPorts): Controller {
     },
   };
 }
+
+/** The driver of a slot's attachments, which is the same for all; empty when there are none. */
+const driverOf = ([first]: readonly VolumeAttachment[]) => (first?.spec.attacher ?? '') as DriverName;

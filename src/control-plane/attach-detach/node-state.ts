@@ -3,6 +3,7 @@
 import type { Node } from '../../api/kinds.ts';
 import { uniqueVolumeName } from '../../api/volumes.ts';
 import { TAINT_OUT_OF_SERVICE } from '../../api/well-known.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { SlotVolume } from './slot.ts';
 
 export type NodeHealth = 'ready' | 'unready' | 'gone';
@@ -21,7 +22,7 @@ export function isOutOfService(node: Node | undefined): boolean {
  * Whether the node may have the volume mounted. A Node that is gone, or was created again and has no status yet, cannot
  * deny it. A volume whose handle is no longer known may be any volume of its driver.
  */
-export function reportsInUse(node: Node | undefined, volumeId: SlotVolume, driver: string): boolean {
+export function reportsInUse(node: Node | undefined, volumeId: SlotVolume, driver: DriverName): boolean {
   if (!node?.status?.conditions?.length) return true;
   const inUse = node.status?.volumesInUse ?? [];
   if (volumeId.startsWith('pv:')) return inUse.some((name) => name.startsWith(uniqueVolumeName(driver, '')));

@@ -2,17 +2,17 @@
 // and handle), because that is what is attached: two PersistentVolumes with the same handle share a slot.
 
 import { uniqueVolumeName } from '../../api/volumes.ts';
+import type { Branded, VolumeNames } from '../../csi/names/driver-name.ts';
 
-declare const brand: unique symbol;
 /** `uniqueVolumeName`, or `pv:NAME` where nothing tells the handle any more. */
-export type SlotVolume = string & { readonly [brand]: 'SlotVolume' };
+export type SlotVolume = Branded<'SlotVolume'>;
 
 export interface Slot {
   nodeName: string;
   volumeId: SlotVolume;
 }
 
-export function slotVolume({ driver, volumeHandle }: { driver: string; volumeHandle: string }): SlotVolume {
+export function slotVolume({ driver, volumeHandle }: VolumeNames): SlotVolume {
   return uniqueVolumeName(driver, volumeHandle) as SlotVolume;
 }
 

@@ -44,7 +44,7 @@ export function decideMapping(
 }
 
 /** Whether this controller made the object. */
-export function isMapped(today: CSIDriver): boolean {
+function isMapped(today: CSIDriver): boolean {
   return ownersOf(today).length > 0;
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
-import type { DriverName } from '../../csi/names/driver-name.ts';
+import { type DriverName, type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
@@ -45,7 +45,7 @@ export interface GroupReconcilerPorts {
   /** The VolumeSnapshots that the group snapshot with this UID owns, as cached. */
   membersOf(groupUid: string): readonly VolumeSnapshot[];
   /** The PersistentVolume of a driver's volume. */
-  volumeOf(driver: string, volumeHandle: string): PersistentVolume | undefined;
+  volumeOf(names: VolumeNames): PersistentVolume | undefined;
 }
 
 type Doing<K extends GroupStep['do']> = Extract<GroupStep, { do: K }>;
@@ -177,7 +177,8 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         return writes.bindContent(step.content, group, signal);
       case 'create-members':
         for (const info of step.infos) {
-          const volume = ports.volumeOf(step.content.spec.driver, info.volumeHandle);
+          const { driver } = step.content.spec;
+          const volume = ports.volumeOf(volumeNamesOf({ driver, volumeHandle: info.volumeHandle }));
           await writes.createMember(group, { content: step.content, member: { info, volume } }, signal);
         }
         return;

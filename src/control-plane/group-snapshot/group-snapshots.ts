@@ -21,6 +21,7 @@ import { keyOf, nameFromKey } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels } from '../../api/selectors.ts';
 import { snapshotKeyOf } from '../../api/snapshots.ts';
+import { type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { ifThere } from '../../runtime/kube/if-there.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
@@ -80,18 +81,14 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
   const volumes = informers.of(persistentVolumes);
 
   groups.addIndex(UNREADY_BY_NAMESPACE, (group) => (isReady(group) ? [] : [group.metadata.namespace ?? '']));
-  groupContents.addIndex(BY_HANDLE, ({ spec, status }) =>
-    status?.volumeGroupSnapshotHandle ? [handleKey(spec.driver, status.volumeGroupSnapshotHandle)] : [],
-  );
+  groupContents.addIndex(BY_HANDLE, groupHandleKeys);
   snapshots.addIndex(MEMBERS_BY_GROUP, (snapshot) => {
     const owner = groupOwnerOf(snapshot);
     return owner === undefined ? [] : [owner.uid];
   });
-  contents.addIndex(CONTENTS_BY_GROUP_HANDLE, ({ spec, status }) =>
-    status?.volumeGroupSnapshotHandle ? [handleKey(spec.driver, status.volumeGroupSnapshotHandle)] : [],
-  );
+  contents.addIndex(CONTENTS_BY_GROUP_HANDLE, groupHandleKeys);
   volumes.addIndex(VOLUMES_BY_HANDLE, ({ spec: { csi } }) =>
-    csi === undefined ? [] : [handleKey(csi.driver, csi.volumeHandle)],
+    csi === undefined ? [] : [volumeKey(volumeNamesOf(csi))],
   );
 
   const latestGroups = new ReadYourWrites(groups);
@@ -116,7 +113,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       claims: sourceClaims,
       writes: new GroupWrites(kube, caches),
       membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
-      volumeOf: (driver, handle) => volumes.byIndex(VOLUMES_BY_HANDLE, handleKey(driver, handle))[0],
+      volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
     }),
   });
   const contentLoop = createLoop({
@@ -151,9 +148,9 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     { metadata }: VolumeSnapshot,
     content: VolumeSnapshotContent | undefined,
   ): VolumeGroupSnapshot | undefined {
-    const handle = content?.status?.volumeGroupSnapshotHandle;
-    if (content === undefined || handle === undefined) return undefined;
-    for (const groupContent of groupContents.byIndex(BY_HANDLE, handleKey(content.spec.driver, handle))) {
+    const [key] = content === undefined ? [] : groupHandleKeys(content);
+    if (key === undefined) return undefined;
+    for (const groupContent of groupContents.byIndex(BY_HANDLE, key)) {
       const group = latestGroups.get(groupKeyOf(groupContent));
       if (group === undefined || !refersToGroup(groupContent.spec.volumeGroupSnapshotRef, group)) continue;
       if (group.metadata.namespace === metadata.namespace) return group;
@@ -186,13 +183,9 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     const contentChanged = (content: VolumeGroupSnapshotContent): void => {
       if (decideContent(groupSnapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
       if (groups.get(groupKeyOf(content)) !== undefined) groupLoop.add(groupKeyOf(content));
-      const handle = content.status?.volumeGroupSnapshotHandle;
-      if (handle === undefined) return;
-      for (const member of contents.byIndex(
-        CONTENTS_BY_GROUP_HANDLE,
-        handleKey(content.spec.driver, handle),
-      )) {
-        wake.snapshot(snapshotKeyOf(member));
+      for (const key of groupHandleKeys(content)) {
+        for (const member of contents.byIndex(CONTENTS_BY_GROUP_HANDLE, key))
+          wake.snapshot(snapshotKeyOf(member));
       }
     };
     const memberChanged = (snapshot: VolumeSnapshot): void => {
@@ -262,4 +255,12 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
   };
 }
 
-const handleKey = (driver: string, handle: string): string => `${driver} ${handle}`;
+/** Handles of a driver are unique among its volumes, and among its group snapshots. */
+const volumeKey = ({ driver, volumeHandle }: VolumeNames): string => `${driver} ${volumeHandle}`;
+
+function groupHandleKeys({
+  spec,
+  status,
+}: Pick<VolumeSnapshotContent | VolumeGroupSnapshotContent, 'spec' | 'status'>): string[] {
+  return status?.volumeGroupSnapshotHandle ? [`${spec.driver} ${status.volumeGroupSnapshotHandle}`] : [];
+}

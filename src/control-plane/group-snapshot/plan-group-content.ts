@@ -17,7 +17,7 @@ import {
   ANN_GROUP_SNAPSHOT_SECRET_NAMESPACE,
   FINALIZER_GROUP_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
-import type { DriverName } from '../../csi/names/driver-name.ts';
+import type { DriverName, VolumeHandle } from '../../csi/names/driver-name.ts';
 import { boundVolume, type Failure } from '../snapshot/plan-content.ts';
 
 export interface GroupPlan {
@@ -39,14 +39,14 @@ const failure = (message: string, reason = CREATION_FAILED): Failure => ({ reaso
 export function planGroupContent({ group, claims, classes }: GroupPlanFacts): GroupPlan | Failure {
   if (claims.length === 0)
     return failure('the selector finds no claim in the namespace of the group snapshot');
-  const volumes: { claim: string; driver: DriverName; handle: string }[] = [];
+  const volumes: { claim: string; driver: DriverName; handle: VolumeHandle }[] = [];
   for (const { claim, volume } of claims) {
     const bound = boundVolume(claim, volume);
     if ('message' in bound) return failure(bound.message);
     if (claim.metadata.deletionTimestamp !== undefined) {
       return failure(`claim "${claim.metadata.name}" is being deleted`);
     }
-    const handle = bound.volume.spec.csi?.volumeHandle ?? '';
+    const handle = (bound.volume.spec.csi?.volumeHandle ?? '') as VolumeHandle;
     volumes.push({ claim: claim.metadata.name, driver: bound.driver, handle });
   }
   const [first] = volumes;

@@ -9,7 +9,7 @@ export const TAINT_NOT_READY = 'node.kubernetes.io/not-ready';
 const CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** Kubernetes' default for pods without a toleration of their own for this taint. */
-export const DEFAULT_TOLERATION_SECONDS = 300;
+const DEFAULT_TOLERATION_SECONDS = 300;
 
 export interface NodeSnapshot {
   node: Node;

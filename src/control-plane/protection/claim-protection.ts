@@ -83,7 +83,7 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
 }
 
 /** A pod without a node does not run, and a kubelet starts no pod whose claim is being deleted. */
-export function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
+function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (!pod.spec.nodeName || pod.metadata.namespace !== claim.metadata.namespace) return false;
   return (pod.spec.volumes ?? []).some((volume) => {
     if (claimNameOf(pod, volume) !== claim.metadata.name) return false;

@@ -74,7 +74,7 @@ export function createResourceQuota(ports: ControllerPorts): Controller {
   };
 }
 
-export function statusOf(
+function statusOf(
   quota: ResourceQuota,
   claims: Iterable<PersistentVolumeClaim>,
 ): NonNullable<ResourceQuota['status']> {

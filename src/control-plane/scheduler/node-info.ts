@@ -2,6 +2,7 @@
 
 import type { Node, Pod } from '../../api/kinds.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
+import type { CountedVolume } from './pod-volumes.ts';
 import { type Amounts, nodeAllocatable, podRequests } from './resources.ts';
 
 export class NodeInfo {
@@ -9,7 +10,7 @@ export class NodeInfo {
   readonly pods = new Map<string, Pod>();
   readonly requested = new Map<string, number>();
   /** Volumes on the node, by driver. Computed on first use, dropped when it may have changed. */
-  volumes: ReadonlyMap<DriverName, ReadonlySet<string>> | undefined;
+  volumes: ReadonlyMap<DriverName, ReadonlySet<CountedVolume>> | undefined;
   allocatable: Amounts | undefined;
   readonly #requests = new Map<string, Amounts>();
   #node: Node | undefined;

@@ -13,9 +13,17 @@ import { keyOf } from '../../api/object.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
 import { claimNameOf, selectedNodeOf, storageClassOf, uniqueVolumeName } from '../../api/volumes.ts';
 import { ANN_BIND_COMPLETED } from '../../api/well-known.ts';
-import type { DriverName } from '../../csi/names/driver-name.ts';
+import {
+  type Branded,
+  type DriverName,
+  type VolumeNames,
+  volumeNamesOf,
+} from '../../csi/names/driver-name.ts';
 import { matchVolume } from '../matching/match-volume.ts';
 import { isMadeFor } from '../pods-by-claim.ts';
+
+/** A volume in a node's limit: `uniqueVolumeName`, or `claim:KEY` or `attachment:NAME` where the handle is not known. */
+export type CountedVolume = Branded<'CountedVolume'>;
 
 export interface DelayedClaim {
   key: string;
@@ -38,7 +46,7 @@ export interface PodVolumes {
   /** All claims are bound, so the pod can be bound once it has a node. */
   allBound: boolean;
   /** All volumes that count towards a node's limit, including persistent inline volumes. */
-  byDriver: Map<DriverName, Set<string>>;
+  byDriver: Map<DriverName, Set<CountedVolume>>;
   /** ReadWriteOncePod claims. */
   exclusiveClaims: string[];
 }
@@ -63,10 +71,8 @@ export function podVolumes(pod: Pod, lookups: VolumeLookups): PodVolumes | { pro
     exclusiveClaims: [],
   };
   for (const volume of pod.spec.volumes ?? []) {
-    const { csi } = volume;
-    if (csi?.volumeHandle) {
-      addTo(found.byDriver, csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
-    }
+    const { driver, volumeHandle } = volume.csi ?? {};
+    if (driver && volumeHandle) addCsi(found, { driver, volumeHandle });
     const claimName = claimNameOf(pod, volume);
     if (claimName === undefined) continue;
     const key = `${pod.metadata.namespace}/${claimName}`;
@@ -128,24 +134,35 @@ function addClaim(
   const sizeBytes = quantityToBytes(claim.spec.resources?.requests?.storage ?? '0');
   const allowed = allowedTerms(storageClass);
   found.delayed.push({ key, claim, storageClass, sizeBytes, allowed, selectedNode: selectedNodeOf(claim) });
-  addTo(found.byDriver, storageClass.provisioner as DriverName, claimVolumeId(key));
+  addTo(found.byDriver, storageClass.provisioner as DriverName, claimVolume(key));
   return undefined;
 }
 
-function addExisting({ existing, byDriver }: PodVolumes, volume: PersistentVolume): void {
-  existing.push(volume);
-  const { csi } = volume.spec;
-  if (csi) addTo(byDriver, csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
+function addExisting(found: PodVolumes, volume: PersistentVolume): void {
+  found.existing.push(volume);
+  if (volume.spec.csi) addCsi(found, volume.spec.csi);
 }
 
-export function addTo(byDriver: Map<DriverName, Set<string>>, driver: DriverName, volumeId: string): void {
+function addCsi({ byDriver }: PodVolumes, csi: Parameters<typeof volumeNamesOf>[0]): void {
+  const names = volumeNamesOf(csi);
+  addTo(byDriver, names.driver, countedVolume(names));
+}
+
+export function addTo(
+  byDriver: Map<DriverName, Set<CountedVolume>>,
+  driver: DriverName,
+  volume: CountedVolume,
+): void {
   const volumes = byDriver.get(driver);
-  if (volumes) volumes.add(volumeId);
-  else byDriver.set(driver, new Set([volumeId]));
+  if (volumes) volumes.add(volume);
+  else byDriver.set(driver, new Set([volume]));
 }
 
-/** The volume limit that an unbound claim counts towards. */
-export const claimVolumeId = (claimKey: string): string => `claim:${claimKey}`;
+/** An unbound claim counts as the volume that will be created for it. */
+export const claimVolume = (claimKey: string) => `claim:${claimKey}` as CountedVolume;
+
+export const countedVolume = ({ driver, volumeHandle }: VolumeNames) =>
+  uniqueVolumeName(driver, volumeHandle) as CountedVolume;
 
 function allowedTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTerm[] {
   return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({

@@ -1,14 +1,21 @@
 // The scheduler's cache: nodes with the pods on them, including assumed pods, whose binding is decided but not yet
 // seen. Fed by informers, read by the search, changed only within one turn of the event loop.
 
-import type { Node, PersistentVolume, Pod, VolumeAttachment } from '../../api/kinds.ts';
+import type { Node, Pod, VolumeAttachment } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { inlineSourceOf, isTerminated, storageClassOf, uniqueVolumeName } from '../../api/volumes.ts';
-import type { DriverName } from '../../csi/names/driver-name.ts';
+import { inlineSourceOf, isTerminated, storageClassOf } from '../../api/volumes.ts';
+import { type DriverName, volumeNamesOf } from '../../csi/names/driver-name.ts';
 import { claimKeysOf } from '../pods-by-claim.ts';
 import { NodeIndex } from './node-index.ts';
 import { NodeInfo } from './node-info.ts';
-import { addTo, claimVolumeId, isBound, type VolumeLookups } from './pod-volumes.ts';
+import {
+  addTo,
+  type CountedVolume,
+  claimVolume,
+  countedVolume,
+  isBound,
+  type VolumeLookups,
+} from './pod-volumes.ts';
 
 export interface CacheLookups extends VolumeLookups {
   attachmentsOn(nodeName: string): Iterable<VolumeAttachment>;
@@ -93,10 +100,10 @@ export class SchedulerCache {
   }
 
   /** Volumes on a node by driver: those of its pods, and all that are attached to it. */
-  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>> {
+  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<CountedVolume>> {
     if (info.volumes) return info.volumes;
-    const byDriver = new Map<DriverName, Set<string>>();
-    const add = (driver: DriverName, volumeId: string) => addTo(byDriver, driver, volumeId);
+    const byDriver = new Map<DriverName, Set<CountedVolume>>();
+    const add = (driver: DriverName, volume: CountedVolume) => addTo(byDriver, driver, volume);
     for (const pod of info.pods.values()) this.#addVolumesOf(pod, add);
     for (const attachment of this.#lookups.attachmentsOn(info.name)) {
       add(attachment.spec.attacher as DriverName, this.#attachedVolume(attachment));
@@ -105,30 +112,31 @@ export class SchedulerCache {
     return byDriver;
   }
 
-  #addVolumesOf(pod: Pod, add: (driver: DriverName, volumeId: string) => void): void {
+  #addVolumesOf(pod: Pod, add: (driver: DriverName, volume: CountedVolume) => void): void {
     for (const { csi } of pod.spec.volumes ?? []) {
-      if (csi?.volumeHandle) add(csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
+      const { driver, volumeHandle } = csi ?? {};
+      if (driver && volumeHandle) addVolume({ driver, volumeHandle }, add);
     }
     for (const key of claimKeysOf(pod)) {
       const claim = this.#lookups.claim(key);
       if (!claim) continue;
       const volume = isBound(claim) ? this.#lookups.volume(claim.spec.volumeName ?? '') : undefined;
-      if (volume) addVolume(volume, add);
+      if (volume) addVolume(volume.spec.csi, add);
       else {
         const provisioner = this.#lookups.storageClass(storageClassOf(claim) ?? '')?.provisioner;
-        if (provisioner) add(provisioner as DriverName, claimVolumeId(key));
+        if (provisioner) add(provisioner as DriverName, claimVolume(key));
       }
     }
   }
 
-  #attachedVolume(attachment: VolumeAttachment): string {
+  #attachedVolume(attachment: VolumeAttachment): CountedVolume {
     const { persistentVolumeName } = attachment.spec.source;
     const volume =
       persistentVolumeName === undefined ? undefined : this.#lookups.volume(persistentVolumeName);
-    const handle = volume?.spec.csi?.volumeHandle ?? inlineSourceOf(attachment)?.csi.volumeHandle;
-    return handle === undefined
-      ? `attachment:${attachment.metadata.name}`
-      : uniqueVolumeName(attachment.spec.attacher, handle);
+    const volumeHandle = volume?.spec.csi?.volumeHandle ?? inlineSourceOf(attachment)?.csi.volumeHandle;
+    return volumeHandle === undefined
+      ? (`attachment:${attachment.metadata.name}` as CountedVolume)
+      : countedVolume(volumeNamesOf({ driver: attachment.spec.attacher, volumeHandle }));
   }
 
   #place(key: string, pod: Pod, place: { nodeName: string; assumed: boolean }): void {
@@ -151,8 +159,10 @@ export class SchedulerCache {
 }
 
 function addVolume(
-  { spec: { csi } }: PersistentVolume,
-  add: (driver: DriverName, volumeId: string) => void,
+  csi: Parameters<typeof volumeNamesOf>[0] | undefined,
+  add: (driver: DriverName, volume: CountedVolume) => void,
 ): void {
-  if (csi) add(csi.driver as DriverName, uniqueVolumeName(csi.driver, csi.volumeHandle));
+  if (!csi) return;
+  const names = volumeNamesOf(csi);
+  add(names.driver, countedVolume(names));
 }

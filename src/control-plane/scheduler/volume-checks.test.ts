@@ -12,7 +12,7 @@ import { findNode } from './find-node.ts';
 import { podDemand } from './node-checks.ts';
 import { NodeIndex } from './node-index.ts';
 import { NodeInfo } from './node-info.ts';
-import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';
+import type { CountedVolume, DelayedClaim, PodVolumes } from './pod-volumes.ts';
 import { checkVolumes, type VolumeFacts } from './volume-checks.ts';
 
 const stamp = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
@@ -77,7 +77,7 @@ function podVolumes(change: Partial<PodVolumes> = {}): PodVolumes {
     delayed: late,
     volumeGone: false,
     allBound: late.length === 0,
-    byDriver: new Map(ids.length > 0 ? [[DRIVER, new Set(ids)]] : []),
+    byDriver: new Map(ids.length > 0 ? [[DRIVER, new Set(ids as CountedVolume[])]] : []),
     exclusiveClaims: [],
     ...change,
   };
@@ -103,7 +103,7 @@ function facts(world: World): VolumeFacts {
     mustBeInstalled: () => driver?.preventPodSchedulingIfMissing === true,
     driverOn: () => installed && { nodeId: 'id', ...installed },
     volumeLimit: () => limit,
-    volumesOn: () => new Map([[DRIVER, new Set(there)]]),
+    volumesOn: () => new Map([[DRIVER, new Set(there as CountedVolume[])]]),
   };
 }
 

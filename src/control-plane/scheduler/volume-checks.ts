@@ -9,7 +9,7 @@ import type { DriverName } from '../../csi/names/driver-name.ts';
 import { matchVolume } from '../matching/match-volume.ts';
 import type { Constraint } from './node-index.ts';
 import type { NodeInfo } from './node-info.ts';
-import type { DelayedClaim, PodVolumes } from './pod-volumes.ts';
+import type { CountedVolume, DelayedClaim, PodVolumes } from './pod-volumes.ts';
 import { driverMissing, REASONS, topologyMissing } from './reasons.ts';
 
 /** The provisioner of classes without dynamic provisioning. */
@@ -29,7 +29,7 @@ export interface VolumeFacts {
   /** The driver's volume limit on the node; undefined when there is none. */
   volumeLimit(driver: DriverName, info: NodeInfo): number | undefined;
   /** Volumes on the node by driver, including those being attached or detached. */
-  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<string>>;
+  volumesOn(info: NodeInfo): ReadonlyMap<DriverName, ReadonlySet<CountedVolume>>;
 }
 
 /** What to do for the delayed claims once the node is chosen. */
@@ -105,13 +105,13 @@ function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFact
 }
 
 function exceedsLimit(volumes: PodVolumes, info: NodeInfo, facts: VolumeFacts): boolean {
-  let present: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  let present: ReadonlyMap<DriverName, ReadonlySet<CountedVolume>> | undefined;
   for (const [driver, wanted] of volumes.byDriver) {
     const limit = facts.volumeLimit(driver, info);
     if (limit === undefined) continue;
     present ??= facts.volumesOn(info);
     const there = present.get(driver) ?? new Set();
-    const added = [...wanted].filter((volumeId) => !there.has(volumeId)).length;
+    const added = [...wanted].filter((volume) => !there.has(volume)).length;
     if (added > 0 && there.size + added > limit) return true;
   }
   return false;

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 import type { PersistentVolumeClaim, Pod, PodSpec, StatefulSet } from '../../api/kinds.ts';
 import type { Draft, OwnerReference } from '../../api/object.ts';
 
-export const LABEL_POD_NAME = 'statefulset.kubernetes.io/pod-name';
-export const LABEL_POD_INDEX = 'apps.kubernetes.io/pod-index';
+const LABEL_POD_NAME = 'statefulset.kubernetes.io/pod-name';
+const LABEL_POD_INDEX = 'apps.kubernetes.io/pod-index';
 export const LABEL_REVISION = 'controller-revision-hash';
 
 type ClaimTemplate = NonNullable<NonNullable<StatefulSet['spec']>['volumeClaimTemplates']>[number];
@@ -30,7 +30,7 @@ export function podNameOf(set: StatefulSet, ordinal: number): string {
 }
 
 /** The format by which the provisioner recognises a set's claims, to spread their volumes over segments. */
-export function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal: number): string {
+function claimNameFor(set: StatefulSet, template: ClaimTemplate, ordinal: number): string {
   return `${template.metadata?.name}-${set.metadata.name}-${ordinal}`;
 }
 

@@ -11,17 +11,12 @@ import {
   seedAttachmentName,
 } from '../../api/volumes.ts';
 import { ANN_INLINE_POD } from '../../api/well-known.ts';
-import { type DriverName, type VolumeHandle, volumeNamesOf } from '../../csi/names/driver-name.ts';
-
-interface VolumeIdentity {
-  driver: DriverName;
-  volumeHandle: VolumeHandle;
-}
+import { type VolumeNames, volumeNamesOf } from '../../csi/names/driver-name.ts';
 
 /** The fields of a volume that its attachment needs. */
 export type AttachmentSubject =
-  | (VolumeIdentity & { kind: 'persistent-volume'; pvName: string })
-  | (VolumeIdentity & { kind: 'inline'; namespace: string });
+  | (VolumeNames & { kind: 'persistent-volume'; pvName: string })
+  | (VolumeNames & { kind: 'inline'; namespace: string });
 
 export type AttachableVolume =
   | Extract<AttachmentSubject, { kind: 'persistent-volume' }>

@@ -14,7 +14,7 @@ import type { VolumeFiles } from './volume-files.ts';
 import type { VolumePaths } from './volume-paths.ts';
 
 /** The kubelet's time-out of CSI calls. */
-export const CSI_TIMEOUT_MS = 2 * 60_000;
+const CSI_TIMEOUT_MS = 2 * 60_000;
 
 /** A driver that is registered on this node. */
 export interface NodeDriver {

@@ -2,13 +2,14 @@
 // name that is refused here is refused by every component, and its driver is not talked to. Pure.
 
 declare const brand: unique symbol;
-type Branded<Name extends string> = string & { readonly [brand]: Name };
+export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 export type DriverName = Branded<'DriverName'>;
 export type VolumeHandle = Branded<'VolumeHandle'>;
 export type NodeId = Branded<'NodeId'>;
 export type NodeName = Branded<'NodeName'>;
 export type SnapshotHandle = Branded<'SnapshotHandle'>;
+export type GroupSnapshotHandle = Branded<'GroupSnapshotHandle'>;
 
 const maxDriverNameLength = 63;
 const labels = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
@@ -36,11 +37,17 @@ export function parseDriverName(name: string): DriverName {
   return name as DriverName;
 }
 
+/** A volume, as its driver knows it. */
+export interface VolumeNames {
+  readonly driver: DriverName;
+  readonly volumeHandle: VolumeHandle;
+}
+
 /** The volume that an API object refers to. The API server has checked both names. */
-export function volumeNamesOf(object: { readonly driver: string; readonly volumeHandle: string }): {
-  driver: DriverName;
-  volumeHandle: VolumeHandle;
-} {
+export function volumeNamesOf(object: {
+  readonly driver: string;
+  readonly volumeHandle: string;
+}): VolumeNames {
   return { driver: object.driver as DriverName, volumeHandle: object.volumeHandle as VolumeHandle };
 }
 
@@ -52,10 +59,6 @@ export function sanitizedDriverName(name: DriverName): string {
 /** A qualified name as one path segment: `kubernetes.io/csi` becomes `kubernetes.io~csi`. */
 export function escapeQualifiedName(name: string): string {
   return name.replaceAll('/', '~');
-}
-
-export function unescapeQualifiedName(name: string): string {
-  return name.replaceAll('~', '/');
 }
 
 /** Drivers exist that forget to fill in what they must; an empty ID would name any volume, or none. */

@@ -28,7 +28,7 @@ export class OtherPluginError extends Error {
 }
 
 /** The registrar's answer is not acceptable. */
-export class RefusedPluginError extends Error {
+class RefusedPluginError extends Error {
   override readonly name = 'RefusedPluginError';
 }
 

@@ -6,7 +6,7 @@ import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { DriverFacts } from './driver-facts.ts';
 
 /** The registration is rejected; the message says what to do. */
-export class TopologyConflictError extends Error {
+class TopologyConflictError extends Error {
   override readonly name = 'TopologyConflictError';
 }
 

@@ -59,10 +59,10 @@ export interface Transition<T extends KubeObject = KubeObject> {
 }
 
 /** As client-go's reflector: 800 ms doubling to 30 s. */
-export const BACKOFF_START_MS = 800;
-export const BACKOFF_MAX_MS = 30_000;
+const BACKOFF_START_MS = 800;
+const BACKOFF_MAX_MS = 30_000;
 /** A watch that ends sooner than this without an event counts as a failure. */
-export const SHORT_WATCH_MS = 1_000;
+const SHORT_WATCH_MS = 1_000;
 /** After this many consecutive unreadable events from one version: list again, since the version may be the cause. */
 const BAD_ANSWERS_BEFORE_LIST = 3;
 const STREAM_ATTEMPTS = 2;

@@ -4,7 +4,7 @@
 import type { Clock } from '../ports.ts';
 
 /** Tolerance after the lease has expired, as in the official sidecars. */
-export const LEADER_HEALTH_TOLERANCE_MS = 20_000;
+const LEADER_HEALTH_TOLERANCE_MS = 20_000;
 
 export interface LeaderHealth {
   /** Called by the election: the lease was renewed at this monotonic time. */

@@ -60,7 +60,7 @@ export class Count {
   }
 }
 
-export class Level extends Count {
+class Level extends Count {
   dec(by = 1): void {
     this.value -= by;
   }

@@ -101,6 +101,6 @@ const codesByMessage: [RegExp, string][] = [
   [/stale/i, 'ESTALE'],
 ];
 
-export function codeFromMessage(message: string): string {
+function codeFromMessage(message: string): string {
   return codesByMessage.find(([pattern]) => pattern.test(message))?.[1] ?? 'EUNKNOWN';
 }

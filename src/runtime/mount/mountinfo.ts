@@ -26,7 +26,7 @@ function* lines(text: string): Generator<string> {
  * `36 35 98:0 /root /mount/point rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue`: six fixed fields, any number
  * of optional ones, a lone dash, three more. Undefined for a truncated line.
  */
-export function parseMountinfoLine(line: string): MountEntry | undefined {
+function parseMountinfoLine(line: string): MountEntry | undefined {
   const fields = line.split(' ');
   const dash = fields.indexOf('-', 6);
   const [id, parentId, device, root, mountPoint, options] = fields;

@@ -7,7 +7,7 @@ import { openLinuxMounter } from './linux-mounter.ts';
 import type { Mounter } from './mounter.ts';
 
 /** Mounting is not possible: the message says why and what to do. */
-export class CannotMountError extends Error {
+class CannotMountError extends Error {
   override readonly name = 'CannotMountError';
 }
 

@@ -74,7 +74,7 @@ export const releaseOnExitGate = {
 } as const;
 
 /** The address of the endpoint; throws when it is given twice. */
-export function endpointAddress(flags: FlagValues<typeof endpointFlags>): string | undefined {
+function endpointAddress(flags: FlagValues<typeof endpointFlags>): string | undefined {
   if (flags.httpEndpoint !== '' && flags.metricsAddress !== '') {
     throw new FlagError('give only one of --http-endpoint and --metrics-address');
   }

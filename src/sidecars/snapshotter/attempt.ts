@@ -4,7 +4,11 @@
 //   none ──▶ asking ──▶ recorded     the handle is in the status
 //              └──────▶ none         the driver has definitely failed
 
+import type { GroupSnapshotHandle, SnapshotHandle } from '../../csi/names/driver-name.ts';
 import type { EarlierCalls } from '../../csi/outcome.ts';
+
+/** Of the snapshot or group snapshot that a content stands for. */
+export type ContentHandle = SnapshotHandle | GroupSnapshotHandle;
 
 /** The annotations that make up the record. */
 export interface RecordKeys {
@@ -18,11 +22,11 @@ export type Attempt =
   /** The driver may have created a snapshot whose handle is unknown. `earlier`: the recorded request. */
   | { is: 'asking'; earlier: Exclude<EarlierCalls, 'none'> }
   /** `isTidy`: the record is removed. */
-  | { is: 'recorded'; handle: string; isTidy: boolean };
+  | { is: 'recorded'; handle: ContentHandle; isTidy: boolean };
 
 export function attemptFrom(
   annotations: Readonly<Record<string, string>> = {},
-  { handle, keys }: { handle: string | undefined; keys: RecordKeys },
+  { handle, keys }: { handle: ContentHandle | undefined; keys: RecordKeys },
 ): Attempt {
   const begun = keys.beingCreated in annotations;
   const parameters = keys.parameters in annotations;

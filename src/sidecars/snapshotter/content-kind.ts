@@ -4,7 +4,7 @@
 import type { SecretReference } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import type { CsiSecrets } from '../common/read-secret.ts';
-import type { Attempt, RecordKeys } from './attempt.ts';
+import type { Attempt, ContentHandle, RecordKeys } from './attempt.ts';
 import type { ContentFacts } from './decide-content.ts';
 
 export type Content = KubeObject & ContentFacts['content'];
@@ -13,7 +13,7 @@ export type Content = KubeObject & ContentFacts['content'];
 export type StatusPatch = Readonly<Record<string, unknown>>;
 
 export interface Made {
-  handle: string;
+  handle: ContentHandle;
   ready: boolean;
 }
 

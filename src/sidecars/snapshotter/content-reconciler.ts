@@ -18,6 +18,7 @@ import {
 } from '../../runtime/queue/loop.ts';
 import { type CsiSecrets, readSecret, SecretError } from '../common/read-secret.ts';
 import type { SidecarPorts } from '../common/sidecar.ts';
+import type { ContentHandle } from './attempt.ts';
 import { errorPatch } from './content-error.ts';
 import type { Content, ContentKind, Made, Step } from './content-kind.ts';
 import { ContentWrites } from './content-writes.ts';
@@ -119,7 +120,7 @@ export function contentReconciler<C extends Content, M extends Made>(
     return ready ? done : retryLater({ why: 'it is not ready to use yet', quiet: true });
   }
 
-  async function deleteSnapshot(content: C, handle: string, signal: AbortSignal): Promise<Outcome> {
+  async function deleteSnapshot(content: C, handle: ContentHandle, signal: AbortSignal): Promise<Outcome> {
     try {
       await kind.delete(content, await secretIfThere(content, signal), signal);
     } catch (error) {

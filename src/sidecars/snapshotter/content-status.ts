@@ -1,7 +1,7 @@
 // The snapshotter's patches of a VolumeSnapshotContent's status. Pure.
 
 import type { VolumeSnapshotContent } from '../../api/kinds.ts';
-import type { SnapshotHandle } from '../../csi/names/driver-name.ts';
+import type { GroupSnapshotHandle, SnapshotHandle } from '../../csi/names/driver-name.ts';
 import type { StatusPatch } from './content-kind.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
@@ -13,7 +13,7 @@ export interface SnapshotFacts {
   createdNs: bigint | undefined;
   /** 0 when the driver returns none. */
   sizeBytes: bigint;
-  groupHandle?: string;
+  groupHandle?: GroupSnapshotHandle;
 }
 
 type Status = { [K in keyof NonNullable<VolumeSnapshotContent['status']>]?: unknown };

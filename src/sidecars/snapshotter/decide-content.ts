@@ -2,17 +2,17 @@
 
 import type { Metadata } from '../../api/object.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt, ContentHandle } from './attempt.ts';
 
 export type ContentDecision =
   | { do: 'nothing'; why: string }
   /** Call Create…; repeated until the snapshot exists and is ready. */
   | { do: 'create' }
   /** Check whether a snapshot that others created is ready. */
-  | { do: 'look'; handle: string }
+  | { do: 'look'; handle: ContentHandle }
   /** The handle is recorded: the record of the attempt is no longer needed. */
   | { do: 'tidy' }
-  | { do: 'delete'; handle: string }
+  | { do: 'delete'; handle: ContentHandle }
   /** Remove the finalizer; nothing is to be done on the storage. */
   | { do: 'release' };
 
@@ -28,7 +28,7 @@ export interface ContentFacts {
   /** The driver of the content's class, if it has one. */
   classDriver: string | undefined;
   /** Undefined where the content names both, or neither. */
-  source: { is: 'volumes' } | { is: 'pre-provisioned'; handle: string } | undefined;
+  source: { is: 'volumes' } | { is: 'pre-provisioned'; handle: ContentHandle } | undefined;
   /** To a snapshot with a known UID. */
   isBound: boolean;
   /** The snapshot is a member of a group, and is created and deleted with it. */

@@ -4,7 +4,7 @@
 import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { GroupController, type VolumeGroupSnapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
-import type { VolumeHandle } from '../../csi/names/driver-name.ts';
+import type { GroupSnapshotHandle, SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { CsiSecrets } from '../common/read-secret.ts';
 import type { GroupFacts } from './group-content-status.ts';
 import { nanosecondsOf } from './snapshot-calls.ts';
@@ -19,8 +19,8 @@ export interface GroupRequest {
 
 /** A group snapshot and its members, as the driver names them. */
 export interface GroupHandles {
-  handle: string;
-  snapshotHandles: readonly string[];
+  handle: GroupSnapshotHandle;
+  snapshotHandles: readonly SnapshotHandle[];
 }
 
 export interface GroupCalls {
@@ -59,7 +59,7 @@ function factsOf(call: string, group: VolumeGroupSnapshot | undefined): GroupFac
     throw new SnapshotProblem(`${call} returned no group snapshot ID; it will be retried`);
   }
   return {
-    handle: group.groupSnapshotId,
+    handle: group.groupSnapshotId as GroupSnapshotHandle,
     ready: group.readyToUse,
     createdMs: group.creationTime && Number(nanosecondsOf(group.creationTime) / 1_000_000n),
     members: group.snapshots.map(({ sourceVolumeId, snapshotId, readyToUse, creationTime, sizeBytes }) => ({

@@ -2,12 +2,13 @@
 
 import type { VolumeGroupSnapshotContent, VolumeSnapshotInfo } from '../../api/kinds.ts';
 import { sameJson } from '../../api/same-json.ts';
+import type { GroupSnapshotHandle } from '../../csi/names/driver-name.ts';
 import type { StatusPatch } from './content-kind.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 
 /** A group snapshot in the driver's response. */
 export interface GroupFacts {
-  handle: string;
+  handle: GroupSnapshotHandle;
   ready: boolean;
   /** Undefined when the driver returns none. */
   createdMs: number | undefined;

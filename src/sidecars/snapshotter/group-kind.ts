@@ -16,7 +16,12 @@ import {
   ANN_GROUP_SNAPSHOT_SECRET_NAMESPACE,
   FINALIZER_GROUP_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
-import type { DriverName, VolumeHandle } from '../../csi/names/driver-name.ts';
+import type {
+  DriverName,
+  GroupSnapshotHandle,
+  SnapshotHandle,
+  VolumeHandle,
+} from '../../csi/names/driver-name.ts';
 import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 import { attemptFrom, type RecordKeys } from './attempt.ts';
 import type { ContentKind } from './content-kind.ts';
@@ -55,7 +60,10 @@ export function groupKind(options: GroupKindOptions): ContentKind<VolumeGroupSna
     return { kind: volumeGroupSnapshotClasses.kind as ClassOfContent['kind'], name, found };
   };
   const attemptOn = ({ metadata, status }: VolumeGroupSnapshotContent) =>
-    attemptFrom(metadata.annotations, { handle: status?.volumeGroupSnapshotHandle, keys: RECORD });
+    attemptFrom(metadata.annotations, {
+      handle: status?.volumeGroupSnapshotHandle as GroupSnapshotHandle | undefined,
+      keys: RECORD,
+    });
   return {
     resource: volumeGroupSnapshotContents,
     noun: 'group snapshot',
@@ -115,14 +123,19 @@ function sourceOf({ spec: { source } }: VolumeGroupSnapshotContent): ContentFact
   if (volumeHandles.length > 0 === (groupSnapshotHandles !== undefined)) return undefined;
   return groupSnapshotHandles === undefined
     ? { is: 'volumes' }
-    : { is: 'pre-provisioned', handle: groupSnapshotHandles.volumeGroupSnapshotHandle };
+    : {
+        is: 'pre-provisioned',
+        handle: groupSnapshotHandles.volumeGroupSnapshotHandle as GroupSnapshotHandle,
+      };
 }
 
 function handlesOf({ spec, status = {} }: VolumeGroupSnapshotContent): GroupHandles {
   const given = spec.source.groupSnapshotHandles;
   const made = status.volumeSnapshotInfoList?.map(({ snapshotHandle = '' }) => snapshotHandle);
   return {
-    handle: status.volumeGroupSnapshotHandle ?? given?.volumeGroupSnapshotHandle ?? '',
-    snapshotHandles: made ?? given?.volumeSnapshotHandles ?? [],
+    handle: (status.volumeGroupSnapshotHandle ??
+      given?.volumeGroupSnapshotHandle ??
+      '') as GroupSnapshotHandle,
+    snapshotHandles: (made ?? given?.volumeSnapshotHandles ?? []) as SnapshotHandle[],
   };
 }

@@ -5,7 +5,7 @@ import { csiClient } from '../../csi/client/csi-client.ts';
 import type { CsiTransport } from '../../csi/client/transport.ts';
 import { Controller, type Snapshot } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { ControllerCapability } from '../../csi/messages/capabilities.ts';
-import type { SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
+import type { GroupSnapshotHandle, SnapshotHandle, VolumeHandle } from '../../csi/names/driver-name.ts';
 import type { CsiSecrets } from '../common/read-secret.ts';
 import type { SnapshotFacts } from './content-status.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
@@ -88,6 +88,6 @@ function factsOf({
     ready: readyToUse,
     createdNs: creationTime && nanosecondsOf(creationTime),
     sizeBytes,
-    ...(groupSnapshotId && { groupHandle: groupSnapshotId }),
+    ...(groupSnapshotId && { groupHandle: groupSnapshotId as GroupSnapshotHandle }),
   };
 }

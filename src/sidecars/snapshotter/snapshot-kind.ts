@@ -35,7 +35,10 @@ const RECORD: RecordKeys = { beingCreated: ANN_SNAPSHOT_BEING_CREATED, parameter
 const SECRET = { name: ANN_SNAPSHOT_SECRET_NAME, namespace: ANN_SNAPSHOT_SECRET_NAMESPACE };
 
 const attemptOn = ({ metadata, status }: VolumeSnapshotContent) =>
-  attemptFrom(metadata.annotations, { handle: status?.snapshotHandle, keys: RECORD });
+  attemptFrom(metadata.annotations, {
+    handle: status?.snapshotHandle as SnapshotHandle | undefined,
+    keys: RECORD,
+  });
 
 export function snapshotContentFacts(
   content: VolumeSnapshotContent,
@@ -60,7 +63,9 @@ function sourceOf({
   snapshotHandle,
 }: VolumeSnapshotContent['spec']['source']): ContentFacts['source'] {
   if ((volumeHandle === undefined) === (snapshotHandle === undefined)) return undefined;
-  return snapshotHandle === undefined ? { is: 'volumes' } : { is: 'pre-provisioned', handle: snapshotHandle };
+  return snapshotHandle === undefined
+    ? { is: 'volumes' }
+    : { is: 'pre-provisioned', handle: snapshotHandle as SnapshotHandle };
 }
 
 export interface SnapshotKindOptions {

@@ -9,8 +9,8 @@ import { arithmetic, contains, element, field, iterated, number, sameValue, sum,
  * kube-apiserver's limits (k8s.io/apiserver/pkg/apis/cel): for one evaluation of one rule, and for all rules of one
  * object.
  */
-export const PER_CALL_LIMIT = 1_000_000;
-export const RUNTIME_COST_BUDGET = 10_000_000;
+const PER_CALL_LIMIT = 1_000_000;
+const RUNTIME_COST_BUDGET = 10_000_000;
 
 /** A rule, or all rules of an object, exceeded the cost limit. */
 export class CelCostError extends Error {

@@ -7,7 +7,7 @@ import { CelError } from './syntax.ts';
 import { celSize, iterated, text } from './values.ts';
 
 /** The cost of reading one character of a text, and of a regular expression. */
-export const STRING_FACTOR = 0.1;
+const STRING_FACTOR = 0.1;
 const REGEX_FACTOR = 0.25;
 /** A pattern that is not a constant is compiled at each call, which takes far longer than matching a short text. */
 const COMPILE_COST = 1_000;

@@ -35,7 +35,7 @@ export function decodeBody(body: unknown, request: WriteRequest, stored?: KubeOb
   return object;
 }
 
-export function reportUnknownFields(
+function reportUnknownFields(
   object: KubeObject,
   { kind, fieldValidation, warn }: WriteRequest,
   stored?: KubeObject,

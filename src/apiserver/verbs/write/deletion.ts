@@ -6,8 +6,8 @@ import { sameJson } from '../../../api/same-json.ts';
 import type { Kind } from '../../kind.ts';
 import { timestamp } from '../../timestamp.ts';
 
-export const ORPHAN_FINALIZER = 'orphan';
-export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+const ORPHAN_FINALIZER = 'orphan';
+const FOREGROUND_FINALIZER = 'foregroundDeletion';
 const DEFAULT_POD_GRACE_SECONDS = 30;
 
 export interface DeleteParameters {

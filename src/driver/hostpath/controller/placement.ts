@@ -8,7 +8,7 @@ import type { HostpathCore } from '../core.ts';
 export type Segments = Record<string, string>;
 
 /** The distinct segments of all nodes, in a fixed order. Empty if no node has any: then there is no topology. */
-export function knownSegments(core: HostpathCore): Segments[] {
+function knownSegments(core: HostpathCore): Segments[] {
   const bySpelling = new Map<string, Segments>();
   for (const { record } of core.records.nodes.list()) {
     if (Object.keys(record.topology).length > 0) bySpelling.set(spelling(record.topology), record.topology);

@@ -99,7 +99,7 @@ async function statusOf(core: HostpathCore, volume: VolumeRecord) {
   };
 }
 
-export function volumeMessage(volume: VolumeRecord): MessageInitShape<typeof VolumeSchema> {
+function volumeMessage(volume: VolumeRecord): MessageInitShape<typeof VolumeSchema> {
   return {
     volumeId: volume.id,
     capacityBytes: volume.sizeBytes,

@@ -3,7 +3,7 @@
 import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { permanentProblem } from '../planning/claim-problem.ts';
 
-export const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
+const SNAPSHOT_GROUP = 'snapshot.storage.k8s.io';
 
 export type DataSource =
   | { kind: 'snapshot' | 'claim'; name: string; namespace: string }
