@@ -1,6 +1,7 @@
 // The kubelet's flags that `berth node` and `berth up` share.
 
 import { STATS_PERIOD_MS } from '../node/volume-manager/volume-stats.ts';
+import { featureGatesFlag } from '../runtime/flags/feature-gates.ts';
 import { durationFlag } from '../runtime/flags/flag.ts';
 
 export const nodeFlags = {
@@ -8,5 +9,18 @@ export const nodeFlags = {
     help: 'Interval at which drivers are asked for the usage and condition of mounted volumes, with a jitter of up to once more; a negative number turns it off',
     default: STATS_PERIOD_MS,
     min: Number.NEGATIVE_INFINITY,
+  }),
+  'feature-gates': featureGatesFlag({
+    SELinuxMountReadWriteOncePod: {
+      default: true,
+      stage: 'stable',
+      locked: true,
+      help: "Mount ReadWriteOncePod volumes with the pod's SELinux label, where host and driver support it",
+    },
+    SELinuxMount: {
+      default: false,
+      stage: 'beta',
+      help: 'The same for volumes of all access modes',
+    },
   }),
 };

@@ -10,6 +10,7 @@ import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { hostFacts } from '../node/node-object/host-facts.ts';
+import { hostSELinux } from '../node/selinux/host-selinux.ts';
 import { boolFlag, mapFlag, stringFlag } from '../runtime/flags/flag.ts';
 import { openTriedMounter } from '../runtime/mount/tried-mounter.ts';
 import { kubeConfigOf, kubeconfigFlag, limitsOf, paceFlags } from '../runtime/process/process-flags.ts';
@@ -60,6 +61,7 @@ export const command = defineCommand({
     const nodeName = (flags.hostnameOverride || hostname()).toLowerCase();
     const version = await packageVersion();
     const mounter = await openTriedMounter(rootDir);
+    const selinux = await hostSELinux();
     const config = await kubeConfigOf(flags, env);
     const context = await processContext('node', { log, env, signal });
     const { httpEndpoint: address, metricsPath } = flags;
@@ -82,6 +84,7 @@ export const command = defineCommand({
         metrics,
         recorder: running.recorderFor('kubelet'),
         mounter,
+        ...(selinux && { selinux }),
         files: diskFiles(rootDir, clock),
         connect: (socket) =>
           connectCsi({
@@ -97,6 +100,7 @@ export const command = defineCommand({
           labels: flags.nodeLabels,
           replaceTopologyLabels: flags.replaceTopologyLabels,
           volumeStatsAggPeriodMs: flags.volumeStatsAggPeriodMs,
+          seLinuxMount: flags.featureGates.SELinuxMount,
         },
       });
       informers.start(running.signal);

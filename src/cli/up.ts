@@ -185,6 +185,7 @@ export const command = defineCommand({
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
         volumeStatsAggPeriodMs: flags.volumeStatsAggPeriodMs,
+        seLinuxMount: flags.featureGates.SELinuxMount,
         inlineHandles: flags.allowInlineHandles,
         isRootless: flags.rootless,
       });

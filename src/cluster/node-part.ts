@@ -5,6 +5,7 @@ import { diskFiles } from '../csi-plugin/mount/disk-files.ts';
 import type { VolumeFiles } from '../csi-plugin/mount/volume-files.ts';
 import { createNodeAgent } from '../node/node-agent.ts';
 import { hostFacts } from '../node/node-object/host-facts.ts';
+import { hostSELinux } from '../node/selinux/host-selinux.ts';
 import type { Mounter } from '../runtime/mount/mounter.ts';
 import type { Part } from '../runtime/process/supervise.ts';
 import { type PartContext, partPorts } from './part-context.ts';
@@ -19,20 +20,24 @@ export function nodePart(
     files?: VolumeFiles;
     version: string;
     replaceTopologyLabels: boolean;
+    seLinuxMount?: boolean;
     volumeStatsAggPeriodMs?: number;
   },
 ): Part {
   const { clock, random } = context;
-  const { volumeStatsAggPeriodMs } = given;
+  const { volumeStatsAggPeriodMs, seLinuxMount = false } = given;
   return {
     name: node.name,
     async run(signal, serving) {
       const ports = partPorts(context, { name: node.name, user: nodeUser(node.name), signal });
       const { informers } = ports;
+      // A node whose files are not on the disk is not this host.
+      const selinux = given.files ? undefined : await hostSELinux();
       const agent = createNodeAgent({
         ...ports,
         recorder: ports.recorderFor('kubelet'),
         mounter: given.mounter,
+        ...(selinux && { selinux }),
         files: given.files ?? diskFiles(node.root, clock),
         clock,
         random,
@@ -42,6 +47,7 @@ export function nodePart(
           host: hostFacts(node.name, given.version),
           labels: node.labels,
           replaceTopologyLabels: given.replaceTopologyLabels,
+          seLinuxMount,
           ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
         },
       });

@@ -74,6 +74,8 @@ export interface ClusterOptions {
   replaceTopologyLabels?: boolean;
   /** Of the nodes; zero or less: no volume statistics. */
   volumeStatsAggPeriodMs?: number;
+  /** The nodes' gate SELinuxMount. */
+  seLinuxMount?: boolean;
   /** Pods may name existing volumes of the drivers by their handle. */
   inlineHandles: boolean;
   /** In a user namespace: no loop devices. */
@@ -205,6 +207,7 @@ function partsOf(
     kubelet,
     replaceTopologyLabels = false,
     volumeStatsAggPeriodMs,
+    seLinuxMount = false,
   }: ClusterOptions,
   drivers: readonly ClusterDriver[],
 ): Part[] {
@@ -224,6 +227,7 @@ function partsOf(
         mounter,
         version,
         replaceTopologyLabels,
+        seLinuxMount,
         ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
       },
     );

@@ -22,6 +22,7 @@ import { createAllocatableUpdater } from './registration/allocatable-updater.ts'
 import { DriverRegistry } from './registration/driver-registry.ts';
 import { createNodeInfoWriter } from './registration/node-info-writer.ts';
 import { createPluginWatcher } from './registration/plugin-watcher.ts';
+import type { SELinux } from './selinux/host-selinux.ts';
 import { ActualState } from './volume-manager/actual-state.ts';
 import { isAttachable } from './volume-manager/read-attachment.ts';
 import { reconstruct } from './volume-manager/reconstruct.ts';
@@ -39,6 +40,8 @@ export interface NodeAgentOptions {
   replaceTopologyLabels?: boolean;
   /** The kubelet's `volumeStatsAggPeriod`; zero or less: no volume statistics. */
   volumeStatsAggPeriodMs?: number;
+  /** The gate SELinuxMount: the label is a mount option of every access mode, not only of ReadWriteOncePod. */
+  seLinuxMount?: boolean;
 }
 
 export interface NodeAgentPorts extends LoopPorts {
@@ -51,6 +54,8 @@ export interface NodeAgentPorts extends LoopPorts {
   mounter: Mounter;
   files: VolumeFiles;
   recorder: EventRecorder;
+  /** Absent where the host has no SELinux. */
+  selinux?: SELinux;
   options: NodeAgentOptions;
 }
 
@@ -114,6 +119,8 @@ export function createNodeAgent(ports: NodeAgentPorts): NodeAgent {
     registry,
     plugin,
     recorder: ports.recorder,
+    ...(ports.selinux && { selinux: ports.selinux }),
+    seLinuxMount: options.seLinuxMount ?? false,
     statsPeriodMs: options.volumeStatsAggPeriodMs ?? STATS_PERIOD_MS,
     readAllocatable: (driver, signal) => allocatable.ask(driver, signal),
     podChanged: (key) => lifecycle.changed(key),

@@ -43,6 +43,8 @@ export interface MountableVolume {
   requiredNodes?: readonly NodeSelectorTerm[];
   /** Capacity of the PersistentVolume, as a quantity. */
   capacity?: string;
+  /** The SELinux label of all its files for this pod: the mount option `context`. */
+  seLinuxLabel?: string;
 }
 
 /** The volume cannot be mounted as declared; the message says why and is suitable for events. */

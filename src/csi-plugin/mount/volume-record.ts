@@ -14,6 +14,8 @@ export interface VolumeRecord {
   /** Absent in the record of a staged volume. */
   podUid?: string;
   attachedAs?: MountableVolume['attachedAs'];
+  /** The kubelet's: the SELinux label with which it is mounted. */
+  seLinuxMountContext?: string;
 }
 
 export function recordOf(volume: MountableVolume, nodeName: string, podUid?: string): VolumeRecord {
@@ -26,6 +28,7 @@ export function recordOf(volume: MountableVolume, nodeName: string, podUid?: str
     volumeMode: volume.block ? 'Block' : 'Filesystem',
     ...(podUid !== undefined && { podUid }),
     ...(volume.attachedAs && { attachedAs: volume.attachedAs }),
+    ...(volume.seLinuxLabel && { seLinuxMountContext: volume.seLinuxLabel }),
   };
 }
 
@@ -61,7 +64,7 @@ export function parseRecord(text: string | undefined): VolumeRecord | undefined 
 /** The fields of the volume that tear-down needs. */
 export type KnownVolume = Pick<
   MountableVolume,
-  'driver' | 'handle' | 'specName' | 'block' | 'lifecycle' | 'attachedAs'
+  'driver' | 'handle' | 'specName' | 'block' | 'lifecycle' | 'attachedAs' | 'seLinuxLabel'
 >;
 
 export function volumeOf(record: VolumeRecord): KnownVolume {
@@ -72,5 +75,6 @@ export function volumeOf(record: VolumeRecord): KnownVolume {
     block: record.volumeMode === 'Block',
     lifecycle: record.volumeLifecycleMode,
     ...(record.attachedAs && { attachedAs: record.attachedAs }),
+    ...(record.seLinuxMountContext && { seLinuxLabel: record.seLinuxMountContext }),
   };
 }

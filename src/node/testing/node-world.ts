@@ -49,6 +49,7 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { realRandom } from '../../runtime/random.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { createNodeAgent, type NodeAgent } from '../node-agent.ts';
+import type { SELinux } from '../selinux/host-selinux.ts';
 
 export interface NodeWorldOptions {
   mounter?: Mounter;
@@ -129,6 +130,8 @@ export class NodeWorld {
       replaceTopologyLabels?: boolean;
       volumeStatsAggPeriodMs?: number;
       metrics?: Metrics;
+      selinux?: SELinux;
+      seLinuxMount?: boolean;
       through?: (kube: KubeClient) => KubeClient;
     } = {},
   ): Promise<RunningNode> {
@@ -143,6 +146,7 @@ export class NodeWorld {
     const agent = createNodeAgent({
       ...common,
       ...(options.metrics && { metrics: options.metrics }),
+      ...(options.selinux && { selinux: options.selinux }),
       informers,
       mounter,
       files: diskFiles(root, realClock),
@@ -154,6 +158,7 @@ export class NodeWorld {
         host: HOST,
         ...(options.labels && { labels: options.labels }),
         replaceTopologyLabels: options.replaceTopologyLabels ?? false,
+        seLinuxMount: options.seLinuxMount ?? false,
         ...(options.volumeStatsAggPeriodMs && { volumeStatsAggPeriodMs: options.volumeStatsAggPeriodMs }),
       },
     });

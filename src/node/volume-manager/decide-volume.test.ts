@@ -64,6 +64,25 @@ const cases: Case[] = [
     then: ['set-up a/pv', 'set-up b/pv'],
   },
   {
+    name: '[NOD-7] staged with another SELinux label, nobody uses it: unstaged first',
+    desired: [wanted('a', { seLinuxLabel: 'x' })],
+    actual: actual('mounted'),
+    then: ['unmount-device'],
+  },
+  {
+    name: '[NOD-7] staged with another SELinux label for a pod that has it: waits',
+    desired: [wanted('a', { seLinuxLabel: 'x' }), wanted('b')],
+    actual: actual('mounted', [mounted('b')]),
+    living: { b: true },
+    then: ['wait-for-pod a/pv'],
+  },
+  {
+    name: '[NOD-7] staged with another SELinux label for a pod that will get it: waits, no unstage in turns',
+    desired: [wanted('a', { seLinuxLabel: 'x' }), wanted('b')],
+    actual: actual('mounted'),
+    then: ['wait-for-pod a/pv', 'set-up b/pv'],
+  },
+  {
     name: 'an uncertain device is staged again before it is published',
     desired: [wanted('a')],
     actual: actual('uncertain'),

@@ -10,8 +10,16 @@ export type Step =
   | { kind: 'mount-device'; id: string; mount: DesiredMount }
   | { kind: 'set-up'; id: string; mount: DesiredMount; again: boolean }
   | { kind: 'expand'; id: string; mount: DesiredMount; capacity: string }
-  /** ReadWriteOncePod: another pod uses it. */
-  | { kind: 'wait-for-pod'; id: string; mount: DesiredMount; otherPodUid: string };
+  | WaitForPod;
+
+export interface WaitForPod {
+  kind: 'wait-for-pod';
+  id: string;
+  mount: DesiredMount;
+  otherPodUid: string;
+  /** The other pod has it alone (ReadWriteOncePod), or with another SELinux label. */
+  because: 'exclusive' | 'label';
+}
 
 export interface MountFacts {
   desired: ReadonlyMap<string, DesiredMount>;
@@ -49,7 +57,15 @@ export function decideVolume(facts: MountFacts): Step[] {
     }
     const rival = exclusiveRival(key, mount, mounts);
     if (rival !== undefined) {
-      steps.push({ kind: 'wait-for-pod', id: `wait-for-pod ${key}`, mount, otherPodUid: rival });
+      const id = `wait-for-pod ${key}`;
+      steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid: rival, because: 'exclusive' });
+      continue;
+    }
+    if (actual && hasOtherLabel(actual, mount)) {
+      const otherPodUid = userOfLabel(actual, desired);
+      const id = `wait-for-pod ${key}`;
+      if (otherPodUid === undefined) steps.push({ kind: 'unmount-device', id: 'unmount-device' });
+      else steps.push({ kind: 'wait-for-pod', id, mount, otherPodUid, because: 'label' });
       continue;
     }
     if (mount.volume.lifecycle === 'Persistent' && actual?.device !== 'mounted') {
@@ -76,4 +92,17 @@ function exclusiveRival(
 ): string | undefined {
   if (!volume.accessModes.includes('ReadWriteOncePod')) return undefined;
   return mounts.find(([other]) => other !== key)?.[1].podUid;
+}
+
+/** It is staged with another SELinux label than this pod needs: a filesystem has one label for all its mounts. */
+function hasOtherLabel(actual: ActualVolume, { volume }: DesiredMount): boolean {
+  return actual.device !== 'unmounted' && actual.volume.seLinuxLabel !== volume.seLinuxLabel;
+}
+
+/** The pod that uses the volume with the label that it has now, or will. */
+function userOfLabel({ volume, mounts }: ActualVolume, desired: MountFacts['desired']): string | undefined {
+  const [mounted] = mounts.values();
+  if (mounted !== undefined) return mounted.podUid;
+  const waiting = [...desired.values()].find((other) => other.volume.seLinuxLabel === volume.seLinuxLabel);
+  return waiting?.pod.metadata.uid;
 }

@@ -12,7 +12,7 @@ import { done, failed, type Loop, type Outcome, type Run, requeueAfter } from '.
 import { podNeed } from '../pod/pod-phase.ts';
 import { waitText } from '../pod/pod-status.ts';
 import type { ClaimWatches } from './claim-watches.ts';
-import type { DesiredState } from './desired-state.ts';
+import type { DesiredMount, DesiredState } from './desired-state.ts';
 import type { PodWaits } from './pod-waits.ts';
 import { OPERATION_BACKOFF } from './reconciler.ts';
 import { resolveVolumes } from './resolve-volumes.ts';
@@ -31,6 +31,7 @@ export function createPopulator(
     kube: KubeClient;
     pods: Informer<Pod>;
     driverObject(name: string): CSIDriver | undefined;
+    seLinuxLabel(mount: DesiredMount): string | undefined;
     desired: DesiredState;
     waits: PodWaits;
     claims: ClaimWatches;

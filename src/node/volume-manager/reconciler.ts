@@ -10,7 +10,7 @@ import { done, type Loop, type Outcome, requeueAfter } from '../../runtime/queue
 import type { Retries } from '../../runtime/queue/retries.ts';
 import type { BackoffPolicy } from '../../runtime/time/backoff.ts';
 import type { ActualMount, ActualState } from './actual-state.ts';
-import { decideVolume, type Step } from './decide-volume.ts';
+import { decideVolume, type Step, type WaitForPod } from './decide-volume.ts';
 import type { DesiredMount, DesiredState } from './desired-state.ts';
 import { failureEvent, type MountStep, type PodEvent, waitEvent } from './operation-events.ts';
 import { NoLongerWantedError, type Perform, type Performed } from './operations.ts';
@@ -170,15 +170,16 @@ export function createReconciler(
     if (pod) ports.recorder.event(pod, 'Warning', event.reason, event.message);
   }
 
-  function waitForPod(
-    { id, mount, otherPodUid }: Extract<Step, { kind: 'wait-for-pod' }>,
-    retries: Retries,
-  ): void {
+  function waitForPod({ id, mount, otherPodUid, because }: WaitForPod, retries: Retries): void {
     retries.failed({ operation: id });
     const other = ports.podByUid(otherPodUid);
+    const holder = `pod ${other ? keyOf(other) : `with UID ${otherPodUid}`}`;
+    const { specName, seLinuxLabel } = mount.volume;
     const why =
-      `volume ${mount.volume.specName} is ReadWriteOncePod and pod ` +
-      `${other ? keyOf(other) : `with UID ${otherPodUid}`} has it; waiting for that pod to end`;
+      because === 'exclusive'
+        ? `volume ${specName} is ReadWriteOncePod and ${holder} has it; waiting for that pod to end`
+        : `volume ${specName} is mounted for ${holder} with another SELinux label than ` +
+          `${seLinuxLabel ?? 'the default one'}, which this pod needs; waiting for that pod to end`;
     waits.set(mount.pod.metadata.uid, mount.volumeNames, why);
     ports.recorder.event(mount.pod, 'Warning', 'FailedMount', why);
   }

@@ -73,7 +73,7 @@ async function start(t: TestContext) {
       spec: { ...(volumes && { volumes }), ...over.spec },
       status: { phase: over.phase ?? 'Pending' },
     } as unknown as Pod;
-    const ports = { kube, driverObject: () => undefined };
+    const ports = { kube, driverObject: () => undefined, seLinuxLabel: () => undefined };
     const { mounts, claims, problems } = await resolveVolumes(ports, pod, new AbortController().signal);
     return {
       mounts: [...mounts.values()].map(({ volume, volumeNames, readOnly, claimKey }) => ({

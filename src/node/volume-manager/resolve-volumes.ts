@@ -42,6 +42,8 @@ export interface Resolution {
 export interface ResolvePorts {
   kube: Pick<KubeClient, 'get'>;
   driverObject(name: string): CSIDriver | undefined;
+  /** The SELinux label with which the volume is mounted for this pod, if any. */
+  seLinuxLabel(mount: DesiredMount): string | undefined;
 }
 
 export async function resolveVolumes(
@@ -57,15 +59,30 @@ export async function resolveVolumes(
       if (found?.claim && found.mount.claimKey) resolution.claims.set(found.mount.claimKey, found.claim);
     } catch (error) {
       signal.throwIfAborted();
-      const why = errorMessage(error);
-      const event =
-        error instanceof OtherVolumeError
-          ? `MountVolume.SetUp failed for volume "${volume.name}" : ${why}`
-          : `Unable to attach or mount volume "${volume.name}": ${why}`;
-      resolution.problems.set(volume.name, { why, event });
+      resolution.problems.set(volume.name, problemOf(volume.name, error));
+    }
+  }
+  for (const [specName, mount] of resolution.mounts) {
+    try {
+      const seLinuxLabel = ports.seLinuxLabel(mount);
+      if (seLinuxLabel !== undefined)
+        resolution.mounts.set(specName, { ...mount, volume: { ...mount.volume, seLinuxLabel } });
+    } catch (error) {
+      resolution.mounts.delete(specName);
+      const [name = ''] = mount.volumeNames;
+      resolution.problems.set(name, problemOf(name, error));
     }
   }
   return resolution;
+}
+
+function problemOf(name: string, error: unknown): VolumeProblem {
+  const why = errorMessage(error);
+  const event =
+    error instanceof OtherVolumeError
+      ? `MountVolume.SetUp failed for volume "${name}" : ${why}`
+      : `Unable to attach or mount volume "${name}": ${why}`;
+  return { why, event };
 }
 
 async function resolveOne(

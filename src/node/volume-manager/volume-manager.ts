@@ -17,6 +17,8 @@ import type { LoopPorts } from '../../runtime/queue/create-loop.ts';
 import { removePodDirectory } from '../pod/pod-lifecycle.ts';
 import type { PodVolumesState } from '../pod/pod-status.ts';
 import type { DriverRegistry } from '../registration/driver-registry.ts';
+import type { SELinux } from '../selinux/host-selinux.ts';
+import { mountLabel } from '../selinux/mount-label.ts';
 import { ActualState } from './actual-state.ts';
 import { createAttachLimit } from './attach-limit.ts';
 import { createClaimWatches } from './claim-watches.ts';
@@ -42,6 +44,10 @@ export interface VolumeManagerPorts extends LoopPorts {
   recorder: EventRecorder;
   /** Between two readings of a volume's statistics; zero or less: none are read. */
   statsPeriodMs: number;
+  /** Absent where the host has none. */
+  selinux?: SELinux;
+  /** The gate SELinuxMount: volumes of every access mode are mounted with the pod's SELinux label. */
+  seLinuxMount: boolean;
   /** Updates the driver's volume limit in CSINode. */
   readAllocatable(driver: DriverName, signal: AbortSignal): Promise<void>;
   /** The state of this pod's volumes has changed. */
@@ -132,6 +138,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     waits,
     claims,
     driverObject,
+    seLinuxLabel,
     volumesChanged(podUid, keys) {
       // After a restart more may be mounted for the pod than is resolved so far.
       const had = actual.mountsOfPod(podUid).map(({ volume }) => volumeKeyOf(volume));
@@ -153,6 +160,15 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   const health = createMountHealth({ ...ports, actual, found: (key) => reconciler.retry(key) });
   let podDirectories: string[] = [];
   let running: AbortSignal | undefined;
+
+  /** A pod that has the volume already keeps its label, also after the driver's object changed. */
+  function seLinuxLabel({ pod, volume, volumeNames }: DesiredMount): string | undefined {
+    const mounted = actual.mount(volumeKeyOf(volume), pod.metadata.uid, volume.specName);
+    if (mounted !== undefined) return mounted.volume.seLinuxLabel;
+    const driver = driverObject(volume.driver);
+    const { selinux, seLinuxMount: everyAccessMode } = ports;
+    return mountLabel({ pod, volume, volumeNames, driver, selinux, everyAccessMode });
+  }
 
   function growsTo(mount: DesiredMount): string | undefined {
     if (!mount.claimKey) return undefined;
