@@ -390,3 +390,20 @@ export const volumePopulators = resource<VolumePopulator>(
   'volumepopulators',
   false,
 );
+
+// gateway.networking.k8s.io/v1beta1
+
+export type ReferenceGrant = KubeObject & {
+  spec: {
+    from: { group: string; kind: string; namespace: string }[];
+    /** Without a name: all objects of the kind. */
+    to: { group: string; kind: string; name?: string }[];
+  };
+};
+export const referenceGrants = resource<ReferenceGrant>(
+  'gateway.networking.k8s.io',
+  'v1beta1',
+  'ReferenceGrant',
+  'referencegrants',
+  true,
+);

@@ -210,12 +210,13 @@ const persistentVolumeClaimKind = defineKind({
 
 /**
  * `dataSource` names a claim or a snapshot, or is dropped; then each of `dataSource` and `dataSourceRef` follows from the
- * other. A reference into another namespace is dropped, as where its feature gate is off.
+ * other. A reference with a namespace stands alone, and is kept whatever the provisioner's gate: without it the claim
+ * would get an empty volume.
  */
 function normaliseDataSources(spec: Record<string, unknown>): void {
-  if (mapOf(spec.dataSourceRef)?.namespace) delete spec.dataSourceRef;
   const source = mapOf(spec.dataSource);
   if (source && !isClaimOrSnapshot(source)) delete spec.dataSource;
+  if (mapOf(spec.dataSourceRef)?.namespace) return;
   const [from, to] = [mapOf(spec.dataSource), mapOf(spec.dataSourceRef)];
   if (from && !to) spec.dataSourceRef = { ...from };
   else if (to && !from) spec.dataSource = { apiGroup: to.apiGroup ?? null, kind: to.kind, name: to.name };

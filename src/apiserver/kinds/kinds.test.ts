@@ -478,6 +478,13 @@ test('a secret keeps only encoded data, a claim names its data source twice', ()
   assert.deepEqual((claim.spec as Body).dataSourceRef, source);
 });
 
+test('[POP-2] a data source in another namespace is kept, and is not the `dataSource`', () => {
+  const dataSourceRef = { kind: 'PersistentVolumeClaim', name: 'other', namespace: 'there' };
+  const { object: claim } = created('PersistentVolumeClaim', { spec: { ...claimSpec, dataSourceRef } });
+  assert.deepEqual((claim.spec as Body).dataSourceRef, dataSourceRef);
+  assert.equal((claim.spec as Body).dataSource, undefined);
+});
+
 test('status and spec are isolated from each other', () => {
   const kind = kindNamed('PersistentVolumeClaim');
   const current = object('PersistentVolumeClaim', {

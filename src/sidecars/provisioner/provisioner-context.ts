@@ -5,6 +5,7 @@ import type { ProcessPorts, SidecarPorts } from '../common/sidecar.ts';
 import type { VolumeCalls } from './claims/volume-calls.ts';
 import type { ProvisionerFlags } from './provisioner-flags.ts';
 import type { ProvisionerMetrics } from './provisioner-metrics.ts';
+import type { SourceGrants } from './sources/reference-grants.ts';
 import type { TopologyIndex } from './topology/topology-index.ts';
 import type { VolumesByHandle } from './volumes/volume-use.ts';
 
@@ -18,6 +19,8 @@ export interface ProvisionerContext extends ProvisionerPorts {
   topology: TopologyIndex | undefined;
   calls: VolumeCalls;
   byHandle: VolumesByHandle;
+  /** Which sources in other namespaces claims may use. */
+  grants: SourceGrants;
   results: ProvisionerMetrics;
   loop: Omit<LoopOptions, 'name' | 'reconcile'>;
   /** The free capacity of a class has changed: a volume was created or deleted, or there was no room for one. */

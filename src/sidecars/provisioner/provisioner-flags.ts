@@ -117,8 +117,7 @@ export const provisionerFlags = {
     CrossNamespaceVolumeDataSource: {
       default: false,
       stage: 'alpha',
-      locked: true,
-      help: 'Create volumes from sources in other namespaces',
+      help: 'Create volumes from sources in other namespaces, where a ReferenceGrant allows it',
     },
   }),
 };

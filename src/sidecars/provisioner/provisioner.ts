@@ -13,6 +13,7 @@ import type { ProvisionerContext, ProvisionerPorts } from './provisioner-context
 import type { ProvisionerFlags } from './provisioner-flags.ts';
 import { provisionerMetrics } from './provisioner-metrics.ts';
 import { createCloneProtection, indexPendingBySource } from './sources/clone-protection.ts';
+import { watchGrants } from './sources/reference-grants.ts';
 import { createSnapshotProtection } from './sources/snapshot-protection.ts';
 import { watchTopology } from './topology/watch-topology.ts';
 import { createVolumeReconciler } from './volumes/volume-reconciler.ts';
@@ -32,6 +33,7 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
     topology: hasTopology ? watchTopology(informers, driver.name) : undefined,
     calls: volumeCalls(csi, flags),
     byHandle: indexByHandle(informers, driver.name),
+    grants: watchGrants(informers, flags),
     results: provisionerMetrics(metrics),
     loop: { clock, random, log, metrics, backoff, workers: flags.workerThreads },
     capacityChanged: (className) => capacity?.changed(className),
@@ -39,7 +41,7 @@ export function createProvisioner(ports: ProvisionerPorts, flags: ProvisionerFla
   const capacity = flags.enableCapacity ? createCapacityPublisher(context) : undefined;
   /** The topology of this node, once the driver has returned it; with one provisioner per node. */
   let here: Segment | undefined;
-  const pendingFrom = indexPendingBySource(informers);
+  const pendingFrom = indexPendingBySource(context);
   const snapshots = createSnapshotProtection(context, pendingFrom);
   const claims = createClaimReconciler(context, snapshots.releaseSourceOf);
   const volumes = createVolumeReconciler(

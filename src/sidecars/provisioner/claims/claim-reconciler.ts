@@ -18,6 +18,7 @@ import { createIntentLedger } from '../intents/intent-ledger.ts';
 import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
+import { foreignNamespaceOf } from '../sources/reference-grants.ts';
 import { Attempts } from './attempts.ts';
 import { type ClaimRun, type ClaimWork, dropIntent, inputsOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
@@ -27,6 +28,7 @@ import { TAKE, takeClaim } from './take-claim.ts';
 import { createVolumePlanner } from './volume-planner.ts';
 
 const WAITING_BY_CLASS = 'provisioner/waiting-by-class';
+const WAITING_BY_NAMESPACE = 'provisioner/waiting-by-foreign-namespace';
 
 export function createClaimReconciler(
   context: ProvisionerContext,
@@ -61,6 +63,13 @@ export function createClaimReconciler(
     (!claim.spec.volumeName || hasFinalizer(claim, FINALIZER_PROVISIONING));
 
   claims.addIndex(WAITING_BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
+  claims.addIndex(WAITING_BY_NAMESPACE, (claim) => {
+    const namespace = isOpen(claim) ? foreignNamespaceOf(claim) : undefined;
+    return namespace === undefined ? [] : [namespace];
+  });
+  context.grants.subscribe((namespace) => {
+    for (const claim of claims.byIndex(WAITING_BY_NAMESPACE, namespace)) add(claim);
+  });
   claims.subscribe({
     added: look,
     updated: (before, after) => {
@@ -109,7 +118,7 @@ export function createClaimReconciler(
       volume: { name, claimUid: attempts.claimUidOf(name, uid) },
       attempt: { inLedger, onClaim: claim && intentOn(claim), known },
       node,
-      inputs: inputsOf(claim, storageClass),
+      inputs: inputsOf(claim, storageClass, claim && context.grants.allows(claim)),
       signal,
     };
   }

@@ -44,6 +44,7 @@ export interface ClaimRun extends ProvisioningSnapshot {
 export function inputsOf(
   claim: PersistentVolumeClaim | undefined,
   storageClass: StorageClass | undefined,
+  mayUseSource: boolean | undefined,
 ): string {
   return JSON.stringify([
     storageClass?.metadata.uid,
@@ -52,6 +53,7 @@ export function inputsOf(
     claim?.spec.volumeAttributesClassName,
     claim?.spec.volumeName,
     claim?.metadata.deletionTimestamp,
+    mayUseSource,
   ]);
 }
 

@@ -17,7 +17,8 @@ import { dataSourceOf } from '../sources/data-source.ts';
 import { type FoundSource, findSource, type SourceContext } from '../sources/find-source.ts';
 import { topologyRequirement } from '../topology/topology-requirement.ts';
 
-type PlannerContext = SourceContext & Pick<ProvisionerContext, 'informers' | 'random' | 'topology'>;
+type PlannerContext = SourceContext &
+  Pick<ProvisionerContext, 'informers' | 'random' | 'topology' | 'grants'>;
 
 export type VolumePlanner = ReturnType<typeof createVolumePlanner>;
 
@@ -83,6 +84,7 @@ export function createVolumePlanner(context: PlannerContext) {
       }
       const dataSource = dataSourceOf(claim);
       if (dataSource?.kind === 'populator') return { populator: dataSource.what };
+      context.grants.require(claim);
       const source = dataSource && (await findSource(context, claim, dataSource, signal));
       const plan = planVolume(
         {

@@ -4,7 +4,6 @@
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { FINALIZER_CLONE_PROTECTION } from '../../../api/well-known.ts';
-import type { Informers } from '../../../runtime/informer/informer.ts';
 import { hasFinalizer, removeFinalizer } from '../../../runtime/kube/finalizers.ts';
 import { createLoop } from '../../../runtime/queue/create-loop.ts';
 import { done, type Loop } from '../../../runtime/queue/loop.ts';
@@ -13,17 +12,20 @@ import { sourceKey, sourceKeyOf } from './data-source.ts';
 
 const PENDING_BY_SOURCE = 'provisioner/pending-by-source';
 
-/** Claims with this source and without a volume yet; their sources must stay. */
+/** Claims that may have this source and are without a volume yet; their sources must stay. */
 export type PendingBySource = (sourceKey: string) => readonly PersistentVolumeClaim[];
 
 /** Call once per set of informers. */
-export function indexPendingBySource(informers: Informers): PendingBySource {
+export function indexPendingBySource({
+  informers,
+  grants,
+}: Pick<ProvisionerContext, 'informers' | 'grants'>): PendingBySource {
   const claims = informers.of(persistentVolumeClaims);
   claims.addIndex(PENDING_BY_SOURCE, (claim) => {
     const key = claim.spec.volumeName ? undefined : sourceKeyOf(claim);
     return key === undefined ? [] : [key];
   });
-  return (key) => claims.byIndex(PENDING_BY_SOURCE, key);
+  return (key) => claims.byIndex(PENDING_BY_SOURCE, key).filter(grants.allows);
 }
 
 export function createCloneProtection(context: ProvisionerContext, pendingFrom: PendingBySource): Loop {
@@ -55,6 +57,10 @@ export function createCloneProtection(context: ProvisionerContext, pendingFrom: 
     const key = sourceKeyOf(claim);
     if (key?.startsWith('claim:')) loop.add(key.slice('claim:'.length));
   };
+  // A grant that is withdrawn may have been what a source waited for.
+  context.grants.subscribe((namespace) => {
+    for (const claim of claims.list()) if (claim.metadata.namespace === namespace) look(claim);
+  });
   claims.subscribe({
     added: look,
     updated(before, after) {

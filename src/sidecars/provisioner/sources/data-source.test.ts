@@ -64,7 +64,8 @@ const kinds: { name: string; spec: Spec; then: object | string | undefined; key?
   {
     name: 'a reference to another namespace',
     spec: { dataSourceRef: { kind: 'PersistentVolumeClaim', name: 'c', namespace: 'other' } },
-    then: "slow: the data source is in namespace other; only sources in the claim's own namespace are supported",
+    then: { kind: 'claim', name: 'c', namespace: 'other' },
+    key: 'claim:other/c',
   },
   {
     name: 'a snapshot of another group',

@@ -1,4 +1,4 @@
-// The data source of a claim. Pure.
+// The data source of a claim. Whether a source in another namespace is allowed: reference-grants.ts. Pure.
 
 import type { PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { permanentProblem } from '../planning/claim-problem.ts';
@@ -16,11 +16,6 @@ export function dataSourceOf(claim: PersistentVolumeClaim): DataSource | undefin
   if (!source) return undefined;
   const own = claim.metadata.namespace ?? '';
   const namespace = (!dataSource && dataSourceRef?.namespace) || own;
-  if (namespace !== own) {
-    throw permanentProblem(
-      `the data source is in namespace ${namespace}; only sources in the claim's own namespace are supported`,
-    );
-  }
   const { apiGroup = '', kind, name } = source;
   if (kind === 'VolumeSnapshot' && apiGroup === SNAPSHOT_GROUP) return { kind: 'snapshot', name, namespace };
   if (kind === 'PersistentVolumeClaim' && !apiGroup) return { kind: 'claim', name, namespace };

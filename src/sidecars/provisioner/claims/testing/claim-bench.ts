@@ -28,6 +28,7 @@ import { createIntentLedger } from '../../intents/intent-ledger.ts';
 import type { ProvisionerContext } from '../../provisioner-context.ts';
 import { DEFAULT_PROVISIONER_FLAGS } from '../../provisioner-flags.ts';
 import { provisionerMetrics } from '../../provisioner-metrics.ts';
+import { watchGrants } from '../../sources/reference-grants.ts';
 import { TopologyIndex } from '../../topology/topology-index.ts';
 import { indexByHandle } from '../../volumes/volume-use.ts';
 import { Attempts } from '../attempts.ts';
@@ -69,6 +70,7 @@ export async function claimBench(t: TestContext) {
     metrics: createMetrics(),
     topology: new TopologyIndex(),
     byHandle: indexByHandle(informers, DRIVER),
+    grants: watchGrants(informers, flags),
     loop: { clock, random, log },
     recorder: {
       event: (_subject, _type, reason, message) => void events.push(`${reason}: ${message}`),
@@ -128,7 +130,7 @@ export async function claimBench(t: TestContext) {
       key: `default/${name}`,
       volume: { name: volumeName, claimUid: attempts.claimUidOf(volumeName, uid) },
       attempt: { inLedger: ledger.get(uid), onClaim: claim && intentOn(claim), known: attempts.of(uid) },
-      inputs: inputsOf(claim, storageClass),
+      inputs: inputsOf(claim, storageClass, true),
     };
   }
 
