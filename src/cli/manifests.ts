@@ -8,7 +8,7 @@ import { accessObjects, csiDriverObjects } from '../manifests/access.ts';
 import { commandLineProblem } from '../manifests/check-command-lines.ts';
 import { controllerObjects } from '../manifests/controller.ts';
 import { nodeObjects } from '../manifests/node.ts';
-import { type Manifest, type Plan, problemOf } from '../manifests/plan.ts';
+import { type Manifest, PER_NODE, type Plan, problemOf } from '../manifests/plan.ts';
 import { snapshotControllerObjects } from '../manifests/snapshot-controller.ts';
 import {
   boolFlag,
@@ -34,6 +34,10 @@ const PARTS = ['access', 'csidriver', 'node', 'controller'] as const;
 type Part = (typeof PARTS)[number];
 /** Installed once per cluster, and so not among the parts of a driver. */
 const ONCE = 'snapshot-controller';
+
+const WITHOUT_ARGUMENTS =
+  'berth manifests: warning: the driver gets no arguments, only CSI_ENDPOINT and NODE_ID in its environment; if it reads ' +
+  "neither, give its arguments, as in --arg 'driver=--endpoint=$(CSI_ENDPOINT)' --arg 'driver=--nodeid=$(NODE_ID)'\n";
 
 const BESIDE = ['node-registrar', 'livenessprobe'];
 const clusterLevel = sidecarKinds.map(({ name }) => name);
@@ -85,16 +89,19 @@ const flags = {
     help: 'Also create the namespace, with a pod security level that allows privileged pods',
   }),
   secrets: stringFlag({
-    help: 'Secrets that the sidecars may read: none, all, or those of one namespace',
+    help: 'Secrets that the sidecars may read: none, everywhere, or the name of one namespace',
     default: 'none',
   }),
   ...inGroup('Controller', {
     controller: choiceFlag({
-      help: 'Workload of the controller: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; or none',
-      choices: ['deployment', 'statefulset', 'none'],
+      help: 'Workload of the controller: a Deployment, whose sidecars elect a leader; a StatefulSet with one replica; a DaemonSet, whose pods have the driver, the registrar and the sidecars, which elect a leader; or none',
+      choices: ['deployment', 'statefulset', 'daemonset', 'none'],
       default: 'deployment',
     }),
     replicas: intFlag({ help: 'Replicas of the controller', default: 1, min: 1 }),
+    'node-deployment': boolFlag({
+      help: "With --controller=daemonset, for storage that each node has for itself: each node's provisioner and snapshotter act for that node only",
+    }),
     separate: boolFlag({ help: 'One container per sidecar instead of one for all' }),
     'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod' }),
   }),
@@ -138,7 +145,7 @@ export const command = defineCommand({
     'NODE_ID; arguments may use them as $(CSI_ENDPOINT) and $(NODE_ID). ' +
     'Example: `berth manifests --from unix:///tmp/csi.sock --image registry/driver:1.0 | kubectl apply -f -`.',
   flags,
-  async run({ flags: values, signal, stdout }) {
+  async run({ flags: values, signal, stdout, stderr }) {
     const ownImage = `berth:${await packageVersion()}`;
     if (values.part === ONCE) {
       const once = await snapshotControllerObjects({
@@ -170,6 +177,7 @@ export const command = defineCommand({
       chosen.flatMap((part) => manifests[part]),
       stdout,
     );
+    if (!values.arg.some(([name]) => name.endsWith('driver'))) stderr.write(WITHOUT_ARGUMENTS);
   },
 });
 
@@ -209,7 +217,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
   const badMode = values.lifecycleModes.find((mode) => mode !== 'Persistent' && mode !== 'Ephemeral');
   if (badMode !== undefined)
     throw new UsageError(`--lifecycle-modes has "${badMode}", which is neither Persistent nor Ephemeral`);
-  const wanted = values.sidecars.length > 0 ? values.sidecars : usualSidecars(driver);
+  const wanted = values.sidecars.length > 0 ? values.sidecars : usualSidecars(driver, values.nodeDeployment);
   const { secrets } = values;
   return {
     driverName: driverName as DriverName,
@@ -223,6 +231,7 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
     sidecars: values.controller === 'none' ? [] : clusterLevel.filter((name) => wanted.includes(name)),
     hasRegistrar: wanted.includes('node-registrar'),
     hasProbe: wanted.includes('livenessprobe'),
+    isPerNode: values.nodeDeployment,
     isSeparate: values.separate,
     arguments: (container) => argumentsOf(values, container),
     controllerNodeSelector: values.controllerNodeSelector,
@@ -248,9 +257,9 @@ const WORTH_IT: Readonly<Record<string, (driver: Driver) => boolean>> = {
   attacher: ({ controller }) => controller.has('PUBLISH_UNPUBLISH_VOLUME'),
 };
 
-function usualSidecars(driver: Driver | undefined): string[] {
+function usualSidecars(driver: Driver | undefined, isPerNode: boolean): string[] {
   const kinds = sidecarKinds
-    .filter(({ name }) => !byRequest.has(name))
+    .filter(({ name }) => !byRequest.has(name) && (!isPerNode || PER_NODE.includes(name)))
     .filter((kind) => driver === undefined || (WORTH_IT[kind.name] ?? kind.suits)?.(driver) !== false);
   return [...kinds.map(({ name }) => name), ...BESIDE];
 }

@@ -24,6 +24,9 @@ export const podEnvironment: EnvVar[] = [
   fromField('NAMESPACE', 'metadata.namespace'),
 ];
 
+/** The environment variable by which a sidecar knows the node that it acts for. */
+export const nodeEnvironment: EnvVar = fromField('NODE_NAME', 'spec.nodeName');
+
 export interface BerthContainer {
   name: string;
   command: string;

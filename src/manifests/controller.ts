@@ -7,17 +7,18 @@ import {
   type BerthContainer,
   berthContainer,
   driverContainer,
+  nodeEnvironment,
   podEnvironment,
   probeContainer,
   SOCKET_VOLUME,
 } from './containers.ts';
-import { controllerName, electsLeader, labelsOf, type Manifest, type Plan } from './plan.ts';
+import { controllerName, electsLeader, labelsOf, type Manifest, PER_NODE, type Plan } from './plan.ts';
 
 /** The first port for metrics and health; each sidecar takes the next one. */
 const FIRST_PORT = 8080;
 
 export function controllerObjects(plan: Plan): Manifest[] {
-  if (plan.controller === 'none') return [];
+  if (plan.controller === 'none' || plan.controller === 'daemonset') return [];
   const labels = labelsOf(plan, 'controller');
   const metadata = { name: controllerName(plan), namespace: plan.namespace, labels };
   const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template: podTemplate(plan) };
@@ -53,13 +54,16 @@ function podTemplate(plan: Plan): PodTemplateSpec {
       }),
       containers: [
         driverContainer(plan, 'controller'),
-        ...(plan.isSeparate ? eachSidecar(plan) : allSidecars(plan)),
+        ...sidecarContainers(plan),
         ...(plan.hasProbe ? [probeContainer(plan)] : []),
       ],
       volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }],
     },
   };
 }
+
+export const sidecarContainers = (plan: Plan): Container[] =>
+  plan.isSeparate ? eachSidecar(plan) : allSidecars(plan);
 
 function eachSidecar(plan: Plan): Container[] {
   return plan.sidecars.map((name, index) =>
@@ -70,6 +74,7 @@ function eachSidecar(plan: Plan): Container[] {
       arguments: [
         ...election(plan),
         ...(name === 'provisioner' ? capacity(plan) : []),
+        ...ownNodeOnly(plan, name),
         ...plan.arguments(name),
       ],
       memory: '96Mi',
@@ -89,7 +94,9 @@ function allSidecars(plan: Plan): Container[] {
         ...election(plan),
         ...capacity(plan),
         ...plan.arguments('sidecars'),
-        ...plan.sidecars.flatMap((name) => plan.arguments(name).map((argument) => addressed(name, argument))),
+        ...plan.sidecars.flatMap((name) =>
+          [...ownNodeOnly(plan, name), ...plan.arguments(name)].map((argument) => addressed(name, argument)),
+        ),
       ],
       memory: '128Mi',
     }),
@@ -100,15 +107,18 @@ function common(plan: Plan, port: number): Pick<BerthContainer, 'port' | 'health
   return {
     port,
     healthPath: electsLeader(plan) ? '/healthz/leader-election' : '/healthz',
-    environment: podEnvironment,
+    environment: plan.isPerNode ? [...podEnvironment, nodeEnvironment] : podEnvironment,
   };
 }
+
+const ownNodeOnly = ({ isPerNode }: Plan, name: string): string[] =>
+  isPerNode && PER_NODE.includes(name) ? ['--node-deployment'] : [];
 
 const election = (plan: Plan): string[] => (electsLeader(plan) ? ['--leader-election'] : []);
 
 function capacity(plan: Plan): string[] {
   if (!plan.csiDriver.storageCapacity) return [];
-  // Owner levels above the pod: StatefulSet, or ReplicaSet and Deployment.
+  // Owner levels above the pod: StatefulSet or DaemonSet, or ReplicaSet and Deployment.
   return ['--enable-capacity', `--capacity-ownerref-level=${plan.controller === 'deployment' ? 2 : 1}`];
 }
 

@@ -1,4 +1,5 @@
-// The node pod: the driver's node service and the registrar that registers it with the kubelet. It mounts three
+// The node pod: the driver's node service and the registrar that registers it with the kubelet, and the sidecars where
+// they have no pod of their own. It mounts three
 // directories of the host: the plugin registry, the directory of the driver's socket, and the kubelet's directory, with
 // bidirectional mount propagation. Pure.
 
@@ -6,7 +7,8 @@ import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
 import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.ts';
 import { berthContainer, driverContainer, probeContainer, SOCKET_VOLUME } from './containers.ts';
-import { labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+import { sidecarContainers } from './controller.ts';
+import { controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
 
 const REGISTRATION = 'registration-dir';
 const REGISTRATION_DIR = '/registration';
@@ -14,14 +16,16 @@ const KUBELET = 'kubelet-dir';
 
 export function nodeObjects(plan: Plan): Manifest[] {
   const labels = labelsOf(plan, 'node');
+  const hasSidecars = plan.controller === 'daemonset';
   const spec: DaemonSetSpec = {
     selector: { matchLabels: labels },
     template: {
       metadata: { labels },
       spec: {
-        serviceAccountName: nodeName(plan),
-        // Nothing in this pod uses the API.
-        automountServiceAccountToken: false,
+        ...(hasSidecars
+          ? { serviceAccountName: controllerName(plan) }
+          : // Nothing in this pod uses the API.
+            { serviceAccountName: nodeName(plan), automountServiceAccountToken: false }),
         priorityClassName: 'system-node-critical',
         nodeSelector: { 'kubernetes.io/os': 'linux' },
         // Volumes must be mounted on every node where pods can run.
@@ -30,6 +34,7 @@ export function nodeObjects(plan: Plan): Manifest[] {
         containers: [
           nodeDriver(plan),
           ...(plan.hasRegistrar ? [registrar(plan)] : []),
+          ...(hasSidecars ? sidecarContainers(plan) : []),
           ...(plan.hasProbe ? [probeContainer(plan)] : []),
         ],
         volumes: [

@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 import type { Draft, KubeObject } from '../api/object.ts';
 import type { DriverName } from '../csi/names/driver-name.ts';
 
-export type ControllerShape = 'deployment' | 'statefulset' | 'none';
+/** `daemonset`: driver and sidecars in one pod on each node. */
+export type ControllerShape = 'deployment' | 'statefulset' | 'daemonset' | 'none';
 
 /** The target of an argument: a container, or the driver in both pods. */
 export type ArgumentsOf = (container: string) => readonly string[];
@@ -29,6 +30,8 @@ export interface Plan {
   sidecars: readonly string[];
   hasRegistrar: boolean;
   hasProbe: boolean;
+  /** Each node's sidecars act for that node's storage only, without a leader. */
+  isPerNode: boolean;
   /** One container per sidecar instead of one for all. */
   isSeparate: boolean;
   arguments: ArgumentsOf;
@@ -55,6 +58,16 @@ export function problemOf(plan: Plan): string | undefined {
   if (controller === 'statefulset' && replicas > 1) {
     return `--controller=statefulset has one replica, not ${replicas}: only a Deployment elects a leader; use --controller=deployment`;
   }
+  if (controller === 'daemonset' && replicas > 1) {
+    return `--controller=daemonset has one pod on each node; leave out --replicas=${replicas}`;
+  }
+  if (plan.isPerNode && controller !== 'daemonset') {
+    return '--node-deployment needs --controller=daemonset: the sidecars of each node run beside its driver';
+  }
+  const clusterWide = plan.isPerNode && sidecars.find((name) => !PER_NODE.includes(name));
+  if (clusterWide) {
+    return `--node-deployment: the ${clusterWide} cannot act for one node only; leave it out of --sidecars, which may have ${PER_NODE.join(', ')}`;
+  }
   if (csiDriver.storageCapacity && !(controller !== 'none' && sidecars.includes('provisioner'))) {
     return '--storage-capacity needs the provisioner, which publishes it; add it to --sidecars';
   }
@@ -63,8 +76,12 @@ export function problemOf(plan: Plan): string | undefined {
   return undefined;
 }
 
+/** The sidecars that can act for one node's storage only. */
+export const PER_NODE: readonly string[] = ['provisioner', 'snapshotter'];
+
 /** A Deployment may briefly run two pods, even with one replica; a StatefulSet never does. */
-export const electsLeader = ({ controller }: Plan): boolean => controller === 'deployment';
+export const electsLeader = ({ controller, isPerNode }: Plan): boolean =>
+  controller === 'deployment' || (controller === 'daemonset' && !isPerNode);
 
 /** Labels have at most 63 characters, and Kubernetes appends to the names of StatefulSets and DaemonSets in some. */
 const LONGEST_BASE = 40;

@@ -30,6 +30,8 @@ const shapes: [string, string[]][] = [
   ['as it comes', []],
   ['three replicas, separate containers', ['--replicas=3', '--separate']],
   ['a StatefulSet', ['--controller=statefulset', '--storage-capacity']],
+  ['all in one DaemonSet', ['--controller=daemonset', '--storage-capacity']],
+  ['a DaemonSet for local storage', ['--controller=daemonset', '--node-deployment', '--separate']],
   ['no controller', ['--controller=none', '--lifecycle-modes=Ephemeral', '--pod-info']],
   ['one sidecar', ['--sidecars=attacher']],
   ['nothing beside the driver', ['--sidecars=cluster-registrar']],
@@ -167,6 +169,47 @@ test('[DEP-1] a Deployment elects a leader, a StatefulSet has one replica and no
   }
 });
 
+test('[DEP-1] a DaemonSet has driver and sidecars in one pod, which elect a leader unless each acts for its own node', async () => {
+  for (const separate of [[], ['--separate']]) {
+    for (const [flags, sidecars] of [
+      [[], ['provisioner', 'attacher', 'resizer', 'snapshotter']],
+      [['--node-deployment'], ['provisioner', 'snapshotter']],
+    ] as const) {
+      const manifests = await printManifests([...usual, '--controller=daemonset', ...flags, ...separate]);
+      assert.deepEqual([named(manifests, 'Deployment'), named(manifests, 'StatefulSet')], [[], []]);
+      const set = one(manifests, 'DaemonSet');
+      const account = set.spec.template.spec.serviceAccountName;
+      const bindings = manifests.filter(({ kind }) => kind === 'ClusterRoleBinding');
+      assert.deepEqual(
+        new Set(bindings.flatMap(({ subjects }) => subjects.map(({ name }: { name: string }) => name))),
+        new Set([account]),
+      );
+      const [, , ...running] = containersOf(set).filter(({ name }) => name !== 'liveness-probe');
+      assert.deepEqual(
+        running.map(({ name }) => name),
+        separate.length > 0 ? sidecars : ['sidecars'],
+      );
+      for (const { name, args = [], env } of running) {
+        assert.equal(args.includes('--leader-election'), flags.length === 0);
+        const perNode = args.filter((argument) => argument.endsWith('node-deployment'));
+        const prefix =
+          name === 'sidecars' ? sidecars.map((each) => `--${each}-node-deployment`) : ['--node-deployment'];
+        assert.deepEqual(perNode, flags.length === 0 ? [] : prefix);
+        assert.equal(
+          env?.some((each) => each.name === 'NODE_NAME'),
+          flags.length > 0,
+        );
+      }
+    }
+  }
+});
+
+test('a driver that gets no arguments is warned about', async () => {
+  const { stderr } = await runManifests(usual);
+  assert.match(stderr, /the driver gets no arguments, only CSI_ENDPOINT and NODE_ID/);
+  assert.equal((await runManifests([...usual, '--arg=node-driver=--x'])).stderr, '');
+});
+
 test('[DEP-1] every sidecar is optional, and only those that run get rights', async () => {
   const roles = async (...flags: string[]) => {
     const manifests = await printManifests([...usual, ...flags]);
@@ -253,6 +296,12 @@ test('what cannot be deployed is refused in one sentence', async () => {
     [['--driver-name=a'], /--image must be given/],
     [['--driver-name=-a', '--image=i'], /"-a" is not a valid driver name: /],
     [[...usual, '--controller=statefulset', '--replicas=2'], /has one replica, not 2/],
+    [[...usual, '--controller=daemonset', '--replicas=2'], /has one pod on each node/],
+    [[...usual, '--node-deployment'], /--node-deployment needs --controller=daemonset/],
+    [
+      [...usual, '--controller=daemonset', '--node-deployment', '--sidecars=provisioner,resizer'],
+      /the resizer cannot act for one node only; .* may have provisioner, snapshotter/,
+    ],
     [[...usual, '--sidecars=attacher', '--storage-capacity'], /--storage-capacity needs the provisioner/],
     [[...usual, '--sidecars=nobody'], /there is no sidecar "nobody", only /],
     [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
