@@ -3,7 +3,8 @@
 // the same bytes. docs/image.md says what is in the images.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { applicationFiles, nodeFiles, nodePackage, npmPackages } from './image/application-files.ts';
@@ -53,7 +54,11 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const seconds = sourceTime();
 
 say('compiling');
-const build = spawnSync(process.execPath, [join(projectRoot, 'scripts/build.ts')], { stdio: 'inherit' });
+const compiled = mkdtempSync(join(tmpdir(), 'berth-dist-'));
+process.once('exit', () => rmSync(compiled, { recursive: true, force: true }));
+const build = spawnSync(process.execPath, [join(projectRoot, 'scripts/build.ts'), compiled], {
+  stdio: 'inherit',
+});
 if (build.status !== 0) process.exit(1);
 say("fetching Debian's packages");
 const needed = fetchPackages(FOR_NODE);
@@ -63,7 +68,7 @@ const base: Layer = {
   comment: 'Debian libraries and Node.js',
   files: [...skeleton(), ...filesOf(needed), ...nodeFiles()],
 };
-const program: Layer = { comment: `Berth ${version}`, files: applicationFiles() };
+const program: Layer = { comment: `Berth ${version}`, files: applicationFiles(compiled) };
 const toolbox: Layer = { comment: 'file system tools', files: filesOf(tools) };
 
 if (values['root-fs']) {

@@ -23,9 +23,12 @@ interface Lock {
   >;
 }
 
-/** Only the compiler reads it. */
+/** Packages that only the compiler reads. */
 const TYPES_ONLY = ['kubernetes-types'];
-const LEFT_OUT = /\.(?:d\.[cm]?ts|ts|map|md|flow|cc?|hh?|S|asm)$/;
+const NOTHING = /^$/;
+const TYPES = /\.d\.ts$/;
+/** Types, sources and documentation of packages. Licences stay. */
+const NOT_RUN = /\.(?:d\.[cm]?ts|ts|map|md|flow|cc?|hh?|S|asm)$/;
 
 export function npmPackages(): NpmPackage[] {
   const lock = JSON.parse(readFileSync(join(projectRoot, 'package-lock.json'), 'utf8')) as Lock;
@@ -56,14 +59,18 @@ export function nodeFiles(): TarFile[] {
   ];
 }
 
-export function applicationFiles(): TarFile[] {
-  const own = ['dist', 'proto', 'deploy', 'LICENSE', 'package.json'];
-  const packages = npmPackages().map(({ name }) => `node_modules/${name}`);
+/** `compiled`: where the compiled program lies. */
+export function applicationFiles(compiled: string): TarFile[] {
+  const here = (path: string): string => join(projectRoot, path);
   return [
-    ...own.flatMap((path) => filesBelow(path, /\.(?:d\.ts|map)$/)),
-    ...packages.flatMap((path) => filesBelow(path, LEFT_OUT)),
+    ...filesOf(compiled, 'dist', TYPES),
+    ...['proto', 'deploy', 'LICENSE', 'package.json'].flatMap((path) => filesOf(here(path), path, NOTHING)),
+    ...npmPackages().flatMap(({ name }) => {
+      const path = `node_modules/${name}`;
+      return filesOf(here(path), path, NOT_RUN);
+    }),
     // The image has no env(1).
-    { path: PROGRAM, type: 'file', mode: 0o755, data: startedBy(`/${NODE}`, join(projectRoot, 'bin/berth')) },
+    { path: PROGRAM, type: 'file', mode: 0o755, data: startedBy(`/${NODE}`, here('bin/berth')) },
     { path: 'usr/bin/berth', type: 'symlink', mode: 0o777, target: '../lib/berth/bin/berth' },
   ];
 }
@@ -72,18 +79,17 @@ function startedBy(interpreter: string, script: string): Buffer {
   return Buffer.from(readFileSync(script, 'utf8').replace(/^#!.*/, `#!${interpreter}`));
 }
 
-/** `path` itself if it is a file. */
-function filesBelow(path: string, leftOut: RegExp): TarFile[] {
-  const start = join(projectRoot, path);
+/** What is below `start`, or `start` itself if it is a file, as `name` in the program's directory. */
+function filesOf(start: string, name: string, leftOut: RegExp): TarFile[] {
   const found = statSync(start).isFile()
     ? [start]
     : readdirSync(start, { withFileTypes: true, recursive: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name));
   return found
-    .filter((file) => !leftOut.test(relative(start, file)))
+    .filter((file) => !leftOut.test(file))
     .map((file) => ({
-      path: `${HOME}/${relative(projectRoot, file)}`,
+      path: join(HOME, name, relative(start, file)),
       type: 'file',
       mode: 0o644,
       data: readFileSync(file),
