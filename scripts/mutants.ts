@@ -1,15 +1,15 @@
-// `npm run mutants -- FOLDER [--seed N] [--count N] [--jobs N] [--longest SECONDS] [--at-least PERCENT]`: mutation
-// testing. Mutates the sources of a folder one site at a time, runs the folder's tests that reach it, the fastest first,
-// and lists the surviving mutants. Slow; not part of `npm test`.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `npm run mutants -- FOLDER [--seed N] [--count N] [--jobs N] [--longest SECONDS] [--at-least PERCENT] [--unreached]`: mutation
+// testing. Mutates the sources of a folder one site at a time, runs the tests of the folder that reach it, the fastest
+// file first, and lists the surviving mutants. Slow; not part of `npm test`.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { delimiter, join, relative } from 'node:path';
+import { basename, delimiter, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { seededRandom } from '../src/runtime/random.ts';
 import { programDirectories } from '../test/capabilities.ts';
 import { clearAway, leftBehind } from './left-behind.ts';
-import { type CoveredCode, ran, readCoverage } from './mutants/covered-code.ts';
+import { type CoveredFile, type CoveredTest, readCoverage, testsThatRan } from './mutants/covered-code.ts';
 import { type Mutation, mutationsOf } from './mutants/mutation-sites.ts';
 import { isTest, projectRoot, withSourceFiles } from './source-files.ts';
 import { runTestFile } from './test-file.ts';
@@ -22,10 +22,15 @@ const testFolders: Readonly<Record<string, readonly string[]>> = {
   sidecars: ['provisioner', 'snapshots'],
 };
 
-interface JudgingTest {
+interface JudgingFile extends CoveredFile {
   readonly path: string;
+}
+
+/** A test file, and those of its tests that reach a mutant. */
+interface Judge {
+  readonly path: string;
+  readonly tests: readonly CoveredTest[];
   readonly durationMs: number;
-  readonly covered: CoveredCode;
 }
 
 const { values, positionals } = parseArgs({
@@ -36,57 +41,72 @@ const { values, positionals } = parseArgs({
     jobs: { type: 'string', default: String(availableParallelism()) },
     longest: { type: 'string', default: '10' },
     'at-least': { type: 'string' },
+    unreached: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   },
 });
 const folder = positionals[0]?.replace(/\/+$/, '');
 if (values.help || folder === undefined || !folder.startsWith('src/')) {
   print(
-    'npm run mutants -- src/FOLDER [--seed N] [--count N] [--jobs N] [--longest SECONDS] [--at-least PERCENT]',
+    'npm run mutants -- src/FOLDER [--seed N] [--count N] [--jobs N] [--longest SECONDS] [--at-least PERCENT] [--unreached]',
   );
   process.exit(values.help ? 0 : 2);
 }
 const jobs = Number(values.jobs);
-/** Test files that take longer do not judge. */
+/** Tests that take longer do not judge. */
 const longestMs = Number(values.longest) * 1000;
 const base = mkdtempSync(join(tmpdir(), 'bm-'));
 process.on('exit', () => rmSync(base, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
-const mutations = chooseMutations(folder, { seed: Number(values.seed), count: Number(values.count) });
-print(`${mutations.length} mutants of ${folder}, seed ${values.seed}; first its tests as they are`);
-const tests = await runBaseline(testsOf(folder));
+const sites = mutationSites(folder);
+print(`${folder} has ${sites.length} mutation sites; first its tests run as they are`);
+const files = await runBaseline(testsOf(folder));
+print(`${files.reduce((sum, { tests }) => sum + tests.length, 0)} tests in ${files.length} files judge`);
+const unreached = sites.filter((site) => judgesOf(site).length === 0);
+print(`no test reaches ${unreached.length} of the sites`);
+if (values.unreached) {
+  for (const { path, line, before } of unreached) print(`${path}:${line}: ${oneLine(before)}`);
+  process.exit();
+}
+const mutations = choose(sites, { seed: Number(values.seed), count: Number(values.count) });
+print(`${mutations.length} mutants, seed ${values.seed}`);
 const survivors: string[] = [];
+const startMs = performance.now();
 let judged = 0;
 await eachOf(mutations, async (mutation) => {
-  const reached = tests.filter(({ covered }) =>
-    ran(covered, { path: mutation.path, offset: mutation.start }),
-  );
-  const noticedBy = await firstToNotice(mutation, reached);
+  const judges = judgesOf(mutation);
+  const noticedBy = await firstToNotice(mutation, judges);
   judged += 1;
   const change = `${oneLine(mutation.before)}  →  ${oneLine(mutation.after)}`;
-  const verdict = noticedBy ?? (reached.length === 0 ? 'NO TEST REACHES IT' : 'NOT NOTICED');
+  const verdict = noticedBy ?? (judges.length === 0 ? 'NO TEST REACHES IT' : 'NOT NOTICED');
   const line = `${mutation.path}:${mutation.line}: ${change}: ${verdict}`;
   if (noticedBy === undefined) survivors.push(line);
   print(`${judged}/${mutations.length} ${line}`);
 });
+const perMinute = (60_000 * judged) / (performance.now() - startMs);
 const share = (100 * (mutations.length - survivors.length)) / Math.max(1, mutations.length);
 print(`\nnot noticed:\n${survivors.toSorted().join('\n')}\n`);
 print(`${mutations.length - survivors.length} of ${mutations.length} noticed, ${share.toFixed(1)} %`);
+print(`${perMinute.toFixed(1)} mutants a minute`);
 process.exit(share < Number(values['at-least'] ?? 0) ? 1 : 0);
 
-function chooseMutations(within: string, { seed, count }: { seed: number; count: number }): Mutation[] {
-  const all = withSourceFiles(projectRoot, (files) =>
-    files
+function mutationSites(within: string): Mutation[] {
+  return withSourceFiles(projectRoot, (parsed) =>
+    parsed
       .filter(({ path }) => path.startsWith(`${within}/`) && !isTest(path) && !path.includes('/generated/'))
       .flatMap(mutationsOf),
   );
+}
+
+function choose(all: readonly Mutation[], { seed, count }: { seed: number; count: number }): Mutation[] {
+  const shuffled = [...all];
   const random = seededRandom(seed);
-  for (let index = all.length - 1; index > 0; index--) {
+  for (let index = shuffled.length - 1; index > 0; index--) {
     const other = random.int(index + 1);
-    [all[index], all[other]] = [all[other] as Mutation, all[index] as Mutation];
+    [shuffled[index], shuffled[other]] = [shuffled[other] as Mutation, shuffled[index] as Mutation];
   }
-  return all.slice(0, count);
+  return shuffled.slice(0, count);
 }
 
 /** Test files below the folder, and those below test/ that belong to it. */
@@ -99,52 +119,75 @@ function testsOf(within: string): string[] {
     .map((entry) => relative(projectRoot, join(entry.parentPath, entry.name)));
 }
 
-async function runBaseline(paths: readonly string[]): Promise<JudgingTest[]> {
-  const found: JudgingTest[] = [];
+/** Runs each file without any change, to learn which code its tests execute. */
+async function runBaseline(paths: readonly string[]): Promise<JudgingFile[]> {
+  const found: JudgingFile[] = [];
   await eachOf(paths, async (path) => {
-    const coverage = mkdtempSync(join(base, 'c-'));
-    const startMs = performance.now();
+    const directory = mkdtempSync(join(base, 'c-'));
+    const file = join(base, `${basename(directory)}.jsonl`);
     const failed = await failures(path, {
-      env: { NODE_V8_COVERAGE: coverage },
-      limitMs: Math.max(60_000, 2 * longestMs),
+      env: { ...preload('record-tests.ts'), BERTH_RECORD_FILE: file, NODE_V8_COVERAGE: directory },
+      limitMs: 90_000,
     });
-    const durationMs = performance.now() - startMs;
-    const seconds = (durationMs / 1000).toFixed(1);
-    if (failed !== undefined) print(`left out: ${path} fails without any change: ${failed}`);
-    // A lower bound is found in a tenth of the time: such a test would run for almost every mutant that survives.
-    else if (durationMs > longestMs) print(`left out: ${path} takes ${seconds} s`);
-    else found.push({ path, durationMs, covered: readCoverage(coverage) });
-    rmSync(coverage, { recursive: true, force: true });
+    // Those of its tests that passed can judge nevertheless.
+    if (failed !== undefined) print(`${path} fails without any change: ${failed}`);
+    if (existsSync(file)) {
+      const { tests, shared } = readCoverage({ file, directory });
+      const quick = tests.filter(({ durationMs }) => durationMs <= longestMs);
+      found.push({ path, shared, tests: quick });
+      if (quick.length < tests.length) print(`${path}: ${tests.length - quick.length} tests take too long`);
+    }
+    rmSync(directory, { recursive: true, force: true });
+    rmSync(file, { force: true });
   });
-  return found.toSorted((a, b) => a.durationMs - b.durationMs);
+  return found;
 }
 
-async function firstToNotice(
-  mutation: Mutation,
-  reached: readonly JudgingTest[],
-): Promise<string | undefined> {
+/** Files beside the mutated one come first: their tests state its rules. Then the fastest. */
+function judgesOf({ path, start }: Mutation): Judge[] {
+  const isFar = (judge: Judge): number => (dirname(judge.path) === dirname(path) ? 0 : 1);
+  return files
+    .map((file) => {
+      const tests = testsThatRan(file, { path, offset: start });
+      const durationMs = tests.reduce((sum, test) => sum + test.durationMs, 0);
+      return { path: file.path, tests, durationMs };
+    })
+    .filter(({ tests }) => tests.length > 0)
+    .toSorted((a, b) => isFar(a) - isFar(b) || a.durationMs - b.durationMs);
+}
+
+async function firstToNotice(mutation: Mutation, judges: readonly Judge[]): Promise<string | undefined> {
   const original = readFileSync(join(projectRoot, mutation.path), 'utf8');
   const file = join(mkdtempSync(join(base, 'm-')), 'mutant.ts');
   writeFileSync(file, original.slice(0, mutation.start) + mutation.after + original.slice(mutation.end));
-  const env = {
-    NODE_OPTIONS: `--import ${new URL('./mutants/load-mutant.ts', import.meta.url).href}`,
-    BERTH_MUTANT_FILE: file,
-    BERTH_MUTANT_URL: pathToFileURL(join(projectRoot, mutation.path)).href,
-    // Halves a test's start. Not for the baseline: V8 counts no calls of functions that come from a cache.
-    NODE_COMPILE_CACHE: join(base, 'compiled'),
-  };
-  for (const { path, durationMs } of reached) {
-    // Ample, because the machine may be busy; a mutant that never ends is detected by this time-out.
-    const failed = await failures(path, { env, limitMs: 3 * durationMs + 10_000 });
+  for (const { path, tests, durationMs } of judges) {
+    const failed = await failures(path, {
+      env: {
+        ...preload('load-mutant.ts'),
+        BERTH_MUTANT_FILE: file,
+        BERTH_MUTANT_URL: pathToFileURL(join(projectRoot, mutation.path)).href,
+        // A mutant that waits for ever is detected by this; the duration was measured on the same machine.
+        BERTH_MUTANT_LIMIT_MS: String(2 * durationMs + 3000),
+        // Halves a test's start. Not for the baseline: V8 counts no calls of functions that come from a cache.
+        NODE_COMPILE_CACHE: join(base, 'compiled'),
+      },
+      only: [...new Set(tests.map(({ name }) => name))],
+      // One that never yields is detected by this. Ample, because the machine may be busy.
+      limitMs: 3 * durationMs + 60_000,
+    });
     if (failed !== undefined) return `noticed by ${path}`;
   }
   return undefined;
 }
 
+function preload(name: string): NodeJS.ProcessEnv {
+  return { NODE_OPTIONS: `--import ${new URL(`./mutants/${name}`, import.meta.url).href}` };
+}
+
 /** The first failure of a test file, in one line; undefined when all of it passed. */
 async function failures(
   path: string,
-  { env, limitMs }: { env: NodeJS.ProcessEnv; limitMs: number },
+  { env, only, limitMs }: { env: NodeJS.ProcessEnv; only?: readonly string[]; limitMs: number },
 ): Promise<string | undefined> {
   const directory = mkdtempSync(join(base, 't-'));
   const result = await runTestFile({
@@ -157,10 +200,11 @@ async function failures(
       TMPDIR: directory,
       ...env,
     },
+    ...(only && { only }),
     testTimeoutMs: limitMs,
     fileTimeoutMs: limitMs,
     lingerMs: 5000,
-    stopAtFailure: true,
+    stopAtFailure: only !== undefined,
   });
   // Stopped at its first failure, a test cleans up nothing.
   clearAway(leftBehind({ mark: `BERTH_TEST_FILE=${directory}`, directory }));

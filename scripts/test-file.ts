@@ -26,6 +26,8 @@ export interface RunTestFileOptions {
   readonly lingerMs: number;
   /** Kill the process at the first test that fails: the caller only asks whether all pass. */
   readonly stopAtFailure?: boolean;
+  /** Names of the tests to run; all by default. */
+  readonly only?: readonly string[];
 }
 
 /** Enough to read what is already in a pipe. */
@@ -36,7 +38,12 @@ const reporter = fileURLToPath(new URL('./event-reporter.ts', import.meta.url));
 export async function runTestFile(options: RunTestFileOptions): Promise<FileResult> {
   const child = spawn(
     process.execPath,
-    ['--test-reporter', reporter, '--test-timeout', String(options.testTimeoutMs), options.path],
+    [
+      ...(options.only ?? []).map(
+        (name) => `--test-name-pattern=/^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$/`,
+      ),
+      ...['--test-reporter', reporter, '--test-timeout', String(options.testTimeoutMs), options.path],
+    ],
     // A separate process group, so that its children can be killed with it.
     { cwd: options.cwd, env: options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
   );

@@ -1,5 +1,5 @@
-// The code that a test executed, from V8 coverage: a mutant is run only against tests that reach it. Node's type
-// stripping keeps positions, so V8's offsets are those of the source text.
+// The code that each test of a file executed, from V8 coverage: a mutant is run only against tests that reach it.
+// Node's type stripping keeps positions, so V8's offsets are those of the source text.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,26 +11,66 @@ interface Range {
   readonly count: number;
 }
 
-interface Report {
+export interface Report {
   readonly result: readonly { readonly url: string; readonly functions: readonly { ranges: Range[] }[] }[];
 }
 
-/** Ranges per source file and process; nested ranges are inner blocks. */
+/** Ranges per source file and report; nested ranges are inner blocks. */
 export type CoveredCode = ReadonlyMap<string, readonly (readonly Range[])[]>;
 
-/** Reads what NODE_V8_COVERAGE made a test and its processes write into `directory`. */
-export function readCoverage(directory: string): CoveredCode {
-  const covered = new Map<string, Range[][]>();
-  for (const name of readdirSync(directory)) {
-    const report = JSON.parse(readFileSync(join(directory, name), 'utf8')) as Report;
-    for (const { url, functions } of report.result) {
-      if (!url.startsWith('file:')) continue;
-      const path = relative(projectRoot, fileURLToPath(url));
-      if (!path.startsWith('src/')) continue;
-      covered.set(path, [...(covered.get(path) ?? []), functions.flatMap(({ ranges }) => ranges)]);
+export interface CoveredTest {
+  readonly name: string;
+  readonly durationMs: number;
+  readonly covered: CoveredCode;
+}
+
+export interface CoveredFile {
+  readonly tests: readonly CoveredTest[];
+  /** What ran outside of any test, or in another process: each test may need it. */
+  readonly shared: CoveredCode;
+}
+
+/** Reads what record-tests.ts wrote to `file`, and what other processes wrote into `directory` (NODE_V8_COVERAGE). */
+export function readCoverage({ file, directory }: { file: string; directory: string }): CoveredFile {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { name: string | null; durationMs: number; reports: Report[] });
+  const processes = readdirSync(directory).flatMap((name) => {
+    try {
+      return [JSON.parse(readFileSync(join(directory, name), 'utf8')) as Report];
+    } catch {
+      return []; // Killed while it wrote.
     }
+  });
+  return {
+    tests: lines.flatMap(({ name, durationMs, reports }) =>
+      name === null ? [] : [{ name, durationMs, covered: codeOf(reports) }],
+    ),
+    shared: codeOf([
+      ...processes,
+      ...lines.filter(({ name }) => name === null).flatMap(({ reports }) => reports),
+    ]),
+  };
+}
+
+function codeOf(reports: readonly Report[]): CoveredCode {
+  const covered = new Map<string, Range[][]>();
+  for (const { url, functions } of reports.flatMap(({ result }) => result)) {
+    if (!url.startsWith('file:')) continue;
+    const path = relative(projectRoot, fileURLToPath(url));
+    if (!path.startsWith('src/')) continue;
+    covered.set(path, [...(covered.get(path) ?? []), functions.flatMap(({ ranges }) => ranges)]);
   }
   return covered;
+}
+
+/** Tests that executed the code at an offset; all of them when it ran outside of them. */
+export function testsThatRan(
+  { tests, shared }: CoveredFile,
+  place: { path: string; offset: number },
+): readonly CoveredTest[] {
+  return ran(shared, place) ? tests : tests.filter(({ covered }) => ran(covered, place));
 }
 
 /** Whether the code at an offset ran: the smallest range around it decides. */
