@@ -1,7 +1,16 @@
 // `npm run mutants -- FOLDER [--seed N] [--count N] [--jobs N] [--longest SECONDS] [--at-least PERCENT] [--unreached]`: mutation
 // testing. Mutates the sources of a folder one site at a time, runs the tests of the folder that reach it, the fastest
 // file first, and lists the surviving mutants. Slow; not part of `npm test`.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,9 +26,9 @@ import { runTestFile } from './test-file.ts';
 /** Folders below test/ that belong to a folder of src/. */
 const testFolders: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['apiserver', 'attacks'],
-  'control-plane': ['control-plane', 'snapshots'],
+  'control-plane': ['control-plane', 'differential', 'snapshots'],
   node: ['node'],
-  sidecars: ['provisioner', 'snapshots'],
+  sidecars: ['differential', 'provisioner', 'snapshots'],
 };
 
 interface JudgingFile extends CoveredFile {
@@ -55,6 +64,8 @@ if (values.help || folder === undefined || !folder.startsWith('src/')) {
 const jobs = Number(values.jobs);
 /** Tests that take longer do not judge. */
 const longestMs = Number(values.longest) * 1000;
+/** What test files execute, kept between runs: by the hash of the file and of the folder's sources. */
+const coverageDirectory = join(tmpdir(), 'berth-mutants-coverage');
 const base = mkdtempSync(join(tmpdir(), 'bm-'));
 process.on('exit', () => rmSync(base, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
@@ -113,34 +124,53 @@ function choose(all: readonly Mutation[], { seed, count }: { seed: number; count
 function testsOf(within: string): string[] {
   const room = within.split('/')[1] ?? '';
   const folders = [within, ...(testFolders[room] ?? []).map((name) => `test/${name}`)];
-  return folders
-    .flatMap((name) => readdirSync(join(projectRoot, name), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
-    .map((entry) => relative(projectRoot, join(entry.parentPath, entry.name)));
+  return folders.flatMap((name) => filesBelow(name, (file) => file.endsWith('.test.ts')));
 }
 
-/** Runs each file without any change, to learn which code its tests execute. */
+function filesBelow(directory: string, isWanted: (name: string) => boolean): string[] {
+  return readdirSync(join(projectRoot, directory), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && isWanted(entry.name))
+    .map((entry) => relative(projectRoot, join(entry.parentPath, entry.name)))
+    .toSorted();
+}
+
+/** Learns which code the tests execute. */
 async function runBaseline(paths: readonly string[]): Promise<JudgingFile[]> {
+  mkdirSync(coverageDirectory, { recursive: true });
+  const sources = createHash('sha256');
+  for (const path of filesBelow(folder ?? '', (name) => name.endsWith('.ts') && !name.endsWith('.test.ts')))
+    sources.update(path).update(readFileSync(join(projectRoot, path)));
   const found: JudgingFile[] = [];
   await eachOf(paths, async (path) => {
-    const directory = mkdtempSync(join(base, 'c-'));
-    const file = join(base, `${basename(directory)}.jsonl`);
-    const failed = await failures(path, {
-      env: { ...preload('record-tests.ts'), BERTH_RECORD_FILE: file, NODE_V8_COVERAGE: directory },
-      limitMs: 90_000,
-    });
-    // Those of its tests that passed can judge nevertheless.
-    if (failed !== undefined) print(`${path} fails without any change: ${failed}`);
-    if (existsSync(file)) {
-      const { tests, shared } = readCoverage({ file, directory });
-      const quick = tests.filter(({ durationMs }) => durationMs <= longestMs);
-      found.push({ path, shared, tests: quick });
-      if (quick.length < tests.length) print(`${path}: ${tests.length - quick.length} tests take too long`);
-    }
-    rmSync(directory, { recursive: true, force: true });
-    rmSync(file, { force: true });
+    const hash = sources
+      .copy()
+      .update(path)
+      .update(readFileSync(join(projectRoot, path)));
+    const kept = join(coverageDirectory, hash.digest('hex'));
+    if (!existsSync(kept)) await keepCoverage(path, kept);
+    const { tests, shared } = JSON.parse(readFileSync(kept, 'utf8')) as CoveredFile;
+    const quick = tests.filter(({ durationMs }) => durationMs <= longestMs);
+    found.push({ path, shared, tests: quick });
+    if (quick.length < tests.length) print(`${path}: ${tests.length - quick.length} tests take too long`);
   });
   return found;
+}
+
+/** Runs a test file without any change. Kept, because a room's tests take minutes and its sources change rarely. */
+async function keepCoverage(path: string, to: string): Promise<void> {
+  const directory = mkdtempSync(join(base, 'c-'));
+  const file = join(base, `${basename(directory)}.jsonl`);
+  writeFileSync(file, '');
+  const failed = await failures(path, {
+    env: { ...preload('record-tests.ts'), BERTH_RECORD_FILE: file, NODE_V8_COVERAGE: directory },
+    // Tests that have not ended by then do not judge.
+    limitMs: Math.max(30_000, 2 * longestMs),
+  });
+  // Those of its tests that passed can judge nevertheless.
+  if (failed !== undefined) print(`${path} fails without any change: ${failed}`);
+  writeFileSync(to, JSON.stringify(readCoverage({ file, directory, folder: folder ?? '' })));
+  rmSync(directory, { recursive: true, force: true });
+  rmSync(file, { force: true });
 }
 
 /** Files beside the mutated one come first: their tests state its rules. Then the fastest. */

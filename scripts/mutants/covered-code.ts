@@ -16,7 +16,7 @@ export interface Report {
 }
 
 /** Ranges per source file and report; nested ranges are inner blocks. */
-export type CoveredCode = ReadonlyMap<string, readonly (readonly Range[])[]>;
+export type CoveredCode = Readonly<Record<string, readonly (readonly Range[])[]>>;
 
 export interface CoveredTest {
   readonly name: string;
@@ -30,8 +30,12 @@ export interface CoveredFile {
   readonly shared: CoveredCode;
 }
 
-/** Reads what record-tests.ts wrote to `file`, and what other processes wrote into `directory` (NODE_V8_COVERAGE). */
-export function readCoverage({ file, directory }: { file: string; directory: string }): CoveredFile {
+/**
+ * Reads what record-tests.ts wrote to `file`, and what other processes wrote into `directory` (NODE_V8_COVERAGE), about
+ * the sources below `folder`.
+ */
+export function readCoverage(where: { file: string; directory: string; folder: string }): CoveredFile {
+  const { file, directory, folder } = where;
   const lines = readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
@@ -45,22 +49,22 @@ export function readCoverage({ file, directory }: { file: string; directory: str
   });
   return {
     tests: lines.flatMap(({ name, durationMs, reports }) =>
-      name === null ? [] : [{ name, durationMs, covered: codeOf(reports) }],
+      name === null ? [] : [{ name, durationMs, covered: codeOf(reports, folder) }],
     ),
-    shared: codeOf([
-      ...processes,
-      ...lines.filter(({ name }) => name === null).flatMap(({ reports }) => reports),
-    ]),
+    shared: codeOf(
+      [...processes, ...lines.filter(({ name }) => name === null).flatMap(({ reports }) => reports)],
+      folder,
+    ),
   };
 }
 
-function codeOf(reports: readonly Report[]): CoveredCode {
-  const covered = new Map<string, Range[][]>();
+function codeOf(reports: readonly Report[], folder: string): CoveredCode {
+  const covered: Record<string, Range[][]> = {};
   for (const { url, functions } of reports.flatMap(({ result }) => result)) {
     if (!url.startsWith('file:')) continue;
     const path = relative(projectRoot, fileURLToPath(url));
-    if (!path.startsWith('src/')) continue;
-    covered.set(path, [...(covered.get(path) ?? []), functions.flatMap(({ ranges }) => ranges)]);
+    if (!path.startsWith(`${folder}/`)) continue;
+    covered[path] = [...(covered[path] ?? []), functions.flatMap(({ ranges }) => ranges)];
   }
   return covered;
 }
@@ -75,7 +79,7 @@ export function testsThatRan(
 
 /** Whether the code at an offset ran: the smallest range around it decides. */
 export function ran(covered: CoveredCode, place: { path: string; offset: number }): boolean {
-  return (covered.get(place.path) ?? []).some((ranges) => {
+  return (covered[place.path] ?? []).some((ranges) => {
     let innermost: Range | undefined;
     for (const range of ranges) {
       if (range.startOffset > place.offset || range.endOffset <= place.offset) continue;

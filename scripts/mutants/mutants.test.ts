@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { withSourceFiles } from '../source-files.ts';
-import { type CoveredCode, ran } from './covered-code.ts';
+import { type CoveredCode, ran, testsThatRan } from './covered-code.ts';
 import { type Mutation, mutationsOf } from './mutation-sites.ts';
 
 function mutationsIn(text: string): Mutation[] {
@@ -42,10 +42,15 @@ test('the innermost block decides whether code ran', () => {
     endOffset,
     count,
   });
-  const covered: CoveredCode = new Map([['src/a.ts', [[range(0, 100, 1), range(20, 40, 0)]]]]);
+  const covered: CoveredCode = { 'src/a.ts': [[range(0, 100, 1), range(20, 40, 0)]] };
   assert.equal(ran(covered, { path: 'src/a.ts', offset: 10 }), true);
   assert.equal(ran(covered, { path: 'src/a.ts', offset: 30 }), false);
   assert.equal(ran(covered, { path: 'src/b.ts', offset: 10 }), false);
+  const one = { name: 'one', durationMs: 1, covered };
+  const two = { name: 'two', durationMs: 1, covered: {} };
+  const place = { path: 'src/a.ts', offset: 10 };
+  assert.deepEqual(testsThatRan({ tests: [one, two], shared: {} }, place), [one]);
+  assert.deepEqual(testsThatRan({ tests: [one, two], shared: covered }, place), [one, two]);
 });
 
 test('a process that judges a mutant runs its source instead of the file', () => {
