@@ -18,8 +18,16 @@ import { parseArgs } from 'node:util';
 import { seededRandom } from '../src/runtime/random.ts';
 import { programDirectories } from '../test/capabilities.ts';
 import { clearAway, leftBehind } from './left-behind.ts';
-import { type CoveredFile, type CoveredTest, readCoverage, testsThatRan } from './mutants/covered-code.ts';
+import {
+  type CoveredFile,
+  type CoveredTest,
+  ran,
+  readCoverage,
+  testsThatRan,
+} from './mutants/covered-code.ts';
+import { Judge } from './mutants/judge.ts';
 import { type Mutation, mutationsOf } from './mutants/mutation-sites.ts';
+import { switchableSource } from './mutants/switchable-source.ts';
 import { isTest, projectRoot, withSourceFiles } from './source-files.ts';
 import { runTestFile } from './test-file.ts';
 
@@ -33,14 +41,19 @@ const testFolders: Readonly<Record<string, readonly string[]>> = {
 
 interface JudgingFile extends CoveredFile {
   readonly path: string;
+  /** It can be imported several times into a process. */
+  readonly isReusable: boolean;
 }
 
 /** A test file, and those of its tests that reach a mutant. */
-interface Judge {
-  readonly path: string;
+interface ReachingTests {
+  readonly file: JudgingFile;
   readonly tests: readonly CoveredTest[];
   readonly durationMs: number;
 }
+
+/** Hooks outside of any suite run once in a process. */
+const ROOT_HOOKS = /^(before|after|beforeEach|afterEach)\(/m;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -74,7 +87,7 @@ const sites = mutationSites(folder);
 print(`${folder} has ${sites.length} mutation sites; first its tests run as they are`);
 const files = await runBaseline(testsOf(folder));
 print(`${files.reduce((sum, { tests }) => sum + tests.length, 0)} tests in ${files.length} files judge`);
-const unreached = sites.filter((site) => judgesOf(site).length === 0);
+const unreached = sites.filter((site) => reachingTests(site).length === 0);
 print(`no test reaches ${unreached.length} of the sites`);
 if (values.unreached) {
   for (const { path, line, before } of unreached) print(`${path}:${line}: ${oneLine(before)}`);
@@ -82,19 +95,36 @@ if (values.unreached) {
 }
 const mutations = choose(sites, { seed: Number(values.seed), count: Number(values.count) });
 print(`${mutations.length} mutants, seed ${values.seed}`);
+const loadMutant = {
+  ...preload('load-mutant.ts'),
+  // Halves a process's start. Not for the baseline: V8 counts no calls of functions that come from a cache.
+  NODE_COMPILE_CACHE: join(base, 'compiled'),
+};
+const judgeOptions = {
+  cwd: projectRoot,
+  directory: base,
+  env: { ...testEnvironment(), ...loadMutant, BERTH_MUTANT_SOURCES: writeSwitchableSources() },
+};
 const survivors: string[] = [];
 const startMs = performance.now();
 let judged = 0;
-await eachOf(mutations, async (mutation) => {
-  const judges = judgesOf(mutation);
-  const noticedBy = await firstToNotice(mutation, judges);
-  judged += 1;
-  const change = `${oneLine(mutation.before)}  →  ${oneLine(mutation.after)}`;
-  const verdict = noticedBy ?? (judges.length === 0 ? 'NO TEST REACHES IT' : 'NOT NOTICED');
-  const line = `${mutation.path}:${mutation.line}: ${change}: ${verdict}`;
-  if (noticedBy === undefined) survivors.push(line);
-  print(`${judged}/${mutations.length} ${line}`);
-});
+const remaining = mutations.entries();
+await Promise.all(
+  Array.from({ length: jobs }, async () => {
+    const judge = new Judge(judgeOptions);
+    for (const [number, mutation] of remaining) {
+      const reaching = reachingTests(mutation);
+      const noticedBy = await firstToNotice(judge, number, reaching);
+      judged += 1;
+      const change = `${oneLine(mutation.before)}  →  ${oneLine(mutation.after)}`;
+      const verdict = noticedBy ?? (reaching.length === 0 ? 'NO TEST REACHES IT' : 'NOT NOTICED');
+      const line = `${mutation.path}:${mutation.line}: ${change}: ${verdict}`;
+      if (noticedBy === undefined) survivors.push(line);
+      print(`${judged}/${mutations.length} ${line}`);
+    }
+    judge.stop();
+  }),
+);
 const perMinute = (60_000 * judged) / (performance.now() - startMs);
 const share = (100 * (mutations.length - survivors.length)) / Math.max(1, mutations.length);
 print(`\nnot noticed:\n${survivors.toSorted().join('\n')}\n`);
@@ -148,9 +178,15 @@ async function runBaseline(paths: readonly string[]): Promise<JudgingFile[]> {
       .update(readFileSync(join(projectRoot, path)));
     const kept = join(coverageDirectory, hash.digest('hex'));
     if (!existsSync(kept)) await keepCoverage(path, kept);
-    const { tests, shared } = JSON.parse(readFileSync(kept, 'utf8')) as CoveredFile;
+    const covered = JSON.parse(readFileSync(kept, 'utf8')) as CoveredFile;
+    const { tests } = covered;
     const quick = tests.filter(({ durationMs }) => durationMs <= longestMs);
-    found.push({ path, shared, tests: quick });
+    found.push({
+      ...covered,
+      path,
+      tests: quick,
+      isReusable: !ROOT_HOOKS.test(readFileSync(join(projectRoot, path), 'utf8')),
+    });
     if (quick.length < tests.length) print(`${path}: ${tests.length - quick.length} tests take too long`);
   });
   return found;
@@ -174,40 +210,78 @@ async function keepCoverage(path: string, to: string): Promise<void> {
 }
 
 /** Files beside the mutated one come first: their tests state its rules. Then the fastest. */
-function judgesOf({ path, start }: Mutation): Judge[] {
-  const isFar = (judge: Judge): number => (dirname(judge.path) === dirname(path) ? 0 : 1);
+function reachingTests({ path, start }: Mutation): ReachingTests[] {
+  const isFar = ({ file }: ReachingTests): number => (dirname(file.path) === dirname(path) ? 0 : 1);
   return files
     .map((file) => {
       const tests = testsThatRan(file, { path, offset: start });
       const durationMs = tests.reduce((sum, test) => sum + test.durationMs, 0);
-      return { path: file.path, tests, durationMs };
+      return { file, tests, durationMs };
     })
     .filter(({ tests }) => tests.length > 0)
     .toSorted((a, b) => isFar(a) - isFar(b) || a.durationMs - b.durationMs);
 }
 
-async function firstToNotice(mutation: Mutation, judges: readonly Judge[]): Promise<string | undefined> {
+async function firstToNotice(
+  judge: Judge,
+  number: number,
+  reaching: readonly ReachingTests[],
+): Promise<string | undefined> {
+  const mutation = mutations[number] as Mutation;
   const original = readFileSync(join(projectRoot, mutation.path), 'utf8');
-  const file = join(mkdtempSync(join(base, 'm-')), 'mutant.ts');
-  writeFileSync(file, original.slice(0, mutation.start) + mutation.after + original.slice(mutation.end));
-  for (const { path, tests, durationMs } of judges) {
-    const failed = await failures(path, {
-      env: {
-        ...preload('load-mutant.ts'),
-        BERTH_MUTANT_FILE: file,
-        BERTH_MUTANT_URL: pathToFileURL(join(projectRoot, mutation.path)).href,
-        // A mutant that waits for ever is detected by this; the duration was measured on the same machine.
-        BERTH_MUTANT_LIMIT_MS: String(2 * durationMs + 3000),
-        // Halves a test's start. Not for the baseline: V8 counts no calls of functions that come from a cache.
-        NODE_COMPILE_CACHE: join(base, 'compiled'),
-      },
-      only: [...new Set(tests.map(({ name }) => name))],
-      // One that never yields is detected by this. Ample, because the machine may be busy.
-      limitMs: 3 * durationMs + 60_000,
-    });
-    if (failed !== undefined) return `noticed by ${path}`;
+  const mutant = {
+    number,
+    file: join(mkdtempSync(join(base, 'm-')), 'mutant.ts'),
+    url: urlOf(mutation.path),
+  };
+  writeFileSync(
+    mutant.file,
+    original.slice(0, mutation.start) + mutation.after + original.slice(mutation.end),
+  );
+  for (const { file, tests, durationMs } of reaching) {
+    const names = [...new Set(tests.map(({ name }) => name))];
+    const limitMs = 2 * durationMs + 3000;
+    // What runs while modules are loaded cannot be switched on later.
+    const needsNewProcess =
+      !file.isReusable || ran(file.loaded, { path: mutation.path, offset: mutation.start });
+    const isNoticed = needsNewProcess
+      ? (await failures(file.path, {
+          env: {
+            ...loadMutant,
+            BERTH_MUTANT_FILE: mutant.file,
+            BERTH_MUTANT_URL: mutant.url,
+            BERTH_MUTANT_LIMIT_MS: String(limitMs),
+          },
+          only: names,
+          limitMs: 3 * limitMs + 60_000,
+        })) !== undefined
+      : await judge.notices({ url: urlOf(file.path), names, mutant, limitMs });
+    if (isNoticed) return `noticed by ${file.path}`;
   }
   return undefined;
+}
+
+/** A file with the source texts that hold all mutants, by URL. */
+function writeSwitchableSources(): string {
+  const numbered = [...mutations.entries()];
+  const sources = [...new Set(mutations.map(({ path }) => path))].map((path) => {
+    const ofSource = new Map(numbered.filter(([, mutation]) => mutation.path === path));
+    return [urlOf(path), switchableSource(readFileSync(join(projectRoot, path), 'utf8'), ofSource)];
+  });
+  const file = join(base, 'sources.json');
+  writeFileSync(file, JSON.stringify(Object.fromEntries(sources)));
+  return file;
+}
+
+function urlOf(path: string): string {
+  return pathToFileURL(join(projectRoot, path)).href;
+}
+
+function testEnvironment(): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    PATH: [join(projectRoot, 'node_modules/.bin'), ...programDirectories()].join(delimiter),
+  };
 }
 
 function preload(name: string): NodeJS.ProcessEnv {
@@ -223,13 +297,7 @@ async function failures(
   const result = await runTestFile({
     path,
     cwd: projectRoot,
-    env: {
-      ...process.env,
-      PATH: [join(projectRoot, 'node_modules/.bin'), ...programDirectories()].join(delimiter),
-      BERTH_TEST_FILE: directory,
-      TMPDIR: directory,
-      ...env,
-    },
+    env: { ...testEnvironment(), BERTH_TEST_FILE: directory, TMPDIR: directory, ...env },
     ...(only && { only }),
     testTimeoutMs: limitMs,
     fileTimeoutMs: limitMs,

@@ -26,8 +26,10 @@ export interface CoveredTest {
 
 export interface CoveredFile {
   readonly tests: readonly CoveredTest[];
-  /** What ran outside of any test, or in another process: each test may need it. */
-  readonly shared: CoveredCode;
+  /** What ran before the first test, when modules are loaded: each test may depend on it. */
+  readonly loaded: CoveredCode;
+  /** What ran in processes that the tests started: any of them. */
+  readonly processes: CoveredCode;
 }
 
 /**
@@ -51,10 +53,11 @@ export function readCoverage(where: { file: string; directory: string; folder: s
     tests: lines.flatMap(({ name, durationMs, reports }) =>
       name === null ? [] : [{ name, durationMs, covered: codeOf(reports, folder) }],
     ),
-    shared: codeOf(
-      [...processes, ...lines.filter(({ name }) => name === null).flatMap(({ reports }) => reports)],
+    loaded: codeOf(
+      lines.filter(({ name }) => name === null).flatMap(({ reports }) => reports),
       folder,
     ),
+    processes: codeOf(processes, folder),
   };
 }
 
@@ -71,10 +74,12 @@ function codeOf(reports: readonly Report[], folder: string): CoveredCode {
 
 /** Tests that executed the code at an offset; all of them when it ran outside of them. */
 export function testsThatRan(
-  { tests, shared }: CoveredFile,
+  { tests, loaded, processes }: CoveredFile,
   place: { path: string; offset: number },
 ): readonly CoveredTest[] {
-  return ran(shared, place) ? tests : tests.filter(({ covered }) => ran(covered, place));
+  return ran(loaded, place) || ran(processes, place)
+    ? tests
+    : tests.filter(({ covered }) => ran(covered, place));
 }
 
 /** Whether the code at an offset ran: the smallest range around it decides. */

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { withSourceFiles } from '../source-files.ts';
 import { type CoveredCode, ran, testsThatRan } from './covered-code.ts';
 import { type Mutation, mutationsOf } from './mutation-sites.ts';
+import { switchableSource } from './switchable-source.ts';
 
 function mutationsIn(text: string): Mutation[] {
   const root = mkdtempSync(join(tmpdir(), 'mutants-'));
@@ -36,6 +37,30 @@ for (const { text, changes } of cases) {
   });
 }
 
+test('a source with several mutants behaves as the chosen one', (t) => {
+  t.after(() => choose(undefined));
+  const choose = (number: number | undefined): void =>
+    void Object.assign(globalThis, { berthMutant: number });
+  const text = `const a = (x, y) => {
+  for (const z of [1, 2]) { if (!y && x < (z ?? 3)) continue; else return 'a'; }
+  return x - 1 === 1 ? 'b' : 'c';
+};
+return JSON.stringify([a(1, false), a(2, false), a(3, true), a(0, true)]);`;
+  const run = (source: string): string => new Function(source)();
+  const mutants = new Map(mutationsIn(text).entries());
+  const switchable = switchableSource(text, mutants);
+  choose(undefined);
+  assert.equal(run(switchable), run(text));
+  const seen = new Set<string>();
+  for (const [number, { start, end, after }] of mutants) {
+    choose(number);
+    const mutant = run(text.slice(0, start) + after + text.slice(end));
+    assert.equal(run(switchable), mutant);
+    seen.add(mutant);
+  }
+  assert.ok(seen.size > 3, 'the mutants differ');
+});
+
 test('the innermost block decides whether code ran', () => {
   const range = (startOffset: number, endOffset: number, count: number) => ({
     startOffset,
@@ -49,8 +74,8 @@ test('the innermost block decides whether code ran', () => {
   const one = { name: 'one', durationMs: 1, covered };
   const two = { name: 'two', durationMs: 1, covered: {} };
   const place = { path: 'src/a.ts', offset: 10 };
-  assert.deepEqual(testsThatRan({ tests: [one, two], shared: {} }, place), [one]);
-  assert.deepEqual(testsThatRan({ tests: [one, two], shared: covered }, place), [one, two]);
+  assert.deepEqual(testsThatRan({ tests: [one, two], loaded: {}, processes: {} }, place), [one]);
+  assert.deepEqual(testsThatRan({ tests: [one, two], loaded: covered, processes: {} }, place), [one, two]);
 });
 
 test('a process that judges a mutant runs its source instead of the file', () => {

@@ -22,6 +22,13 @@ export interface Mutation {
   readonly end: number;
   readonly before: string;
   readonly after: string;
+  /** The expression or statement around it, and its text with the change, for sources that hold several mutants. */
+  readonly whole: {
+    readonly start: number;
+    readonly end: number;
+    readonly after: string;
+    readonly isStatement: boolean;
+  };
 }
 
 /** Replacements that keep the types: a mutant that does not compile proves nothing. */
@@ -39,23 +46,29 @@ const swaps = new Map<SyntaxKind, string>([
 
 export function mutationsOf({ path, tree }: ParsedFile): Mutation[] {
   const found: Mutation[] = [];
-  const replace = (node: Node, after: string): void => {
-    const start = node.getStart(tree);
+  const text = (node: Node): string => tree.text.slice(node.getStart(tree), node.end);
+  const replace = (node: Node, after: string, whole: Node = node): void => {
+    const [start, from, to] = [node.getStart(tree), whole.getStart(tree), whole.end];
     found.push({
       path,
       line: lineOf(tree, node),
       start,
       end: node.end,
-      before: tree.text.slice(start, node.end),
+      before: text(node),
       after,
+      whole: {
+        start: from,
+        end: to,
+        after: tree.text.slice(from, start) + after + tree.text.slice(node.end, to),
+        isStatement: isContinueStatement(node) || isReturnStatement(node),
+      },
     });
   };
-  const text = (node: Node): string => tree.text.slice(node.getStart(tree), node.end);
   const types = literalTypes(tree);
   for (const node of nodesOf(tree)) {
     if (isBinaryExpression(node)) {
       const swapped = swaps.get(node.operatorToken.kind);
-      if (swapped !== undefined) replace(node.operatorToken, swapped);
+      if (swapped !== undefined) replace(node.operatorToken, swapped, node);
       if (node.operatorToken.kind === SyntaxKind.QuestionQuestionToken) replace(node, text(node.left));
     }
     if (isIfStatement(node)) replace(node.expression, `!(${text(node.expression)})`);

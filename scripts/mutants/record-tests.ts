@@ -8,6 +8,7 @@ import type { Report } from './covered-code.ts';
 interface RunningTest {
   readonly name: string;
   readonly startMs: number;
+  durationMs: number;
   readonly reports: Report[];
 }
 
@@ -23,33 +24,46 @@ function record(to: string): void {
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   /** By full name. */
   const running = new Map<string, RunningTest>();
+  /** Passed, but its clean-up may still run: written when the next test starts. */
+  let cleaning: RunningTest | undefined;
   let isLoaded = false;
 
-  /** Counters since the last call, which also resets them. */
+  /** Reads the counters since the last call, which also resets them. */
   const count = (): void => {
     session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       const report = { result: result.filter(({ url }) => url.includes('/src/')) };
       if (!isLoaded) write({ name: null, durationMs: 0, reports: [report] });
       isLoaded = true;
       for (const { reports } of running.values()) reports.push(report);
+      cleaning?.reports.push(report);
     });
   };
   const write = (line: object): void => appendFileSync(to, `${JSON.stringify(line)}\n`);
+  const writeCleaned = (): void => {
+    if (cleaning !== undefined) write(cleaning);
+    cleaning = undefined;
+  };
 
   beforeEach((context) => {
     if (!('fullName' in context) || isNested(context.fullName)) return;
     count();
-    running.set(context.fullName, { name: context.name, startMs: performance.now(), reports: [] });
+    writeCleaned();
+    const { name, fullName } = context;
+    running.set(fullName, { name, startMs: performance.now(), durationMs: 0, reports: [] });
   });
   afterEach((context) => {
     const ended = 'fullName' in context ? running.get(context.fullName) : undefined;
     if (ended === undefined || !('fullName' in context)) return;
     count();
+    writeCleaned();
     running.delete(context.fullName);
-    const { name, startMs, reports } = ended;
+    ended.durationMs = performance.now() - ended.startMs;
     // Not in the types of Node 24.
-    const { passed } = context as { passed?: boolean };
-    if (passed) write({ name, durationMs: performance.now() - startMs, reports });
+    if ((context as { passed?: boolean }).passed) cleaning = ended;
+  });
+  process.on('exit', () => {
+    count();
+    writeCleaned();
   });
   const isNested = (fullName: string): boolean =>
     running.keys().some((outer) => fullName.startsWith(`${outer} > `));
