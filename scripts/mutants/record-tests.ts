@@ -3,6 +3,7 @@
 import { appendFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { afterEach, beforeEach } from 'node:test';
+import { takeCoverage } from 'node:v8';
 import type { Report } from './covered-code.ts';
 
 interface RunningTest {
@@ -13,9 +14,10 @@ interface RunningTest {
 }
 
 const file = process.env.BERTH_RECORD_FILE;
-// Processes that the tests start report through NODE_V8_COVERAGE.
 delete process.env.BERTH_RECORD_FILE;
 if (file !== undefined) record(file);
+// Processes that the tests start report through NODE_V8_COVERAGE, now and then because tests kill them.
+else setInterval(takeCoverage, 1000).unref();
 
 function record(to: string): void {
   const session = new Session();
