@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VolumeGroupSnapshotContent, VolumeSnapshotContent } from '../../api/kinds.ts';
-import type { SnapshotHandle } from '../../csi/names/driver-name.ts';
+import type { GroupSnapshotHandle, SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { errorPatch } from './content-error.ts';
 import { type SnapshotFacts, statusPatch } from './content-status.ts';
 import { type GroupFacts, groupStatusPatch } from './group-content-status.ts';
@@ -14,7 +14,7 @@ const snap: SnapshotFacts = {
   ready: true,
   createdNs: 3n,
   sizeBytes: 5n,
-  groupHandle: 'group',
+  groupHandle: 'group' as GroupSnapshotHandle,
 };
 const snapped = {
   snapshotHandle: 'snap',
@@ -39,7 +39,7 @@ const snapshots: [string, object | undefined, Partial<SnapshotFacts>, object | u
   ['a snapshot that is not ready any more', snapped, { ready: false }, { readyToUse: false }],
   ['an error ends with success', { ...snapped, error: { message: 'x' } }, {}, { error: null }],
   ['another size and time are ignored', snapped, { sizeBytes: 6n, createdNs: 4n }, undefined],
-  ['another group is ignored', snapped, { groupHandle: 'other' }, undefined],
+  ['another group is ignored', snapped, { groupHandle: 'other' as GroupSnapshotHandle }, undefined],
 ];
 for (const [name, status, change, expected] of snapshots) {
   test(`[SIDE-2] status of a snapshot: ${name}`, () => {
@@ -59,7 +59,12 @@ test('[SIDE-2] a size of zero is no size, and a snapshot of no group has no grou
 });
 
 const member = { volumeHandle: 'v', snapshotHandle: 's', readyToUse: true };
-const group: GroupFacts = { handle: 'group', ready: true, createdMs: 1000, members: [member] };
+const group: GroupFacts = {
+  handle: 'group' as GroupSnapshotHandle,
+  ready: true,
+  createdMs: 1000,
+  members: [member],
+};
 const grouped = {
   volumeGroupSnapshotHandle: 'group',
   readyToUse: true,
