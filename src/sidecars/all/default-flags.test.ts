@@ -131,7 +131,6 @@ for (const [{ name, flags }, expected] of table) {
 
 const rejected: [AnySidecarKind, string[]][] = [
   [provisionerSidecar, ['--volume-name-prefix=']],
-  [provisionerSidecar, ['--feature-gates=CrossNamespaceVolumeDataSource=true']],
   [provisionerSidecar, ['--volume-name-uuid-length=33']],
   [provisionerSidecar, ['--immediate-preference=random']],
 ];
