@@ -27,20 +27,17 @@ export class Judge {
     this.#options = options;
   }
 
-  /** Whether the tests notice the mutant: they fail with it, and pass without it in the same process. */
+  /** Whether the tests notice the mutant: they fail or hang with it, and pass without it within the same limit. */
   async notices(task: JudgeTask): Promise<boolean> {
     const answer = await this.#run(task);
     if (answer.is === 'passed') return false;
-    if (answer.is === 'hung') {
-      this.stop();
-      return true;
-    }
-    const without = await this.#run({ ...task, names: [answer.name], mutant: undefined });
+    if (answer.is === 'hung') this.stop();
+    const names = answer.is === 'hung' ? task.names : [answer.name];
+    const without = await this.#run({ ...task, names, mutant: undefined });
     if (without.is === 'passed') return true;
-    // An earlier mutant has spoilt the process.
     this.stop();
-    const again = await this.#run(task);
-    return again.is !== 'passed';
+    // An earlier mutant has spoilt the process, unless this is the first in it and the limit is too short.
+    return answer.is === 'failed' && (await this.#run(task)).is === 'failed';
   }
 
   stop(): void {
