@@ -9,6 +9,7 @@ import type {
   VolumeCapability,
   VolumeCapability_AccessMode_Mode,
 } from '../csi/index.ts';
+import type { GroupSnapshotHandle, NodeId, SnapshotHandle, VolumeHandle } from '../csi/names/driver-name.ts';
 import type { Log, SecretValue } from '../runtime/ports.ts';
 import type {
   DescMethodServerStreaming,
@@ -45,8 +46,21 @@ type RequestsWithCapability =
   | 'csi.v1.NodePublishVolumeRequest';
 
 type HiddenSecrets<R> = R extends { secrets: unknown }
-  ? Omit<R, 'secrets'> & { readonly secrets: Secrets }
-  : R;
+  ? Omit<BrandedIds<R>, 'secrets'> & { readonly secrets: Secrets }
+  : BrandedIds<R>;
+
+/** A volume's ID cannot be passed where a node's is expected. */
+type BrandedIds<R> = { [K in keyof R]: K extends keyof Ids ? Ids[K] : R[K] };
+
+interface Ids {
+  volumeId: VolumeHandle;
+  sourceVolumeId: VolumeHandle;
+  sourceVolumeIds: VolumeHandle[];
+  nodeId: NodeId;
+  snapshotId: SnapshotHandle;
+  snapshotIds: SnapshotHandle[];
+  groupSnapshotId: GroupSnapshotHandle;
+}
 
 type Operation<M> =
   M extends DescMethodUnary<infer I, infer O>

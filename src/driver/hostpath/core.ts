@@ -3,6 +3,13 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type {
+  DriverName,
+  GroupSnapshotHandle,
+  NodeId,
+  SnapshotHandle,
+  VolumeHandle,
+} from '../../csi/names/driver-name.ts';
 import type { FilesystemTools } from '../filesystem/filesystem-tools.ts';
 import { refuse } from '../refuse.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -12,7 +19,7 @@ import type { Records, VolumeRecord } from './state/records.ts';
 import type { VolumeFiles } from './state/volume-files.ts';
 
 export interface HostpathCore extends HostpathOptions {
-  readonly driverName: string;
+  readonly driverName: DriverName;
   readonly can: HostpathCapabilities;
   readonly store: StateStore;
   readonly records: Records;
@@ -34,14 +41,14 @@ export function layoutOf({ stateDir }: Pick<HostpathSettings, 'stateDir'>) {
     database: join(stateDir, 'state.db'),
     lockFile: join(stateDir, 'lock'),
     /** A directory or an image, by the record's backing. */
-    volume: (id: string) => join(stateDir, 'volumes', safeName(id)),
+    volume: (id: VolumeHandle) => join(stateDir, 'volumes', safeName(id)),
     /** While this file exists, the volume is reported as ill. */
-    ill: (id: string) => join(stateDir, 'ill', safeName(id)),
-    snapshot: (id: string) => join(stateDir, 'snapshots', safeName(id)),
+    ill: (id: VolumeHandle) => join(stateDir, 'ill', safeName(id)),
+    snapshot: (id: SnapshotHandle) => join(stateDir, 'snapshots', safeName(id)),
     /** Copies are written here and renamed when complete. */
     unfinished,
     /** The driver's own mount of an image for a node, when the caller does not stage. */
-    ownMount: (nodeId: string, volumeId: string) =>
+    ownMount: (nodeId: NodeId, volumeId: VolumeHandle) =>
       join(stateDir, 'mounts', safeName(nodeId), safeName(volumeId)),
   };
 }
@@ -52,7 +59,7 @@ function safeName(id: string): string {
 }
 
 /** The volume, if it exists and is ready. */
-export function existingVolume(core: HostpathCore, volumeId: string): VolumeRecord {
+export function existingVolume(core: HostpathCore, volumeId: VolumeHandle): VolumeRecord {
   const volume = core.records.volumes.get(volumeId);
   if (volume === undefined || volume.state !== 'ready')
     throw refuse.notFound(`volume ${volumeId} does not exist`);
@@ -79,6 +86,7 @@ export function checkSecrets(
  * Names of the locks of host-locks.ts. Lock order: a group, then its snapshots, then their volume, then its source.
  * Never the reverse.
  */
-export const groupLock = (groupSnapshotId: string): string => `group snapshot ${groupSnapshotId}`;
-export const volumeLock = (volumeId: string): string => `volume ${volumeId}`;
-export const snapshotLock = (snapshotId: string): string => `snapshot ${snapshotId}`;
+export const groupLock = (groupSnapshotId: GroupSnapshotHandle): string =>
+  `group snapshot ${groupSnapshotId}`;
+export const volumeLock = (volumeId: VolumeHandle): string => `volume ${volumeId}`;
+export const snapshotLock = (snapshotId: SnapshotHandle): string => `snapshot ${snapshotId}`;

@@ -2,6 +2,7 @@
 // machine, or for both in one.
 
 import { mkdirSync } from 'node:fs';
+import type { DriverName, NodeId } from '../../csi/names/driver-name.ts';
 import { openSystemCalls } from '../../runtime/mount/linux-mounter.ts';
 import { type ControllerOperations, type Driver, type DriverFeatures, defineDriver } from '../driver.ts';
 import { linuxFilesystemTools } from '../filesystem/filesystem-tools.ts';
@@ -57,7 +58,7 @@ export async function createHostpath(options: HostpathOptions): Promise<Hostpath
         ...(controller &&
           core.can.snapshots &&
           core.can.snapshotMetadata && { snapshotMetadata: metadataOperations(core) }),
-        ...(node && { node: nodeOperations({ core, nodeId: node.nodeId, options: node }) }),
+        ...(node && { node: nodeOperations({ core, nodeId: node.nodeId as NodeId, options: node }) }),
       });
     },
     removeNode: (nodeId) => core.records.nodes.delete(nodeId),
@@ -78,7 +79,7 @@ async function openCore(options: HostpathOptions): Promise<HostpathCore> {
   const store = options.store ?? openStateStore(layout.database);
   return {
     ...options,
-    driverName: options.driverName ?? DEFAULT_DRIVER_NAME,
+    driverName: (options.driverName ?? DEFAULT_DRIVER_NAME) as DriverName,
     can: { ...allCapabilities, ...options.capabilities },
     store,
     records: openRecords(store),
@@ -93,7 +94,7 @@ async function openCore(options: HostpathOptions): Promise<HostpathCore> {
 
 function registerNode(core: HostpathCore, node: HostpathNodeOptions): void {
   core.records.nodes.put(node.nodeId, {
-    nodeId: node.nodeId,
+    nodeId: node.nodeId as NodeId,
     topology: { ...node.topology },
     maxVolumesPerNode: node.maxVolumesPerNode ?? 0,
   });

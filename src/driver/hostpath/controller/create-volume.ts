@@ -3,6 +3,7 @@
 // the next call or at start-up.
 
 import type { TopologyRequirement } from '../../../csi/index.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { findOrCreate } from '../../find-or-create.ts';
 import { refuse } from '../../refuse.ts';
 import { existingVolume, type HostpathCore, volumeLock } from '../core.ts';
@@ -19,7 +20,7 @@ export function recordVolume(
   core: HostpathCore,
   request: CreateRequest,
   state: 'creating' | 'ready',
-  id = core.random.uuid(),
+  id = core.random.uuid() as VolumeHandle,
 ): VolumeRecord {
   return findOrCreate(core.store, core.records.volumes, {
     kind: 'volume',
@@ -43,7 +44,7 @@ export function isPlainDirectory(core: HostpathCore, request: CreateRequest): bo
  * directory without a record; the lock protects one that is being created.
  */
 export function createPlainDirectory(core: HostpathCore, request: CreateRequest): Promise<VolumeRecord> {
-  const id = core.random.uuid();
+  const id = core.random.uuid() as VolumeHandle;
   const path = core.layout.volume(id);
   return core.locks.exclusive(volumeLock(id), async () => {
     await core.step('volume: make');

@@ -1,6 +1,7 @@
 // ControllerExpandVolume and NodeExpandVolume: the controller enlarges the directory's limit or the image, the node the
 // loop device and the filesystem. Each step is idempotent; none shrinks anything.
 
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { chooseSize, sizeFits } from '../../capacity.ts';
 import type { ControllerOperations, NodeOperations } from '../../driver.ts';
 import { refuse } from '../../refuse.ts';
@@ -101,7 +102,7 @@ async function growDevice({ core, nodeId }: HostpathNode, volume: VolumeRecord, 
 }
 
 /** Records that the filesystem is as large as its device. */
-export function forgetGrowth(core: HostpathCore, volumeId: string): void {
+export function forgetGrowth(core: HostpathCore, volumeId: VolumeHandle): void {
   const volume = core.records.volumes.get(volumeId);
   if (volume?.growBeforeUse) core.records.volumes.put(volumeId, { ...volume, growBeforeUse: false });
 }

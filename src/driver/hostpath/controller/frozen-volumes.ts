@@ -3,13 +3,14 @@
 // files in use. After a crash thawVolume thaws at start-up; it is harmless when nothing is frozen.
 
 import { open } from 'node:fs/promises';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { existingVolume, type HostpathCore, volumeLock } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
 /** Locks the volumes, in sorted order against deadlock, and freezes the mounted ones while `work` runs. */
 export async function withFrozenVolumes<T>(
   core: HostpathCore,
-  volumeIds: readonly string[],
+  volumeIds: readonly VolumeHandle[],
   work: () => Promise<T>,
 ): Promise<T> {
   const [first, ...rest] = volumeIds.toSorted();
@@ -43,7 +44,7 @@ async function frozenPaths(core: HostpathCore, volume: VolumeRecord): Promise<st
   return (await mountedPaths(core, volume.id)).slice(0, 1);
 }
 
-async function mountedPaths(core: HostpathCore, volumeId: string): Promise<string[]> {
+async function mountedPaths(core: HostpathCore, volumeId: VolumeHandle): Promise<string[]> {
   const paths: string[] = [];
   for (const { record } of core.records.stagings.findAll('volume', volumeId)) {
     if (record.accessType === 'mount' && (await core.mounter.isMountPoint(record.path)))
@@ -62,7 +63,7 @@ async function flush(device: string): Promise<void> {
 }
 
 /** Undoes the freeze of a process that died. The caller holds the volume's lock. */
-export async function thawVolume(core: HostpathCore, volumeId: string): Promise<void> {
+export async function thawVolume(core: HostpathCore, volumeId: VolumeHandle): Promise<void> {
   if (core.records.volumes.get(volumeId)?.backing !== 'image') return;
   for (const path of (await mountedPaths(core, volumeId)).slice(0, 1)) await core.mounter.thaw(path);
 }

@@ -1,5 +1,6 @@
 // The group controller service: atomic snapshots of several volumes. Images are frozen together.
 
+import type { GroupSnapshotHandle, SnapshotHandle, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { timestampFromMs } from '../../../wire/protobuf/well-known.ts';
 import type { GroupControllerOperations } from '../../driver.ts';
 import { findOrCreate } from '../../find-or-create.ts';
@@ -55,11 +56,11 @@ export function groupSnapshotOperations(core: HostpathCore): GroupControllerOper
 }
 
 /** Returns the group's record, for the caller to write; writes those of its snapshots in the same transaction. */
-function newGroup(core: HostpathCore, name: string, volumeIds: readonly string[]): GroupSnapshotRecord {
+function newGroup(core: HostpathCore, name: string, volumeIds: readonly VolumeHandle[]): GroupSnapshotRecord {
   if (new Set(volumeIds).size !== volumeIds.length) {
     throw refuse.invalidArgument('source_volume_ids names a volume twice');
   }
-  const id = core.random.uuid();
+  const id = core.random.uuid() as GroupSnapshotHandle;
   const snapshots = volumeIds.map((volumeId) =>
     newSnapshot(core, existingVolume(core, volumeId), {
       name: `group ${id} ${volumeId}`,
@@ -77,7 +78,7 @@ function newGroup(core: HostpathCore, name: string, volumeIds: readonly string[]
   };
 }
 
-async function finishGroup(core: HostpathCore, groupSnapshotId: string): Promise<void> {
+async function finishGroup(core: HostpathCore, groupSnapshotId: GroupSnapshotHandle): Promise<void> {
   // Another process may have made it ready or cleaned it up since the record was read.
   const group = core.records.groups.get(groupSnapshotId);
   if (group?.state === 'ready') return;
@@ -126,7 +127,7 @@ function membersOf(core: HostpathCore, group: GroupSnapshotRecord): SnapshotReco
 }
 
 /** Callers may omit snapshot_ids; if given, they must be exactly the members. */
-function requireMembers(group: GroupSnapshotRecord, snapshotIds: readonly string[]): void {
+function requireMembers(group: GroupSnapshotRecord, snapshotIds: readonly SnapshotHandle[]): void {
   if (snapshotIds.length > 0 && !sameMembers(group.snapshotIds, snapshotIds)) {
     throw refuse.invalidArgument(
       `snapshot_ids are not those of group snapshot ${group.id}: ${group.snapshotIds.join(', ')}`,
@@ -138,7 +139,7 @@ function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return JSON.stringify(a.toSorted()) === JSON.stringify(b.toSorted());
 }
 
-function groupMessage(core: HostpathCore, groupSnapshotId: string) {
+function groupMessage(core: HostpathCore, groupSnapshotId: GroupSnapshotHandle) {
   const group = core.records.groups.get(groupSnapshotId);
   if (group === undefined) throw refuse.aborted(`group snapshot ${groupSnapshotId} was deleted meanwhile`);
   return {

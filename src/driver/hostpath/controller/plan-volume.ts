@@ -5,6 +5,7 @@ import {
   type VolumeCapability,
   type VolumeContentSource,
 } from '../../../csi/index.ts';
+import type { SnapshotHandle, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import {
   chooseSize,
   larger,
@@ -120,8 +121,8 @@ export function difference(
 }
 
 export function sourceOf(source: VolumeContentSource | undefined): VolumeSource | undefined {
-  if (source?.type.case === 'snapshot') return { snapshotId: source.type.value.snapshotId };
-  if (source?.type.case === 'volume') return { volumeId: source.type.value.volumeId };
+  if (source?.type.case === 'snapshot') return { snapshotId: source.type.value.snapshotId as SnapshotHandle };
+  if (source?.type.case === 'volume') return { volumeId: source.type.value.volumeId as VolumeHandle };
   return undefined;
 }
 

@@ -2,6 +2,7 @@
 // of a real attach. One transaction each, so there is nothing to recover.
 
 import type { VolumeCapability_AccessMode_Mode as Mode } from '../../../csi/index.ts';
+import type { NodeId, VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { accessModeName } from '../../capabilities.ts';
 import type { ControllerOperations } from '../../driver.ts';
 import { refuse } from '../../refuse.ts';
@@ -57,8 +58,8 @@ export function publishOperations(core: HostpathCore) {
 /** With `attach`, a volume must be published to the node before it is used there. */
 export function requireAttached(
   core: HostpathCore,
-  volumeId: string,
-  nodeId: string,
+  volumeId: VolumeHandle,
+  nodeId: NodeId,
 ): AttachmentRecord | undefined {
   if (!core.can.attach) return undefined;
   const attachment = core.records.attachments.get(recordKey(volumeId, nodeId));

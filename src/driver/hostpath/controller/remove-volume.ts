@@ -1,12 +1,13 @@
 // Deletes a volume: rejects the request while it is in use, marks it `deleting`, removes its content and then its
 // record.
 
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { refuse } from '../../refuse.ts';
 import type { HostpathCore } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
 /** The caller holds the volume's lock. */
-export async function removeVolume(core: HostpathCore, volumeId: string): Promise<void> {
+export async function removeVolume(core: HostpathCore, volumeId: VolumeHandle): Promise<void> {
   const volume = core.records.volumes.get(volumeId);
   if (volume === undefined) return;
   if (volume.state === 'ready') {
@@ -43,7 +44,7 @@ export async function discardVolume(core: HostpathCore, volume: VolumeRecord): P
  * Removes the record of an empty directory that is not in use. Start-up removes an empty directory without a record, so
  * the record may be removed first, and no `deleting` state is needed.
  */
-async function forgetIfUnused(core: HostpathCore, volumeId: string): Promise<boolean> {
+async function forgetIfUnused(core: HostpathCore, volumeId: VolumeHandle): Promise<boolean> {
   if ((await core.files.list(core.layout.volume(volumeId))).length > 0) return false;
   await core.step('volume: remove record');
   return core.store.transaction(() => {
@@ -53,7 +54,7 @@ async function forgetIfUnused(core: HostpathCore, volumeId: string): Promise<boo
   });
 }
 
-async function forgetVolume(core: HostpathCore, volumeId: string): Promise<void> {
+async function forgetVolume(core: HostpathCore, volumeId: VolumeHandle): Promise<void> {
   await core.step('volume: remove record');
   core.store.transaction(() => {
     for (const { uses, key } of usesOf(core, volumeId)) uses.delete(key);
@@ -61,14 +62,14 @@ async function forgetVolume(core: HostpathCore, volumeId: string): Promise<void>
   });
 }
 
-function usesOf({ records }: HostpathCore, volumeId: string) {
+function usesOf({ records }: HostpathCore, volumeId: VolumeHandle) {
   return [records.attachments, records.stagings, records.targets].flatMap((uses) =>
     uses.findAll('volume', volumeId).map(({ key, record }) => ({ uses, key, record })),
   );
 }
 
 /** The user of the volume, if any. Records of mounts that a reboot removed do not count. */
-async function userOf(core: HostpathCore, volumeId: string): Promise<string | undefined> {
+async function userOf(core: HostpathCore, volumeId: VolumeHandle): Promise<string | undefined> {
   for (const { record } of usesOf(core, volumeId)) {
     if (!('path' in record)) return `it is published to node ${record.nodeId}`;
     if ((await core.mounter.inspect(record.path)) === 'mounted') {

@@ -1,6 +1,7 @@
 // Creates and removes the copies behind snapshots. For one snapshot or a group: all volumes are frozen together, all
 // copies are made, then all records become ready in one transaction.
 
+import type { SnapshotHandle } from '../../../csi/names/driver-name.ts';
 import type { HostpathCore } from '../core.ts';
 import type { SnapshotRecord } from '../state/records.ts';
 import { withFrozenVolumes } from './frozen-volumes.ts';
@@ -30,7 +31,7 @@ async function copyToSnapshot(core: HostpathCore, snapshot: SnapshotRecord): Pro
 }
 
 /** Removes the content of a snapshot. The caller holds its lock and removes its record. */
-export async function removeSnapshotContent(core: HostpathCore, snapshotId: string): Promise<void> {
+export async function removeSnapshotContent(core: HostpathCore, snapshotId: SnapshotHandle): Promise<void> {
   const path = core.layout.snapshot(snapshotId);
   await core.step('snapshot: remove content');
   await core.files.removeTree(core.layout.unfinished(path));

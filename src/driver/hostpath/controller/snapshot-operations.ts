@@ -3,6 +3,7 @@
 // snapshot.
 
 import type { SnapshotSchema } from '../../../csi/index.ts';
+import type { GroupSnapshotHandle, SnapshotHandle } from '../../../csi/names/driver-name.ts';
 import type { MessageInitShape } from '../../../wire/protobuf/descriptor.ts';
 import { timestampFromMs } from '../../../wire/protobuf/well-known.ts';
 import type { ControllerOperations } from '../../driver.ts';
@@ -91,10 +92,10 @@ export function snapshotOperations(core: HostpathCore) {
 export function newSnapshot(
   core: HostpathCore,
   volume: VolumeRecord,
-  { name, groupSnapshotId }: { name: string; groupSnapshotId?: string },
+  { name, groupSnapshotId }: { name: string; groupSnapshotId?: GroupSnapshotHandle },
 ): SnapshotRecord {
   return {
-    id: core.random.uuid(),
+    id: core.random.uuid() as SnapshotHandle,
     name,
     state: 'creating',
     sourceVolumeId: volume.id,

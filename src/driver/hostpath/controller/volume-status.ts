@@ -1,5 +1,6 @@
 // The status of a volume: the nodes it is published to, and its condition.
 
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { HostpathCore } from '../core.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
@@ -8,7 +9,7 @@ export interface Condition {
   message: string;
 }
 
-export function publishedNodeIds({ records }: HostpathCore, volumeId: string): string[] {
+export function publishedNodeIds({ records }: HostpathCore, volumeId: VolumeHandle): string[] {
   return records.attachments.findAll('volume', volumeId).map(({ record }) => record.nodeId);
 }
 

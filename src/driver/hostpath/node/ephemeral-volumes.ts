@@ -2,6 +2,7 @@
 
 import { isQuantity, quantityToBytes } from '../../../api/quantity.ts';
 import type { VolumeCapability } from '../../../csi/index.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { refuse } from '../../refuse.ts';
 import { finishCreation } from '../controller/create-volume.ts';
 import { planVolume } from '../controller/plan-volume.ts';
@@ -17,7 +18,7 @@ export function isEphemeralRequest(volumeContext: Readonly<Record<string, string
 }
 
 export interface EphemeralRequest {
-  volumeId: string;
+  volumeId: VolumeHandle;
   volumeContext: Readonly<Record<string, string>>;
   volumeCapability: VolumeCapability;
 }
@@ -65,7 +66,7 @@ export async function ephemeralVolume(
 }
 
 /** No-op for a volume that is not ephemeral. */
-export async function removeEphemeral({ core, nodeId }: HostpathNode, volumeId: string): Promise<void> {
+export async function removeEphemeral({ core, nodeId }: HostpathNode, volumeId: VolumeHandle): Promise<void> {
   if (core.records.volumes.get(volumeId)?.ephemeralOn !== nodeId) return;
   await core.locks.exclusive(volumeLock(volumeId), async () => {
     const volume = core.records.volumes.get(volumeId);

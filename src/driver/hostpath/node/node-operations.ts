@@ -2,6 +2,7 @@
 // publish-volume.ts do the mounting.
 
 import type { VolumeCapability_AccessMode_Mode as Mode } from '../../../csi/index.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import type { NodeOperations } from '../../driver.ts';
 import { refuse } from '../../refuse.ts';
 import { nodeExpandVolume } from '../controller/expand-operations.ts';
@@ -95,7 +96,7 @@ export function nodeOperations(node: HostpathNode): NodeOperations {
 type PublishCall = Parameters<NodeOperations['nodePublishVolume']>[0];
 
 /** After a volume's last unpublish: removes the driver's own staging mount, and deletes an inline volume. */
-async function tidyUp(node: HostpathNode, volumeId: string): Promise<void> {
+async function tidyUp(node: HostpathNode, volumeId: VolumeHandle): Promise<void> {
   const { core, nodeId } = node;
   if (core.records.targets.find('volumeOnNode', recordKey(nodeId, volumeId)) !== undefined) return;
   const ownMount = core.layout.ownMount(nodeId, volumeId);

@@ -3,6 +3,7 @@
 // removed after the last unmount.
 
 import type { VolumeCapability } from '../../../csi/index.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { formatIfBlank } from '../../filesystem/filesystem-tools.ts';
 import { refuse } from '../../refuse.ts';
 import { forgetGrowth } from '../controller/expand-operations.ts';
@@ -66,7 +67,7 @@ export async function stageVolume(
 
 export async function unstageVolume(
   node: HostpathNode,
-  { volumeId, path }: { volumeId: string; path: string },
+  { volumeId, path }: { volumeId: VolumeHandle; path: string },
   signal?: AbortSignal,
 ): Promise<void> {
   const { core, nodeId } = node;

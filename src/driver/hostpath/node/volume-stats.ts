@@ -1,6 +1,7 @@
 // NodeGetVolumeStats: usage and condition of a volume at a published path.
 
 import { VolumeUsage_Unit as Unit } from '../../../csi/index.ts';
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { errorCode, isCorruptedMountError } from '../../../runtime/mount/mount-error.ts';
 import type { NodeOperations } from '../../driver.ts';
 import { refuse } from '../../refuse.ts';
@@ -21,7 +22,11 @@ export function nodeGetVolumeStats(node: HostpathNode): NonNullable<NodeOperatio
 }
 
 /** Returns the path if the volume is published or staged there; otherwise NOT_FOUND. */
-export async function publishedPath(node: HostpathNode, volumeId: string, path: string): Promise<string> {
+export async function publishedPath(
+  node: HostpathNode,
+  volumeId: VolumeHandle,
+  path: string,
+): Promise<string> {
   const { core, nodeId } = node;
   const staging = core.records.stagings.get(recordKey(nodeId, volumeId));
   const isPublished = core.records.targets.get(recordKey(nodeId, path))?.volumeId === volumeId;

@@ -1,6 +1,12 @@
 // The records of hostpath. Each is written before the first side effect it describes and removed after the last is
 // undone, so everything that a crash leaves behind has a record for recovery.
 
+import type {
+  GroupSnapshotHandle,
+  NodeId,
+  SnapshotHandle,
+  VolumeHandle,
+} from '../../../csi/names/driver-name.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { Backing } from '../options.ts';
 
@@ -8,7 +14,7 @@ import type { Backing } from '../options.ts';
 export type RecordState = 'creating' | 'ready' | 'deleting';
 
 export interface VolumeRecord {
-  id: string;
+  id: VolumeHandle;
   name: string;
   state: RecordState;
   backing: Backing;
@@ -20,48 +26,48 @@ export interface VolumeRecord {
   topology?: Record<string, string>;
   mutableParameters: Record<string, string>;
   /** The node whose pod an inline volume belongs to. */
-  ephemeralOn?: string;
+  ephemeralOn?: NodeId;
   /** A format was begun: the content of the device is not user data. */
   formatting?: boolean;
   /** The filesystem is smaller than its device: restored or cloned into a larger volume, or expanded. */
   growBeforeUse?: boolean;
 }
 
-export type VolumeSource = { snapshotId: string } | { volumeId: string };
+export type VolumeSource = { snapshotId: SnapshotHandle } | { volumeId: VolumeHandle };
 
 export interface SnapshotRecord {
-  id: string;
+  id: SnapshotHandle;
   name: string;
   state: RecordState;
-  sourceVolumeId: string;
+  sourceVolumeId: VolumeHandle;
   backing: Backing;
   accessType: 'mount' | 'block';
   fsType?: string;
   sizeBytes: bigint;
   /** Milliseconds since the epoch. */
   createdAt: number;
-  groupSnapshotId?: string;
+  groupSnapshotId?: GroupSnapshotHandle;
 }
 
 export interface GroupSnapshotRecord {
-  id: string;
+  id: GroupSnapshotHandle;
   name: string;
   state: RecordState;
-  sourceVolumeIds: string[];
-  snapshotIds: string[];
+  sourceVolumeIds: VolumeHandle[];
+  snapshotIds: SnapshotHandle[];
   createdAt: number;
 }
 
 export interface NodeRecord {
-  nodeId: string;
+  nodeId: NodeId;
   topology: Record<string, string>;
   maxVolumesPerNode: number;
 }
 
 /** A volume published to a node by the controller. Key: volume and node. */
 export interface AttachmentRecord {
-  volumeId: string;
-  nodeId: string;
+  volumeId: VolumeHandle;
+  nodeId: NodeId;
   readOnly: boolean;
   accessMode: number;
   accessType: 'mount' | 'block';
@@ -69,8 +75,8 @@ export interface AttachmentRecord {
 
 /** A volume staged on a node. Key: node and volume. */
 export interface StagingRecord {
-  nodeId: string;
-  volumeId: string;
+  nodeId: NodeId;
+  volumeId: VolumeHandle;
   path: string;
   accessType: 'mount' | 'block';
   accessMode: number;
@@ -81,8 +87,8 @@ export interface StagingRecord {
 
 /** A volume published at a path of a node. Key: node and path. */
 export interface TargetRecord {
-  nodeId: string;
-  volumeId: string;
+  nodeId: NodeId;
+  volumeId: VolumeHandle;
   path: string;
   readOnly: boolean;
   accessType: 'mount' | 'block';

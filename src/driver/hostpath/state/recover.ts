@@ -1,6 +1,7 @@
 // Crash recovery at start-up: rolls back operations that an earlier process did not finish. Volumes that a live process
 // works on are locked by it, and skipped. Mounts are not touched: their calls are retried, and repair them.
 
+import type { VolumeHandle } from '../../../csi/names/driver-name.ts';
 import { thawVolume } from '../controller/frozen-volumes.ts';
 import { discardGroup } from '../controller/group-snapshot-operations.ts';
 import { discardVolume } from '../controller/remove-volume.ts';
@@ -44,7 +45,7 @@ export async function recover(core: HostpathCore): Promise<void> {
   }
   for (const name of await core.files.list(core.layout.volumes)) {
     // A directory is created empty before its record: see createPlainDirectory. One with content is kept.
-    if (records.volumes.get(name) !== undefined || !isVolumeName(name)) continue;
+    if (!isVolumeName(name) || records.volumes.get(name) !== undefined) continue;
     await core.locks.ifFree(volumeLock(name), async () => {
       if (records.volumes.get(name) !== undefined) return;
       if (await core.files.removeEmpty(core.layout.volume(name))) say('directory', name, 'without a record');
@@ -53,11 +54,11 @@ export async function recover(core: HostpathCore): Promise<void> {
 }
 
 /** Names with a hash or a suffix belong to volumes whose record is written first. */
-function isVolumeName(name: string): boolean {
+function isVolumeName(name: string): name is VolumeHandle {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }
 
 /** If the volume's lock is held, its holder is alive and will thaw it. */
-async function thawIfFree(core: HostpathCore, volumeId: string): Promise<void> {
+async function thawIfFree(core: HostpathCore, volumeId: VolumeHandle): Promise<void> {
   await core.locks.ifFree(volumeLock(volumeId), () => thawVolume(core, volumeId));
 }
