@@ -9,7 +9,7 @@ import { clusterRoles, configMaps, namespaces, persistentVolumes } from '../api/
 import { serviceAccountUser } from './auth/users.ts';
 import { testServer } from './testing/test-server.ts';
 
-test('servers that start from one image hold the same and go their own ways', async (t) => {
+test('servers that start from one image have the same content and are independent', async (t) => {
   const first = await testServer(t);
   const admin = first.client(first.adminUser);
   await admin.create(configMaps, { metadata: { name: 'a', namespace: 'default' }, data: { text: 'before' } });
@@ -32,7 +32,7 @@ test('servers that start from one image hold the same and go their own ways', as
   assert.deepEqual(untouched.data, { text: 'before' });
 });
 
-test('without tracking, objects carry no record of who wrote their fields', async (t) => {
+test('without field tracking, objects have no managedFields', async (t) => {
   for (const tracksFields of [true, false]) {
     const server = await testServer(t, { tracksFields });
     const kube = server.client(server.adminUser);
@@ -44,7 +44,7 @@ test('without tracking, objects carry no record of who wrote their fields', asyn
   }
 });
 
-test('a server that serves less knows the rest only from what is stored', async (t) => {
+test('a server with fewer kinds knows the others only from what is stored', async (t) => {
   const first = await testServer(t);
   const image = first.image();
   const less = await testServer(t, {

@@ -11,7 +11,7 @@ const event = (name: string) => ({
   message: 'm',
 });
 
-test('events go an hour after they were seen, and the oldest when there are very many', async (t) => {
+test('events expire an hour after they were last seen, and the oldest when there are too many', async (t) => {
   const clock = new VirtualClock();
   const server = await testServer(t, { clock });
   const kube = server.client(server.adminUser);

@@ -33,7 +33,7 @@ async function run(path: string, names: readonly string[]) {
 
 const linesOf = async (path: string) => (await readFile(path, 'utf8')).split('\n').length - 1;
 
-test('[WHY-3] the next run has what this one recorded, in order, and only its owner can read it', async () => {
+test('[WHY-3] the next run reads what this one recorded, in order; the file is readable by its owner only', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'trace-')), 'trace.jsonl');
   const first = await run(path, ['a', 'b']);
   assert.deepEqual(first.before, []);
@@ -45,7 +45,7 @@ test('[WHY-3] the next run has what this one recorded, in order, and only its ow
   assert.deepEqual((await run(path, [])).before, ['a', 'b', 'c']);
 });
 
-test('[WHY-3] a run that ends without notice leaves what it had written, and half a line does no harm', async () => {
+test('[WHY-3] a killed run leaves what it had written, and a truncated last line is ignored', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'trace-')), 'trace.jsonl');
   const killed = await run(path, ['a']);
   await killed.clock.advance(2_000);
@@ -57,7 +57,7 @@ test('[WHY-3] a run that ends without notice leaves what it had written, and hal
   assert.deepEqual((await run(path, [])).before, ['a', 'b']);
 });
 
-test('[WHY-3] the file is bounded', async () => {
+test('[WHY-3] the size of the trace file is bounded', async () => {
   const path = join(await mkdtemp(join(tmpdir(), 'trace-')), 'trace.jsonl');
   for (let i = 0; i < 4; i++) {
     const names = Array.from({ length: 4_000 }, (_, j) => `${i}-${j}`);
@@ -69,7 +69,7 @@ test('[WHY-3] the file is bounded', async () => {
   assert.equal(before.at(-1), '3-3999');
 });
 
-test('a file that cannot be written stops nothing', async () => {
+test('a trace file that cannot be written stops nothing else', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'trace-'));
   await writeFile(join(directory, 'file'), '');
   const { file, book, log } = await run(join(directory, 'file', 'trace.jsonl'), ['a']);

@@ -17,7 +17,7 @@ import { tracedLog } from './traced-log.ts';
 const object = (kind: string, fields: object): KubeObject =>
   ({ apiVersion: 'v1', kind, metadata: { name: 'x' }, spec: {}, ...fields }) as never;
 
-describe('what is told of a change', () => {
+describe('the description of a change', () => {
   const claim = (fields: object) => object('PersistentVolumeClaim', fields);
   const cases: { name: string; before?: KubeObject; after?: KubeObject; told: string[] }[] = [
     { name: 'a new claim', after: claim({ status: { phase: 'Pending' } }), told: ['phase: Pending'] },
@@ -109,7 +109,7 @@ const world: Record<string, TraceEntry> = {
   event: api('Event', 'event e', ['pod ns/web']),
 };
 
-describe('which entries belong', () => {
+describe('the entries related', () => {
   const related = (subject: Subject): string[] => {
     const found = new SubjectTrace(subject).kept(Object.values(world));
     return Object.keys(world).filter((name) => found.includes(world[name] as TraceEntry));
@@ -154,7 +154,7 @@ const oneLine = (timeline: Timeline, entry: TraceEntry, nowMs: number): string =
     .map((pieces) => styledLine(pieces, false))
     .join('\n');
 
-test('a timeline tells time, who and what', () => {
+test('a timeline has time, component and action', () => {
   const timeline = new Timeline();
   const first = { ...api('Pod', 'pod ns/web', []), atMs: 1000, changes: ['phase: Pending'] };
   const call = { ...csi('NodeStageVolume', { volumeId: 'h1' }), atMs: 1250.5 };
@@ -171,7 +171,7 @@ test('a timeline tells time, who and what', () => {
   );
 });
 
-describe('the book', () => {
+describe('the trace book', () => {
   const book = () => new TraceBook({ clock: new VirtualClock(), limit: 10 });
   test('keeps the last entries', () => {
     const kept = book();
@@ -188,7 +188,7 @@ describe('the book', () => {
     end({ code: 'OK' });
     assert.equal(kept.entries().length, 1);
   });
-  test('hears from the log what is tried again, with loop and key', () => {
+  test('records retries from the log, with loop and key', () => {
     const kept = book();
     const log = tracedLog(memoryLog(), 'provisioner', kept).with({ loop: 'claims' });
     log.error('Failed, will retry', new Error('no room'), { key: 'ns/data', attempt: 1, retryInMs: 2000 });
@@ -200,7 +200,7 @@ describe('the book', () => {
   });
 });
 
-describe('[WHY-3] the present object only', () => {
+describe('[WHY-3] only the present object of a name is shown', () => {
   const at = (atMs: number, uid: string, entry: ApiEntry): ApiEntry => ({ ...entry, atMs, uid });
   const claim = api('PersistentVolumeClaim', 'claim ns/data', []);
   const old = at(1, 'old', { ...claim, links: ['volume pvc-old'] });
@@ -231,18 +231,18 @@ describe('[WHY-3] the present object only', () => {
   const earlier = { kind: 'earlier', atMs: 5, object: gone.object };
   const subject: Subject = { kind: 'claim', token: 'claim ns/data' };
 
-  test('with a line where an earlier one ended', () => {
+  test('with a line where an earlier object of that name ended', () => {
     const entries = [old, oldCreate, oldVolume, oldEvent, oldRetry, gone, now, create, event, retry];
     const lines = new SubjectTrace(subject).kept(entries);
     assert.deepEqual(lines, [{ ...earlier, entries: 5 }, now, create, event, retry]);
   });
-  test('also while it is followed', () => {
+  test('also with --follow', () => {
     const trace = new SubjectTrace(subject);
     assert.deepEqual(trace.kept([old, oldCreate]), [old, oldCreate]);
     const lines = [gone, now, oldCreate, create, event].flatMap((entry) => trace.next(entry));
     assert.deepEqual(lines, [gone, { ...earlier, entries: 0 }, now, create, event]);
   });
-  test('an object that is gone and was not replaced is shown', () => {
+  test('a deleted object that was not replaced is shown', () => {
     assert.deepEqual(new SubjectTrace(subject).kept([old, oldCreate, gone]), [old, oldCreate, gone]);
   });
 });

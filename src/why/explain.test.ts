@@ -583,7 +583,7 @@ for (const each of cases) {
   });
 }
 
-test('the newest warnings about the culprit are quoted, and nothing else', () => {
+test('the newest warning Events of the failing object are quoted, and nothing else', () => {
   const event = (message: string, lastTimestamp: string, more: Fields = {}) =>
     object(here(message), {
       type: 'Warning',
@@ -608,7 +608,7 @@ test('the newest warnings about the culprit are quoted, and nothing else', () =>
   ]);
 });
 
-test('a driver that is not on the node: what the node said of its registration is quoted', () => {
+test("a driver that is not registered on the node: the node's registration Event is quoted", () => {
   const message = 'CSI driver hostpath could not be registered: the label says something else';
   const event = object(here('e'), {
     type: 'Warning',

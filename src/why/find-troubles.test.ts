@@ -41,7 +41,7 @@ const facts = (some: Fields): Facts =>
     ...some,
   }) as Facts;
 
-test('[WHY-2] everything that fails for one reason is one entry, pods first', () => {
+test('[WHY-2] objects that fail for the same reason are one entry, pods first', () => {
   const claims = Array.from({ length: 30 }, (_, i) => claim(`c${i}`, 'gone'));
   const [first, ...others] = findTroubles(facts({ claims, pods: [pod('web', 'c7')] }));
   assert.deepEqual(others, []);
@@ -50,7 +50,7 @@ test('[WHY-2] everything that fails for one reason is one entry, pods first', ()
   assert.match(first?.says ?? '', /StorageClass gone does not exist/);
 });
 
-test('[WHY-2] stuck before waiting, what pods need before the rest', () => {
+test('[WHY-2] stuck objects are listed before waiting ones, those that pods need before the rest', () => {
   const troubles = findTroubles(
     facts({
       claims: [claim('a', 'gone'), claim('b', 'slow')],
@@ -81,7 +81,7 @@ test('[WHY-2] stuck before waiting, what pods need before the rest', () => {
   assert.match(troubles[2]?.says ?? '', /no claim in ns has the labels that it selects/);
 });
 
-test('[WHY-2] what runs on a node that is there is well; what runs on one that was deleted is not', () => {
+test('[WHY-2] a pod on an existing node is healthy; one on a deleted node is not', () => {
   const running = { phase: 'Running' };
   const pods = [pod('well', 'c', running, 'n1'), pod('lost', 'c', running, 'n9')];
   const troubles = findTroubles(facts({ pods, nodes: [node('n1')] }));
@@ -91,7 +91,7 @@ test('[WHY-2] what runs on a node that is there is well; what runs on one that w
   );
 });
 
-test('a condition without a time, which servers send as null, is explained without one', () => {
+test('a condition whose time is null is explained without a time', () => {
   const silent = object(
     'Node',
     { name: 'n1' },

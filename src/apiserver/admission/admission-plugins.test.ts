@@ -95,21 +95,21 @@ suite('namespaces', () => {
   const inNamespace = (namespace: string) => ({ object: { metadata: { name: 'x', namespace } } });
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 
-  test('nothing is created in one that is missing or going away', () => {
+  test('nothing is created in a namespace that does not exist or is terminating', () => {
     refuses(() => admit(configMaps, inNamespace('nowhere')), /namespaces "nowhere" not found/, 404);
     reader.put(namespaces, { metadata: { name: 'old' }, status: { phase: 'Terminating' } });
     refuses(() => admit(configMaps, inNamespace('old')), /because it is being terminated/);
     admit(configMaps, inNamespace('app'));
   });
 
-  test('what is there can still change and go', () => {
+  test('existing objects can still be updated and deleted', () => {
     reader.put(namespaces, { metadata: { name: 'old' }, status: { phase: 'Terminating' } });
     const object = { metadata: { name: 'x', namespace: 'old' } };
     admit(configMaps, { operation: 'update', object, old: object });
     admit(configMaps, { operation: 'delete', old: object });
   });
 
-  test('the default ones stay', () => {
+  test('the default namespaces cannot be deleted', () => {
     for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
       refuses(
         () => admit(namespaces, { operation: 'delete', old: { metadata: { name } } }),
@@ -133,7 +133,7 @@ suite('claims and volumes', () => {
       ...more,
     });
 
-  test('are protected from their first moment', () => {
+  test('have their protection finalizer from creation', () => {
     assert.deepEqual(admit(persistentVolumeClaims, { object: claim() }).metadata.finalizers, [
       'kubernetes.io/pvc-protection',
     ]);
@@ -181,7 +181,7 @@ suite('claims and volumes', () => {
     ],
   ];
   for (const [what, allowVolumeExpansion, phase, spec, problem] of sizes) {
-    test(`a claim grows ${what}: ${problem ? 'no' : 'yes'}`, () => {
+    test(`a claim can be expanded ${what}: ${problem ? 'no' : 'yes'}`, () => {
       storageClass('fast', false, { allowVolumeExpansion });
       const old = claim({ storageClassName: 'fast' }, { status: { phase } });
       const object = claim({ storageClassName: 'fast', ...spec }, { status: { phase } });
@@ -193,7 +193,7 @@ suite('claims and volumes', () => {
 });
 
 suite('service accounts', () => {
-  test('a pod gets the default one, or needs the one it names', () => {
+  test('a pod gets the default service account, or needs the one that it names', () => {
     assert.equal(
       (admit(pods, { object: pod() }).spec as { serviceAccountName: string }).serviceAccountName,
       'default',
@@ -209,7 +209,7 @@ suite('service accounts', () => {
     assert.deepEqual(imagePullSecrets, [{ name: 's' }]);
   });
 
-  test('a mirror pod has none, and no secrets or tokens either', () => {
+  test('a mirror pod has no service account, secrets or tokens', () => {
     const mirror = (spec: object) => ({
       object: pod(spec, { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
     });
@@ -290,7 +290,7 @@ suite('pod security policies', () => {
     });
   };
 
-  test('none: every pod', () => {
+  test('without policies every pod is allowed', () => {
     admit(pods, { object: withVolumes(csi('a')), user: jane });
   });
 
@@ -355,7 +355,7 @@ suite('pod security policies', () => {
     });
   }
 
-  test('a policy counts for whom it may be used: the creator or the service account, the first that fits by name', () => {
+  test('a policy applies if the creator or the service account may use it; the first by name that admits the pod is chosen', () => {
     policy('a-strict', { volumes: [] });
     policy('b-loose', { volumes: ['*'] });
     const object = withVolumes(csi('a'));
@@ -369,7 +369,7 @@ suite('pod security policies', () => {
     assert.deepEqual(admit(pods, { object }).metadata.annotations, { 'kubernetes.io/psp': 'b-loose' });
   });
 
-  test('calling a pod a mirror is no way around them, but for nodes', () => {
+  test('the mirror pod annotation does not bypass policies, except for nodes', () => {
     policy('only', { volumes: [] });
     mayUse({ kind: 'User', name: 'jane' }, 'only');
     const metadata = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
@@ -383,7 +383,7 @@ suite('pod security policies', () => {
     });
   });
 
-  test('what is not enforced is said', () => {
+  test('unenforced fields of a policy cause a warning', () => {
     admit(podSecurityPolicies, {
       object: {
         metadata: { name: 'x' },
@@ -421,7 +421,7 @@ suite('nodes', () => {
     'node-restriction.kubernetes.io/x',
     'kubernetes.io/other',
   ]) {
-    test(`may not set, change or remove ${label}, and is told the setting`, () => {
+    test(`may not set, change or remove ${label}; the error names the setting`, () => {
       const pattern = new RegExp(`${label}.*--node-label-prefixes.*topology\\.hostpath\\.csi\\.berth/`);
       refuses(() => admit(nodes, { user, object: node({ [label]: 'a' }) }), pattern);
       refuses(() => relabel({ [label]: 'a' }), pattern);
@@ -439,7 +439,7 @@ suite('nodes', () => {
     refuses(() => relabel({ 'topology.hostpath.csi.berth/node': 'a' }), /topology\.mine\//);
   });
 
-  test('touch their own Node only, and not its taints', () => {
+  test('may write their own Node only, without its taints', () => {
     refuses(
       () => admit(nodes, { user, object: { metadata: { name: 'n2' } } }),
       /not allowed to modify node "n2"/,
@@ -452,7 +452,7 @@ suite('nodes', () => {
     [csiNodes, 'CSINode'],
     [csiNodeInfos, 'CSINodeInfo'],
   ] as const) {
-    test(`write the ${what} that has their name, owned by their Node`, () => {
+    test(`may write the ${what} with their name, owned by their Node`, () => {
       const own = (name: string, owner: string) => ({
         user,
         object: {
@@ -465,7 +465,7 @@ suite('nodes', () => {
     });
   }
 
-  test('write their own lease, where node leases are', () => {
+  test('may write their own lease in kube-node-lease', () => {
     reader.put(namespaces, { metadata: { name: 'kube-node-lease' } });
     const lease = (name: string, namespace: string) => ({ user, object: { metadata: { name, namespace } } });
     admit(leases, lease('n1', 'kube-node-lease'));
@@ -473,7 +473,7 @@ suite('nodes', () => {
     refuses(() => admit(leases, lease('n1', 'app')), /kube-node-lease/);
   });
 
-  test('report on their own pods, and change nothing else of them', () => {
+  test('may write the status of their own pods, and nothing else of them', () => {
     const on = (nodeName: string, metadata: object = {}) => pod({ nodeName }, metadata);
     const status = { operation: 'update', subresource: 'status', user } as const;
     admit(pods, { ...status, object: on('n1'), old: on('n1') });
@@ -487,7 +487,7 @@ suite('nodes', () => {
     refuses(() => admit(pods, { operation: 'update', user, object: on('n1'), old: on('n1') }), /mirror/);
   });
 
-  test('create mirror pods of their own that refer to nothing', () => {
+  test('may create mirror pods on themselves without references', () => {
     const { uid } = reader.put(nodes, { metadata: { name: 'n1' } }).metadata;
     const mirror = (spec: object = {}, owner: object = {}) =>
       pod(
@@ -507,7 +507,7 @@ suite('nodes', () => {
     );
   });
 
-  test('report how far they expanded a claim, and nothing else', () => {
+  test('may write the expansion status of a claim, and nothing else', () => {
     const claim = (status: object, metadata: object = {}): Loose => ({
       metadata: { name: 'c', namespace: 'app', ...metadata },
       spec: {},
@@ -527,7 +527,7 @@ suite('nodes', () => {
     refuses(() => write(claim({}, { finalizers: [] })), /other than status\.capacity/);
   });
 
-  test('get tokens bound to their own pods only', () => {
+  test('may request tokens bound to their own pods only', () => {
     const mine = reader.put(pods, {
       metadata: { name: 'mine', namespace: 'app' },
       spec: { containers: [], nodeName: 'n1' },

@@ -38,7 +38,7 @@ function caPublished({ reader, pki }: ApiServer, namespace: string): Promise<voi
 }
 
 suite('what a new pod is given', () => {
-  test('[REAL-1] the token, the CA and the namespace, where in-cluster clients look for them', async (t) => {
+  test('[REAL-1] a pod gets token, CA and namespace where in-cluster clients look for them', async (t) => {
     const server = await testServer(t);
     const client = server.client(server.adminUser);
     const { spec } = await client.create(pods, pod('a', { initContainers: [{ name: 'i', image: 'i' }] }));
@@ -60,7 +60,7 @@ suite('what a new pod is given', () => {
     assert.equal(none.spec.volumes, undefined);
   });
 
-  test('[REAL-1] the CA of the server is in every namespace, and comes back', async (t) => {
+  test("[REAL-1] every namespace has the ConfigMap with the server's CA, which is restored when deleted", async (t) => {
     const server = await testServer(t);
     const client = server.client(server.adminUser);
     await caPublished(server, 'default');
@@ -138,7 +138,7 @@ test('[REAL-1] there is one default priority class', async (t) => {
 });
 
 suite('[REAL-1] services', () => {
-  test('have an address of their own, which stays', async (t) => {
+  test('get a clusterIP that does not change', async (t) => {
     const server = await testServer(t);
     const client = server.client(server.adminUser);
     const first = await client.create(services, service('a', { ports }));
@@ -166,7 +166,7 @@ suite('[REAL-1] services', () => {
     ['no external name', { type: 'ExternalName' }, /spec.externalName: Required value/],
   ];
   for (const [name, spec, message] of refusals) {
-    test(`${name}: refused`, async (t) => {
+    test(`${name}: rejected`, async (t) => {
       const server = await testServer(t);
       const created = server.client(server.adminUser).create(services, service('a', spec));
       await assert.rejects(created, { reason: 'Invalid', message });

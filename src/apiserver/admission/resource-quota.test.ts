@@ -38,7 +38,7 @@ async function start(t: TestContext, hard: Hard) {
   };
 }
 
-test('a claim beyond the quota of its namespace is refused, in the words of kube-apiserver', async (t) => {
+test("a claim beyond its namespace's quota is rejected with kube-apiserver's message", async (t) => {
   const { kube, create } = await start(t, { 'requests.storage': '10Gi', persistentvolumeclaims: '3' });
   await create('a', '4Gi');
   await create('b', '5Gi');
@@ -64,7 +64,7 @@ test('a claim beyond the quota of its namespace is refused, in the words of kube
   await create('d', '1Ki');
 });
 
-test('of claims that are created at the same moment as many are let in as fit', async (t) => {
+test('of concurrently created claims only as many are admitted as fit the quota', async (t) => {
   const { kube, create } = await start(t, { 'requests.storage': '5Gi' });
   const names = Array.from({ length: 20 }, (_, index) => `c${index}`);
   const answers = await Promise.allSettled(names.map((name) => create(name)));
@@ -74,7 +74,7 @@ test('of claims that are created at the same moment as many are let in as fit', 
   assert.equal((await kube.list(persistentVolumeClaims)).items.length, 5);
 });
 
-test('claims of one class are counted by themselves, and other classes are free', async (t) => {
+test('a quota of one storage class does not limit other classes', async (t) => {
   const { create } = await start(t, {
     'fast.storageclass.storage.k8s.io/requests.storage': '2Gi',
     'slow.storageclass.storage.k8s.io/persistentvolumeclaims': '1',
@@ -92,7 +92,7 @@ test('claims of one class are counted by themselves, and other classes are free'
   await create('e', '9Gi', 'other');
 });
 
-test('growing a claim counts by what it grows, changing anything else by nothing', async (t) => {
+test('expanding a claim is charged the difference, other changes nothing', async (t) => {
   const { kube, create } = await start(t, { 'requests.storage': '3Gi' });
   await kube.create(storageClasses, {
     metadata: { name: 'fast' },
@@ -121,7 +121,7 @@ test('growing a claim counts by what it grows, changing anything else by nothing
   await assert.rejects(create('b', '1Ki'), isForbidden);
 });
 
-test('a dry run is judged and counts for nothing; a quota of pods does not concern claims', async (t) => {
+test('a dry run is checked and not charged; a quota of pods does not apply to claims', async (t) => {
   const { kube, create } = await start(t, { persistentvolumeclaims: '1' });
   await kube.create(persistentVolumeClaims, claim('a'), { dryRun: true });
   await create('a');
@@ -133,7 +133,7 @@ test('a dry run is judged and counts for nothing; a quota of pods does not conce
   await kube.create(resourceQuotas, pods);
 });
 
-test('a quota must name resources that exist, with amounts that make sense', async (t) => {
+test('a quota needs known resources and valid quantities', async (t) => {
   const { kube } = await start(t, {});
   const table: [Draft<ResourceQuota>, RegExp][] = [
     [quota({ storage: '1' }), /spec\.hard\[storage\].*must be a standard resource for quota/],

@@ -55,13 +55,13 @@ function refused(result: ReturnType<Authenticator['authenticate']>, pattern: Reg
 }
 
 suite('credentials', () => {
-  test('none: anonymous', () => {
+  test('a request without credentials is anonymous', () => {
     const anonymous = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
     assert.deepEqual(userOf(authenticator.authenticate({})), anonymous);
     assert.deepEqual(userOf(authenticator.authenticate({ peerCertificate: {} })), anonymous);
   });
 
-  test('a client certificate: its common name and organizations', () => {
+  test('a client certificate gives the user by its common name and the groups by its organizations', () => {
     const { certificatePem } = pki.issueClientCertificate({
       commonName: 'system:node:n1',
       organizations: ['system:nodes'],
@@ -72,7 +72,7 @@ suite('credentials', () => {
     });
   });
 
-  test('certificates of another CA, past their time, or for servers are refused', async () => {
+  test('certificates of another CA, expired ones and server certificates are rejected', async () => {
     const foreign = await createPki({ clock });
     const { certificatePem } = foreign.issueClientCertificate({
       commonName: 'kubernetes-admin',
@@ -90,7 +90,7 @@ suite('credentials', () => {
     refused(authenticator.authenticate(certificateOf(short.certificatePem)), /expired/);
   });
 
-  test('static tokens, and headers that are none', () => {
+  test('static tokens, and malformed Authorization headers', () => {
     assert.deepEqual(userOf(bearer('letmein')), {
       name: 'boss',
       groups: ['system:masters', 'system:authenticated'],
@@ -117,7 +117,7 @@ suite('service account tokens', () => {
     assert.deepEqual(user.extra?.['authentication.kubernetes.io/node-name'], ['n1']);
   });
 
-  test('end when they say so', async () => {
+  test('expire', async () => {
     const { status } = issue({ spec: { expirationSeconds: 600 } });
     assert.equal(Date.parse(status?.expirationTimestamp ?? ''), clock.now() + 600_000);
     userOf(bearer(status?.token ?? ''));
@@ -125,7 +125,7 @@ suite('service account tokens', () => {
     refused(bearer(status?.token ?? ''), /expired/);
   });
 
-  test('hold for their audience only', () => {
+  test('are valid for their audience only', () => {
     const token = issue({ spec: { audiences: ['vault'] } }).status?.token ?? '';
     refused(bearer(token), /audience vault/);
     assert.ok('user' in authenticator.checkToken(token, ['vault', 'other']));
@@ -162,7 +162,7 @@ suite('service account tokens', () => {
     ],
   ];
   for (const [what, kind, name, remove] of bindings) {
-    test(`are worth nothing once ${what}`, () => {
+    test(`are rejected once ${what}`, () => {
       reader.put(secrets, { metadata: { name: 's', namespace: 'app' } });
       const { status } = issue({ spec: { boundObjectRef: { kind, apiVersion: 'v1', name } } });
       userOf(bearer(status?.token ?? ''));

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => rm(dir, { recursive: true, force: true }));
 
-test('ours is written for its owner only, and replaced', async () => {
+test('our own kubeconfig is readable by its owner only, and is replaced', async () => {
   const pki = await createPki({ clock: realClock });
   const path = join(dir, 'new', 'config');
   await writeKubeconfig(path, issueKubeconfig({ server: 'https://127.0.0.1:1', pki, user: ADMIN }));
@@ -25,7 +25,7 @@ test('ours is written for its owner only, and replaced', async () => {
   assert.equal(config['current-context'], 'kubernetes-admin@berth');
 });
 
-test("someone else's is refused, named, and left as it is", async () => {
+test("someone else's kubeconfig is not overwritten; the error names it", async () => {
   const pki = await createPki({ clock: realClock });
   const path = join(dir, 'theirs');
   const theirs = 'apiVersion: v1\nkind: Config\nclusters: []\n';

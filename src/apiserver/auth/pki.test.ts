@@ -60,7 +60,7 @@ test('TLS clients that trust the CA accept the server by address and name, and t
   }
 });
 
-test('keys are kept closed to others, and reused by the next start', async () => {
+test('keys are readable by their owner only, and reused by the next start', async () => {
   const path = join(dir, 'reused');
   const first = await createPki({ dir: path, clock: realClock });
   assert.equal((await stat(path)).mode & 0o777, 0o700);
@@ -75,7 +75,7 @@ test('keys are kept closed to others, and reused by the next start', async () =>
   assert.deepEqual(second.serviceAccountKey.verify(token), { a: 1 });
 });
 
-test('certificates are renewed before they end; a renewed CA keeps its key, so what it issued stays good', async () => {
+test('certificates are renewed before they expire; a renewed CA keeps its key, so the certificates that it issued stay valid', async () => {
   const path = join(dir, 'renewed');
   const clock = new VirtualClock();
   const first = await createPki({ dir: path, clock });
@@ -113,7 +113,7 @@ test('a server that is to be reached under another name gets a certificate for i
   assert.deepEqual(await third.serving(), await second.serving());
 });
 
-test('a broken file is refused by name and left as it is', async () => {
+test('a broken file is rejected with an error that names it, and is not changed', async () => {
   const path = join(dir, 'broken');
   await createPki({ dir: path, clock: realClock });
   await writeFile(join(path, 'ca.pem'), 'rubbish');

@@ -29,7 +29,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }
 
-test('the serving certificate is renewed before it ends, without a restart', {
+test('the serving certificate is renewed before it expires, without a restart', {
   timeout: 30_000,
 }, async (t) => {
   const clock = new VirtualClock({ startMs: Date.now() });
@@ -58,7 +58,7 @@ test('a serving certificate that changes on disk is served within a minute', {
   await until(async () => (await servedCertificate(url)) !== first);
 });
 
-test('kubeconfigs get a new certificate before theirs ends', { timeout: 30_000 }, async (t) => {
+test('kubeconfigs get a new certificate before theirs expires', { timeout: 30_000 }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'rotation-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   const clock = new VirtualClock({ startMs: Date.now() });

@@ -318,7 +318,7 @@ for (const [door, open] of DOORS) {
       });
     }
 
-    test('[SEC-4] what it may read follows the pods it has', async () => {
+    test('[SEC-4] a node may read what its pods refer to', async () => {
       const n2 = open(nodeUser('n2'));
       const read = () => outcome(n2.get(secrets, { namespace: 'storage', name: 'one-stage' }));
       assert.equal(await read(), 'Forbidden');
@@ -330,7 +330,7 @@ for (const [door, open] of DOORS) {
       assert.equal(await read(), 'Forbidden');
     });
 
-    test('[REG-9] it writes one CSINode and one CSINodeInfo, named after it and owned by its Node', async () => {
+    test('[REG-9] a node may write the CSINode and CSINodeInfo with its name, owned by its Node', async () => {
       const name = `reg-${door === 'local door' ? 'a' : 'b'}`;
       const node = open(nodeUser(name));
       const { uid } = (await node.create(nodes, { metadata: { name } })).metadata;
@@ -361,7 +361,7 @@ for (const [door, open] of DOORS) {
       );
     });
 
-    test('[SEC-5] it labels its own Node under allowed prefixes only, and is told the setting', async () => {
+    test('[SEC-5] a node may label its own Node under allowed prefixes only; the error names the setting', async () => {
       const n1 = open(nodeUser('n1'));
       const label = (node: string, key: string, value: string | null) =>
         n1.patch(nodes, { name: node }, { metadata: { labels: { [key]: value } } }, { type: 'merge' });
@@ -593,7 +593,7 @@ suite('tokens, reviews and impersonation', () => {
     return answer.status.token;
   };
 
-  test('a token speaks for its account until its pod is gone', async () => {
+  test('a bound token authenticates its service account until its pod is deleted', async () => {
     const { uid } = (await admin.create(pods, podDraft('short-lived'))).metadata;
     const token = await tokenFor(admin, {
       boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'short-lived', uid },
@@ -618,7 +618,7 @@ suite('tokens, reviews and impersonation', () => {
     assert.match(await refusal(tokenFor(n1, {})), /not bound to a pod/);
   });
 
-  test('access reviews answer what the authorizer would', async () => {
+  test("access reviews give the authorizer's decision", async () => {
     const resourceAttributes = { verb: 'get', resource: 'secrets', namespace: 'app', name: 'mounted' };
     const asks = (user: string, groups: string[]) =>
       review(admin, 'authorization', 'SubjectAccessReview', { user, groups, resourceAttributes });
@@ -633,7 +633,7 @@ suite('tokens, reviews and impersonation', () => {
     assert.match(JSON.stringify(rules.resourceRules), /csistoragecapacities/);
   });
 
-  test('the admin acts as someone else, others do not', async () => {
+  test('the admin may impersonate, others may not', async () => {
     const impersonate = { user: 'system:node:n1', groups: ['system:nodes'], extra: {} };
     const credentials = (user: User) => {
       const organizations = user.groups.filter((group) => group !== 'system:authenticated');
@@ -648,12 +648,12 @@ suite('tokens, reviews and impersonation', () => {
     assert.match(await refusal(cheat.get(nodes, { name: 'n1' })), /cannot impersonate resource "users"/);
   });
 
-  test('without credentials, and with bad ones', async () => {
+  test('requests without credentials, and with invalid ones', async () => {
     assert.equal(await outcome(overHttps({}).list(pods)), 'Forbidden');
     assert.equal(await outcome(overHttps({ token: inline('token', 'nonsense') }).list(pods)), 'Unauthorized');
   });
 
-  test('a pod may follow its namespace at once', async () => {
+  test('a pod can be created immediately after its namespace', async () => {
     await admin.create(namespaces, { metadata: { name: 'fresh' } });
     const pod = await admin.create(pods, {
       metadata: { name: 'p', namespace: 'fresh' },
@@ -663,7 +663,7 @@ suite('tokens, reviews and impersonation', () => {
   });
 });
 
-test('an aggregated role shows the rules of a part that is added later', async (t) => {
+test('an aggregated role includes the rules of a role that is added later', async (t) => {
   await admin.create(clusterRoles, {
     metadata: { name: 'widget-viewer', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
     rules: [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }],

@@ -224,7 +224,7 @@ suite('nodes', () => {
     });
   }
 
-  test('rights come and go with the pod that needs them', () => {
+  test("a node's rights are granted and revoked with its pods", () => {
     const n3 = nodeUser('n3');
     const reads = [
       'get persistentvolumes@pv-data',
@@ -250,7 +250,7 @@ suite('nodes', () => {
     assert.deepEqual(decisions(), ['no-opinion', 'no-opinion', 'no-opinion']);
   });
 
-  test('a volume that is released, or bound later, is followed', () => {
+  test('the rights to a volume follow its binding', () => {
     const claimed = {
       metadata: { name: 'pv-moving' },
       spec: { claimRef: { namespace: 'app', name: 'data' } },
@@ -262,12 +262,12 @@ suite('nodes', () => {
     assert.equal(authorize(ask(n1, 'get persistentvolumes@pv-moving')).decision, 'no-opinion');
   });
 
-  test('a member of system:nodes without a node name is no node', () => {
+  test("a member of system:nodes without a node's user name is not a node", () => {
     const nobody = user('impostor', 'system:nodes');
     assert.equal(authorize(ask(nobody, 'get nodes@n1')).decision, 'no-opinion');
   });
 
-  test('a node name without the group gives nothing', () => {
+  test("a node's user name without the group system:nodes grants nothing", () => {
     assert.equal(authorize(ask(user('system:node:n1'), 'get nodes@n1')).decision, 'no-opinion');
   });
 });
@@ -362,7 +362,7 @@ suite('roles', () => {
     });
   }
 
-  test('aggregated roles hold what their parts hold, at once and through each other', () => {
+  test('aggregated roles grant the rules of the roles that they select, also transitively', () => {
     const label = (to: string) => ({ [`aggregate-to-${to}`]: 'true' });
     const aggregated = (name: string, labels: Record<string, string> = {}) =>
       reader.put(clusterRoles, {
@@ -388,7 +388,7 @@ suite('roles', () => {
     assert.equal(authorize(ask(ann, 'get widgets.example.com@a/x')).decision, 'no-opinion');
   });
 
-  test('a change of role or binding counts from the next question on', () => {
+  test('a change of a role or binding takes effect at the next request', () => {
     const eve = user('eve');
     const request = ask(eve, 'get nodes@n1');
     bindCluster('eve', 'noder', { kind: 'User', name: 'eve' });

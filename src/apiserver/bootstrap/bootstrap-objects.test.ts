@@ -23,13 +23,13 @@ const viewOf = (reader: MemoryReader): ClusterRole => {
 };
 
 suite('bootstrap', () => {
-  test('makes everything once, and nothing the second time', () => {
+  test('creates everything once, and nothing the second time', () => {
     const reader = createMemoryReader();
     assert.equal(store(reader), bootstrapObjects().length);
     assert.equal(store(reader), 0);
   });
 
-  test('gives back what is missing, keeps what was added, leaves alone what asks for it', () => {
+  test('restores missing objects and rules, keeps added rules, and skips roles with autoupdate=false', () => {
     const reader = createMemoryReader();
     store(reader);
     const { rules = [], ...view } = viewOf(reader);
@@ -51,7 +51,7 @@ suite('bootstrap', () => {
     assert.deepEqual(reader.get(clusterRoles, { name: 'system:aggregate-to-edit' })?.rules, []);
   });
 
-  test('aggregated roles are stored with the rules they stand for', () => {
+  test('aggregated roles are stored with their aggregated rules', () => {
     const reader = createMemoryReader();
     store(reader);
     const rules = reader.get(clusterRoles, { name: 'admin' })?.rules ?? [];
@@ -191,7 +191,7 @@ suite('who may do what from the start', async () => {
   }
 });
 
-test('published roles: one account for all sidecars, no secrets, names of their own', async () => {
+test('published roles: one account for all sidecars, no access to secrets, distinct names', async () => {
   const objects = await publishedRbac({
     components: ['provisioner', 'attacher'],
     namespace: 'csi',

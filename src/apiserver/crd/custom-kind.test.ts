@@ -63,7 +63,7 @@ for (const [file, crd] of shipped) {
   });
 }
 
-test('a custom kind defaults, prunes, and reports what is wrong with paths', () => {
+test('a custom kind is defaulted, pruned and validated, with the paths of its errors', () => {
   const kind = kindOf(
     widget({
       properties: {
@@ -111,7 +111,7 @@ test('a custom kind defaults, prunes, and reports what is wrong with paths', () 
   );
 });
 
-test('a status subresource isolates status; without one it is a field like others', () => {
+test('the status subresource isolates status; without it, status is an ordinary field', () => {
   const schema = {
     properties: { spec: { type: 'object' }, status: { type: 'object' } },
     'x-kubernetes-preserve-unknown-fields': true,
@@ -131,7 +131,7 @@ test('a status subresource isolates status; without one it is a field like other
   assert.deepEqual(open.status, { b: 2 });
 });
 
-test('versions other than the stored one are views of it', () => {
+test('versions other than the storage version are views of it', () => {
   const crd = widget({});
   crd.spec.versions.push({
     ...structuredClone(crd.spec.versions[0]),
@@ -217,7 +217,7 @@ for (const [rule, self, oldSelf, expected] of rules) {
     assert.equal(compileCel(rule).evaluate({ self, oldSelf }, new Meter()), expected));
 }
 
-test('a rule that is not understood is refused with the CRD, never skipped', () => {
+test('a CEL rule that does not compile is rejected with its CRD, never skipped', () => {
   for (const rule of ['self.', 'quantity(self) > 1', 'self ==', 'self.frobnicate()', '(self', 'self # 1']) {
     assert.throws(() => compileCel(rule), CelError, rule);
   }
@@ -229,7 +229,7 @@ test('a rule that is not understood is refused with the CRD, never skipped', () 
   );
 });
 
-test('rules hold on create, and those about the past on update', () => {
+test('CEL rules are checked on create, transition rules on update', () => {
   const snapshots = shipped.find(([file]) => file.endsWith('_volumesnapshots.yaml'))?.[1];
   assert.ok(snapshots);
   const kind = kindOf(snapshots);
@@ -292,7 +292,7 @@ for (const [name, change, expected] of refusedDefinitions) {
   });
 }
 
-test('names that are taken keep a definition from being established', () => {
+test('a CRD whose names are in use is not established', () => {
   const now = '2026-01-01T00:00:00Z';
   const first = widget({}, {}, { shortNames: ['w'] });
   first.status = definitionStatus(first, namesTakenBy([], first), now);
@@ -304,7 +304,7 @@ test('names that are taken keep a definition from being established', () => {
   assert.equal(second.status.conditions?.[0]?.reason, 'ShortNamesConflict');
 });
 
-test('the registry serves what definitions add, and says so', () => {
+test('the registry serves the kinds of CRDs and notifies its listeners', () => {
   const registry = createKindRegistry(builtinKinds);
   const changes: string[] = [];
   const end = registry.onChange(({ added, removed }) => changes.push(`+${added.length} -${removed.length}`));

@@ -76,7 +76,7 @@ const refused = (why: RegExp) => (error: unknown) => {
 const ONE = /estimated rule cost exceeds budget/;
 const ALL = /estimated rule cost total for entire OpenAPIv3 schema exceeds budget/;
 
-test('[DOOR-2] an expensive rule that is stored stays, and everything else of its CRD can be changed', async (t) => {
+test('[DOOR-2] a stored rule above the cost limit stays valid, and the rest of its CRD can be changed', async (t) => {
   const { change, changeStatus } = await serverWith(t, versions(DEAR));
   await change((crd) => {
     crd.spec.names.shortNames = ['th'];
@@ -87,7 +87,7 @@ test('[DOOR-2] an expensive rule that is stored stays, and everything else of it
   await changeStatus();
 });
 
-test('[DOOR-2] a changed schema, a new version and a new rule are held to the limit', async (t) => {
+test('[DOOR-2] the cost limit applies to a changed schema, a new version and a new rule', async (t) => {
   const { change } = await serverWith(t, versions(DEAR));
   await assert.rejects(
     change((crd) => {
@@ -103,7 +103,7 @@ test('[DOOR-2] a changed schema, a new version and a new rule are held to the li
   );
 });
 
-test('[DOOR-2] the limit on all rules of a schema has no exception, but for status', async (t) => {
+test('[DOOR-2] the cost limit of a whole schema has no exception, except in status updates', async (t) => {
   const { change, changeStatus } = await serverWith(t, versions(DEAR, 10));
   await assert.rejects(
     change((crd) => {

@@ -113,7 +113,7 @@ rows(validateDefinition, {}, [
   ],
 ]);
 
-test('what a definition may change', () => {
+test('mutable and immutable fields of a CRD', () => {
   const status = { conditions: [{ type: 'Established', status: 'True' }], storedVersions: ['v1'] };
   const changed = (change: Body, current: Body = status) =>
     changedFields(validateDefinitionUpdate, { ...crd({}), status: current }, crd(change));

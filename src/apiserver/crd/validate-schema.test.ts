@@ -253,7 +253,7 @@ test('an object with very many errors lists a hundred and says that there are mo
   assert.match(errors.at(-1)?.message ?? '', /too many errors/);
 });
 
-test('an object that is too much work is refused', () => {
+test('an object whose validation costs too much is rejected', () => {
   const schema = {
     type: 'array',
     items: { enum: Array.from({ length: 2000 }, (_, index) => index) },

@@ -32,7 +32,7 @@ async function send(t: { after(f: () => void): void }, pieces: readonly (string 
 const code = (expected: number) => (error: unknown) => error instanceof KubeError && error.code === expected;
 const limits = (own: Partial<typeof defaultBodyLimits>) => ({ ...defaultBodyLimits, ...own });
 
-test('a body in pieces is one body, and is counted until it is released', async (t) => {
+test('a body that arrives in pieces is one body, and counts until it is released', async (t) => {
   const bodies = new BodyReader(new VirtualClock());
   const body = await bodies.read(await send(t, ['ab', 'cde', 'f', null]), 'a');
   assert.equal(body.bytes?.toString(), 'abcdef');
@@ -42,12 +42,12 @@ test('a body in pieces is one body, and is counted until it is released', async 
   assert.deepEqual(bodies.usage, { bodies: 0, bytes: 0 });
 });
 
-test('no body is undefined', async (t) => {
+test('a request without a body gives undefined', async (t) => {
   const bodies = new BodyReader(new VirtualClock());
   assert.equal((await bodies.read(await send(t, [null]), 'a')).bytes, undefined);
 });
 
-test('[DOOR-1] a body that does not come is given up on, and no longer counts', async (t) => {
+test('[DOOR-1] a body that does not arrive times out, and no longer counts', async (t) => {
   const clock = new VirtualClock();
   const bodies = new BodyReader(clock);
   const reading = bodies.read(await send(t, ['half']), 'a');
@@ -75,7 +75,7 @@ test('[DOOR-1] bodies are limited in number, for each client and for all', async
   await shared.read(await send(t, ['x', null]), 'b');
 });
 
-test('[DOOR-1] a body for which there is no room is read when there is', async (t) => {
+test('[DOOR-1] a body above the limit waits until another is released', async (t) => {
   const { maxBytes, perClient } = defaultBodyLimits;
   const clock = new VirtualClock();
   const bodies = new BodyReader(clock, limits({ perClient: { ...perClient, bytes: maxBytes } }));

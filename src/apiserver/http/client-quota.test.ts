@@ -9,7 +9,7 @@ const refused = (why: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('[DOOR-7] a client has its share, and what it gives back it can take again', () => {
+test('[DOOR-7] a client can use its quota, and again what it has released', () => {
   const quota = new ClientQuota('things', quotaOf(8));
   const giveBack = quota.take('a');
   quota.take('a');
@@ -20,7 +20,7 @@ test('[DOOR-7] a client has its share, and what it gives back it can take again'
   assert.throws(() => quota.take('a'), refused(/this client/));
 });
 
-test('[DOOR-7] all clients together have no more than the total', () => {
+test('[DOOR-7] all clients together cannot exceed the total', () => {
   const quota = new ClientQuota('things', quotaOf(8));
   const givesBack = ['a', 'b', 'c', 'd'].flatMap((client) => [quota.take(client), quota.take(client)]);
   assert.throws(() => quota.take('e'), refused(/there are 8 open things/));

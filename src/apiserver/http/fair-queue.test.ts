@@ -38,7 +38,7 @@ function scripted() {
 }
 
 describe('the queue of requests', () => {
-  test('work is done at once while nothing waits', async () => {
+  test('work runs at once while the queue is empty', async () => {
     const { fair, order, work } = scripted();
     const done = fair.run('a', work('a', 1));
     assert.deepEqual(order, ['a1']);
@@ -69,7 +69,7 @@ describe('the queue of requests', () => {
     assert.ok(Math.abs(few - order.length / 2) <= 4, `${few} of ${order.length}`);
   });
 
-  test('[DOOR-7] a step that took long is paid for in the turns that follow', () => {
+  test('[DOOR-7] a long step is charged to its client: others go first in the following turns', () => {
     const { fair, order, work, turn } = scripted();
     void fair.run('x', work('x', 5));
     void fair.run('heavy', work('h', 2, 20));
@@ -92,7 +92,7 @@ describe('the queue of requests', () => {
     assert.deepEqual(order, ['l1', 'l2']);
   });
 
-  test('what fails rejects, and others go on', async () => {
+  test('work that throws rejects its promise, and other work continues', async () => {
     const { fair, work, turn } = scripted();
     const failing = fair.once('a', () => {
       throw new Error('no');
@@ -104,7 +104,7 @@ describe('the queue of requests', () => {
     assert.equal(await long, 'a');
   });
 
-  test('[DOOR-7] a client that has too much waiting is told to come back, but what began goes on', async () => {
+  test('[DOOR-7] a client with too many queued requests gets 429, but work that has begun continues', async () => {
     const { fair, work } = scripted();
     for (let count = 0; count < 520; count++) fair.run('a', work('a', 10)).catch(() => {});
     const refused = (error: unknown) => error instanceof KubeError && error.code === 429;

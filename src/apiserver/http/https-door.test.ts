@@ -366,7 +366,7 @@ describe('the HTTPS door', () => {
     });
   }
 
-  it('says what it warns of', async () => {
+  it('sends warnings as Warning headers', async () => {
     const answer = await door.call('POST', `${MAPS}?dryRun=All`, {
       body: { metadata: { name: 'w' }, odd: 1 },
     });
@@ -374,7 +374,7 @@ describe('the HTTPS door', () => {
     assert.equal(answer.headers.warning, '299 - "unknown field \\"odd\\""');
   });
 
-  it('knows nobody without credentials, and says so', async () => {
+  it('a request without credentials is anonymous, one with bad credentials gets 401', async () => {
     assert.equal((await door.call('GET', '/version', { anonymous: true })).code, 200);
     assert.equal((await door.call('GET', MAPS, { anonymous: true })).code, 403);
     const forged = await door.call('GET', MAPS, {
@@ -384,7 +384,7 @@ describe('the HTTPS door', () => {
     assert.equal(forged.code, 401);
   });
 
-  it('acts as another on request', async () => {
+  it('impersonates when allowed', async () => {
     const answer = await door.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       body: {},
       headers: { 'impersonate-user': 'jane' },
@@ -393,7 +393,7 @@ describe('the HTTPS door', () => {
     assert.equal((await door.call('GET', MAPS, { headers: { 'impersonate-user': 'jane' } })).code, 403);
   });
 
-  it('answers in the form that is asked for', async () => {
+  it('answers in the requested media type: JSON, YAML, Table, PartialObjectMetadata', async () => {
     const table = await door.call('GET', '/api/v1/namespaces', {
       headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' },
     });
@@ -414,13 +414,13 @@ describe('the HTTPS door', () => {
     assert.equal(fromProtobuf.headers['content-type'], 'application/json');
   });
 
-  it('takes YAML', async () => {
+  it('accepts YAML', async () => {
     const body = 'metadata:\n  name: yaml\ndata:\n  x: "1"\n';
     const answer = await door.call('POST', MAPS, { body, headers: { 'content-type': 'application/yaml' } });
     assert.equal(answer.code, 201, answer.text);
   });
 
-  it('takes protobuf, as kubectl sends it', async () => {
+  it('accepts protobuf, as kubectl sends it', async () => {
     const namespace = 'azhzAAoPCgJ2MRIJTmFtZXNwYWNlEhkKEQoBeBIAGgAiACoAMgA4AEIAEgAaAgoAGgAiAA==';
     const answer = await door.call('POST', '/api/v1/namespaces?fieldValidation=Strict', {
       body: Buffer.from(namespace, 'base64').toString('latin1'),
@@ -450,7 +450,7 @@ describe('the HTTPS door', () => {
     );
   });
 
-  it('counts what it does', async () => {
+  it('counts requests in its metrics', async () => {
     await door.call('GET', `${MAPS}/none`);
     const { text } = await door.call('GET', '/metrics');
     assert.match(
@@ -462,7 +462,7 @@ describe('the HTTPS door', () => {
   });
 });
 
-it('answers on paths of its own, to those whom a role lets in', async (t) => {
+it('serves additional paths, authorized by RBAC', async (t) => {
   const door = await openDoor(t, {
     paths: {
       '/own/word': async ({ query, response }: { query: URLSearchParams; response: ServerResponse }) => {
@@ -475,7 +475,7 @@ it('answers on paths of its own, to those whom a role lets in', async (t) => {
   assert.equal((await door.call('POST', '/own/word')).code, 405);
 });
 
-it('a watch from a version that is forgotten is told so in the stream', async (t) => {
+it('a watch from a compacted resource version gets 410 Gone in the stream', async (t) => {
   const door = await openDoor(t, { history: { maxChanges: 5 } });
   const old = await door.call('GET', `${MAPS}?watch=1&resourceVersion=1`);
   assert.equal(old.code, 200);
@@ -485,7 +485,7 @@ it('a watch from a version that is forgotten is told so in the stream', async (t
   assert.equal(frame.object.reason, 'Expired');
 });
 
-it('a thousand watchers hear of a change, and leave nothing behind', async (t) => {
+it('a thousand watchers get a change, and leave nothing behind', async (t) => {
   const door = await openDoor(t);
   const agent = new Agent(door.tls);
   t.after(() => agent.destroy());
@@ -513,7 +513,7 @@ it('a thousand watchers hear of a change, and leave nothing behind', async (t) =
   while ((await open()) !== '0') await new Promise((resolve) => setImmediate(resolve));
 });
 
-it('a watcher that does not read is disconnected, and memory stays bounded', async (t) => {
+it('a watcher that does not read is disconnected, so memory stays bounded', async (t) => {
   const door = await openDoor(t);
   const socket = connect({ port: Number(new URL(door.url).port), host: '127.0.0.1', ...door.tls });
   t.after(() => socket.destroy());
@@ -532,7 +532,7 @@ it('a watcher that does not read is disconnected, and memory stays bounded', asy
   assert.match(text, /apiserver_longrunning_requests\{verb="WATCH".*\} 0/);
 });
 
-it('stops with watches open, and leaves the data directory free', async (t) => {
+it('stops while watches are open, and unlocks the data directory', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'door-'));
   t.after(() => rm(dir, { recursive: true }));
   const kubeconfigPath = join(dir, 'kubeconfig');

@@ -28,13 +28,13 @@ async function exchange(t: { after(f: () => void): void }) {
   return { response: await asked.promise, client };
 }
 
-test('[DOOR-7] what is written is encrypted and sent in the turn of its client, not after it', async (t) => {
+test("[DOOR-7] a response is encrypted and sent within its client's turn of the fair queue, not after it", async (t) => {
   const { response } = await exchange(t);
   writeNow(response, 'x'.repeat(MEGABYTE));
   assert.equal(response.socket?.writableCorked, 0);
 });
 
-test('[DOOR-7] a large body is sent in steps, and others have their turns between them', async (t) => {
+test('[DOOR-7] a large body is sent in steps, between which other clients get their turns', async (t) => {
   const { response, client } = await exchange(t);
   const fair = new FairQueue(realClock);
   const body = 'x'.repeat(20 * MEGABYTE);
@@ -54,7 +54,7 @@ test('[DOOR-7] a large body is sent in steps, and others have their turns betwee
   assert.equal(await received, body.length);
 });
 
-test('a client that leaves during a body ends it', async (t) => {
+test('a client that disconnects during a body ends the response', async (t) => {
   const { response, client } = await exchange(t);
   const streaming = { response, machine: { clock: realClock }, fair: new FairQueue(realClock), client: 'a' };
   const sent = answerBody(streaming, 'x'.repeat(50 * MEGABYTE), { code: 200, pretty: false, warnings: [] });

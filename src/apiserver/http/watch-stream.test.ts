@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { streamWatch, type WatchStreamOptions } from './watch-stream.ts';
 
-test('[DOOR-7] a watch whose client left while it was queued does not start, so it counts no longer', async (t) => {
+test('[DOOR-7] a watch whose client disconnected while it was queued does not start and does not count', async (t) => {
   const asked = Promise.withResolvers<ServerResponse>();
   const server = createServer((_message, response) => asked.resolve(response)).listen(0, '127.0.0.1');
   t.after(() => server.close());

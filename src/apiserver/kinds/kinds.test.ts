@@ -423,7 +423,7 @@ test('pods are defaulted as Kubernetes does it', () => {
   assert.deepEqual(pod.status, { phase: 'Pending', qosClass: 'Guaranteed' });
 });
 
-test('a pod with scheduling gates says from the start that it waits for them', () => {
+test('a pod with scheduling gates is created with the condition PodScheduled=False, SchedulingGated', () => {
   const kind = kindNamed('Pod');
   const pod = object('Pod', { spec: { schedulingGates: [{ name: 'g' }] } }) as KubeObject & Body;
   kind.stampTimes?.(pod, undefined, '2026-01-01T00:00:00Z');
@@ -434,7 +434,7 @@ test('a pod with scheduling gates says from the start that it waits for them', (
   );
 });
 
-test('a volume notes when its phase last changed, unless the writer says when that was', () => {
+test("a change of a volume's phase sets lastPhaseTransitionTime, unless the writer sets it", () => {
   const kind = kindNamed('PersistentVolume');
   const at = (status?: Body) => object('PersistentVolume', status ? { status } : {}) as KubeObject & Body;
   const [earlier, now] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
@@ -454,7 +454,7 @@ test('a volume notes when its phase last changed, unless the writer says when th
   assert.equal(stamped({ phase: 'Available', message: 'x' }, old), earlier);
 });
 
-test('a CSIDriver gets its defaults, and the earlier lifecycle is mapped', () => {
+test('a CSIDriver is defaulted; the old field lifecycle is mapped to volumeLifecycleModes', () => {
   const driver = (spec: Body) => created('CSIDriver', { spec }, { name: 'd.io' }).object.spec as Body;
   assert.deepEqual(driver({}), {
     attachRequired: true,
@@ -508,7 +508,7 @@ test('status and spec are isolated from each other', () => {
   );
 });
 
-test('events are one and the same in two groups', () => {
+test('events are the same objects in the groups "" and events.k8s.io', () => {
   const view = kindNamed('Event', 'events.k8s.io').storedAs;
   assert.ok(view);
   const event = object('Event', {

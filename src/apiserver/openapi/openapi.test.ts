@@ -31,7 +31,7 @@ function refsIn(value: unknown, into: Set<string> = new Set()): Set<string> {
   return into;
 }
 
-test('OpenAPI v2: every reference leads to a definition, merge keys are told', () => {
+test('OpenAPI v2: every reference resolves to a definition; merge keys are included', () => {
   const document = openapiV2(registry);
   for (const ref of refsIn(document)) assert.ok(document.definitions[ref.replace('#/definitions/', '')], ref);
   const podSpec = tree(document.definitions['io.k8s.api.core.v1.PodSpec']);
@@ -41,7 +41,7 @@ test('OpenAPI v2: every reference leads to a definition, merge keys are told', (
   ]);
 });
 
-test('OpenAPI v3: the index names every group version, each document stands alone', () => {
+test('OpenAPI v3: the index lists every group version, each document is self-contained', () => {
   const { paths } = openapiV3Index(registry) as { paths: Record<string, { serverRelativeURL: string }> };
   assert.ok(paths['api/v1']?.serverRelativeURL.startsWith('/openapi/v3/api/v1?hash='));
   for (const { group, versions } of registry.groupVersions()) {
@@ -162,7 +162,7 @@ test('discovery: groups, resources and subresources', () => {
   assert.equal(resourceList(registry, 'apps', 'v2'), undefined);
 });
 
-test('aggregated discovery says the same in two documents', () => {
+test('aggregated discovery has the same content in two documents', () => {
   const names = (which: 'core' | 'groups') => {
     const { items } = aggregatedDiscovery(registry, which, 'v2') as {
       items: { metadata: { name?: string }; versions: { resources: { resource: string }[] }[] }[];

@@ -29,7 +29,7 @@ const sets = fields.map((value) =>
   parseFields(JSON.parse(JSON.stringify(value).replaceAll(/"\.":\{[^{}]*\}/g, '".":{}'))),
 );
 
-test('what is written is read again', () => {
+test('encoding and decoding round-trip', () => {
   fc.assert(
     fc.property(sets, (set) =>
       assert.ok(isEmptySet(set) || set.member || equalSets(parseFields(formatFields(set)), set)),
@@ -55,7 +55,7 @@ test('union, intersection and difference are those of sets of paths', () => {
   );
 });
 
-test('the same fields are the same set, also after any number of others', () => {
+test('equal field sets are one shared instance, also after many others', () => {
   const text = () => ({ 'f:spec': { 'f:a': {}, 'k:{"name":"x"}': { '.': {}, 'f:b': {} } } });
   const first = parseFields(text());
   assert.equal(parseFields(text()), first);

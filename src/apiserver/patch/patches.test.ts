@@ -65,7 +65,7 @@ for (const [name, patch, reason] of jsonRefusals) {
     ));
 }
 
-test('merge patches take values of this process as JSON would: dates as text, undefined as absent', () => {
+test('merge patches from this process are read as their JSON: dates as text, undefined as absent', () => {
   const patch = { when: new Date(0), gone: undefined, data: { toJSON: 'a name like any other' } };
   const document = { gone: 1, data: { kept: 'x' } };
   assert.deepEqual(applyMergePatch(document, patch as never), {

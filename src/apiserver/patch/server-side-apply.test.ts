@@ -109,7 +109,7 @@ test('apply creates, and records what it applied', () => {
   ]);
 });
 
-test('a field that is applied no longer is dropped, one that another applies too stays', () => {
+test('a field that is no longer applied is removed, unless another manager owns it, too', () => {
   const first = apply(undefined, configMap({ a: '1', b: '2' }), { by: 'one' });
   const second = apply(first, configMap({ b: '2' }), { by: 'two' });
   const third = apply(second, configMap({}), { by: 'one' });
@@ -117,7 +117,7 @@ test('a field that is applied no longer is dropped, one that another applies too
   assert.deepEqual(ownersOf(third)['two/Apply'], { 'f:data': { 'f:b': {} } });
 });
 
-test('changing a field of another manager conflicts, in the words people know, and force takes it', () => {
+test("changing another manager's field conflicts, with kube-apiserver's message; force takes ownership", () => {
   const first = apply(undefined, configMap({ a: '1' }), { by: 'one' });
   const error = conflictOf(() => apply(first, configMap({ a: '2' }), { by: 'two' }));
   assert.equal(error.message, 'Apply failed with 1 conflict: conflict with "one": .data.a');
@@ -129,7 +129,7 @@ test('changing a field of another manager conflicts, in the words people know, a
   assert.deepEqual(Object.keys(ownersOf(forced)), ['two/Apply']);
 });
 
-test('several conflicts are all named, ordinary writers with version and time', () => {
+test('all conflicts are listed, those with Update managers with version and time', () => {
   const first = apply(undefined, configMap({ a: '1', b: '1' }), { by: 'one' });
   const second = update(first, (object) => Object.assign(object.data ?? {}, { b: '2' }), {
     by: 'kubectl-edit',
@@ -142,13 +142,13 @@ test('several conflicts are all named, ordinary writers with version and time', 
   );
 });
 
-test('the same value is owned together, without conflict', () => {
+test('the same value is shared by its managers, without conflict', () => {
   const first = apply(undefined, configMap({ a: '1' }), { by: 'one' });
   const second = apply(first, configMap({ a: '1' }), { by: 'two' });
   assert.deepEqual(Object.keys(ownersOf(second)), ['one/Apply', 'two/Apply']);
 });
 
-test('an ordinary write takes what it changes, and nothing else', () => {
+test('an update owns the fields that it changes, and no others', () => {
   const first = apply(undefined, configMap({ a: '1', b: '1' }), { by: 'one' });
   const second = update(first, (object) => Object.assign(object.data ?? {}, { a: '2' }), { by: 'other' });
   assert.deepEqual(ownersOf(second), {
@@ -159,7 +159,7 @@ test('an ordinary write takes what it changes, and nothing else', () => {
   assert.deepEqual(ownersOf(third), {});
 });
 
-test('keyed lists merge by their keys, and elements are owned one by one', () => {
+test('associative lists merge by key, and each element has its own managers', () => {
   const first = apply(undefined, pod([{ name: 'a', image: 'x' }]), { by: 'one' });
   const second = apply(first, pod([{ name: 'b', image: 'y', ports: [{ containerPort: 80 }] }]), {
     by: 'two',
@@ -227,12 +227,12 @@ test('status is owned through its subresource', () => {
   );
 });
 
-test('applying the same again changes nothing, times included', () => {
+test('applying the same again is a no-op, including timestamps', () => {
   const first = apply(undefined, configMap({ a: '1' }), { by: 'one' });
   assert.deepEqual(apply(first, configMap({ a: '1' }), { by: 'one' }), first);
 });
 
-test('a client can forget all ownership, and many writers are summed up', () => {
+test('a client can reset managedFields, and many managers are merged into one', () => {
   let object = apply(undefined, configMap({}), { by: 'one' });
   for (let index = 0; index < 15; index++) {
     object = update(object, (each) => Object.assign(each.data ?? {}, { [`k${index}`]: 'v' }), {
@@ -269,7 +269,7 @@ test('an apply patch that names another kind, or ownership, is refused', () => {
   refused(configMap({}, { managedFields: [{ manager: 'me' }] }));
 });
 
-test('whatever two managers apply: each has what it applied last, and takes only its own away', () => {
+test("for any two appliers: each one's last configuration is in effect, and each removes only its own fields", () => {
   const data = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('1', '2'), {
     noNullPrototype: true,
   });

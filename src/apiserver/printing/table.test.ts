@@ -30,7 +30,7 @@ for (const [durationMs, expected] of durations) {
   test(`${durationMs} ms is shown as ${expected}`, () => assert.equal(humanDuration(durationMs), expected));
 }
 
-test('an age without a stamp is unknown', () => assert.equal(ageOf(undefined, NOW), '<unknown>'));
+test('an age without a timestamp is <unknown>', () => assert.equal(ageOf(undefined, NOW), '<unknown>'));
 
 type Body = Record<string, unknown>;
 function rowOf(kind: string, body: Body, metadata: Body = {}): Record<string, unknown> {
@@ -248,7 +248,7 @@ for (const [kind, body, metadata, expected] of rows) {
   });
 }
 
-test('rows carry the object as far as it was asked for', () => {
+test('rows include the object as includeObject requests', () => {
   const kind = builtinKinds.find((each) => each.kind === 'Secret');
   assert.ok(kind);
   const secret = {

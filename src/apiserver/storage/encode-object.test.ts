@@ -17,7 +17,7 @@ const object = fc.record({
   nowMs: fc.integer({ min: 0, max: 4_000_000_000_000 }),
 });
 
-test('objects are written as JSON writes them, with and without their owners', () => {
+test('objects are encoded as JSON.stringify does, with and without managedFields', () => {
   fc.assert(
     fc.property(object, ({ labels, data, manager, nowMs }) => {
       const next = {

@@ -23,7 +23,7 @@ function record(revision: number, text = `"${revision}"`): JournalRecord {
   return { revision, type: 'configmaps', key: `a/${revision}`, text, replaces: 0 };
 }
 
-test('a journal gives back more rows than it hands over at once, in order', async (t) => {
+test('a journal loads more rows than fit one message, in order', async (t) => {
   const directory = await directoryOf(t);
   const journal = await openJournalThread(directory);
   await journal.commit(Array.from({ length: 2_500 }, (_, at) => record(at + 1)));
@@ -41,7 +41,7 @@ test('a journal gives back more rows than it hands over at once, in order', asyn
   await again.close();
 });
 
-test('a journal whose thread dies fails what waits and all that comes, and its file can be opened again', async (t) => {
+test("when a journal's thread dies, pending and later commits fail, and its file can be opened again", async (t) => {
   const threads: Worker[] = [];
   const note = (thread: Worker): void => void threads.push(thread);
   process.on('worker', note);
@@ -59,7 +59,7 @@ test('a journal whose thread dies fails what waits and all that comes, and its f
   await again.close();
 });
 
-test('a full disk fails a batch as a whole, and later ones are tried again', {
+test('a full disk fails the whole batch; later batches are tried again', {
   skip: lacking('root'),
 }, async (t) => {
   const disk = join(await directoryOf(t), 'disk');
@@ -89,7 +89,7 @@ test('a full disk fails a batch as a whole, and later ones are tried again', {
   }
 });
 
-test('an open journal keeps no process alive by itself, one that writes does', async (t) => {
+test('an idle journal does not keep the process alive, a commit in flight does', async (t) => {
   const directory = await directoryOf(t);
   const script = `
     const { openJournalThread } = await import(${JSON.stringify(new URL('./journal-thread.ts', import.meta.url))});

@@ -58,7 +58,7 @@ async function withDir(run: (dir: string) => Promise<void>): Promise<void> {
 }
 
 describe('the store in memory', () => {
-  it('has committed and told a write before it returns', () => {
+  it('commits a write and notifies watchers before it returns', () => {
     const store = storeWith();
     const told: number[] = [];
     store.subscribe('configmaps', ({ revision }) => told.push(revision));
@@ -67,7 +67,7 @@ describe('the store in memory', () => {
     assert.deepEqual(told, [2]);
   });
 
-  it('tells writes of listeners after the change that caused them', () => {
+  it('publishes writes made by listeners after the change that caused them', () => {
     const store = storeWith();
     const told: string[] = [];
     store.subscribe('configmaps', ({ key }) => {
@@ -78,7 +78,7 @@ describe('the store in memory', () => {
     assert.deepEqual(told, ['a', 'b']);
   });
 
-  it('keeps keys in order whatever the order of writes, and shows old revisions as they were', () => {
+  it('keeps keys sorted whatever the order of writes, and reads old revisions', () => {
     const step = fc.record({ key: fc.integer({ min: 0, max: 1500 }), remove: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), fc.nat(), (steps, pick) => {
@@ -102,7 +102,7 @@ describe('the store in memory', () => {
     );
   });
 
-  it('keeps ten thousand keys in order through chunks that split and empty', () => {
+  it('keeps ten thousand keys sorted while chunks split and become empty', () => {
     const store = storeWith();
     const random = seededRandom('keys');
     const model = new Set<string>();
@@ -125,7 +125,7 @@ describe('the store in memory', () => {
     assert.deepEqual(keys(store), []);
   });
 
-  it('tells who follows one object of that object alone, and nobody who has gone', () => {
+  it('notifies a listener to one object of that object only, and no listener that has unsubscribed', () => {
     const store = storeWith();
     const told: string[] = [];
     const follow = (name: string, onlyKey?: string) =>
@@ -139,7 +139,7 @@ describe('the store in memory', () => {
     assert.deepEqual(told, ['all a', 'a a', 'other a a', 'all b', 'all a', 'other a a']);
   });
 
-  it('keeps in writing only what somebody may still ask for', async () => {
+  it('keeps serialized bytes only of versions that can still be read', async () => {
     const store = storeWith();
     const first = await put(store, 'a', 1);
     const { bytes } = first;
@@ -153,7 +153,7 @@ describe('the store in memory', () => {
     assert.equal(second.text, second.bytes.toString());
   });
 
-  it('selects a namespace without its neighbours', () => {
+  it('lists a namespace without those whose name it is a prefix of', () => {
     const store = storeWith();
     for (const key of ['a/1', 'a-b/1', 'ab/1', 'a/2', 'b/1']) void put(store, key);
     assert.deepEqual(keys(store, 'a/'), ['a/1', 'a/2']);
@@ -164,7 +164,7 @@ describe('the store in memory', () => {
     { name: 'bytes', history: { maxBytes: 4_000 } },
   ];
   for (const { name, history } of limits) {
-    it(`forgets old changes by ${name}`, () => {
+    it(`drops old changes by ${name}`, () => {
       const store = storeWith({ history });
       for (let at = 0; at < 100; at++) void put(store, `n/${at}`);
       const kept = [...store.history.since('configmaps', store.history.compactedRevision)];
@@ -182,7 +182,7 @@ describe('the store in memory', () => {
 });
 
 describe('the store on disk', () => {
-  it('judges a write by pending ones, and shows nothing before it is durable', async () => {
+  it('decides a write on top of pending ones, and shows nothing before it is durable', async () => {
     await withDir(async (dir) => {
       const journal = await openJournalThread(dir);
       const store = storeWith({ journal });
@@ -202,7 +202,7 @@ describe('the store on disk', () => {
     });
   });
 
-  it('comes back with what was acknowledged, at the same revision', async () => {
+  it('restarts with every acknowledged write, at the same revision', async () => {
     await withDir(async (dir) => {
       const first = storeWith({ journal: await openJournalThread(dir) });
       await Promise.all(['a', 'b', 'c'].map((key) => put(first, key, { text: 'ä€' })));
@@ -219,7 +219,7 @@ describe('the store on disk', () => {
     });
   });
 
-  it('fails every write of a batch that cannot be committed, and takes all of it back', async () => {
+  it('fails every write of a batch that cannot be committed, and rolls all of it back', async () => {
     let failing: Error | undefined = new RetryableCommitError('disk full');
     const journal: Journal = {
       revision: 1,
@@ -256,7 +256,7 @@ describe('the store on disk', () => {
     await assert.rejects(put(store, 'b'), /storage has failed/);
   });
 
-  it('fails what was judged by a batch that then fails, and all who waited for it', async () => {
+  it('fails the writes that were decided on top of a failed batch', async () => {
     const commits: PromiseWithResolvers<void>[] = [];
     const journal: Journal = {
       revision: 1,
@@ -291,7 +291,7 @@ describe('the store on disk', () => {
     await store.close();
   });
 
-  it('is refused to a second process, and free again after the first', async () => {
+  it('is locked against a second process until the first has closed it', async () => {
     await withDir(async (dir) => {
       const journal = await openJournalThread(dir);
       await assert.rejects(openJournalThread(dir), {

@@ -86,7 +86,7 @@ rows(validateConfigMap, {}, [
   ],
 ]);
 
-test('an immutable object keeps its data, and stays so', () => {
+test('the data of an immutable ConfigMap or Secret cannot change, nor can immutable be unset', () => {
   const secret = { type: 'Opaque', data: { a: 'YQ==' } };
   const errors = (change: Body, immutable = true) =>
     validateSecretUpdate({ ...secret, immutable, ...change } as never, { ...secret, immutable } as never).map(

@@ -73,7 +73,7 @@ rows(validateCSIDriver, {}, [
   ],
 ]);
 
-test('a driver keeps whether it attaches, and its modes', () => {
+test('attachRequired and the lifecycle modes of a CSIDriver are immutable', () => {
   const before = { spec: { attachRequired: true, volumeLifecycleModes: ['Persistent'] } };
   const changed = (spec: Body) =>
     changedFields(validateCSIDriverUpdate, before, { spec: { ...before.spec, ...spec } });
@@ -110,7 +110,7 @@ rows(validateCSINode, {}, [
   ['a driver twice', node(entry, entry), ['spec.drivers[1].name: Duplicate value']],
 ]);
 
-test('an entry of a CSINode changes its count only', () => {
+test('of a CSINode entry only the allocatable count can change', () => {
   const changed = (...after: Body[]) => changedFields(validateCSINodeUpdate, node(entry), node(...after));
   assert.deepEqual(changed({ ...entry, allocatable: { count: 5 } }), []);
   assert.deepEqual(changed(), []);
@@ -220,7 +220,7 @@ rows(validateStorageCapacity, { storageClassName: 'fast' }, [
   ],
 ]);
 
-test('what classes and capacities are for does not change', () => {
+test('immutable fields of StorageClass, VolumeAttributesClass and CSIStorageCapacity', () => {
   const storageClass = {
     provisioner: 'd',
     parameters: { a: 'b' },

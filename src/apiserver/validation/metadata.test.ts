@@ -88,7 +88,7 @@ for (const [name, metadata, errors] of created) {
   });
 }
 
-test('an object of the cluster has no namespace', () => {
+test('a cluster-scoped object has no namespace', () => {
   assert.deepEqual(fields({ name: 'n', namespace: 'ns' }, 'node'), ['metadata.namespace']);
   assert.deepEqual(fields({ name: 'n' }, 'node'), []);
 });

@@ -36,7 +36,7 @@ rows(validateNode, {}, [
   ],
 ]);
 
-test('a node keeps its provider and addresses, once it has them', () => {
+test("a node's providerID and pod CIDRs are immutable once set", () => {
   const changed = (before: Body, after: Body) =>
     changedFields(validateNodeUpdate, { spec: before }, { spec: after });
   assert.deepEqual(changed({}, { providerID: 'p', podCIDRs: ['10.0.0.0/24'] }), []);

@@ -48,7 +48,7 @@ rows(validateRuntimeClass, { handler: 'runc' }, [
   ],
 ]);
 
-test('classes of pods keep what pods were admitted by', () => {
+test('the fields of PriorityClass and RuntimeClass that admission uses are immutable', () => {
   assert.deepEqual(changedFields(validatePriorityClassUpdate, { value: 0 }, { description: 'd' }), []);
   assert.deepEqual(changedFields(validatePriorityClassUpdate, { value: 1 }, {}), ['value']);
   assert.deepEqual(changedFields(validatePriorityClassUpdate, {}, { preemptionPolicy: 'Never' }), [

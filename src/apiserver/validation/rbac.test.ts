@@ -100,7 +100,7 @@ rows(validateBinding, binding, [
   ],
 ]);
 
-test('a binding keeps its role', () => {
+test('the roleRef of a binding is immutable', () => {
   const changed = (roleRef: Body) =>
     changedFields(validateBindingUpdate, binding, { ...binding, ...to(roleRef) });
   assert.deepEqual(changed({}), []);

@@ -80,7 +80,7 @@ rows(validateService, {}, [
   ],
 ]);
 
-test('the address of a service does not change while it is in this cluster', () => {
+test('the clusterIP of a service is immutable while it has one', () => {
   const errors = (before: Body, after: Body) =>
     validateServiceUpdate({ spec: after } as never, { spec: before } as never).length;
   const [one, two] = [{ clusterIP: '10.0.0.1' }, { clusterIP: '10.0.0.2' }];
@@ -155,7 +155,7 @@ rows(validateEndpointSlice, slice, [
   ],
 ]);
 
-test('a slice keeps its type of addresses', () => {
+test('the address type of an EndpointSlice is immutable', () => {
   const of = (addressType: string) => ({ addressType }) as never;
   assert.deepEqual(validateEndpointSliceUpdate(of('IPv4'), of('IPv4')), []);
   assert.equal(validateEndpointSliceUpdate(of('IPv6'), of('IPv4')).length, 1);

@@ -51,7 +51,7 @@ test('fields of the volume designs are known', () => {
   assert.deepEqual(pruneUnknownFields(policy, kindNamed('PodSecurityPolicy')), []);
 });
 
-test('nulls vanish, quantities become canonical, whatever form they came in', () => {
+test('nulls are removed and quantities canonicalized', () => {
   const claim = object(
     'PersistentVolumeClaim',
     { spec: { storageClassName: null, resources: { requests: { storage: '1024Mi', cpu: 1 } } } },

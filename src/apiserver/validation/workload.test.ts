@@ -83,7 +83,7 @@ rows(validateWorkload, { kind: 'StatefulSet' }, [
   ],
 ]);
 
-test('a set keeps its selector and claims', () => {
+test('immutable fields of a StatefulSet, and the selector of any workload', () => {
   const before = set({
     serviceName: 's',
     volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }],

@@ -76,7 +76,7 @@ function label(event: WatchEvent<KubeObject>): string {
   return event.initialEventsEnd ? 'BOOKMARK end of initial events' : 'BOOKMARK';
 }
 
-test('create gives an object its identity and refuses a second of the name', async (t) => {
+test('create sets uid, creationTimestamp and resourceVersion, and rejects an existing name', async (t) => {
   const client = await admin(t);
   const created = await client.create(maps, map('a', { x: '1' }));
   assert.match(created.metadata.uid, /^[0-9a-f-]{36}$/);
@@ -91,7 +91,7 @@ test('create gives an object its identity and refuses a second of the name', asy
   });
 });
 
-test('generateName makes a name that is free', async (t) => {
+test('generateName makes a name that is not in use', async (t) => {
   const client = await admin(t);
   const names = await Promise.all(
     Array.from({ length: 50 }, () =>
@@ -102,7 +102,7 @@ test('generateName makes a name that is free', async (t) => {
   assert.match(names[0]?.metadata.name ?? '', /^made-[a-z0-9]{5}$/);
 });
 
-test('all problems with a new object are told at once, with their paths', async (t) => {
+test('all validation errors of a new object are reported at once, with their paths', async (t) => {
   const client = await admin(t);
   const bad = claim('Bad_Name');
   bad.spec = { ...bad.spec, accessModes: [], resources: {} };
@@ -115,7 +115,7 @@ test('all problems with a new object are told at once, with their paths', async 
   });
 });
 
-test('an update with an old version conflicts; one that changes nothing writes nothing', async (t) => {
+test('an update with an old resourceVersion conflicts; a no-op update writes nothing', async (t) => {
   const client = await admin(t);
   const first = await client.create(maps, map('a', { x: '1' }));
   const second = await client.update(maps, { ...first, data: { x: '2' } });
@@ -129,7 +129,7 @@ test('an update with an old version conflicts; one that changes nothing writes n
   await assert.rejects(client.update(maps, map('missing')), isNotFound);
 });
 
-test('generation follows the spec; status and spec are written apart', async (t) => {
+test('a spec change increments the generation; spec and status are written separately', async (t) => {
   const client = await admin(t);
   const created = await client.create(persistentVolumeClaims, {
     ...claim('a'),
@@ -154,7 +154,7 @@ test('generation follows the spec; status and spec are written apart', async (t)
   assert.equal(respecified.spec.resources?.requests?.storage, '1Gi');
 });
 
-test('finalizers hold an object until the last one goes', async (t) => {
+test('an object with finalizers is deleted when the last one is removed', async (t) => {
   const client = await admin(t);
   const created = await client.create(maps, map('a', {}, { finalizers: ['example.com/hold'] }));
   await client.delete(maps, inDefault('a'));
@@ -166,7 +166,7 @@ test('finalizers hold an object until the last one goes', async (t) => {
   await assert.rejects(client.get(maps, inDefault('a')), isNotFound);
 });
 
-test('propagation policies put their finalizers on', async (t) => {
+test('the propagation policies Foreground and Orphan add their finalizers', async (t) => {
   const client = await admin(t);
   for (const [policy, finalizer] of [
     ['Foreground', 'foregroundDeletion'],
@@ -182,7 +182,7 @@ test('propagation policies put their finalizers on', async (t) => {
   await assert.rejects(client.get(maps, inDefault('b')), isNotFound);
 });
 
-test('a deletion may name the object it means', async (t) => {
+test('a deletion respects its preconditions: uid and resourceVersion', async (t) => {
   const client = await admin(t);
   const { metadata } = await client.create(maps, map('a'));
   const wrong = client.delete(maps, inDefault('a'), { preconditions: { uid: 'other' } });
@@ -203,7 +203,7 @@ const graces: { name: string; spec: object; grace?: number; left: number | 'gone
   { name: 'forced', spec: { nodeName: 'n' }, grace: 0, left: 'gone' },
 ];
 for (const { name, spec, grace, left } of graces) {
-  test(`a pod is given time to end: ${name}`, async (t) => {
+  test(`grace period of a pod: ${name}`, async (t) => {
     const client = await admin(t);
     await client.create(pods, pod(name, spec) as never);
     await client.delete(pods, inDefault(name), grace === undefined ? {} : { gracePeriodSeconds: grace });
@@ -212,7 +212,7 @@ for (const { name, spec, grace, left } of graces) {
   });
 }
 
-test('the time a pod has may be cut, never lengthened', async (t) => {
+test('the grace period of a deleted pod can be shortened, never extended', async (t) => {
   const client = await admin(t);
   await client.create(pods, pod('a', { nodeName: 'n' }) as never);
   const grace = async (seconds: number) => {
@@ -241,7 +241,7 @@ test('a pod is bound once; an eviction deletes it', async (t) => {
   assert.ok((await client.get(pods, inDefault('a'))).metadata.deletionTimestamp);
 });
 
-test('a dry run answers as if, and changes nothing', async (t) => {
+test('a dry run responds like a write and stores nothing', async (t) => {
   const client = await admin(t);
   const created = await client.create(maps, map('a', { x: '1' }), { dryRun: true });
   assert.deepEqual(created.data, { x: '1' });
@@ -258,7 +258,7 @@ test('a dry run answers as if, and changes nothing', async (t) => {
   assert.deepEqual((await client.get(maps, inDefault('a'))).data, { x: '1' });
 });
 
-test('unknown fields are refused when the client is strict', async (t) => {
+test('unknown fields are rejected with fieldValidation=Strict', async (t) => {
   const client = await admin(t);
   const odd = { ...map('a'), unheardOf: 1 } as Draft<ConfigMap>;
   await assert.rejects(client.create(maps, odd, { fieldValidation: 'Strict' }), {
@@ -269,7 +269,7 @@ test('unknown fields are refused when the client is strict', async (t) => {
   assert.ok(!('unheardOf' in created));
 });
 
-test('all pages of a list show the moment of the first', async (t) => {
+test('all pages of a list show the resource version of the first', async (t) => {
   const client = await admin(t);
   for (let at = 0; at < 25; at++) await client.create(maps, map(`m${String(at).padStart(2, '0')}`));
   // kube-root-ca.crt, which the server adds to each namespace, comes first.
@@ -293,7 +293,7 @@ test('all pages of a list show the moment of the first', async (t) => {
   assert.equal(rest.find(({ metadata }) => metadata.name === 'm16')?.data, undefined);
 });
 
-test('a page whose moment is forgotten is refused with a way on', async (t) => {
+test('a continue token of a compacted version gets 410, with a token to continue inconsistently', async (t) => {
   const client = await admin(t, { history: { maxChanges: 5 } });
   for (let at = 0; at < 6; at++) await client.create(maps, map(`m${at}`));
   const { metadata } = await client.list(maps, { namespace: 'default', limit: 2 });
@@ -326,7 +326,7 @@ const versions: { name: string; options: object; then: (error: KubeError) => boo
   { name: 'in a forged token', options: { continue: 'abc' }, then: ({ code }) => code === 400 },
 ];
 for (const { name, options, then } of versions) {
-  test(`a list is refused at a version ${name}`, async (t) => {
+  test(`a list is rejected at a resource version ${name}`, async (t) => {
     const client = await admin(t);
     await assert.rejects(
       client.list(maps, options),
@@ -335,7 +335,7 @@ for (const { name, options, then } of versions) {
   });
 }
 
-test('a list at an exact version shows that version', async (t) => {
+test('a list with resourceVersionMatch=Exact shows that version', async (t) => {
   const client = await admin(t);
   const { metadata } = await client.create(maps, map('a', { x: '1' }));
   await client.update(maps, map('a', { x: '2' }));
@@ -350,7 +350,7 @@ test('a list at an exact version shows that version', async (t) => {
   assert.deepEqual(newer.items.find((item) => item.metadata.name === 'a')?.data, { x: '2' });
 });
 
-test('selectors choose by label and field, and refuse fields that cannot be chosen by', async (t) => {
+test('label and field selectors filter; a field that is not selectable is rejected', async (t) => {
   const client = await admin(t);
   await client.create(maps, map('a', {}, { labels: { app: 'x' } }));
   await client.create(maps, map('b', {}, { labels: { app: 'y' } }));
@@ -374,7 +374,7 @@ test('selectors choose by label and field, and refuse fields that cannot be chos
   await assert.rejects(names(pods, { labelSelector: 'a=(' }), { code: 400 });
 });
 
-test('a watch tells changes from a version on, in order', async (t) => {
+test('a watch sends the changes since a resource version, in order', async (t) => {
   const client = await admin(t);
   const { metadata } = await client.list(maps);
   const { resourceVersion } = metadata;
@@ -388,7 +388,7 @@ test('a watch tells changes from a version on, in order', async (t) => {
   assert.deepEqual(again, ['ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED b']);
 });
 
-test('what starts and stops matching a watch is added and deleted', async (t) => {
+test("an object that starts or stops matching a watch's selector is ADDED or DELETED", async (t) => {
   const client = await admin(t);
   await client.create(maps, map('a', {}, { labels: { app: 'y' } }));
   const { metadata } = await client.list(maps);
@@ -401,7 +401,7 @@ test('what starts and stops matching a watch is added and deleted', async (t) =>
   assert.deepEqual(seen, ['ADDED a', 'DELETED a', 'ADDED a', 'DELETED a']);
 });
 
-test('a streaming list ends with its bookmark', async (t) => {
+test('a streaming list ends with its initial-events-end bookmark', async (t) => {
   const client = await admin(t);
   await client.create(maps, map('a', {}, { labels: { app: 'x' } }));
   const seen = await firstEvents(client, maps, 2, {
@@ -413,7 +413,7 @@ test('a streaming list ends with its bookmark', async (t) => {
   assert.deepEqual(seen, ['ADDED a', 'BOOKMARK end of initial events']);
 });
 
-test('a quiet watch is told every four minutes how far it has come, and ends at its time-out', async (t) => {
+test('a quiet watch gets a bookmark every four minutes, and ends at its time-out', async (t) => {
   const clock = new VirtualClock();
   const client = await admin(t, { clock });
   const seen: string[] = [];
@@ -432,7 +432,7 @@ test('a quiet watch is told every four minutes how far it has come, and ends at 
   assert.deepEqual(seen, ['BOOKMARK', 'BOOKMARK']);
 });
 
-test('events are forgotten an hour after they were last seen', async (t) => {
+test('events expire an hour after they were last seen', async (t) => {
   const clock = new VirtualClock();
   const client = await admin(t, { clock });
   const event = (name: string) => ({
@@ -453,7 +453,7 @@ test('events are forgotten an hour after they were last seen', async (t) => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('an aborted watch throws its reason and lets go', async (t) => {
+test('an aborted watch throws the abort reason and unsubscribes', async (t) => {
   const client = await admin(t);
   const stop = new AbortController();
   const watching = firstEvents(client, maps, 100, { signal: stop.signal });
@@ -462,7 +462,7 @@ test('an aborted watch throws its reason and lets go', async (t) => {
   await assert.rejects(watching, /enough/);
 });
 
-test('deletecollection deletes what is selected', async (t) => {
+test('deletecollection deletes the selected objects', async (t) => {
   const client = await admin(t);
   await client.create(maps, map('a', {}, { labels: { app: 'x' } }));
   await client.create(maps, map('b', {}, { labels: { app: 'x' } }));
@@ -475,7 +475,7 @@ test('deletecollection deletes what is selected', async (t) => {
   );
 });
 
-test('a namespace comes with its account, takes nothing new once it is deleted, and goes when it is finalized', async (t) => {
+test('a namespace gets its default service account, rejects new objects while terminating, and is removed when finalized', async (t) => {
   const client = await admin(t);
   await client.create(namespaces, { metadata: { name: 'n' } } as never);
   await client.get(serviceAccounts, { namespace: 'n', name: 'default' });
@@ -537,7 +537,7 @@ const widgetDefinition = {
   },
 };
 
-test('a CRD serves its kind once established, in all its versions, and takes its objects with it', async (t) => {
+test('a CRD serves its kind once established, in all its versions; deleting it deletes its objects', async (t) => {
   const client = await admin(t);
   await assert.rejects(client.list(widgets), isNotFound);
   await client.create(customResourceDefinitions, widgetDefinition as never);
@@ -560,7 +560,7 @@ test('a CRD serves its kind once established, in all its versions, and takes its
   assert.deepEqual((await client.list(widgets)).items, []);
 });
 
-test('what a write leaves as it was is the stored part itself, also when all of it was sent', async (t) => {
+test('unchanged parts of a written object share memory with the stored one, also when all of it was sent', async (t) => {
   const client = await admin(t);
   const first = await client.create(persistentVolumeClaims, claim('c', { labels: { a: '1' } }));
   const sent = structuredClone(first);

@@ -52,7 +52,7 @@ test('[BYO-3] JSON is a line for the driver, each test and the counts', () => {
   assert.deepEqual(lines[4].counts, { passed: 1, failed: 1, skipped: 1 });
 });
 
-test('[BYO-3] JUnit escapes what XML cannot carry, and has the counts first', () => {
+test('[BYO-3] JUnit escapes characters that XML does not allow, and has the counts first', () => {
   const { text } = printed('junit');
   assert.match(
     text,
@@ -64,7 +64,7 @@ test('[BYO-3] JUnit escapes what XML cannot carry, and has the counts first', ()
   assert.ok(!text.includes('\u0007'));
 });
 
-test('[BYO-3] TAP has one line a test, whatever the driver said, and the plan', () => {
+test("[BYO-3] TAP has one line per test, whatever the driver's message, and the plan", () => {
   const { text } = printed('tap');
   const results = text.split('\n').filter((line) => /^(not )?ok |^1\.\./.test(line));
   assert.deepEqual(results, [

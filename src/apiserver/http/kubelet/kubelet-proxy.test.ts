@@ -149,7 +149,7 @@ async function world(t: TestContext): Promise<World> {
 const POD = '/api/v1/namespaces/default/pods';
 
 suite('[REAL-1] through the API server to the kubelet', () => {
-  test('logs, whole and followed, under a user of its own', async (t) => {
+  test("logs, whole and followed; the kubelet sees the API server's own user", async (t) => {
     const { call, asked } = await world(t);
     const whole = await call('GET', `${POD}/web/log?tailLines=3&container=c&pretty=true`);
     assert.deepEqual([whole.code, whole.text], [200, 'first line\n']);
@@ -184,7 +184,7 @@ suite('[REAL-1] through the API server to the kubelet', () => {
     });
   }
 
-  test('what the kubelet said last arrives, although it has closed its side already', async (t) => {
+  test("the kubelet's last bytes arrive although it has closed its side already", async (t) => {
     const { server } = await world(t);
     const { status } = server.reader.get(nodes, { name: 'real' }) ?? {};
     const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
@@ -271,7 +271,7 @@ suite('[REAL-1] through the API server to the kubelet', () => {
     ['a method', 'DELETE', `${POD}/web/log`, {}, 405, /not supported/],
     ['an upgrade elsewhere', 'GET', `${POD}/none`, UPGRADE, 404, /not found/],
   ];
-  test('refusals', async (t) => {
+  test('requests that are rejected', async (t) => {
     const { call } = await world(t);
     for (const [name, method, path, headers, code, message] of refusals) {
       const answer = await call(method, path, headers);
@@ -322,7 +322,7 @@ suite('[REAL-1] through the API server to the kubelet', () => {
     await closed;
   });
 
-  test('a kubelet that is gone', async (t) => {
+  test('an unreachable kubelet', async (t) => {
     const { call, server } = await world(t);
     const admin = server.client(server.adminUser);
     const taken = createServer().listen(0, '127.0.0.1');
