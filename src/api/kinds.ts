@@ -3,6 +3,8 @@
 
 import type * as apiextensions from 'kubernetes-types/apiextensions/v1.js';
 import type * as apps from 'kubernetes-types/apps/v1.js';
+import type * as authentication from 'kubernetes-types/authentication/v1.js';
+import type * as authorization from 'kubernetes-types/authorization/v1.js';
 import type * as coordination from 'kubernetes-types/coordination/v1.js';
 import type * as core from 'kubernetes-types/core/v1.js';
 import type * as discovery from 'kubernetes-types/discovery/v1.js';
@@ -406,4 +408,49 @@ export const referenceGrants = resource<ReferenceGrant>(
   'ReferenceGrant',
   'referencegrants',
   true,
+);
+
+// cbt.storage.k8s.io/v1beta1
+
+export type SnapshotMetadataService = KubeObject & {
+  spec: {
+    address: string;
+    audience: string;
+    /** PEM in base64. */
+    caCert: string;
+  };
+};
+export const snapshotMetadataServices = resource<SnapshotMetadataService>(
+  'cbt.storage.k8s.io',
+  'v1beta1',
+  'SnapshotMetadataService',
+  'snapshotmetadataservices',
+  false,
+);
+
+// authentication.k8s.io/v1 and authorization.k8s.io/v1: created, answered, never stored
+
+export type TokenReview = KubeObject & Pick<authentication.TokenReview, 'spec' | 'status'>;
+export const tokenReviews = resource<TokenReview>(
+  'authentication.k8s.io',
+  'v1',
+  'TokenReview',
+  'tokenreviews',
+  false,
+);
+export type SelfSubjectReview = KubeObject & { status?: { userInfo?: authentication.UserInfo } };
+export const selfSubjectReviews = resource<SelfSubjectReview>(
+  'authentication.k8s.io',
+  'v1',
+  'SelfSubjectReview',
+  'selfsubjectreviews',
+  false,
+);
+export type SubjectAccessReview = KubeObject & Pick<authorization.SubjectAccessReview, 'spec' | 'status'>;
+export const subjectAccessReviews = resource<SubjectAccessReview>(
+  'authorization.k8s.io',
+  'v1',
+  'SubjectAccessReview',
+  'subjectaccessreviews',
+  false,
 );

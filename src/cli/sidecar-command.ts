@@ -9,11 +9,11 @@ import { processContext } from './process-context.ts';
 
 export function sidecarCommand<T extends FlagTable>(
   kind: SidecarKind<T>,
-  about: { summary: string; description?: string },
+  { flags: otherDefaults, ...about }: { summary: string; description?: string; flags?: FlagTable },
 ): Command {
   return defineCommand({
     ...about,
-    flags: { ...commonFlags, ...kind.flags },
+    flags: { ...commonFlags, ...kind.flags, ...otherDefaults },
     async run(context) {
       const flags = context.flags as unknown as SidecarFlags<T> & { timeoutMs: number };
       await runSidecar(kind, flags, await processContext(kind.name, context));

@@ -10,6 +10,7 @@ import { runProgram } from '../sidecars/common/run-sidecar.ts';
 import { healthMonitorSidecar } from '../sidecars/health-monitor/health-monitor-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
+import { snapshotMetadataSidecar } from '../sidecars/snapshot-metadata/snapshot-metadata-sidecar.ts';
 import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
 import { defineCommand } from './command.ts';
 import { processContext } from './process-context.ts';
@@ -20,14 +21,19 @@ export const sidecarKinds: readonly AnySidecarKind[] = [
   resizerSidecar,
   snapshotterSidecar,
   healthMonitorSidecar,
+  snapshotMetadataSidecar,
   clusterRegistrarSidecar,
 ];
 const names = sidecarKinds.map((kind) => kind.name);
 
-/** The CSIDriver object is usually part of a driver's manifests; health is monitored by those who ask for it. */
+/**
+ * The CSIDriver object is usually part of a driver's manifests; health is monitored by those who ask for it; snapshot metadata
+ * needs a certificate.
+ */
 export const byRequest: ReadonlySet<string> = new Set([
   clusterRegistrarSidecar.name,
   healthMonitorSidecar.name,
+  snapshotMetadataSidecar.name,
 ]);
 
 const strings = stringsFlag({

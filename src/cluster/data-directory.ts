@@ -22,6 +22,8 @@ export interface DataDirectory {
   nodeRoot(nodeName: string): string;
   /** Sockets and volumes of a driver that runs with the cluster. */
   driver(name: string): string;
+  /** Of the certificate with which parts serve others. */
+  readonly serving: string;
   /** Kubeconfigs of parts that are run by somebody else. */
   partKubeconfig(part: string): string;
   /** Removes all of it. Only after everything below was unmounted. */
@@ -63,6 +65,7 @@ export async function openDataDirectory(path: string | undefined): Promise<DataD
     // One letter each: paths of sockets have 107 bytes in all.
     nodes: join(made, 'n'),
     nodeRoot: (nodeName) => join(made, 'n', nodeName),
+    serving: join(made, 'serving'),
     driver: (name) => join(made, 'd', name),
     partKubeconfig: (part) => join(made, 'kubeconfigs', `${part}.kubeconfig`),
     remove: () => rm(made, { recursive: true, force: true }),

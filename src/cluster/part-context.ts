@@ -20,6 +20,14 @@ import type { PartMetrics } from './part-metrics.ts';
 /** Size of an event recorder's cache: a local cluster has a dozen recorders and few objects. */
 const REMEMBERED = 256;
 
+/** Files of a certificate for this machine, and the host that it is for. */
+export interface ServingFiles {
+  certificate: string;
+  key: string;
+  ca: string;
+  host: string;
+}
+
 export interface PartContext {
   server: ApiServer;
   book: TraceBook;
@@ -30,6 +38,8 @@ export interface PartContext {
   clock: Clock;
   random: Random;
   log: Log;
+  /** For parts that serve others over TLS; without it they do not run. */
+  serving?: ServingFiles | undefined;
   /** To what listens at this path; default over a unix socket. */
   connect?: (address: string) => CsiConnection;
 }

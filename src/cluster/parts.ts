@@ -7,6 +7,7 @@ import { attacherSidecar } from '../sidecars/attacher/attacher-sidecar.ts';
 import { healthMonitorSidecar } from '../sidecars/health-monitor/health-monitor-sidecar.ts';
 import { provisionerSidecar } from '../sidecars/provisioner/provisioner-sidecar.ts';
 import { resizerSidecar } from '../sidecars/resizer/resizer-sidecar.ts';
+import { snapshotMetadataSidecar } from '../sidecars/snapshot-metadata/snapshot-metadata-sidecar.ts';
 import { snapshotterSidecar } from '../sidecars/snapshotter/snapshotter-sidecar.ts';
 import type { ClusterController } from './control-plane-part.ts';
 import type { ClusterSidecar } from './sidecars-part.ts';
@@ -52,10 +53,25 @@ export const clusterSidecars: readonly ClusterSidecar[] = [
     kind: { ...healthMonitorSidecar, name: 'health-monitor' },
     adapt: (flags) => ({ ...flags, enableNodeWatcher: true }),
   },
+  {
+    kind: { ...snapshotMetadataSidecar, name: 'snapshot-metadata' },
+    runs: ({ serving }) => serving !== undefined,
+    // One port each, any that is free: callers find it in the object.
+    adapt: (flags, { serving }) => ({
+      ...flags,
+      port: 0,
+      bindAddress: serving?.host,
+      tlsCert: serving?.certificate,
+      tlsKey: serving?.key,
+      tlsCa: serving?.ca,
+      serviceAddress: serving?.host,
+    }),
+  },
 ];
 
-/** They speak of pods, nodes and connections of a sidecar's own, which one process for all does not have. */
-const NOT_HERE = /-(master|node-deployment|node-deployment-.*|kube-api-capacity-.*|capacity-ownerref-level)$/;
+/** They speak of pods, nodes, connections and ports of a sidecar's own, which one process for all does not have. */
+const NOT_HERE =
+  /-(master|node-deployment|node-deployment-.*|kube-api-capacity-.*|capacity-ownerref-level|port|bind-address|tls-(cert|key|ca)|service-address)$/;
 
 /** `--provisioner-strict-topology` and the like: what `berth sidecars` takes for one sidecar alone. */
 export const sidecarFlags: FlagTable = Object.fromEntries(

@@ -22,10 +22,12 @@ import { sameDriverTransport } from '../sidecars/common/same-driver-transport.ts
 import type { Sidecar } from '../sidecars/common/sidecar.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
 import type { ClusterDriver } from './cluster-driver.ts';
-import { type PartContext, partPorts } from './part-context.ts';
+import { type PartContext, partPorts, type ServingFiles } from './part-context.ts';
 
 export interface ClusterSidecar {
   kind: AnySidecarKind & { name: RbacComponent };
+  /** Whether it runs in this cluster; default always. */
+  runs?(driver: DriverFacts): boolean;
   /** The flags as this driver needs them. */
   adapt?(flags: FlagRecord, driver: DriverFacts): FlagRecord;
 }
@@ -36,6 +38,8 @@ export interface DriverFacts {
   readonly abilities: Driver;
   /** Its CSIDriver object says that pods are scheduled by published capacity. */
   readonly storageCapacity: boolean;
+  /** For sidecars that serve others. */
+  readonly serving: ServingFiles | undefined;
 }
 
 /** What a command line says about the sidecars, each flag with the sidecar's name before it. */
@@ -66,7 +70,11 @@ export function sidecarsPart(
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
         const identified = await identifyDriver(connection, ask);
         const onChanged = (error: Error): void => stop.abort(error);
-        const facts = { abilities: identified, storageCapacity: storageCapacityOf(server, driver) };
+        const facts: DriverFacts = {
+          abilities: identified,
+          storageCapacity: storageCapacityOf(server, driver),
+          serving: context.serving,
+        };
         if (facts.storageCapacity && !identified.controller.has('GET_CAPACITY')) {
           log.warn(
             'The CSIDriver object has storageCapacity: true, but the driver lacks GET_CAPACITY: nothing is published, ' +
@@ -83,7 +91,7 @@ export function sidecarsPart(
         );
         const synced: Promise<void>[] = [];
         const running: Sidecar[] = sidecars
-          .filter(({ kind }) => kind.suits?.(identified) ?? true)
+          .filter(({ kind, runs }) => (kind.suits?.(identified) ?? true) && (runs?.(facts) ?? true))
           .map((sidecar) => {
             const { kind } = sidecar;
             const ports = partPorts(context, { name: kind.name, user: userOf(sidecar), signal: either });

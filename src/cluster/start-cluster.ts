@@ -39,6 +39,7 @@ import { PartMetrics } from './part-metrics.ts';
 import { clusterControllers, clusterSidecars } from './parts.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import { registrarPart } from './registrar-part.ts';
+import { writeServingFiles } from './serving-files.ts';
 import { type SidecarFlags, sidecarsPart } from './sidecars-part.ts';
 import { namesOf, stopCluster } from './stop-cluster.ts';
 import { unmountBelow } from './unmount-below.ts';
@@ -151,7 +152,12 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       random,
     };
     const caches = createSharedCaches(reader, ending.signal);
-    const context: PartContext = { server, book, writes, caches, metrics, clock, random, log };
+    const serving = await writeServingFiles(
+      server.pki,
+      directory.serving,
+      planned?.network.gateway ?? options.host,
+    );
+    const context: PartContext = { server, book, writes, caches, metrics, serving, clock, random, log };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];
     const running = supervise(parts, {

@@ -9,6 +9,8 @@ const SHOWN = [
   'name',
   'volumeId',
   'snapshotId',
+  'baseSnapshotId',
+  'targetSnapshotId',
   'groupSnapshotId',
   'sourceVolumeId',
   'nodeId',
@@ -17,7 +19,14 @@ const SHOWN = [
   'volumePath',
 ] as const;
 
-const HANDLES = ['volumeId', 'sourceVolumeId', 'snapshotId', 'groupSnapshotId'] as const;
+const HANDLES = [
+  'volumeId',
+  'sourceVolumeId',
+  'snapshotId',
+  'baseSnapshotId',
+  'targetSnapshotId',
+  'groupSnapshotId',
+] as const;
 
 export function shownOf(request: Readonly<Record<string, unknown>>): CallRequest {
   const shown: Record<string, string> = {};

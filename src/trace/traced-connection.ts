@@ -1,7 +1,7 @@
 // A driver connection whose calls are recorded in the trace: request, duration, result.
 
 import type { CsiConnection } from '../csi/client/connect-csi.ts';
-import { withCall } from '../csi/client/with-call.ts';
+import { observedConnection } from '../csi/client/observed-connection.ts';
 import { CsiError } from '../csi/csi-error.ts';
 import { isAboutVolume, shownOf } from './about-call.ts';
 import type { TraceBook } from './trace-book.ts';
@@ -9,19 +9,17 @@ import type { TraceBook } from './trace-book.ts';
 /** Not recorded: nodes repeat it periodically. */
 const UNTOLD = 'NodeGetVolumeStats';
 
+const untold = (): void => {};
+
 export function tracedConnection(connection: CsiConnection, by: string, book: TraceBook): CsiConnection {
-  return withCall(connection, async (method, request, options) => {
+  return observedConnection(connection, (method, request) => {
     const shown = shownOf(request as Record<string, unknown>);
-    if (method.name === UNTOLD || !isAboutVolume(shown)) return connection.call(method, request, options);
+    if (method.name === UNTOLD || !isAboutVolume(shown)) return untold;
     const end = book.begin({ by, method: method.name, request: shown });
-    try {
-      const response = await connection.call(method, request, options);
-      end({ code: 'OK' });
-      return response;
-    } catch (error) {
+    return (error) => {
       const told = error instanceof CsiError ? error : undefined;
-      end({ code: told?.code ?? 'UNKNOWN', error: told?.description ?? String(error) });
-      throw error;
-    }
+      if (error === undefined) end({ code: 'OK' });
+      else end({ code: told?.code ?? 'UNKNOWN', error: told?.description ?? String(error) });
+    };
   });
 }

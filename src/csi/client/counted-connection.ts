@@ -5,29 +5,26 @@ import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
 import { methodPath } from '../../wire/grpc/method-path.ts';
 import { CsiError } from '../csi-error.ts';
 import type { CsiConnection } from './connect-csi.ts';
+import { observedConnection } from './observed-connection.ts';
 import type { OperationMetrics } from './operation-metrics.ts';
-import { withCall } from './with-call.ts';
 
 export function countedConnection(
   connection: CsiConnection,
   metrics: OperationMetrics,
   clock: Clock,
 ): CsiConnection {
-  return withCall(connection, async (method, request, options) => {
+  return observedConnection(connection, (method) => {
     const startMs = clock.monotonicMs();
-    const observe = (rawCode: number): void =>
+    return (error) =>
       metrics.observe({
         path: methodPath(method),
-        rawCode,
+        rawCode: codeOf(error),
         seconds: (clock.monotonicMs() - startMs) / 1000,
       });
-    try {
-      const response = await connection.call(method, request, options);
-      observe(grpcCodes.OK);
-      return response;
-    } catch (error) {
-      observe(error instanceof CsiError ? error.rawCode : grpcCodes.UNKNOWN);
-      throw error;
-    }
   });
+}
+
+function codeOf(error: unknown): number {
+  if (error === undefined) return grpcCodes.OK;
+  return error instanceof CsiError ? error.rawCode : grpcCodes.UNKNOWN;
 }

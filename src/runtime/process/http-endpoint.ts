@@ -16,7 +16,7 @@ export interface HttpEndpointOptions {
   metrics?: Metrics;
   /** `/metrics` unless given. */
   metricsPath?: string;
-  /** `/healthz/NAME` each, and `/healthz` all of them. */
+  /** `/healthz/NAME` each, and `/healthz` or `/health` all of them. */
   checks?: Record<string, HealthCheck>;
   /** `/debug/pprof/profile` and `/debug/pprof/heap`; not served unless given. */
   profiles?: DebugProfiles;
@@ -98,7 +98,8 @@ async function answer(
   };
   if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'method not allowed\n');
   if (metrics !== undefined && path === metricsPath) return say(200, metrics.text(), metrics.contentType);
-  if (path === '/healthz') return sayHealth(Object.entries(checks), say);
+  // The second is the official snapshot metadata sidecar's.
+  if (path === '/healthz' || path === '/health') return sayHealth(Object.entries(checks), say);
   const check = /^\/healthz\/([^/]+)$/.exec(path)?.[1];
   if (check !== undefined && Object.hasOwn(checks, check)) {
     return sayHealth(

@@ -6,7 +6,7 @@ import { limitsOf } from '../../runtime/process/process-flags.ts';
 import { together } from '../../runtime/process/together.ts';
 import type { CommonFlagValues } from '../common/common-flags.ts';
 import type { SidecarProgram } from '../common/run-sidecar.ts';
-import type { SidecarFlags } from '../common/sidecar.ts';
+import type { Sidecar, SidecarFlags } from '../common/sidecar.ts';
 import { type AnySidecarKind, flagsFor, hasOwnPace } from './shared-flags.ts';
 
 type MemberFlags = SidecarFlags<Record<never, never>> & { timeoutMs?: number; maxGrpcLogLength?: number };
@@ -30,25 +30,35 @@ export function allSidecars({ kinds, values, given }: AllSidecarsOptions): Sidec
   return {
     ...(logLengths[0] === undefined ? {} : { maxGrpcLogLength: logLengths[0] }),
     timeoutMs: Math.max(1000, ...members.map(({ flags }) => flags.timeoutMs ?? 0)),
-    needsLease: leaderElection && needLease(members),
+    needsLease: leaderElection && needLease(members.filter(({ kind }) => !kind.servesInEveryReplica)),
     leaseName: (driver) => `external-sidecars-leader-${driver.name}`,
-    create(ports, recorderFor) {
-      // A sidecar that was asked for by name rejects an unsuitable driver itself, with an error that says why.
-      const chosen = members.filter(
-        ({ kind }) => given.has('controllers') || (kind.suits?.(ports.driver) ?? true),
-      );
-      const leftOut = members.filter((member) => !chosen.includes(member)).map(({ kind }) => kind.name);
-      if (leftOut.length > 0) {
-        ports.log.info('Sidecars left out: the driver lacks their capabilities', { sidecars: leftOut });
-      }
-      const sidecars = chosen.map(({ kind, flags }) => {
-        const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
-        const kube = hasOwnPace(kind, given) ? ports.kubeWith(limitsOf(flags)) : ports.kube;
-        return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);
-      });
-      return together(sidecars);
-    },
+    create: (ports, recorderFor) =>
+      createChosen(ports, recorderFor, ({ kind }) => !kind.servesInEveryReplica),
+    createInEveryReplica: (ports, recorderFor) =>
+      createChosen(ports, recorderFor, ({ kind }) => kind.servesInEveryReplica === true),
   };
+
+  function createChosen(
+    ports: Parameters<SidecarProgram['create']>[0],
+    recorderFor: Parameters<SidecarProgram['create']>[1],
+    isWanted: (member: (typeof members)[number]) => boolean,
+  ): Sidecar {
+    // A sidecar that was asked for by name rejects an unsuitable driver itself, with an error that says why.
+    const wanted = members.filter(isWanted);
+    const chosen = wanted.filter(
+      ({ kind }) => given.has('controllers') || (kind.suits?.(ports.driver) ?? true),
+    );
+    const leftOut = wanted.filter((member) => !chosen.includes(member)).map(({ kind }) => kind.name);
+    if (leftOut.length > 0) {
+      ports.log.info('Sidecars left out: the driver lacks their capabilities', { sidecars: leftOut });
+    }
+    const sidecars = chosen.map(({ kind, flags }) => {
+      const recorder: EventRecorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
+      const kube = hasOwnPace(kind, given) ? ports.kubeWith(limitsOf(flags)) : ports.kube;
+      return kind.create({ ...ports, kube, recorder, log: ports.log.with({ sidecar: kind.name }) }, flags);
+    });
+    return together(sidecars);
+  }
 }
 
 /** Whether the sidecars need leader election. Per-node sidecars and leader-elected ones cannot share a process. */

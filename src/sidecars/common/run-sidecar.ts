@@ -5,6 +5,7 @@ import { connectCsi } from '../../csi/client/connect-csi.ts';
 import { operationMetrics } from '../../csi/client/operation-metrics.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
+import type { Informers } from '../../runtime/informer/informer.ts';
 import { leaseNameFor } from '../../runtime/leases/lease-record.ts';
 import {
   type ElectionTimes,
@@ -31,6 +32,8 @@ export interface SidecarProgram {
     ports: Omit<SidecarPorts, 'recorder'> & ProcessPorts,
     recorderFor: (component: string) => EventRecorder,
   ): Sidecar;
+  /** Those that run without the lease, beside the ones of `create`. */
+  createInEveryReplica?: SidecarProgram['create'];
 }
 
 /** Resolves when stopped by a signal; rejects with the reason when it cannot continue. */
@@ -43,7 +46,7 @@ export async function runSidecar<T extends FlagTable>(
     {
       timeoutMs: flags.timeoutMs,
       ...(flags.maxGrpcLogLength === undefined ? {} : { maxGrpcLogLength: flags.maxGrpcLogLength }),
-      needsLease: flags.leaderElection && (kind.needsLease?.(flags) ?? true),
+      needsLease: flags.leaderElection && !kind.servesInEveryReplica && (kind.needsLease?.(flags) ?? true),
       leaseName: (driver) => kind.leaseName(driver.name),
       create: (ports, recorderFor) => {
         const recorder = recorderFor(kind.eventSource(ports.driver.name, ports.identity));
@@ -96,15 +99,25 @@ async function besideDriver(
     log.info('Connected to the driver', { capabilities: [...driver.controller] });
     const onChanged = process.fail;
     const csi = sameDriverTransport({ connection, driver, log, timeoutMs, signal, onChanged });
-    await process.lead({
-      leaseName: leaseNameFor(program.leaseName(driver)),
-      log,
-      create: (informers) =>
-        program.create(
-          { kube, informers, csi, driver, clock, random, log, metrics, env, identity, namespace, kubeWith },
-          (component) => process.recorderFor(component, log),
-        ),
-    });
+    const created = (create: SidecarProgram['create'], informers: Informers): Sidecar =>
+      create(
+        { kube, informers, csi, driver, clock, random, log, metrics, env, identity, namespace, kubeWith },
+        (component) => process.recorderFor(component, log),
+      );
+    const serve = async (create: SidecarProgram['create']): Promise<void> => {
+      const informers = process.informers(log);
+      const sidecar = created(create, informers);
+      informers.start(signal);
+      await sidecar.run(signal).catch(process.fail);
+    };
+    await Promise.all([
+      process.lead({
+        leaseName: leaseNameFor(program.leaseName(driver)),
+        log,
+        create: (informers) => created(program.create, informers),
+      }),
+      program.createInEveryReplica && serve(program.createInEveryReplica),
+    ]);
   } finally {
     connection.close();
   }

@@ -3,7 +3,7 @@
 // same driver, calls continue; if not, the sidecar ends and is restarted.
 
 import type { CsiConnection } from '../../csi/client/connect-csi.ts';
-import type { CsiTransport } from '../../csi/client/transport.ts';
+import type { CsiStreamTransport } from '../../csi/client/transport.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { askDriver, type Driver, driverDifference } from './identify-driver.ts';
 
@@ -13,7 +13,7 @@ export class DriverChangedError extends Error {
 }
 
 export interface SameDriverOptions {
-  connection: Pick<CsiConnection, 'call' | 'address' | 'onStateChange' | 'waitForReady'>;
+  connection: Pick<CsiConnection, 'call' | 'stream' | 'address' | 'onStateChange' | 'waitForReady'>;
   driver: Driver;
   log: Log;
   timeoutMs: number;
@@ -22,7 +22,7 @@ export interface SameDriverOptions {
   onChanged(error: DriverChangedError): void;
 }
 
-export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
+export function sameDriverTransport(options: SameDriverOptions): CsiStreamTransport {
   const { connection, driver, log, timeoutMs, signal } = options;
   let certain = true;
   let losses = 0;
@@ -81,6 +81,11 @@ export function sameDriverTransport(options: SameDriverOptions): CsiTransport {
       if (changed !== undefined) throw changed;
       if (!certain) await confirmed();
       return connection.call(method, request, callOptions);
+    },
+    async *stream(method, request, callOptions) {
+      if (changed !== undefined) throw changed;
+      if (!certain) await confirmed();
+      yield* connection.stream(method, request, callOptions);
     },
   };
 }

@@ -1,7 +1,7 @@
 // The description of a cluster-level sidecar: a table of flags and a factory that takes its ports. The same description
 // runs as a command of its own (run-sidecar.ts), with others in one process (../all), and under virtual time.
 
-import type { CsiTransport } from '../../csi/client/transport.ts';
+import type { CsiStreamTransport, CsiTransport } from '../../csi/client/transport.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { EventRecorder } from '../../runtime/events/create-event-recorder.ts';
 import type { FlagTable } from '../../runtime/flags/flag.ts';
@@ -36,6 +36,8 @@ export interface ProcessPorts {
   namespace: string;
   /** A second client with its own rate limit, for work that must not slow down the rest. */
   kubeWith(limits: { qps?: number; burst?: number }): KubeClient;
+  /** The same calls, and those that are answered by a stream. */
+  csi: CsiStreamTransport;
 }
 
 export interface Sidecar {
@@ -59,6 +61,8 @@ export interface SidecarKind<T extends FlagTable = FlagTable> {
    * driver run together, those that do not suit it are left out.
    */
   suits?(driver: Driver): boolean;
+  /** It answers callers: every replica does, whoever leads. */
+  readonly servesInEveryReplica?: true;
   /** Per-node replicas each work on their own part and need no leader. */
   needsLease?(flags: SidecarFlags<T>): boolean;
   /** Throws when the sidecar cannot work with the driver. */
