@@ -1,5 +1,5 @@
 // Builds the kinds that a CustomResourceDefinition defines, one per served version. Versions other than the storage
-// version are views: conversion strategy None changes only `apiVersion`.
+// version are views, see convert-version.ts.
 
 import { asText } from '../../api/as-text.ts';
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
@@ -12,6 +12,7 @@ import { CUSTOM_WRITE_RULES } from '../kinds/write-rules.ts';
 import { ageOf } from '../printing/age.ts';
 import { ageColumn, nameColumn } from '../printing/column.ts';
 import type { Schema } from '../schema.ts';
+import { convertVersion } from './convert-version.ts';
 import { compileJsonPath } from './json-path.ts';
 import { setSchemaDefaults } from './schema-defaults.ts';
 import { createRuleSet } from './validate-rules.ts';
@@ -113,7 +114,7 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
 }
 
 function otherVersion(served: Resource, stored: Resource): NonNullable<Kind['storedAs']> {
-  const as = (apiVersion: string) => (object: KubeObject) => ({ ...object, apiVersion });
+  const as = (apiVersion: string) => (object: KubeObject) => convertVersion(object, apiVersion);
   return { resource: stored, toStored: as(apiVersionOf(stored)), fromStored: as(apiVersionOf(served)) };
 }
 
