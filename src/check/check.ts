@@ -2,7 +2,12 @@
 // that verify it. The runner runs one check at a time and cleans up after each.
 
 import { CsiError } from '../csi/csi-error.ts';
-import type { ControllerCapability, NodeCapability } from '../csi/messages/capabilities.ts';
+import type {
+  ControllerCapability,
+  GroupControllerCapability,
+  NodeCapability,
+  PluginService,
+} from '../csi/messages/capabilities.ts';
 import { CheckFailure, callWords, type DriverUnderTest } from './driver-under-test.ts';
 import type { Verdict } from './report/reporter.ts';
 
@@ -14,6 +19,8 @@ export interface Check {
   readonly section: string;
   readonly needs?: readonly ControllerCapability[];
   readonly needsOfNode?: readonly NodeCapability[];
+  readonly needsOfGroup?: readonly GroupControllerCapability[];
+  readonly needsServices?: readonly PluginService[];
   /** Makes real mounts. */
   readonly mounts?: boolean;
   /** Another reason why it does not apply. */
@@ -31,6 +38,8 @@ export function missing(check: Check, driver: DriverUnderTest, mayMount: boolean
   const lacks = [
     ...(check.needs ?? []).filter((need) => !can.controller.has(need)),
     ...(check.needsOfNode ?? []).filter((need) => !can.node.has(need)).map((need) => `${need} of the node`),
+    ...(check.needsOfGroup ?? []).filter((need) => !can.group.has(need)),
+    ...(check.needsServices ?? []).filter((need) => !can.plugin.services.has(need)),
   ];
   if (lacks.length > 0) return `the driver does not have ${lacks.join(', ')}`;
   if (check.mounts && !mayMount) return 'mounts need --mount-dir';

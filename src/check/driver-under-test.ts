@@ -3,18 +3,22 @@
 
 import { type CsiClient, csiClient } from '../csi/client/csi-client.ts';
 import { getPluginInfo } from '../csi/client/probe.ts';
-import type { CsiTransport } from '../csi/client/transport.ts';
+import type { CsiStreamTransport, CsiTransport } from '../csi/client/transport.ts';
 import { CsiError, codeOf } from '../csi/csi-error.ts';
 import {
   Controller,
+  GroupController,
   Identity,
   Node,
+  SnapshotMetadata,
   type Volume,
   type VolumeCapability,
 } from '../csi/generated/csi/v1/csi_pb.ts';
 import {
   type ControllerCapability,
   controllerCapabilities,
+  type GroupControllerCapability,
+  groupControllerCapabilities,
   type NodeCapability,
   nodeCapabilities,
   type PluginCapabilities,
@@ -48,6 +52,8 @@ export class CheckFailure extends Error {
 export interface Abilities {
   plugin: PluginCapabilities;
   controller: ReadonlySet<ControllerCapability>;
+  /** Empty without a group controller service. */
+  group: ReadonlySet<GroupControllerCapability>;
   node: ReadonlySet<NodeCapability>;
 }
 
@@ -63,6 +69,9 @@ export async function askAbilities(
   return {
     plugin,
     controller: hasController ? await controllerCapabilities(transports.controller, call) : new Set(),
+    group: plugin.services.has('GROUP_CONTROLLER_SERVICE')
+      ? await groupControllerCapabilities(transports.controller, call)
+      : new Set(),
     node: await nodeCapabilities(transports.node, call),
   };
 }
@@ -82,14 +91,14 @@ export async function subjectOf(
         ...can.plugin.services,
         ...[...can.plugin.volumeExpansion].map((each) => `VOLUME_EXPANSION_${each}`),
       ],
-      controller: [...can.controller],
+      controller: [...can.controller, ...can.group],
       node: [...can.node],
     },
   };
 }
 
 export interface Transports {
-  controller: CsiTransport;
+  controller: CsiStreamTransport;
   node: CsiTransport;
 }
 
@@ -98,6 +107,8 @@ export type CheckedVolume = Omit<Volume, 'volumeId'> & { readonly volumeId: Volu
 export class DriverUnderTest {
   readonly identity: CsiClient<typeof Identity>;
   readonly controller: CsiClient<typeof Controller>;
+  readonly group: CsiClient<typeof GroupController>;
+  readonly metadata: CsiClient<typeof SnapshotMetadata, CsiStreamTransport>;
   readonly node: CsiClient<typeof Node>;
   readonly can: Abilities;
   readonly options: CheckOptions;
@@ -114,6 +125,8 @@ export class DriverUnderTest {
     const { timeoutMs } = options;
     this.identity = csiClient(Identity, transports.controller, { timeoutMs });
     this.controller = csiClient(Controller, transports.controller, { timeoutMs });
+    this.group = csiClient(GroupController, transports.controller, { timeoutMs });
+    this.metadata = csiClient(SnapshotMetadata, transports.controller, { timeoutMs });
     this.node = csiClient(Node, transports.node, { timeoutMs });
     this.can = can;
     this.options = options;

@@ -131,7 +131,7 @@ function deleteSnapshot(
   return controller.deleteSnapshot({ snapshotId, secrets: options.secrets('DeleteSnapshotSecret') });
 }
 
-async function createSnapshot(
+export async function createSnapshot(
   driver: DriverUnderTest,
   sourceVolumeId: VolumeHandle,
   name = driver.name('snapshot'),

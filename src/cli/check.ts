@@ -6,7 +6,9 @@ import { parse } from 'yaml';
 import type { Check } from '../check/check.ts';
 import { createChecks } from '../check/create-checks.ts';
 import { askAbilities, type CheckOptions, DriverUnderTest, subjectOf } from '../check/driver-under-test.ts';
+import { groupChecks } from '../check/group-checks.ts';
 import { identityChecks } from '../check/identity-checks.ts';
+import { metadataChecks } from '../check/metadata-checks.ts';
 import { nodeChecks } from '../check/node-checks.ts';
 import { createReport, reportFormats } from '../check/report/reporter.ts';
 import { nameOf, runChecks } from '../check/run-checks.ts';
@@ -29,6 +31,8 @@ const CHECKS: readonly Check[] = [
   ...createChecks,
   ...volumeChecks,
   ...snapshotChecks,
+  ...groupChecks,
+  ...metadataChecks,
   ...nodeChecks,
   ...troubleChecks,
 ];

@@ -227,7 +227,7 @@ for (const [flaw, expected] of Object.entries(flaws)) {
   });
 }
 
-test('hostpath passes whole, with real mounts and credentials, and nothing is left', {
+test('[GRP-1] [CBT-1] hostpath passes whole, groups and snapshot metadata included, with real mounts and credentials, and nothing is left', {
   skip: lacking('mounts'),
 }, async (t) => {
   const directory = await temporary(t);
@@ -256,13 +256,22 @@ test('hostpath passes whole, with real mounts and credentials, and nothing is le
     'CreateSnapshot',
     'DeleteSnapshot',
     'ListSnapshots',
+    'CreateVolumeGroupSnapshot',
+    'DeleteVolumeGroupSnapshot',
+    'GetVolumeGroupSnapshot',
+    'GetMetadataAllocated',
+    'GetMetadataDelta',
   ];
   await writeFile(secrets, operations.map((each) => `${each}Secret: {password: swordfish}\n`).join(''));
   const flags = ['--mount-dir', mountDir, '--size=1Mi', '--secrets', secrets, '-o', 'json'];
-  const { code, lines, stderr } = await check(`${directory}/csi.sock`, ...flags);
-  const bad = lines().filter(({ state, left = [] }) => state !== 'passed' || left.length > 0);
-  assert.deepEqual(bad, []);
-  assert.equal(code, 0, stderr);
+  // Directories have no blocks.
+  for (const more of [['--skip=^GetMetadata'], ['--block', '--only=^GetMetadata']]) {
+    const { code, lines, stderr } = await check(`${directory}/csi.sock`, ...flags, ...more);
+    const bad = lines().filter(({ state, left = [] }) => state !== 'passed' || left.length > 0);
+    assert.deepEqual(bad, []);
+    assert.equal(code, 0, stderr);
+    assert.ok(lines().length >= 4);
+  }
   assert.deepEqual(await readdir(mountDir), []);
   assert.deepEqual(await readdir(join(stateDir, 'volumes')), []);
 });
