@@ -415,6 +415,15 @@ export const messages: Readonly<Record<string, string>> = {
   'core/v1.WeightedPodAffinityTerm': '1 weight !int|2 podAffinityTerm !core/v1.PodAffinityTerm',
   'core/v1.WindowsSecurityContextOptions':
     '1 gmsaCredentialSpecName !string|2 gmsaCredentialSpec !string|3 runAsUserName !string|4 hostProcess !bool',
+  'discovery/v1.Endpoint':
+    '1 addresses *!string|2 conditions discovery/v1.EndpointConditions|3 hostname !string|4 targetRef !core/v1.ObjectReference|5 deprecatedTopology %string|6 nodeName !string|7 zone !string|8 hints !discovery/v1.EndpointHints',
+  'discovery/v1.EndpointConditions': '1 ready !bool|2 serving !bool|3 terminating !bool',
+  'discovery/v1.EndpointHints': '1 forZones *discovery/v1.ForZone|2 forNodes *discovery/v1.ForNode',
+  'discovery/v1.EndpointPort': '1 name !string|2 protocol !string|3 port !int|4 appProtocol !string',
+  'discovery/v1.EndpointSlice':
+    '1 metadata meta/v1.ObjectMeta|4 addressType !string|2 endpoints *!discovery/v1.Endpoint|3 ports *!discovery/v1.EndpointPort',
+  'discovery/v1.ForNode': '1 name !string',
+  'discovery/v1.ForZone': '1 name !string',
   'events/v1.Event':
     '1 metadata !meta/v1.ObjectMeta|2 eventTime !MicroTime|3 series !events/v1.EventSeries|4 reportingController string|5 reportingInstance string|6 action string|7 reason string|8 regarding core/v1.ObjectReference|9 related !core/v1.ObjectReference|10 note string|11 type string|12 deprecatedSource core/v1.EventSource|13 deprecatedFirstTimestamp Time|14 deprecatedLastTimestamp Time|15 deprecatedCount int',
   'events/v1.EventSeries': '1 count !int|2 lastObservedTime !MicroTime',
@@ -438,6 +447,10 @@ export const messages: Readonly<Record<string, string>> = {
   'meta/v1.StatusCause': '1 reason string|2 message string|3 field string',
   'meta/v1.StatusDetails':
     '1 name string|2 group string|3 kind string|4 causes *meta/v1.StatusCause|5 retryAfterSeconds int|6 uid string',
+  'node/v1.Overhead': '1 podFixed %Quantity',
+  'node/v1.RuntimeClass':
+    '1 metadata meta/v1.ObjectMeta|2 handler !string|3 overhead !node/v1.Overhead|4 scheduling !node/v1.Scheduling',
+  'node/v1.Scheduling': '1 nodeSelector %string|2 tolerations *core/v1.Toleration',
   'policy/v1.Eviction': '1 metadata meta/v1.ObjectMeta|2 deleteOptions !meta/v1.DeleteOptions',
   'policy/v1.PodDisruptionBudget':
     '1 metadata meta/v1.ObjectMeta|2 spec policy/v1.PodDisruptionBudgetSpec|3 status policy/v1.PodDisruptionBudgetStatus',
@@ -457,6 +470,8 @@ export const messages: Readonly<Record<string, string>> = {
     '1 metadata meta/v1.ObjectMeta|2 subjects *rbac/v1.Subject|3 roleRef !rbac/v1.RoleRef',
   'rbac/v1.RoleRef': '1 apiGroup !string|2 kind !string|3 name !string',
   'rbac/v1.Subject': '1 kind !string|2 apiGroup string|3 name !string|4 namespace string',
+  'scheduling/v1.PriorityClass':
+    '1 metadata meta/v1.ObjectMeta|2 value !int|3 globalDefault bool|4 description string|5 preemptionPolicy !string',
   'storage/v1.CSIDriver': '1 metadata meta/v1.ObjectMeta|2 spec !storage/v1.CSIDriverSpec',
   'storage/v1.CSIDriverSpec':
     '1 attachRequired !bool|2 podInfoOnMount !bool|3 volumeLifecycleModes *string|4 storageCapacity !bool|5 fsGroupPolicy !string|6 tokenRequests *storage/v1.TokenRequest|7 requiresRepublish !bool|8 seLinuxMount !bool|9 nodeAllocatableUpdatePeriodSeconds !int|10 serviceAccountTokenInSecrets !bool|11 preventPodSchedulingIfMissing !bool',

@@ -1,8 +1,17 @@
-// Workloads of apps/v1: stored, defaulted and validated. Of these, only StatefulSets have a controller in Berth.
+// Workloads of apps/v1: stored, defaulted and validated. Of these, only StatefulSets have a controller in Berth; for the
+// others kube-controller-manager can be run beside it.
 
 import type { Kind, ScalePaths } from '../kind.ts';
-import { daemonSetColumns, deploymentColumns, statefulSetColumns } from '../printing/other-columns.ts';
 import {
+  controllerRevisionColumns,
+  daemonSetColumns,
+  deploymentColumns,
+  replicaSetColumns,
+  statefulSetColumns,
+} from '../printing/other-columns.ts';
+import {
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
   validateStatefulSetUpdate,
   validateWorkload,
   validateWorkloadUpdate,
@@ -78,6 +87,35 @@ const deploymentKind = defineKind({
   validateUpdate: validateWorkloadUpdate,
 });
 
+const replicaSetKind = defineKind({
+  ...apps,
+  kind: 'ReplicaSet',
+  plural: 'replicasets',
+  shortNames: ['rs'],
+  subresources: ['scale', 'status'],
+  scale,
+  columns: replicaSetColumns,
+  setDefaults(set) {
+    const spec = ensureMap(set, 'spec');
+    setPodSpecDefaults(ensureMap(ensureMap(spec, 'template'), 'spec'));
+    setDefault(spec, 'replicas', 1);
+  },
+  validate: validateWorkload,
+  validateUpdate: validateWorkloadUpdate,
+});
+
+/** The templates that DaemonSets and StatefulSets had. */
+const controllerRevisionKind = defineKind({
+  ...apps,
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  categories: [],
+  hasGeneration: false,
+  columns: controllerRevisionColumns,
+  validate: validateControllerRevision,
+  validateUpdate: validateControllerRevisionUpdate,
+});
+
 const statefulSetKind = defineKind({
   ...apps,
   kind: 'StatefulSet',
@@ -109,4 +147,10 @@ const statefulSetKind = defineKind({
   validateUpdate: validateStatefulSetUpdate,
 });
 
-export const appsKinds: readonly Kind[] = [daemonSetKind, deploymentKind, statefulSetKind];
+export const appsKinds: readonly Kind[] = [
+  controllerRevisionKind,
+  daemonSetKind,
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+];

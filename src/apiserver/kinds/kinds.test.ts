@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../api/object.ts';
+import { messageNameFor } from '../../api/protobuf/message-table.ts';
 import type { FieldError, Kind, Subresource } from '../kind.ts';
 import { validateMetadata } from '../validation/metadata.ts';
 import { builtinKinds } from './index.ts';
@@ -555,5 +556,47 @@ test('a scale is read from an object and written back', () => {
   assert.throws(
     () => withScale(deployment, { spec: { replicas: -1 } }, kind),
     /must be greater than or equal to 0/,
+  );
+});
+
+test('every built-in kind is read from protobuf, which Go clients send', () => {
+  const unread = builtinKinds.filter(
+    ({ group, version, kind }) => !messageNameFor(group === '' ? version : `${group}/${version}`, kind),
+  );
+  assert.deepEqual(
+    unread.map(({ group, kind }) => `${group} ${kind}`),
+    // The first is no kind of Kubernetes any more; the second is JSON only (docs/apiserver.md).
+    ['policy PodSecurityPolicy', 'apiextensions.k8s.io CustomResourceDefinition'],
+  );
+});
+
+test('ControllerRevisions have data that never changes, and a revision', () => {
+  const errors = (body: Body): string[] => created('ControllerRevision', body).errors;
+  assert.deepEqual(errors({ data: { spec: {} }, revision: 1 }), []);
+  assert.deepEqual(errors({ revision: 1 }), ['data: Required value: data is mandatory']);
+  assert.deepEqual(errors({ data: 'x', revision: 1 }), [
+    'data: Required value: data must be a valid JSON object',
+  ]);
+  assert.match(String(errors({ data: {}, revision: -1 })), /^revision: .*greater than or equal to 0/);
+  assert.match(
+    String(updated('ControllerRevision', { data: { a: 1 }, revision: 1 }, { data: { a: 2 }, revision: 2 })),
+    /^data: .*immutable/,
+  );
+  assert.deepEqual(
+    updated('ControllerRevision', { data: { a: 1 }, revision: 1 }, { data: { a: 1 }, revision: 2 }),
+    [],
+  );
+});
+
+test('a ReplicaSet wants a selector that matches its template', () => {
+  const template = { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'a', image: 'a' }] } };
+  const { object: set, errors } = created('ReplicaSet', {
+    spec: { selector: { matchLabels: { app: 'a' } }, template },
+  });
+  assert.deepEqual(errors, []);
+  assert.equal((set.spec as Body).replicas, 1);
+  assert.match(
+    String(created('ReplicaSet', { spec: { selector: { matchLabels: { app: 'b' } }, template } }).errors),
+    /`selector` does not match template `labels`/,
   );
 });

@@ -180,3 +180,26 @@ export const daemonSetColumns: readonly Column[] = [
   images,
   selector,
 ];
+
+export const replicaSetColumns: readonly Column[] = [
+  nameColumn,
+  column('Desired', (set) => set.spec?.replicas ?? 0, { type: 'integer' }),
+  count('Current', (status) => status.replicas),
+  count('Ready', (status) => status.readyReplicas),
+  ageColumn,
+  containerNames,
+  images,
+  selector,
+];
+
+export const controllerRevisionColumns: readonly Column[] = [
+  nameColumn,
+  column('Controller', ({ metadata }) => {
+    const owner = metadata.ownerReferences?.find((each) => each.controller);
+    if (!owner) return '<none>';
+    const [group] = owner.apiVersion.includes('/') ? owner.apiVersion.split('/') : [''];
+    return `${owner.kind.toLowerCase()}${group ? `.${group}` : ''}/${owner.name}`;
+  }),
+  column('Revision', (one) => String(one.revision ?? 0)),
+  ageColumn,
+];

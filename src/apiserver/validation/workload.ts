@@ -1,4 +1,4 @@
-// Deployments, DaemonSets and StatefulSets: selector, template, replicas.
+// Deployments, ReplicaSets, DaemonSets and StatefulSets: selector, template, replicas. Also ControllerRevisions.
 
 import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels, SelectorError } from '../../api/selectors.ts';
@@ -120,5 +120,20 @@ export function validateStatefulSetUpdate(
   ) {
     checks.add(forbidden('spec', STATEFUL_CHANGES));
   }
+  return checks.errors;
+}
+
+export function validateControllerRevision(revision: Loose): FieldError[] {
+  const checks = new Checks();
+  checks.nonNegative('revision', revision.revision);
+  const { data } = revision;
+  if (data === undefined || data === null) checks.add(required('data', 'data is mandatory'));
+  else if (mapOf(data) === undefined) checks.add(required('data', 'data must be a valid JSON object'));
+  return checks.errors;
+}
+
+export function validateControllerRevisionUpdate(next: Loose, current: Loose): FieldError[] {
+  const checks = new Checks();
+  checks.immutable('data', next.data, current.data);
   return checks.errors;
 }
