@@ -40,7 +40,14 @@ const step = (seq: number): Step => ({
 function setUp() {
   const clock = new VirtualClock();
   const log = memoryLog();
-  const state = { nodes: [] as unknown[], looks: 0, subscribers: 0, followers: 0, broken: false };
+  const state = {
+    nodes: [] as unknown[],
+    looks: 0,
+    subscribers: 0,
+    followers: 0,
+    broken: false,
+    recordedSinceMs: undefined as number | undefined,
+  };
   let changed = (): void => {};
   let happened: (step: Step, call?: EndedCall) => void = () => {};
   const observed: Observed = {
@@ -61,6 +68,7 @@ function setUp() {
   const stepSource: StepSource = {
     recent: () => [step(1)],
     of: () => [],
+    recording: () => ({ calls: [], changes: [], sinceMs: state.recordedSinceMs }),
     follow(listener) {
       state.followers++;
       happened = (each, call) => listener(each, call);
@@ -111,7 +119,7 @@ describe('Live', () => {
   it('does no work without viewers', async () => {
     const { clock, state, view, change } = setUp();
     await clock.advance(10_000);
-    assert.deepEqual(state, { nodes: [], looks: 0, subscribers: 0, followers: 0, broken: false });
+    assert.deepEqual([state.looks, state.subscribers, state.followers], [0, 0, 0]);
     const one = view();
     const other = view();
     one.leave();
@@ -152,6 +160,20 @@ describe('Live', () => {
     const next = messages.at(-1);
     assert.ok(next?.kind === 'sample');
     assert.deepEqual(next.sample.calls, []);
+  });
+
+  it('has samples of the time before anybody looked, where that was recorded', async () => {
+    const { clock, state, view } = setUp();
+    state.recordedSinceMs = clock.now();
+    await clock.advance(90_000);
+    const [first] = view().messages;
+    assert.ok(first?.kind === 'all');
+    assert.equal(first.samples.length, 92);
+    assert.equal(first.samples.at(-1)?.atMs, clock.now());
+    await clock.advance(86_400_000);
+    const [later] = view().messages;
+    assert.ok(later?.kind === 'all');
+    assert.equal(later.samples.length, 600, 'the last ten minutes');
   });
 
   it('looks again without a change, since sentences name durations', async () => {

@@ -3,6 +3,7 @@
 
 import type { Clock, Log, Timer } from '../runtime/ports.ts';
 import { CallCounter } from './call-figures.ts';
+import { historyOf } from './history.ts';
 import type { Observed } from './observed.ts';
 import type { About, Message, Sample, Step, Tables } from './page-messages.ts';
 import type { StepSource } from './step-source.ts';
@@ -16,6 +17,8 @@ const SAMPLE_MS = 1_000;
 const SAMPLES_BETWEEN_ROWS = 5;
 const KEPT_SAMPLES = 600;
 const KEPT_STEPS = 200;
+/** Of everything that was recorded: about as many as a chart has pixels for. */
+const HISTORY_SAMPLES = 300;
 
 export interface LiveOptions {
   readonly about: About;
@@ -53,12 +56,34 @@ export class Live {
       nowMs: clock.now(),
       about,
       tables: this.#tables,
-      samples: this.#samples,
+      samples: this.#past(this.#tables) ?? this.#samples,
       steps: stepSource?.recent(KEPT_STEPS) ?? [],
     });
     return () => {
       if (this.#viewers.delete(viewer) && this.#viewers.size === 0) this.#stop();
     };
+  }
+
+  /** Everything that was recorded, in at most so many samples. Empty where nothing is. */
+  history(): Sample[] {
+    const { stepSource, clock } = this.#options;
+    const recording = stepSource?.recording();
+    const toMs = clock.now();
+    const sinceMs = recording?.sinceMs;
+    if (recording === undefined || sinceMs === undefined) return [];
+    const stepMs = Math.max(SAMPLE_MS, Math.ceil((toMs - sinceMs) / HISTORY_SAMPLES));
+    const fromMs = sinceMs - stepMs;
+    return historyOf({ recording, tables: this.#tables ?? this.#make(), fromMs, toMs, stepMs });
+  }
+
+  /** The last samples, as if somebody had looked all the time; undefined where nothing is recorded. */
+  #past(tables: Tables): Sample[] | undefined {
+    const { stepSource, clock } = this.#options;
+    const recording = stepSource?.recording();
+    if (recording?.sinceMs === undefined) return undefined;
+    const toMs = clock.now();
+    const fromMs = Math.max(toMs - (KEPT_SAMPLES - 1) * SAMPLE_MS, recording.sinceMs - SAMPLE_MS);
+    return historyOf({ recording, tables, fromMs, toMs, stepMs: SAMPLE_MS });
   }
 
   #start(): void {

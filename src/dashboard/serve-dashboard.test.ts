@@ -179,6 +179,7 @@ test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SO
     of: ({ kind, name }) => [
       { seq: 1, atMs: 1, by: 'provisioner', text: `of ${kind} ${name}`, kind: 'csi', hasFailed: false },
     ],
+    recording: () => ({ calls: [], changes: [], sinceMs: 0 }),
     follow: () => () => {},
   };
   const world = await setUp(t, { stepSource });
@@ -246,6 +247,10 @@ test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SO
     told.steps.map(({ text }) => text),
     ['of pod web'],
   );
+  const history = await ask(`${origin}/api/history`, headers);
+  const samples = JSON.parse(history.text) as { claims: number }[];
+  assert.ok(samples.length > 290 && samples.length < 310, 'of a long time, as many as a chart has room for');
+  assert.equal(samples.at(-1)?.claims, 2);
   const { spec } = told.object as { spec: { volumes: { name: string }[] } };
   assert.equal(spec.volumes[0]?.name, 'v');
   for (const text of [...seen, details.text]) assert.ok(!text.includes(PASSWORD));

@@ -127,6 +127,7 @@ class Door {
       return;
     }
     if (path === '/api/live') return this.#follow(response);
+    if (path === '/api/history') return sayJson(response, 200, (await this.#make()).live.history());
     if (path === '/api/subject') return this.#tellSubject(query, response);
     const file = await pageFile(path);
     if (file === undefined) return say(response, 404, 'Not found.\n');

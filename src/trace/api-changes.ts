@@ -186,6 +186,12 @@ function ofOwner(
   return token && owner?.uid ? { of: { token, uid: owner.uid } } : {};
 }
 
+function phaseOf(object: KubeObject): Pick<ApiEntry, 'phase'> {
+  const { phase, attached } = (object as { status?: { phase?: string; attached?: boolean } }).status ?? {};
+  if (phase !== undefined) return { phase };
+  return attached === undefined ? {} : { phase: String(attached) };
+}
+
 /** Returns a function that stops it. */
 export function traceApiChanges(options: {
   reader: ChangeSource;
@@ -212,6 +218,7 @@ export function traceApiChanges(options: {
           uid: object.metadata.uid,
           ...ofOwner(owner?.(object)),
           changes,
+          ...phaseOf(object),
           self: self(object),
           links: links(object),
         };

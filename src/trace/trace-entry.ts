@@ -42,6 +42,8 @@ export interface ApiEntry extends Common {
   of?: { token: Token; uid: string };
   /** What is different, each in a few words. */
   changes: string[];
+  /** Afterwards, of claims, volumes and pods; of an attachment `true` or `false`. */
+  phase?: string;
   self: Token;
   links: Token[];
 }

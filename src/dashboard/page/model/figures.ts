@@ -20,7 +20,7 @@ const OTHERS = 'others';
 /** The series of failed calls, of all methods. */
 export const FAILED = 'failed';
 
-/** Samples are taken only while a page is open: a gap this long between two has no data. */
+/** Without a recording, samples are taken only while a page is open: a gap this long between two has no data. */
 const GAP_SECONDS = 5;
 
 export function standLines(
@@ -103,9 +103,10 @@ function weighedMedian(figures: readonly CallFigures[]): number | null {
 
 /** A point without data, so that no line is drawn across the gap. */
 function withGaps({ times, lines }: ChartLines): ChartLines {
-  const gaps = times.flatMap((time, index) =>
-    time - (times[index - 1] ?? time) > GAP_SECONDS ? [index] : [],
-  );
+  const intervals = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  // Samples of a long time are further apart.
+  const longest = Math.max(GAP_SECONDS, 2 * Math.min(...intervals));
+  const gaps = intervals.flatMap((seconds, index) => (seconds > longest ? [index + 1] : []));
   if (gaps.length === 0) return { times, lines };
   const opened = <V>(values: readonly V[], between: (index: number) => V): V[] =>
     values.flatMap((value, index) => (gaps.includes(index) ? [between(index), value] : [value]));
