@@ -61,6 +61,10 @@ export const ANN_GROUP_SNAPSHOT_SECRET_NAMESPACE =
 /** The node whose snapshotter is to make the snapshot, where there is one on each node. */
 export const LABEL_SNAPSHOT_MANAGED_BY = 'snapshot.storage.kubernetes.io/managed-by';
 
+// On claims, VolumeAttachments and contents of snapshots
+/** Any new value: what fails is tried again at once, instead of when the backoff is over. */
+export const ANN_RETRY = 'csi.berth/retry';
+
 // On the provisioner's Lease of intents
 /** JSON: the claims with a CreateVolume call in flight. */
 export const ANN_PROVISIONING_INTENTS = 'csi.berth/provisioning-intents';

@@ -66,6 +66,9 @@ const upFlags = {
     min: 0,
     max: 65_535,
   }),
+  'allow-actions': boolFlag({
+    help: 'Lets viewers of the dashboard delete stuck attachments and retry at once, each with a token of their own',
+  }),
   kubeconfig: stringFlag({ help: "File for the admin's kubeconfig; default: in the data directory" }),
   ...driverFlags,
   'driver-pod-info-mount': boolFlag({
@@ -229,7 +232,7 @@ export const command = defineCommand({
 async function dashboardOf(
   cluster: Cluster,
   options: {
-    flags: { without: readonly string[]; dashboardPort: number };
+    flags: { without: readonly string[]; dashboardPort: number; allowActions: boolean };
     version: string;
     directory: DataDirectory;
     kubeconfig: string;
@@ -244,6 +247,7 @@ async function dashboardOf(
     ...rest,
     port,
     isFlexible: port === DASHBOARD_PORT,
+    allowsActions: flags.allowActions,
     clock: realClock,
     random: realRandom,
   });

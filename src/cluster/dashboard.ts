@@ -2,9 +2,11 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { serviceAccountUser } from '../apiserver/auth/users.ts';
+import { actAsViewer } from '../dashboard/act-as.ts';
 import { exampleCommand } from '../dashboard/example-command.ts';
 import { type Dashboard, newToken, serveDashboard } from '../dashboard/serve-dashboard.ts';
 import { COMPONENT_ACCOUNTS } from '../manifests/published-rbac.ts';
+import { loadKubeConfig } from '../runtime/kube/load-kube-config.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { stepSourceOf } from './page-steps.ts';
@@ -15,6 +17,7 @@ export interface ClusterDashboardOptions {
   readonly version: string;
   /** Named in the command that makes a first volume. */
   readonly kubeconfig: string;
+  readonly allowsActions: boolean;
   readonly port: number;
   readonly isFlexible: boolean;
   readonly clock: Clock;
@@ -24,7 +27,7 @@ export interface ClusterDashboardOptions {
 }
 
 export async function openDashboard(cluster: Cluster, options: ClusterDashboardOptions): Promise<Dashboard> {
-  const { directory, random, kubeconfig, ...rest } = options;
+  const { directory, random, kubeconfig, allowsActions, ...rest } = options;
   const { clock, signal } = options;
   return serveDashboard({
     ...rest,
@@ -33,6 +36,13 @@ export async function openDashboard(cluster: Cluster, options: ClusterDashboardO
     server: cluster.url,
     example: exampleCommand(`KUBECONFIG=${kubeconfig} npx berth apply -f -`),
     stepSource: stepSourceOf(cluster.book),
+    ...(allowsActions && {
+      actAs: actAsViewer(await loadKubeConfig({ env: {}, path: kubeconfig }), {
+        clock,
+        random,
+        log: options.log,
+      }),
+    }),
     ports() {
       const user = serviceAccountUser('kube-system', COMPONENT_ACCOUNTS.dashboard);
       const { kube, informers } = cluster.portsFor({ name: 'dashboard', user, signal });

@@ -75,7 +75,14 @@ function setUp() {
       return () => void state.followers--;
     },
   };
-  const about = { version: '1', server: 'https://s', hasHistory: true, unread: [], example: '' };
+  const about = {
+    version: '1',
+    server: 'https://s',
+    hasHistory: true,
+    unread: [],
+    example: '',
+    allowsActions: false,
+  };
   const live = new Live({ about, observed, stepSource, clock, log });
   const view = () => {
     const messages: Message[] = [];

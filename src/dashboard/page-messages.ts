@@ -29,6 +29,8 @@ export interface About {
   readonly unread: readonly string[];
   /** A command that makes a first volume, shown while there is none. */
   readonly example: string;
+  /** Whether actions are allowed, by a viewer's own token. */
+  readonly allowsActions: boolean;
 }
 
 interface Row {
@@ -248,6 +250,20 @@ export interface EventLine {
   readonly reason: string;
   readonly message: string;
   readonly count: number;
+}
+
+export const actionNames = [
+  'delete-attachment',
+  'retry-claim',
+  'retry-attachment',
+  'retry-snapshot',
+] as const;
+
+/** Body of `POST /api/action`, with the viewer's token as bearer; answered with `{ "says": … }`. */
+export interface ActionRequest {
+  readonly action: (typeof actionNames)[number];
+  readonly namespace?: string;
+  readonly name: string;
 }
 
 /** A topology segment of a driver: its nodes, and the capacity that is left there. */

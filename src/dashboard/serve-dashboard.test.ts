@@ -212,6 +212,7 @@ test('[SEC-3] it shows volumes live, says why they are stuck, and no secret', SO
     hasHistory: true,
     unread: [],
     example: 'kubectl apply',
+    allowsActions: false,
   });
   assert.deepEqual(
     first.tables.volumes.map(({ id, state }) => [id, state]),

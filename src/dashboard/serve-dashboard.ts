@@ -1,9 +1,11 @@
-// The page's HTTP server: loopback only, read-only, only with the link's token. Caches start with the first visit and then run as
+// The page's HTTP server: loopback only, only with the link's token, and read-only unless actions are allowed. Caches start with the first visit and then run as
 // long as the server does.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock, Log, Random } from '../runtime/ports.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { secretValue } from '../runtime/log/secret-value.ts';
+import type { Clock, Log, Random, SecretValue } from '../runtime/ports.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { createGate } from './gate.ts';
 import type { Live } from './live.ts';
@@ -26,6 +28,8 @@ export interface DashboardOptions {
   readonly port: number;
   /** Another port will do when that one is taken. */
   readonly isFlexible: boolean;
+  /** With it the page can act, by the token of whoever looks. Without it there is no way to. */
+  readonly actAs?: ActAs;
   /** At least 128 random bits. */
   readonly token: string;
   readonly clock: Clock;
@@ -33,6 +37,12 @@ export interface DashboardOptions {
   /** Ends it. */
   readonly signal: AbortSignal;
 }
+
+/** A client with the rights of a token, for one action. */
+export type ActAs = (token: SecretValue<string>) => {
+  readonly kube: Pick<KubeClient, 'delete' | 'patch'>;
+  close(): Promise<void>;
+};
 
 export interface Dashboard {
   /** With the token: whoever has it sees the page. */
@@ -49,6 +59,8 @@ const HOST = '127.0.0.1';
 const HEARTBEAT_MS = 15_000;
 /** Bytes that a browser may lag behind before it is disconnected and starts over. */
 const MOST_BEHIND = 16 << 20;
+/** Characters of a request: a name and what to do with it. */
+const MOST_BODY = 4096;
 
 /** Of 244 bits, from the machine's own randomness. */
 export const newToken = (random: Random): string => `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
@@ -120,6 +132,9 @@ class Door {
     const { host, cookie } = request.headers;
     const admission = this.#admit({ path, host, cookie, token: query.get('token') ?? undefined });
     if (admission.kind === 'refused') return say(response, admission.status, `${admission.says}\n`);
+    const { actAs } = this.#options;
+    if (actAs !== undefined && request.method === 'POST' && path === '/api/action')
+      return this.#act(request, response, actAs);
     if (request.method !== 'GET') return say(response, 405, 'This page is only for reading.\n');
     if (admission.kind === 'welcome') {
       response.writeHead(303, { ...HEADERS, Location: '/', 'Set-Cookie': admission.cookie });
@@ -169,6 +184,30 @@ class Door {
     sayJson(response, 200, details);
   }
 
+  async #act(request: IncomingMessage, response: ServerResponse, actAs: ActAs): Promise<void> {
+    const { host, origin, authorization = '' } = request.headers;
+    // The cookie is not sent from other sites, and they cannot set this header without being asked: this is the third lock.
+    if (origin !== `http://${host}`)
+      return sayJson(response, 403, { says: 'Actions are only for this page.' });
+    const [, token] = /^Bearer (\S+)$/.exec(authorization) ?? [];
+    if (token === undefined) return sayJson(response, 401, { says: 'an action needs a token of your own' });
+    const { parseAction, performAction } = await import('./actions.ts');
+    const asked = parseAction(await bodyOf(request));
+    if (asked === undefined) return sayJson(response, 400, { says: 'this is no action' });
+    const { observed } = await this.#make();
+    const acting = actAs(secretValue(token));
+    try {
+      const { clock, signal } = this.#options;
+      const { status, says } = await performAction(
+        { kube: acting.kube, observation: observed.now(), nowMs: clock.now(), signal },
+        asked,
+      );
+      sayJson(response, status, { says });
+    } finally {
+      await acting.close();
+    }
+  }
+
   #make(): Promise<{ observed: Observed; live: Live }> {
     this.#made ??= this.#observe().catch((error: unknown) => {
       this.#made = undefined;
@@ -183,9 +222,20 @@ class Door {
     this.#ports ??= this.#options.ports();
     const observed = await observe(this.#ports, signal);
     const { unread } = observed.now();
-    const about = { version, server, hasHistory: stepSource !== undefined, unread, example };
+    const allowsActions = this.#options.actAs !== undefined;
+    const about = { version, server, hasHistory: stepSource !== undefined, unread, example, allowsActions };
     return { observed, live: new Live({ about, observed, stepSource, clock, log }) };
   }
+}
+
+/** Empty when it is longer than any request. */
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk as string;
+    if (text.length > MOST_BODY) return '';
+  }
+  return text;
 }
 
 const HEADERS = {

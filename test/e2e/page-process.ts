@@ -48,20 +48,19 @@ export async function pageOf(up: UpProcess): Promise<string> {
   }
 }
 
-export const claim = (name: string, storageClassName: string) =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      storageClassName,
-      resources: { requests: { storage: '1Mi' } },
-    },
-  });
+export const claim = (name: string, storageClassName: string) => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name, namespace: 'default' },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName,
+    resources: { requests: { storage: '1Mi' } },
+  },
+});
 
-export async function must(args: readonly string[], up: UpProcess, input?: string): Promise<void> {
-  const options = { env: { KUBECONFIG: up.kubeconfig }, ...(input !== undefined && { input }) };
+export async function must(args: readonly string[], up: UpProcess, input?: object): Promise<void> {
+  const options = { env: { KUBECONFIG: up.kubeconfig }, ...(input && { input: JSON.stringify(input) }) };
   const { code, stderr } = await berth(args, options);
   assert.equal(code, 0, stderr);
 }

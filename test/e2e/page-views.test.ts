@@ -3,11 +3,39 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import {
+  events,
+  persistentVolumeClaims,
+  pods,
+  roleBindings,
+  roles,
+  serviceAccounts,
+  storageClasses,
+} from '../../src/api/kinds.ts';
+import type { KubeObject, Resource } from '../../src/api/object.ts';
+import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
+import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
+import { silentLog } from '../../src/runtime/log/log.ts';
+import { realRandom } from '../../src/runtime/random.ts';
+import { realClock } from '../../src/runtime/time/clock.ts';
 import { claim, must, openPage, pageOf, skip } from './page-process.ts';
-import { berth, EXAMPLES, startUp, temporaryDirectory, type UpProcess } from './up-process.ts';
+import { EXAMPLES, startUp, temporaryDirectory, undoAfter } from './up-process.ts';
 
-test('the views of the page', { skip }, async (t) => {
-  const up = await startUp(t, join(await temporaryDirectory(t), 'd'), ['--dashboard-port=0']);
+// One cluster for all of them: to start one for each would take longer than all they do.
+test('the views of the page', { skip, timeout: 150_000 }, async (t) => {
+  const up = await startUp(t, join(await temporaryDirectory(t), 'd'), [
+    '--dashboard-port=0',
+    '--allow-actions',
+  ]);
+  const kube = createHttpKubeClient({
+    config: await loadKubeConfig({ env: {}, path: up.kubeconfig }),
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
+  });
+  undoAfter(t, () => kube.close());
+  const make = <T extends KubeObject>(resource: Resource<T>, object: object): Promise<T> =>
+    kube.create(resource, object as never);
   const { page, complaints } = await openPage(t, await pageOf(up));
   const { origin } = new URL(page.url());
 
@@ -61,7 +89,7 @@ test('the views of the page', { skip }, async (t) => {
   );
 
   await t.test('the page fits 1280 and 390 pixels, with the stages', async () => {
-    await must(['apply', '-f', '-'], up, claim('orphan', 'no-such-class'));
+    await make(persistentVolumeClaims, claim('orphan', 'no-such-class'));
     const row = page.locator('[data-testid="volume-row"][data-name="default/data"]');
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 844 });
@@ -85,24 +113,20 @@ test('the views of the page', { skip }, async (t) => {
 
   await t.test('[SEC-3] what others wrote is shown as text, never as HTML', async () => {
     const html = '<img src=x onerror="document.title=1">';
-    await must(
-      ['apply', '-f', '-'],
-      up,
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: { name: 'html', namespace: 'default' },
-        involvedObject: {
-          kind: 'PersistentVolumeClaim',
-          namespace: 'default',
-          name: 'odd',
-          uid: await uidOf(up),
-        },
-        type: 'Warning',
-        reason: 'ProvisioningFailed',
-        message: `${html} <script>document.title=2</script>`,
-      }),
-    );
+    await make(storageClasses, { metadata: { name: 'absent' }, provisioner: 'absent.csi.test' });
+    const { metadata } = await make(persistentVolumeClaims, claim('odd', 'absent'));
+    await make(events, {
+      metadata: { name: 'html', namespace: 'default' },
+      involvedObject: {
+        kind: 'PersistentVolumeClaim',
+        namespace: 'default',
+        name: 'odd',
+        uid: metadata.uid,
+      },
+      type: 'Warning',
+      reason: 'ProvisioningFailed',
+      message: `${html} <script>document.title=2</script>`,
+    });
     await page.getByTestId('trouble').getByText(html).first().waitFor();
     await page.goto(`${origin}/#/claim/default/odd`);
     await page.getByTestId('event').getByText(html).waitFor();
@@ -112,12 +136,14 @@ test('the views of the page', { skip }, async (t) => {
   await t.test(
     '[WHY-2] everything that fails for one reason is one entry, which unfolds to what to do',
     async () => {
-      await must(['apply', '-f', '-'], up, claim('other', 'no-such-class'));
-      const pod = manifest('Pod', 'lonely', {
-        containers: [{ name: 'main', image: 'busybox' }],
-        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'orphan' } }],
+      await make(persistentVolumeClaims, claim('other', 'no-such-class'));
+      await make(pods, {
+        metadata: { name: 'lonely', namespace: 'default' },
+        spec: {
+          containers: [{ name: 'main', image: 'busybox' }],
+          volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'orphan' } }],
+        },
       });
-      await must(['apply', '-f', '-'], up, pod);
       await page.setViewportSize({ width: 1280, height: 844 });
       await page.goto(`${origin}/#/volumes`);
       const trouble = page.getByTestId('trouble').filter({ hasText: 'no-such-class' });
@@ -138,25 +164,41 @@ test('the views of the page', { skip }, async (t) => {
     },
   );
 
+  await t.test('an action is done with the token of the viewer, or refused with its reason', async () => {
+    for (const name of ['nobody', 'operator']) {
+      await make(serviceAccounts, { metadata: { name, namespace: 'default' } });
+    }
+    await make(roles, {
+      metadata: { name: 'operator', namespace: 'default' },
+      rules: [{ apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['patch'] }],
+    });
+    await make(roleBindings, {
+      metadata: { name: 'operator', namespace: 'default' },
+      subjects: [{ kind: 'ServiceAccount', name: 'operator', namespace: 'default' }],
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'operator' },
+    });
+    const tokenOf = async (name: string): Promise<string> => {
+      const { status } = await kube.createSubresource<{ status: { token: string } }>(
+        serviceAccounts as unknown as Resource,
+        { namespace: 'default', name },
+        'token',
+        { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+      );
+      return status.token;
+    };
+    await page.goto(`${origin}/#/claim/default/odd`);
+    const actions = page.getByTestId('actions');
+    const result = page.getByTestId('action-result');
+    const retry = actions.getByRole('button', { name: 'Retry now' });
+    assert.equal(await retry.isDisabled(), true, 'without a token there is nothing to act with');
+    await page.getByTestId('token').fill(await tokenOf('nobody'));
+    await retry.click();
+    await result.getByText(/Not done: .*cannot patch/).waitFor();
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !/403/.test(text)));
+    await page.getByTestId('token').fill(await tokenOf('operator'));
+    await retry.click();
+    await result.getByText('Done: PersistentVolumeClaim odd').waitFor();
+  });
+
   assert.deepEqual(complaints, []);
 });
-
-const manifest = (kind: string, name: string, spec: object) =>
-  JSON.stringify({ apiVersion: 'v1', kind, metadata: { name }, spec });
-
-/** Of a claim `odd` that waits for its provisioner. */
-async function uidOf(up: UpProcess): Promise<string> {
-  await must(
-    ['apply', '-f', '-'],
-    up,
-    JSON.stringify({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'StorageClass',
-      metadata: { name: 'absent' },
-      provisioner: 'absent.csi.test',
-    }),
-  );
-  await must(['apply', '-f', '-'], up, claim('odd', 'absent'));
-  const { stdout } = await berth(['get', 'pvc', 'odd', '-o', 'json'], { env: { KUBECONFIG: up.kubeconfig } });
-  return (JSON.parse(stdout) as { metadata: { uid: string } }).metadata.uid;
-}

@@ -12,6 +12,7 @@ import {
 } from '../../src/api/kinds.ts';
 import {
   ANN_PROVISIONING_INTENTS,
+  ANN_RETRY,
   ANN_SELECTED_NODE,
   attacherFinalizer,
   FINALIZER_PROVISIONING,
@@ -62,6 +63,24 @@ test('[PROV-6] the pauses between attempts double, whatever else wakes the claim
   await world.driver.until(() => world.driver.callsOf('CreateVolume').length === 4);
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   for (const [index, pause] of pauses.entries()) assert(pause >= 60 * 2 ** index - 5, `${pauses}`);
+});
+
+test('[PROV-6] a retry that somebody asks for does not wait for the backoff', async (t) => {
+  const world = await provisionerWorld(t, {
+    provisioner: { retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+  });
+  world.driver.script('CreateVolume', { fail: 'INTERNAL', message: 'out of luck' });
+  await world.start();
+  await world.makeClass();
+  await world.makeClaim('data');
+  await world.event('ProvisioningFailed', 'out of luck');
+  await world.admin.patch(
+    persistentVolumeClaims,
+    { name: 'data', namespace: 'default' },
+    { metadata: { annotations: { [ANN_RETRY]: 'now' } } },
+    { type: 'merge' },
+  );
+  await world.bound('data');
 });
 
 test('[PROV-6] a driver without capacity at the selected node returns the claim to the scheduler', async (t) => {

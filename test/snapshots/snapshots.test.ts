@@ -12,6 +12,7 @@ import {
 } from '../../src/api/kinds.ts';
 import {
   ANN_DEFAULT_SNAPSHOT_CLASS,
+  ANN_RETRY,
   ANN_SNAPSHOT_BEING_CREATED,
   ANN_SNAPSHOT_BEING_DELETED,
   ANN_SNAPSHOT_PARAMETERS,
@@ -90,6 +91,26 @@ test('[SIDE-2] a snapshot of a claim is made, ready, and deleted with everything
     assert.ok(told.includes(line), `${operation} in\n${told}`);
   }
   assert.match(told, /snapshot_controller_operations_in_flight 0/);
+});
+
+test('[SIDE-2] a retry that somebody asks for does not wait for the backoff', async (t) => {
+  const world = await snapshotWorld(t);
+  world.driver.script('CreateSnapshot', { fail: 'INTERNAL', message: 'the array is away' });
+  await world.makeBoundClaim('data');
+  await world.makeClass();
+  world.startController();
+  await world.startSnapshotter({ options: { retryStartMs: 600_000, retryMaxMs: 600_000 } });
+  await world.makeSnapshot('snap');
+  const { message } = await world.event('SnapshotCreationFailed', 'the array is away');
+  assert.ok(message);
+  const [content] = world.contents.list();
+  await world.admin.patch(
+    volumeSnapshotContents,
+    { name: content?.metadata.name ?? '' },
+    { metadata: { annotations: { [ANN_RETRY]: 'now' } } },
+    { type: 'merge' },
+  );
+  await world.ready('snap');
 });
 
 test('[SIDE-2] with the policy Retain the content and the snapshot on the storage stay, and can be taken up again', async (t) => {

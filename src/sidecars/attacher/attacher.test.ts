@@ -13,6 +13,7 @@ import {
   secrets,
   volumeAttachments,
 } from '../../api/kinds.ts';
+import { ANN_RETRY } from '../../api/well-known.ts';
 import type { ControllerPublishVolumeRequest, ControllerUnpublishVolumeRequest } from '../../csi/index.ts';
 import { VolumeCapability_AccessMode_Mode as Mode } from '../../csi/index.ts';
 import { lagging } from '../../runtime/informer/testing/lagging.ts';
@@ -371,6 +372,23 @@ test('[ATT-11] a volume that is no longer published is published again, only onc
   assert.equal(publishCalls(world).length, 2);
   assert.equal(unpublishCalls(world).length, 0);
   assert.equal((await world.admin.get(volumeAttachments, { name: 'va' })).status?.attached, true);
+});
+
+test('a retry that somebody asks for does not wait for the backoff', async (t) => {
+  const world = await attacherWorld(t, {
+    attacher: { retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+  });
+  world.driver.script('ControllerPublishVolume', { fail: 'INTERNAL', message: 'the array is away' });
+  await oneAttachment(world);
+  await world.start();
+  await world.attachments.waitFor('va', (each) => each?.status?.attachError !== undefined, soon());
+  await world.admin.patch(
+    volumeAttachments,
+    { name: 'va' },
+    { metadata: { annotations: { [ANN_RETRY]: 'now' } } },
+    { type: 'merge' },
+  );
+  await world.attached('va');
 });
 
 test('[ATT-11] a repair that fails is tried again with backoff, without waiting for more listings', async (t) => {

@@ -1,6 +1,7 @@
 // The attacher: watches VolumeAttachments, PersistentVolumes and what nodes say of the driver, and keeps two loops, one
 // for attachments and one for the finalizer on volumes. Writes only what those loops write.
 
+import { asksForRetry } from '../../api/asks-for-retry.ts';
 import {
   csiNodeInfos,
   csiNodes,
@@ -179,7 +180,8 @@ function followChange(loop: Loop, before: VolumeAttachment, after: VolumeAttachm
   const replaced = before.metadata.uid !== after.metadata.uid;
   const turned = before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp;
   // How often attaching failed says nothing about detaching.
-  if (replaced || turned) loop.forget(key);
-  if (replaced || turned || before === after || before.status?.attached !== after.status?.attached)
+  const isAsked = asksForRetry(before, after);
+  if (replaced || turned || isAsked) loop.forget(key);
+  if (replaced || turned || isAsked || before === after || before.status?.attached !== after.status?.attached)
     loop.add(key);
 }

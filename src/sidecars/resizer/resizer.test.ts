@@ -9,6 +9,7 @@ import {
   pods,
   secrets,
 } from '../../api/kinds.ts';
+import { ANN_RETRY } from '../../api/well-known.ts';
 import type { ControllerExpandVolumeRequest } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { DEFAULT_RESIZER_FLAGS } from './resizer-flags.ts';
 import {
@@ -185,6 +186,25 @@ describe('what goes wrong', () => {
     );
     await world.told('data', 'VolumeResizeFailed', /array is busy/);
     held.resolve();
+    await world.claim('data', isResizedTo('2Gi'));
+  });
+
+  test('[SIDE-1] a retry that somebody asks for does not wait for the backoff', async (t) => {
+    const world = await resizerWorld(t, {
+      ...alone,
+      resizer: { retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+    });
+    world.driver.script('ControllerExpandVolume', { fail: 'INTERNAL', message: 'array is busy' });
+    await world.bound('data');
+    await world.start();
+    await world.request('data', '2Gi');
+    await world.told('data', 'VolumeResizeFailed', /array is busy/);
+    await world.admin.patch(
+      persistentVolumeClaims,
+      { name: 'data', namespace: 'default' },
+      { metadata: { annotations: { [ANN_RETRY]: 'now' } } },
+      { type: 'merge' },
+    );
     await world.claim('data', isResizedTo('2Gi'));
   });
 

@@ -1,6 +1,7 @@
 // The resizer: watches claims and volumes, and runs two loops over claims, one for their size and one for their
 // VolumeAttributesClass. Writes only what those loops write.
 
+import { retryOf } from '../../api/asks-for-retry.ts';
 import { requestedSize, wantsExpansion } from '../../api/claim-expansion.ts';
 import {
   type PersistentVolume,
@@ -86,6 +87,7 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
       inputs: ({ status, ...claim }) =>
         [
           requestedSize(claim),
+          retryOf(claim),
           status?.phase,
           status?.capacity?.storage,
           status?.allocatedResourceStatuses?.storage,
@@ -106,8 +108,9 @@ export function createResizer(ports: SidecarPorts, flags: ResizerFlags): Sidecar
     return {
       loop: createLoop({ ...loopOptions, name: `${driver.name}-pvc-modify`, reconcile }),
       concerns: wantsModification,
-      inputs: ({ spec, status }) =>
+      inputs: ({ spec, status, ...claim }) =>
         [
+          retryOf(claim),
           spec.volumeAttributesClassName,
           status?.phase,
           status?.currentVolumeAttributesClassName,

@@ -1,6 +1,7 @@
 // The snapshotter: watches contents of snapshots and, where asked, of group snapshots, with their classes, and runs one
 // loop over each kind, for the contents of its driver. The snapshot controller creates the contents.
 
+import { asksForRetry } from '../../api/asks-for-retry.ts';
 import {
   volumeGroupSnapshotClasses,
   volumeGroupSnapshotContents,
@@ -167,9 +168,10 @@ function contentLoop<C extends Content, M extends Made>(
         updated: (before, after) => {
           if (!isOurs(after)) return;
           // Failures to create say nothing about deletion, so the backoff starts again.
-          if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp)
+          const isAsked = asksForRetry(before, after);
+          if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp || isAsked)
             loop.forget(keyOf(after));
-          if (asksForMore(before, after)) loop.add(keyOf(after));
+          if (isAsked || asksForMore(before, after)) loop.add(keyOf(after));
         },
       }),
       classes.subscribe({

@@ -27,7 +27,14 @@ const tables: Tables = {
   snapshots: [],
   groups: [],
 };
-const about = { version: '1', server: 'http://127.0.0.1:1', hasHistory: true, unread: [], example: '' };
+const about = {
+  version: '1',
+  server: 'http://127.0.0.1:1',
+  hasHistory: true,
+  unread: [],
+  example: '',
+  allowsActions: false,
+};
 const all = (more: Partial<Extract<Message, { kind: 'all' }>> = {}): Message => ({
   kind: 'all',
   nowMs: NOW,

@@ -15,7 +15,7 @@ const modelOf = (rows: {
   unwellSince?: Model['unwellSince'];
 }): Model => ({
   ...emptyModel,
-  about: { version: '', server: '', hasHistory: false, unread: [], example: '' },
+  about: { version: '', server: '', hasHistory: false, unread: [], example: '', allowsActions: false },
   connection: 'live',
   tables: {
     ...emptyModel.tables,

@@ -9,6 +9,7 @@ import type { Model } from '../model/model.ts';
 import type { Subject } from '../model/routes.ts';
 import { rowOf } from '../model/subject-row.ts';
 import { nameOf } from '../model/troubles.ts';
+import { Actions } from '../parts/actions.ts';
 import { ChainView } from '../parts/chain-view.ts';
 import { Events } from '../parts/events.ts';
 import { Facts } from '../parts/facts.ts';
@@ -55,6 +56,7 @@ export function DetailsView({ model, subject, backHash }: DetailsViewProps): Com
     h(Problem, { state, refresh }),
     found === undefined ? null : h(Facts, { found, isOf: subject.kind }),
     found?.kind === 'volume' ? h(Way, { row: found.row, drivers: model.tables.drivers }) : null,
+    found !== undefined && model.about?.allowsActions ? h(Actions, { found }) : null,
     details === undefined
       ? state.problem === undefined
         ? h('p', { class: 'dim' }, 'Asking…')

@@ -1,6 +1,7 @@
 // What the steps on one claim share: the provisioner's ports and state, one run over one claim, and the outcomes of a
 // run.
 
+import { retryOf } from '../../../api/asks-for-retry.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -54,6 +55,7 @@ export function inputsOf(
     claim?.spec.volumeName,
     claim?.metadata.deletionTimestamp,
     mayUseSource,
+    claim && retryOf(claim),
   ]);
 }
 

@@ -3,6 +3,7 @@
 // claim. The size is recorded on the claim before the driver is called, so that a retry after a crash asks for the same
 // size.
 
+import { retryOf } from '../../../api/asks-for-retry.ts';
 import { allocatedSize, currentSize, expansionState, wantsExpansion } from '../../../api/claim-expansion.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
@@ -100,7 +101,7 @@ export function expansionReconciler(options: ExpansionReconcilerOptions): Expans
       log.v(5).info('Nothing to do for a claim', { claim: key, why: decision.why });
       return done;
     }
-    const inputs = `${uid} ${decision.size}`;
+    const inputs = `${uid} ${decision.size} ${retryOf(claim)}`;
     const held = retries.held(inputs);
     if (held) return held;
     const isSentBack = expansionState(claim) === 'NodeResizeInfeasible';

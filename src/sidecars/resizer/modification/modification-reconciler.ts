@@ -1,6 +1,7 @@
 // Applies the parameters of a claim's VolumeAttributesClass to its volume. Writes the claim's status
 // (modifyVolumeStatus, currentVolumeAttributesClassName, conditions), the volume's class, and Events on the claim.
 
+import { retryOf } from '../../../api/asks-for-retry.ts';
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttributesClass } from '../../../api/kinds.ts';
 import { keyOf } from '../../../api/object.ts';
 import { CsiError } from '../../../csi/csi-error.ts';
@@ -196,7 +197,7 @@ export function modificationReconciler(options: ModificationReconcilerOptions): 
 
 /** Identifies an attempt: a new class of the same name has other parameters. */
 function inputsOf(claim: PersistentVolumeClaim, attributes: VolumeAttributesClass): string {
-  return `${claim.metadata.uid} ${attributes.metadata.uid}`;
+  return `${claim.metadata.uid} ${attributes.metadata.uid} ${retryOf(claim)}`;
 }
 
 /** Another resizer may have taken over from one that was delayed, and finished since. */
