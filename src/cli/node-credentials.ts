@@ -23,7 +23,7 @@ export const command = defineCommand({
     const [name = ''] = args;
     const [problem] = dns1123SubdomainProblems(name);
     if (problem !== undefined)
-      throw new UsageError(`${JSON.stringify(name)} is no name of a node: ${problem}`);
+      throw new UsageError(`${JSON.stringify(name)} is not a valid node name: ${problem}`);
     const config = await findKubeConfig(flags, env);
     const path = `${NODE_CREDENTIALS_PATH}?name=${encodeURIComponent(name)}`;
     let text = '';

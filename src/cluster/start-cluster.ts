@@ -197,7 +197,7 @@ async function openReal(
   options: ClusterOptions,
 ): Promise<RealNode> {
   const node = options.nodes.find(({ name }) => name === planned.nodeName);
-  if (node === undefined) throw new Error(`${planned.nodeName} is none of the nodes`);
+  if (node === undefined) throw new Error(`${planned.nodeName} is not one of the nodes`);
   return openRealNode(planned, node, { ...options, server });
 }
 

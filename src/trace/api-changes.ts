@@ -44,7 +44,7 @@ interface Followed<T extends KubeObject> {
   resource: Resource<T>;
   self(object: T): Token;
   links(object: T): Token[];
-  /** The object that it belongs to, where it says so with a UID. */
+  /** The object that it refers to by UID, if it does. */
   owner?(object: T): { kind?: string; namespace?: string; name?: string; uid?: string } | undefined;
 }
 

@@ -127,7 +127,7 @@ export function describeChange(before: KubeObject | undefined, after: KubeObject
   return gone.length === 0 ? told : [...told, ...gone];
 }
 
-/** Of events it matters what they say, and how often; nobody waits for their deletion. */
+/** Message and count of an Event; its deletion is not described. */
 function describeEvent(before: Event | undefined, after: Event): string[] {
   const { reason = 'event', message, count = 1 } = after;
   return [

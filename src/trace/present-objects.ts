@@ -1,5 +1,5 @@
-// Tells entries of the present objects from those of earlier ones of the same name, by UID. Retries carry only a name: they are of
-// the present object when they are not older than it. Pure.
+// Separates entries of the present objects from those of earlier ones of the same name, by UID. Retries carry only a name: they
+// belong to the present object unless they are older than it. Pure.
 
 import type { Token, TraceEntry } from './trace-entry.ts';
 

@@ -18,7 +18,7 @@ export class Timeline {
     this.#columns = columns ?? Number.POSITIVE_INFINITY;
   }
 
-  /** `nowMs`: of calls in progress it is told how long they have been, of retries whether they are due. */
+  /** `nowMs`: for the duration of calls in progress, and for whether a retry is due. */
   lines(line: TraceLine, nowMs: number): Piece[][] {
     this.#firstMs ??= line.atMs;
     const seconds = this.#time(line.atMs).padStart(8);

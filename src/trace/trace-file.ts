@@ -1,4 +1,4 @@
-// Keeps the trace over restarts: one JSON entry a line, appended every two seconds and at the end, so that recording itself waits for
+// Keeps the trace over restarts: one JSON entry per line, appended every two seconds and at the end, so that recording itself waits for
 // nothing. Bounded: once the file has twice as many entries as the book keeps, it is replaced by the last of them. Only its
 // owner can read it. What was recorded in the last two seconds before a crash is lost.
 

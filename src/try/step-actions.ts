@@ -3,7 +3,7 @@
 import { persistentVolumeClaims, pods, volumeAttachments } from '../api/kinds.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { NAMESPACE } from '../demo/story-objects.ts';
-import { isNotFound } from '../runtime/kube/kube-error.ts';
+import { ifThere } from '../runtime/kube/if-there.ts';
 import type { TraceEntry } from '../trace/trace-entry.ts';
 import { StepFailure } from './try-step.ts';
 import type { TryWorld } from './try-world.ts';
@@ -76,8 +76,6 @@ export async function removed(
   resource: Resource<KubeObject>,
   object: KubeObject,
 ): Promise<void> {
-  await world.kube.delete(resource, object.metadata).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await ifThere(world.kube.delete(resource, object.metadata));
   await world.until(resource, object.metadata.name, (found) => found === undefined);
 }

@@ -161,12 +161,12 @@ function explainGoing(facts: Facts, claim: PersistentVolumeClaim, subject: strin
     return known ?? `finalizer ${finalizer} is on it, which only its owner removes`;
   });
   const todo = [
-    ...(users.length > 0 ? [`delete ${podNames(users)}: the claim goes after the last`] : []),
+    ...(users.length > 0 ? [`delete ${podNames(users)}: the claim is deleted after the last`] : []),
     ...strangers.map((finalizer) => `check that the owner of finalizer ${finalizer} runs`),
   ];
-  // Neither ends without a person: a pod that runs, a finalizer that nobody here removes.
+  // Both need a person: a running pod, and a finalizer that no known controller removes.
   const state = users.length > 0 || strangers.length > 0 ? 'stuck' : 'waits';
-  const says = `is being deleted${since(deletionTimestamp, facts)}: ${why.join('; ') || 'it goes at any moment'}`;
+  const says = `is being deleted${since(deletionTimestamp, facts)}: ${why.join('; ') || 'it is deleted at any moment'}`;
   return [end(facts, state, subject, says, { todo, about: claim })];
 }
 

@@ -90,7 +90,7 @@ function explainGoing(facts: Facts, volume: PersistentVolume, subject: string): 
       facts,
       'waits',
       subject,
-      `is being deleted${since(deletionTimestamp, facts)}: ${reasons.join('; ') || 'it goes at any moment'}`,
+      `is being deleted${since(deletionTimestamp, facts)}: ${reasons.join('; ') || 'it is deleted at any moment'}`,
       {
         todo:
           claimRef && finalizers.includes(FINALIZER_PV_PROTECTION)

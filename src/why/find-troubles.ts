@@ -1,4 +1,4 @@
-// Everything in the cluster that is not well, one entry a cause, the worst first. Pure.
+// Everything in the cluster that is not well, one entry per cause, the worst first. Pure.
 
 import type { PersistentVolume, Pod, PodVolume } from '../api/kinds.ts';
 import { type KubeObject, keyOf } from '../api/object.ts';
@@ -18,7 +18,7 @@ const KIND_NAMES: Readonly<Record<ExplainedKind, string>> = {
   driver: 'CSIDriver',
   class: 'StorageClass',
 };
-/** The order in which affected objects are listed and entries are ranked: what runs for somebody first. */
+/** The order in which affected objects are listed and entries are ranked: workloads first. */
 const KINDS = Object.keys(KIND_NAMES) as ExplainedKind[];
 
 /** An object that is not well, and the first link of its chain that is not. */

@@ -36,7 +36,7 @@ export function end(
   return { subject, state, says, todo, said, ...(cause !== undefined && { cause }) };
 }
 
-/** A link that ends with what somebody reported. `before` is said first, where the report alone would not be understood. */
+/** A link that ends with a report. `before` precedes the report's text where that alone would not be understood. */
 export function reported(
   facts: Facts,
   subject: string,

@@ -1,5 +1,5 @@
-// What somebody reported about an object: the newest warning event, or an error in a status. The words and the gRPC code are read
-// from the text, since the API carries nothing else; both Berth's form and that of the official Go programs are known. Pure.
+// A component's report about an object: the newest warning Event, or an error in a status. Cause and gRPC code are parsed from
+// the text, since the API has no field for them; both Berth's form and that of the official Go programs are known. Pure.
 
 import type { Event } from '../api/kinds.ts';
 import type { KubeObject } from '../api/object.ts';

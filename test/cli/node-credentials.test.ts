@@ -35,7 +35,7 @@ test('[REAL-1] a kubelet gets the rights of its node and nothing more, in a priv
   assert.match(refused.stderr, /only give its node credentials to an administrator/);
   const odd = await runBerth(['node-credentials', 'Worker_1', ...from]);
   assert.equal(odd.code, 2);
-  assert.match(odd.stderr, /"Worker_1" is no name of a node/);
+  assert.match(odd.stderr, /"Worker_1" is not a valid node name/);
   await writeFile(output, 'apiVersion: v1\nkind: Config\n');
   const foreign = await runBerth(['node-credentials', 'worker-1', ...from, '--output', output]);
   assert.equal(foreign.code, 1);

@@ -1,4 +1,4 @@
-// The text of admission's rejections, and helpers that tell what a request is about.
+// The text of admission's rejections, and predicates on admission requests.
 
 import type { Resource } from '../../api/object.ts';
 import { KubeError, type StatusCause } from '../../runtime/kube/kube-error.ts';

@@ -1,5 +1,5 @@
-// The ConfigMap `kube-root-ca.crt` of each namespace, from which pods learn the CA of the API server. Written again when
-// somebody changes or deletes it, until its namespace is deleted.
+// The ConfigMap `kube-root-ca.crt` of each namespace, from which pods learn the CA of the API server. Restored when it is
+// changed or deleted, until its namespace is deleted.
 
 import { configMaps, namespaces } from '../../api/kinds.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
@@ -28,7 +28,7 @@ export async function publishRootCa(ports: {
       if (present) await client.update(configMaps, { ...present, data });
       else await client.create(configMaps, { metadata: { namespace, name: ROOT_CA }, data });
     } catch (error) {
-      // Whoever came first caused a change that is followed, too; a namespace that is gone needs none.
+      // A concurrent write causes another change event, which is handled then; a deleted namespace needs no ConfigMap.
       if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) return;
       log.error(
         `the ConfigMap ${ROOT_CA} could not be written; pods there cannot verify the API server`,

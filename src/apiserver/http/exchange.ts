@@ -77,7 +77,7 @@ export async function exchange(
       response.destroy();
       return;
     }
-    // Anything more that the client sends would be parsed as the next request. A connection that counts for nobody ends.
+    // Anything more that the client sends would be parsed as the next request. A connection that no client is charged for is closed.
     if (!message.complete || !counted.has(message.socket)) response.setHeader('Connection', 'close');
     answerError(response, error, pretty);
     if (!message.complete) message.resume();

@@ -22,7 +22,7 @@ export function nodeCredentialsPath(pki: Pki): PathHandler {
     const [problem] = dns1123SubdomainProblems(name);
     if (problem !== undefined) {
       response.writeHead(400, { 'Content-Type': 'text/plain; charset=utf-8' });
-      response.end(`${JSON.stringify(name)} is no name of a node: ${problem}\n`);
+      response.end(`${JSON.stringify(name)} is not a valid node name: ${problem}\n`);
       return;
     }
     const user = nodeUser(name).name;

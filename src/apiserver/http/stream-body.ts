@@ -64,8 +64,8 @@ function* writeChunks(
     if (response.destroyed) return true;
     if (isLast) {
       // A client must not receive the end of a response while the socket still has to drain: if its next request arrives
-      // then, Node pauses the parser but continues to feed it decrypted TLS data, which fails with HPE_PAUSED. A
-      // Content-Length would tell it the end.
+      // then, Node pauses the parser but continues to feed it decrypted TLS data, which fails with HPE_PAUSED.
+      // With a Content-Length the client would know the end too early.
       const isTaken = writeNow(response, bytes, () => response.end());
       return isTaken || drained(response, clock).then(() => true);
     }

@@ -65,12 +65,6 @@ export class RecentChanges {
     for (let at = changes.firstAfter(revision); at < changes.end; at++) yield changes.at(at);
   }
 
-  /** Drops everything up to and including `revision`. */
-  compactTo(revision: number): void {
-    while (this.#all.first !== undefined && this.#all.first.revision <= revision) this.#dropFirst();
-    this.compactedRevision = Math.max(this.compactedRevision, revision);
-  }
-
   #compact(nowMs: number): void {
     const { maxChanges, maxBytes, maxAgeMs } = this.#limits;
     for (let first = this.#all.first; first !== undefined; first = this.#all.first) {

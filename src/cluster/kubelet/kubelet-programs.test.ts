@@ -41,10 +41,10 @@ suite('[REAL-1] the programs of a real node', () => {
     });
   }
 
-  test('a path that is no program', async (t) => {
+  test('a path that is not executable', async (t) => {
     const PATH = await pathWith(t, { containerd: CONTAINERD });
     await assert.rejects(findKubeletPrograms('/none/kubelet', { PATH }), {
-      message: '--kubelet: /none/kubelet is no program that can be started',
+      message: '--kubelet: /none/kubelet is not an executable program',
     });
   });
 });

@@ -55,7 +55,7 @@ export async function findKubeletPrograms(
     );
   }
   if (!(await isExecutable(kubeletPath))) {
-    throw new KubeletError(`--kubelet: ${kubeletPath} is no program that can be started`);
+    throw new KubeletError(`--kubelet: ${kubeletPath} is not an executable program`);
   }
   const kubeletVersion = await versionOf(kubeletPath, {
     name: 'kubelet',

@@ -162,7 +162,7 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
   metadata.creationTimestamp = own.creationTimestamp;
   for (const field of KEPT) {
     if (own[field] !== undefined) (metadata as Record<typeof field, unknown>)[field] = own[field];
-    // A client that starts a deletion by an update is told that it cannot.
+    // Validation rejects an update that sets a deletion field.
     else if (metadata[field] !== undefined && !DELETION.has(field)) delete metadata[field];
   }
 }
