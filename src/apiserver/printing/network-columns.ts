@@ -6,6 +6,7 @@ import { ageColumn, column, nameColumn, wide } from './column.ts';
 import { selectorText } from './other-columns.ts';
 
 const NONE = '<none>';
+const UNSET = '<unset>';
 
 function externalAddresses({ spec, status }: Loose): string {
   const external = stringsOf(spec?.externalIPs);
@@ -45,8 +46,8 @@ export const serviceColumns: readonly Column[] = [
 /** As many as fit a terminal; the rest are counted. */
 const MOST_SHOWN = 3;
 
-function shortList(all: readonly string[]): string {
-  if (all.length === 0) return NONE;
+function shortList(all: readonly string[], whenEmpty: string): string {
+  if (all.length === 0) return whenEmpty;
   const rest = all.length - MOST_SHOWN;
   return all.slice(0, MOST_SHOWN).join(',') + (rest > 0 ? ` + ${rest} more...` : '');
 }
@@ -61,6 +62,7 @@ export const endpointsColumns: readonly Column[] = [
           return each.length > 0 ? each : [stringOf(ip)];
         }),
       ),
+      NONE,
     ),
   ),
   ageColumn,
@@ -69,12 +71,17 @@ export const endpointsColumns: readonly Column[] = [
 export const endpointSliceColumns: readonly Column[] = [
   nameColumn,
   column('AddressType', (slice) => slice.addressType),
-  column(
-    'Ports',
-    (slice) => shortList(mapsOf(slice.ports).map(({ port }) => String(port ?? '*'))) || '<unset>',
+  column('Ports', (slice) =>
+    shortList(
+      mapsOf(slice.ports).map(({ port }) => String(port ?? '*')),
+      UNSET,
+    ),
   ),
   column('Endpoints', (slice) =>
-    shortList(mapsOf(slice.endpoints).flatMap(({ addresses }) => stringsOf(addresses))),
+    shortList(
+      mapsOf(slice.endpoints).flatMap(({ addresses }) => stringsOf(addresses)),
+      UNSET,
+    ),
   ),
   ageColumn,
 ];
