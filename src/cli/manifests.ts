@@ -8,8 +8,8 @@ import { accessObjects, csiDriverObjects } from '../manifests/access.ts';
 import { commandLineProblem } from '../manifests/check-command-lines.ts';
 import { controllerObjects } from '../manifests/controller.ts';
 import { nodeObjects } from '../manifests/node.ts';
+import { ONCE_PER_CLUSTER, type OncePart, onceObjects } from '../manifests/once-per-cluster.ts';
 import { type Manifest, PER_NODE, type Plan, problemOf } from '../manifests/plan.ts';
-import { snapshotControllerObjects } from '../manifests/snapshot-controller.ts';
 import {
   boolFlag,
   choiceFlag,
@@ -32,9 +32,6 @@ import { packageVersion } from './version.ts';
 /** In the order of installation: nodes before the controller, since the provisioner reads their topology. */
 const PARTS = ['access', 'csidriver', 'node', 'controller'] as const;
 type Part = (typeof PARTS)[number];
-/** Installed once per cluster, and so not among the parts of a driver. */
-const ONCE = 'snapshot-controller';
-
 const WITHOUT_ARGUMENTS =
   'berth manifests: warning: the driver gets no arguments, only CSI_ENDPOINT and NODE_ID in its environment; if it reads ' +
   "neither, give its arguments, as in --arg 'driver=--endpoint=$(CSI_ENDPOINT)' --arg 'driver=--nodeid=$(NODE_ID)'\n";
@@ -42,7 +39,9 @@ const WITHOUT_ARGUMENTS =
 const BESIDE = ['node-registrar', 'livenessprobe'];
 const clusterLevel = sidecarKinds.map(({ name }) => name);
 const SIDECARS = [...clusterLevel, ...BESIDE];
-const CONTAINERS = ['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS, ONCE];
+const CONTAINERS = [
+  ...new Set(['driver', 'controller-driver', 'node-driver', 'sidecars', ...SIDECARS, ...ONCE_PER_CLUSTER]),
+];
 
 const sidecarNames = stringsFlag({
   help: `Sidecars to run, of ${SIDECARS.join(', ')}. Default: by the driver's capabilities (--from), or all but ${[...byRequest].join(' and ')}`,
@@ -80,8 +79,8 @@ const flags = {
   arg: argumentFlag,
   sidecars: sidecarNames,
   part: choiceFlag({
-    help: `Print only the manifests of this part. ${ONCE}, with the CRDs of snapshots, is needed once per cluster and is not part of a driver`,
-    choices: ['all', ...PARTS, ONCE],
+    help: `Print only the manifests of this part. ${ONCE_PER_CLUSTER.join(', ')} are needed once per cluster, with their CRDs, and are not part of a driver`,
+    choices: ['all', ...PARTS, ...ONCE_PER_CLUSTER],
     default: 'all',
   }),
   namespace: stringFlag({ help: 'Namespace of the pods', default: 'kube-system' }),
@@ -103,6 +102,13 @@ const flags = {
       help: "With --controller=daemonset, for storage that each node has for itself: each node's provisioner and snapshotter act for that node only",
     }),
     separate: boolFlag({ help: 'One container per sidecar instead of one for all' }),
+    'group-snapshots': boolFlag({
+      help: 'Group snapshots, in the snapshotter; and, with --part snapshot-controller, in the controller, with their CRDs',
+    }),
+    'snapshot-metadata-tls-secret': stringFlag({
+      help: 'Secret with tls.crt, tls.key and ca.crt for the snapshot-metadata sidecar; default: named after its Service, with -tls',
+      default: '',
+    }),
     'controller-node-selector': mapFlag({ help: 'Node selector of the controller pod' }),
   }),
   ...inGroup('Nodes', {
@@ -147,12 +153,14 @@ export const command = defineCommand({
   flags,
   async run({ flags: values, signal, stdout, stderr }) {
     const ownImage = `berth:${await packageVersion()}`;
-    if (values.part === ONCE) {
-      const once = await snapshotControllerObjects({
+    if (isOnce(values.part)) {
+      const once = await onceObjects({
+        part: values.part,
         berthImage: values.berthImage ?? ownImage,
         namespace: values.namespace,
         replicas: values.replicas,
-        arguments: argumentsOf(values, ONCE),
+        arguments: argumentsOf(values, values.part),
+        groupSnapshots: values.groupSnapshots,
       });
       await print(once, once, stdout);
       return;
@@ -180,6 +188,8 @@ export const command = defineCommand({
     if (!values.arg.some(([name]) => name.endsWith('driver'))) stderr.write(WITHOUT_ARGUMENTS);
   },
 });
+
+const isOnce = (part: string): part is OncePart => (ONCE_PER_CLUSTER as readonly string[]).includes(part);
 
 /** Throws if a container would reject its command line. */
 async function print(all: readonly Manifest[], chosen: readonly Manifest[], stdout: Output): Promise<void> {
@@ -232,6 +242,8 @@ function planOf(values: FlagValues<typeof flags>, driver: Driver | undefined, ow
     hasRegistrar: wanted.includes('node-registrar'),
     hasProbe: wanted.includes('livenessprobe'),
     isPerNode: values.nodeDeployment,
+    groupSnapshots: values.groupSnapshots,
+    metadataTlsSecret: values.snapshotMetadataTlsSecret,
     isSeparate: values.separate,
     arguments: (container) => argumentsOf(values, container),
     controllerNodeSelector: values.controllerNodeSelector,

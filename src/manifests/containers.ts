@@ -1,7 +1,7 @@
 // The containers of Berth's components: each runs one command, uses the shared driver socket, serves its health, and
 // has no privileges on the host. Pure.
 
-import type { Container, EnvVar, VolumeMount } from 'kubernetes-types/core/v1.js';
+import type { Container, ContainerPort, EnvVar, VolumeMount } from 'kubernetes-types/core/v1.js';
 import { type Plan, SOCKET, SOCKET_DIR } from './plan.ts';
 
 export const SOCKET_VOLUME = 'socket-dir';
@@ -34,19 +34,21 @@ export interface BerthContainer {
   port: number;
   healthPath: string;
   mounts?: readonly VolumeMount[];
+  /** Beside that of its health. */
+  ports?: readonly ContainerPort[];
   environment?: readonly EnvVar[];
   memory: string;
 }
 
 export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthContainer): Container {
-  const { name, port, mounts = [], environment } = container;
+  const { name, port, mounts = [], ports = [], environment } = container;
   return {
     name,
     image: plan.berthImage,
     command: ['berth', container.command],
     args: [`--csi-address=${SOCKET}`, `--http-endpoint=:${port}`, ...container.arguments],
     ...(environment && { env: [...environment] }),
-    ports: [{ name: portName(port), containerPort: port }],
+    ports: [{ name: portName(port), containerPort: port }, ...ports],
     livenessProbe: {
       httpGet: { path: container.healthPath, port: portName(port) },
       initialDelaySeconds: 10,

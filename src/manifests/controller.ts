@@ -12,7 +12,22 @@ import {
   probeContainer,
   SOCKET_VOLUME,
 } from './containers.ts';
-import { controllerName, electsLeader, labelsOf, type Manifest, PER_NODE, type Plan } from './plan.ts';
+import {
+  controllerName,
+  electsLeader,
+  GROUPS_GATE,
+  labelsOf,
+  type Manifest,
+  PER_NODE,
+  type Plan,
+} from './plan.ts';
+import {
+  metadataArguments,
+  metadataMount,
+  metadataObjects,
+  metadataPort,
+  metadataVolumes,
+} from './snapshot-metadata.ts';
 
 /** The first port for metrics and health; each sidecar takes the next one. */
 const FIRST_PORT = 8080;
@@ -23,10 +38,10 @@ export function controllerObjects(plan: Plan): Manifest[] {
   const metadata = { name: controllerName(plan), namespace: plan.namespace, labels };
   const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template: podTemplate(plan) };
   if (plan.controller === 'deployment')
-    return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
+    return [...metadataObjects(plan), { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
   // No pod is looked up by DNS name, so the Service need not exist.
   const setSpec: StatefulSetSpec = { ...spec, serviceName: metadata.name };
-  return [{ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
+  return [...metadataObjects(plan), { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
 }
 
 function podTemplate(plan: Plan): PodTemplateSpec {
@@ -57,7 +72,7 @@ function podTemplate(plan: Plan): PodTemplateSpec {
         ...sidecarContainers(plan),
         ...(plan.hasProbe ? [probeContainer(plan)] : []),
       ],
-      volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }],
+      volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }, ...metadataVolumes(plan)],
     },
   };
 }
@@ -73,10 +88,11 @@ function eachSidecar(plan: Plan): Container[] {
       command: name,
       arguments: [
         ...election(plan),
-        ...(name === 'provisioner' ? capacity(plan) : []),
+        ...ownArguments(plan, name),
         ...ownNodeOnly(plan, name),
         ...plan.arguments(name),
       ],
+      ...(name === METADATA && metadataParts),
       memory: '96Mi',
     }),
   );
@@ -95,9 +111,14 @@ function allSidecars(plan: Plan): Container[] {
         ...capacity(plan),
         ...plan.arguments('sidecars'),
         ...plan.sidecars.flatMap((name) =>
-          [...ownNodeOnly(plan, name), ...plan.arguments(name)].map((argument) => addressed(name, argument)),
+          [
+            ...(name === 'provisioner' ? [] : ownArguments(plan, name)),
+            ...ownNodeOnly(plan, name),
+            ...plan.arguments(name),
+          ].map((argument) => addressed(name, argument)),
         ),
       ],
+      ...(plan.sidecars.includes(METADATA) && metadataParts),
       memory: '128Mi',
     }),
   ];
@@ -115,6 +136,16 @@ const ownNodeOnly = ({ isPerNode }: Plan, name: string): string[] =>
   isPerNode && PER_NODE.includes(name) ? ['--node-deployment'] : [];
 
 const election = (plan: Plan): string[] => (electsLeader(plan) ? ['--leader-election'] : []);
+
+const METADATA = 'snapshot-metadata';
+const metadataParts = { mounts: [metadataMount], ports: [metadataPort] };
+
+/** What the plan says about one sidecar. */
+function ownArguments(plan: Plan, name: string): string[] {
+  if (name === 'provisioner') return capacity(plan);
+  if (name === 'snapshotter') return plan.groupSnapshots ? [GROUPS_GATE] : [];
+  return name === METADATA ? metadataArguments(plan) : [];
+}
 
 function capacity(plan: Plan): string[] {
   if (!plan.csiDriver.storageCapacity) return [];

@@ -9,6 +9,7 @@ import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.t
 import { berthContainer, driverContainer, probeContainer, SOCKET_VOLUME } from './containers.ts';
 import { sidecarContainers } from './controller.ts';
 import { controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+import { metadataObjects, metadataVolumes } from './snapshot-metadata.ts';
 
 const REGISTRATION = 'registration-dir';
 const REGISTRATION_DIR = '/registration';
@@ -44,12 +45,14 @@ export function nodeObjects(plan: Plan): Manifest[] {
             ? [hostPath(REGISTRATION, `${plan.kubeletDir}/plugins_registry`, 'DirectoryOrCreate')]
             : []),
           ...plan.hostPaths.map((path, index) => hostPath(extraName(index), path)),
+          ...(hasSidecars ? metadataVolumes(plan) : []),
         ],
       },
     },
   };
   const metadata = { name: nodeName(plan), namespace: plan.namespace, labels };
-  return [{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec }];
+  const set = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec };
+  return hasSidecars ? [...metadataObjects(plan), set] : [set];
 }
 
 function nodeDriver(plan: Plan): Container {

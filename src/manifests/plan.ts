@@ -32,6 +32,10 @@ export interface Plan {
   hasProbe: boolean;
   /** Each node's sidecars act for that node's storage only, without a leader. */
   isPerNode: boolean;
+  /** The snapshotter makes group snapshots, too. */
+  groupSnapshots: boolean;
+  /** Secret with the certificate of the snapshot metadata service; empty for one named after the driver. */
+  metadataTlsSecret: string;
   /** One container per sidecar instead of one for all. */
   isSeparate: boolean;
   arguments: ArgumentsOf;
@@ -71,6 +75,9 @@ export function problemOf(plan: Plan): string | undefined {
   if (csiDriver.storageCapacity && !(controller !== 'none' && sidecars.includes('provisioner'))) {
     return '--storage-capacity needs the provisioner, which publishes it; add it to --sidecars';
   }
+  if (plan.groupSnapshots && !sidecars.includes('snapshotter')) {
+    return '--group-snapshots needs the snapshotter; add it to --sidecars';
+  }
   const relative = [plan.kubeletDir, ...plan.hostPaths].find((path) => !path.startsWith('/'));
   if (relative !== undefined) return `"${relative}" is not an absolute path`;
   return undefined;
@@ -78,6 +85,8 @@ export function problemOf(plan: Plan): string | undefined {
 
 /** The sidecars that can act for one node's storage only. */
 export const PER_NODE: readonly string[] = ['provisioner', 'snapshotter'];
+
+export const GROUPS_GATE = '--feature-gates=CSIVolumeGroupSnapshot=true';
 
 /** A Deployment may briefly run two pods, even with one replica; a StatefulSet never does. */
 export const electsLeader = ({ controller, isPerNode }: Plan): boolean =>

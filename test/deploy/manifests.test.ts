@@ -14,6 +14,7 @@ import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
 import { defineDriver } from '../../src/driver/driver.ts';
 import { serveDriver } from '../../src/driver/serve-driver.ts';
+import { GROUPS_GATE } from '../../src/manifests/plan.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
 import type { Discovery, KubeClient } from '../../src/runtime/kube/kube.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
@@ -25,6 +26,9 @@ import { startKubeApiserver } from '../interop/kube-apiserver.ts';
 import { type Printed, printManifests, runManifests } from './print-manifests.ts';
 
 const usual = ['--driver-name=some.csi.test', '--image=driver:1'];
+
+const BY_NAME =
+  '--sidecars=provisioner,snapshotter,health-monitor,snapshot-metadata,node-registrar,livenessprobe';
 
 const shapes: [string, string[]][] = [
   ['as it comes', []],
@@ -55,6 +59,11 @@ const shapes: [string, string[]][] = [
     ],
   ],
   ['once for all drivers', ['--part=snapshot-controller', '--replicas=2', '--namespace=storage']],
+  ['once, with group snapshots', ['--part=snapshot-controller', '--group-snapshots']],
+  ['once, for populators', ['--part=data-source-validator', '--replicas=2']],
+  ['once, for snapshot metadata', ['--part=snapshot-metadata']],
+  ['all that is asked for by name', [BY_NAME, '--group-snapshots', '--secrets=everywhere']],
+  ['all of them, separately', [BY_NAME, '--group-snapshots', '--separate', '--replicas=2']],
   ['a name at its longest', [`--driver-name=${'a-driver-with-a-name.'.repeat(2)}${'x'.repeat(21)}`]],
 ];
 
@@ -303,6 +312,7 @@ test('what cannot be deployed is refused in one sentence', async () => {
       /the resizer cannot act for one node only; .* may have provisioner, snapshotter/,
     ],
     [[...usual, '--sidecars=attacher', '--storage-capacity'], /--storage-capacity needs the provisioner/],
+    [[...usual, '--sidecars=attacher', '--group-snapshots'], /--group-snapshots needs the snapshotter/],
     [[...usual, '--sidecars=nobody'], /there is no sidecar "nobody", only /],
     [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
     [[...usual, '--lifecycle-modes=Eternal'], /neither Persistent nor Ephemeral/],
@@ -341,6 +351,62 @@ test('[DEP-1] [SIDE-2] what snapshots need once: definitions, the controller and
   const driver = await printManifests(usual);
   assert.deepEqual(named(driver, 'CustomResourceDefinition'), []);
   assert.ok(JSON.stringify(one(driver, 'Deployment')).includes('snapshotter'));
+  const together = await printManifests(['--part=snapshot-controller', '--group-snapshots']);
+  assert.equal(named(together, 'CustomResourceDefinition').length, 6);
+  assert(containersOf(one(together, 'Deployment'))[0]?.args?.includes(GROUPS_GATE));
   const refused = await runManifests(['--part=snapshot-controller', '--arg=snapshot-controller=--threads=3']);
   assert.equal(refused.code, 2);
+});
+
+test('[DEP-1] [POP-1] what populators need once: the definition, and the validator with its rights', async () => {
+  const manifests = await printManifests(['--part=data-source-validator']);
+  assert.deepEqual(named(manifests, 'CustomResourceDefinition'), [
+    'volumepopulators.populator.storage.k8s.io',
+  ]);
+  assert.equal(named(manifests, 'ClusterRole').length, 1);
+  const { spec } = one(manifests, 'Deployment');
+  assert.equal(spec.template.spec.serviceAccountName, one(manifests, 'ServiceAccount').metadata.name);
+  const [container] = spec.template.spec.containers as Container[];
+  assert.deepEqual(container?.command, ['berth', 'data-source-validator']);
+  assert.deepEqual(container?.args, ['--http-endpoint=:8080', '--leader-election']);
+});
+
+test('[DEP-1] [CBT-1] snapshot metadata is served behind a Service, with the certificate of a Secret', async () => {
+  const definition = await printManifests(['--part=snapshot-metadata']);
+  assert.deepEqual(
+    definition.map(({ metadata }) => metadata.name),
+    ['snapshotmetadataservices.cbt.storage.k8s.io'],
+  );
+  for (const [kind, ...shape] of [
+    ['Deployment'],
+    ['Deployment', '--separate'],
+    ['DaemonSet', '--controller=daemonset'],
+  ]) {
+    const manifests = await printManifests([...usual, BY_NAME, '--namespace=storage', ...shape]);
+    const service = one(manifests, 'Service');
+    const deployment = one(manifests, kind ?? '');
+    const { labels } = deployment.spec.template.metadata;
+    assert.deepEqual(service.spec.selector, labels);
+    const volumes: Volume[] = deployment.spec.template.spec.volumes;
+    const secret = volumes.find((volume) => volume.secret);
+    assert.equal(secret?.secret?.secretName, 'some-csi-test-snapshot-metadata-tls');
+    const container = containersOf(deployment).find(({ volumeMounts }) =>
+      volumeMounts?.some(({ name }) => name === secret?.name),
+    );
+    const prefix = shape.includes('--separate') ? '' : 'snapshot-metadata-';
+    const address = 'some-csi-test-snapshot-metadata.storage.svc:50051';
+    for (const argument of [`service-address=${address}`, 'tls-cert=/tls/tls.crt', 'tls-ca=/tls/ca.crt']) {
+      assert(container?.args?.includes(`--${prefix}${argument}`), container?.args?.join(' '));
+    }
+    assert(container?.ports?.some(({ name }) => name === service.spec.ports[0].targetPort));
+    assert.deepEqual(named(manifests, 'ClusterRole').toSorted(), [
+      'external-health-monitor-controller-runner-some-csi-test',
+      'external-provisioner-runner-some-csi-test',
+      'external-snapshot-metadata-runner-some-csi-test',
+      'external-snapshotter-runner-some-csi-test',
+    ]);
+  }
+  const other = await printManifests([...usual, BY_NAME, '--snapshot-metadata-tls-secret=mine']);
+  assert(JSON.stringify(one(other, 'Deployment')).includes('"secretName":"mine"'));
+  assert.deepEqual(named(await printManifests(usual), 'Service'), []);
 });

@@ -5,15 +5,12 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import {
-  customResourceDefinitions,
   persistentVolumeClaims,
   persistentVolumes,
   secrets,
-  serviceAccounts,
   storageClasses,
   volumeGroupSnapshotClasses,
   volumeGroupSnapshotContents,
@@ -22,24 +19,35 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
-import type { Draft, KubeObject, Resource } from '../../src/api/object.ts';
-import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
-import { COMPONENT_ACCOUNTS, publishedRbac, type RbacComponent } from '../../src/manifests/published-rbac.ts';
+import type { KubeObject, Resource } from '../../src/api/object.ts';
 import { createInformers } from '../../src/runtime/informer/create-informers.ts';
 import { createHttpKubeClient } from '../../src/runtime/kube/http-kube-client.ts';
-import type { Discovery, KubeClient } from '../../src/runtime/kube/kube.ts';
-import { isNotFound } from '../../src/runtime/kube/kube-error.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube.ts';
 import { loadKubeConfig } from '../../src/runtime/kube/load-kube-config.ts';
 import { silentLog } from '../../src/runtime/log/log.ts';
 import { realRandom } from '../../src/runtime/random.ts';
 import { realClock } from '../../src/runtime/time/clock.ts';
+import {
+  COMPONENT_NAMESPACE,
+  componentKubeconfig,
+  installDefinitions,
+  installRoles,
+} from './component-access.ts';
 import { type PlainState, plainState } from './plain-state.ts';
 import { berth, type Program, processes } from './processes.ts';
 import { settledIn } from './settled.ts';
 
 const DRIVER = 'hostpath.interop.test';
-const NAMESPACE = 'kube-system';
+const NAMESPACE = COMPONENT_NAMESPACE;
 const COMPONENTS = ['provisioner', 'snapshotter', 'snapshot-controller'] as const;
+const SNAPSHOT_KINDS: readonly Resource[] = [
+  volumeSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshotClasses,
+  volumeGroupSnapshots,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshotClasses,
+];
 const GROUPS = '--feature-gates=CSIVolumeGroupSnapshot=true';
 const named = (name: string) => ({ name, namespace: 'default' });
 
@@ -83,8 +91,8 @@ export async function snapshotLife(
     return plainState(lists.flatMap(({ items }) => items));
   };
   try {
-    await installDefinitions(kube);
-    await installRoles(kube);
+    await installDefinitions(kube, SNAPSHOT_KINDS);
+    await installRoles(kube, COMPONENTS);
     informers.start(stop.signal);
     const address = join(directory, 'csi.sock');
     const state = join(directory, 'state');
@@ -105,8 +113,7 @@ export async function snapshotLife(
       'snapshot-controller': { program: options.controller, argv: [GROUPS] },
     };
     for (const component of COMPONENTS) {
-      const path = join(directory, `${component}.kubeconfig`);
-      await writeFile(path, await withToken(kube, kubeconfig, component), { mode: 0o600 });
+      const path = await componentKubeconfig(kube, { kubeconfig, directory }, component);
       const { program, argv } = programs[component];
       const election = ['--leader-election', `--leader-election-namespace=${NAMESPACE}`];
       running.start(program, [`--kubeconfig=${path}`, ...election, '-v=4', ...argv], { NAMESPACE });
@@ -248,55 +255,4 @@ async function makeClasses(kube: KubeClient): Promise<void> {
     deletionPolicy: 'Delete',
     parameters: { ...secret('group-snapshotter'), ...secret('group-snapshotter-get') },
   });
-}
-
-async function installDefinitions(kube: KubeClient): Promise<void> {
-  const kinds: Resource[] = [
-    volumeSnapshots,
-    volumeSnapshotContents,
-    volumeSnapshotClasses,
-    volumeGroupSnapshots,
-    volumeGroupSnapshotContents,
-    volumeGroupSnapshotClasses,
-  ];
-  for (const { group, plural } of kinds) {
-    const url = new URL(`../../deploy/crds/${group}_${plural}.yaml`, import.meta.url);
-    await kube.create(customResourceDefinitions, parse(await readFile(url, 'utf8')));
-  }
-  for (const kind of kinds) {
-    for (;;) {
-      try {
-        await kube.list(kind);
-        break;
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    }
-  }
-}
-
-async function installRoles(kube: KubeClient & Discovery): Promise<void> {
-  const { resources } = await kube.servedResources();
-  for (const object of await publishedRbac({ components: COMPONENTS })) {
-    const { apiVersion = '', kind = '' } = object;
-    const resource = resourceOfManifest(resources, { apiVersion, kind });
-    assert(resource, `${apiVersion} ${kind} is not served`);
-    await kube.create(resource, object as Draft<KubeObject>);
-  }
-}
-
-/** The same cluster, for the bearer of this component's token. */
-async function withToken(kube: KubeClient, kubeconfig: string, component: RbacComponent): Promise<string> {
-  const account = { name: COMPONENT_ACCOUNTS[component], namespace: NAMESPACE };
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-  const answer = await kube.createSubresource<{ status: { token: string } }>(
-    serviceAccounts,
-    account,
-    'token',
-    body,
-  );
-  const config = JSON.parse(await readFile(kubeconfig, 'utf8'));
-  config.users[0].user = { token: answer.status.token };
-  return JSON.stringify(config);
 }

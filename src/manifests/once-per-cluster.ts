@@ -1,0 +1,101 @@
+// The manifests that a cluster needs once, whatever drivers it has: the CRDs of snapshots with the snapshot controller, the CRD
+// of populators with the data source validator, the CRD of snapshot metadata services. They have the official names, since
+// only one of the two may run.
+
+import { readdir, readFile } from 'node:fs/promises';
+import { berthContainer } from './containers.ts';
+import { GROUPS_GATE, type Manifest } from './plan.ts';
+import { COMPONENT_ACCOUNTS, publishedRbac } from './published-rbac.ts';
+
+const definitions = new URL('../../deploy/crds/', import.meta.url);
+const PORT = 8080;
+
+export const ONCE_PER_CLUSTER = [
+  'snapshot-controller',
+  'data-source-validator',
+  'snapshot-metadata',
+] as const;
+export type OncePart = (typeof ONCE_PER_CLUSTER)[number];
+
+export interface OncePlan {
+  part: OncePart;
+  berthImage: string;
+  namespace: string;
+  replicas: number;
+  arguments: readonly string[];
+  /** The snapshot controller handles group snapshots, too. */
+  groupSnapshots: boolean;
+}
+
+export async function onceObjects(plan: OncePlan): Promise<Manifest[]> {
+  const { part } = plan;
+  switch (part) {
+    case 'snapshot-controller': {
+      const groups = plan.groupSnapshots ? ['groupsnapshot.storage.k8s.io'] : [];
+      return [
+        ...(await definitionObjects('snapshot.storage.k8s.io', ...groups)),
+        ...(await programObjects(part, plan, plan.groupSnapshots ? [GROUPS_GATE] : [])),
+      ];
+    }
+    case 'data-source-validator':
+      return [
+        ...(await definitionObjects('populator.storage.k8s.io')),
+        ...(await programObjects(part, plan, [])),
+      ];
+    case 'snapshot-metadata':
+      // The service itself runs beside each driver.
+      return definitionObjects('cbt.storage.k8s.io');
+  }
+}
+
+async function definitionObjects(...groups: string[]): Promise<Manifest[]> {
+  const { parse } = await import('yaml');
+  const files = (await readdir(definitions)).filter((name) => groups.includes(name.split('_')[0] ?? ''));
+  const texts = await Promise.all(
+    files.toSorted().map((file) => readFile(new URL(file, definitions), 'utf8')),
+  );
+  return texts.map((text) => parse(text) as Manifest);
+}
+
+async function programObjects(
+  command: 'snapshot-controller' | 'data-source-validator',
+  plan: OncePlan,
+  flags: readonly string[],
+): Promise<Manifest[]> {
+  const { namespace, replicas } = plan;
+  const name = COMPONENT_ACCOUNTS[command];
+  const labels = { 'app.kubernetes.io/name': name };
+  const {
+    args = [],
+    volumeMounts: _socket,
+    ...container
+  } = berthContainer(plan, {
+    name,
+    command,
+    arguments: ['--leader-election', ...flags, ...plan.arguments],
+    port: PORT,
+    healthPath: '/healthz/leader-election',
+    memory: '96Mi',
+  });
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: name,
+          priorityClassName: 'system-cluster-critical',
+          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          // It does not connect to a driver.
+          containers: [{ ...container, args: args.filter((arg) => !arg.startsWith('--csi-address=')) }],
+        },
+      },
+    },
+  };
+  const access = await publishedRbac({ components: [command], namespace, secrets: 'none' });
+  return [...access, deployment];
+}
