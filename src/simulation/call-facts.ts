@@ -5,7 +5,12 @@ import type { CallFacts } from './history.ts';
 import { machineOf } from './storage-backend.ts';
 
 /** Calls whose other fields are kept, too: they must not change from one attempt to the next. */
-const SHOWN = new Set(['CreateVolume', 'ControllerExpandVolume']);
+const SHOWN = new Set([
+  'CreateVolume',
+  'ControllerExpandVolume',
+  'CreateSnapshot',
+  'CreateVolumeGroupSnapshot',
+]);
 
 interface Fields {
   name?: string;
@@ -14,7 +19,14 @@ interface Fields {
   targetPath?: string;
   stagingTargetPath?: string;
   secrets?: Record<string, string>;
+  snapshotId?: string;
+  groupSnapshotId?: string;
+  sourceVolumeId?: string;
+  sourceVolumeIds?: readonly string[];
+  volumeContentSource?: { type: { case?: string; value?: { snapshotId?: string } } };
 }
+
+const NONE: readonly string[] = [];
 
 export function callFacts(
   method: DescMethodUnary,
@@ -24,15 +36,18 @@ export function callFacts(
 ): CallFacts {
   const { name, volumeId, nodeId, targetPath, stagingTargetPath, secrets, ...rest } = request as Message &
     Fields;
+  const { snapshotId, groupSnapshotId, sourceVolumeId, sourceVolumeIds } = rest;
+  const restored = rest.volumeContentSource?.type.value?.snapshotId;
   return {
     method: method.name,
     driver,
-    volume: volumeId ?? name ?? '',
+    volume: volumeId ?? name ?? snapshotId ?? groupSnapshotId ?? '',
     node: nodeId === undefined ? node : machineOf(nodeId),
     path: targetPath ?? '',
     staging: stagingTargetPath ?? '',
     secrets: Object.values(secrets ?? {}),
     rest: SHOWN.has(method.name) ? canonical(rest) : '',
+    sources: sourceVolumeIds ?? (sourceVolumeId ? [sourceVolumeId] : restored ? [restored] : NONE),
   };
 }
 

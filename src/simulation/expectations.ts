@@ -226,8 +226,8 @@ export function* remains(world: World): Generator<string> {
   }
   const retained = retainedHandles(world);
   for (const backend of world.backends.values()) {
-    for (const { text, volume } of backend.remains()) {
-      if (!retained.has(volume)) yield `${backend.plan.name}: ${text}`;
+    for (const { text, id } of backend.remains()) {
+      if (!retained.has(id)) yield `${backend.plan.name}: ${text}`;
     }
   }
   for (const node of world.nodes.values()) {

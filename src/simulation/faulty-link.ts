@@ -44,6 +44,8 @@ export interface CsiLink {
 /** Long enough for any deadline of a component to pass first. */
 const NO_DEADLINE_MS = 3_600_000;
 const READS = /^(Get|List|Probe|Validate|NodeGet|ControllerGet)/;
+/** Those that faults strike as well. The others are made at the start, where a failure is only repeated. */
+const STRUCK_READS = /^(List|GetSnapshot|GetVolumeGroupSnapshot)/;
 
 export function faultyLink(link: CsiLink): CsiTransport {
   const { process, clock, random, faults, history } = link;
@@ -75,7 +77,7 @@ export function faultyLink(link: CsiLink): CsiTransport {
       if (!reads) history.add({ ...entry, id, actor, call: facts } as never);
     };
     note({ kind: 'call' });
-    const fault = reads && method.name !== 'ListVolumes' ? undefined : strikes(method.name);
+    const fault = reads && !STRUCK_READS.test(method.name) ? undefined : strikes(method.name);
 
     const paceMs = (): number => {
       if (fault === 'csi-past-deadline') return options.timeoutMs + 500 + random.int(20_000);

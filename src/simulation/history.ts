@@ -7,7 +7,7 @@ import type { KubeObject } from '../api/object.ts';
 export interface CallFacts {
   readonly method: string;
   readonly driver: string;
-  /** Volume ID, or the name asked for by CreateVolume. */
+  /** The ID of the volume, snapshot or group that it is about, or the name asked for by one that creates it. */
   readonly volume: string;
   readonly node: string;
   readonly path: string;
@@ -16,6 +16,8 @@ export interface CallFacts {
   readonly secrets: readonly string[];
   /** Everything else as canonical text. */
   readonly rest: string;
+  /** Of CreateVolume the snapshot that it restores, of a snapshot's creation the volumes that it is of. */
+  readonly sources: readonly string[];
 }
 
 export type Entry = { readonly atMs: number } & (
@@ -58,6 +60,22 @@ export type Entry = { readonly atMs: number } & (
       readonly gib?: number;
       /** Where it is published: it cannot be written there, by its device either. */
       readonly isReadOnly?: boolean;
+      /** The snapshot that a volume is made from; empty if from none. */
+      readonly source?: string;
+    }
+  /** A snapshot of the storage was cut or deleted. */
+  | {
+      readonly kind: 'snapshot';
+      readonly driver: string;
+      readonly change: 'cut' | 'deleted';
+      readonly snapshot: string;
+      /** The volume that it is of. */
+      readonly source: string;
+      /** The group that it is a member of, or empty. */
+      readonly group: string;
+      readonly name: string;
+      /** It can be used from then on. */
+      readonly readyAtMs: number;
     }
   | { readonly kind: 'fault'; readonly fault: string; readonly where: string }
   | { readonly kind: 'user'; readonly text: string }

@@ -29,10 +29,10 @@ import { Controller } from '../csi/generated/csi/v1/csi_pb.ts';
 import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube/kube.ts';
 import type { DescMethodUnary } from '../wire/protobuf/descriptor.ts';
 import type { Rule } from './checkers/index.ts';
+import { secretText } from './class-objects.ts';
 import type { MemoryFiles } from './memory-files.ts';
 import type { SimProcess } from './sim-process.ts';
 import { machineOf } from './storage-backend.ts';
-import { secretText } from './users.ts';
 import type { World } from './world.ts';
 
 type Kube = KubeClient & Discovery;

@@ -1,5 +1,5 @@
-// Resizes by users. Claims of drivers that can expand grow: some while they are used, some again before the first
-// expansion is finished, some to more than the storage has and then back to less.
+// The resizes of one simulated cluster. Claims of drivers that can expand grow: some while they are used, some again
+// before the first expansion is finished, some to more than the storage has and then back to less.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { Plan, Step } from './plan.ts';
@@ -32,9 +32,5 @@ export function planGrowth(
       }
     }
   }
-  if (more.length === 0) return [...steps];
-  return [...steps, ...more]
-    .map((step, index) => [step, index] as const)
-    .sort(([a, i], [b, j]) => a.atMs - b.atMs || i - j)
-    .map(([step]) => step);
+  return more;
 }

@@ -33,10 +33,7 @@ export function planSteps(world: World, random: SeededRandom): Step[] {
   const worstMoments = Math.round(world.faultsMs / 145_000);
   for (let moment = 0; moment < worstMoments; moment++) planWorst(world, random, add);
   if (world.silent) planEvacuation(world, world.silent, groups, random, add);
-  return steps
-    .map((step, index) => [step, index] as const)
-    .sort(([a, i], [b, j]) => a.atMs - b.atMs || i - j)
-    .map(([step]) => step);
+  return steps.sort((a, b) => a.atMs - b.atMs);
 }
 
 type Add = (atMs: number, deed: Deed) => void;

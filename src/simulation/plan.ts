@@ -1,9 +1,19 @@
-// One simulated cluster from one seed: drivers with their capabilities, nodes, classes, what users do when (plan-steps.ts),
-// and which faults happen when. Made before anything runs, so that a failing run can be repeated with less of it.
+// The plan of one simulated cluster: drivers and classes (plan-drivers.ts), nodes, what users do and when (plan-steps.ts,
+// plan-growth.ts, plan-snapshots.ts), and which faults happen when (plan-events.ts). The seed decides it before anything
+// runs, so that a failing run can be repeated with a part of it.
 
 import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault, Strike } from './faults.ts';
+import {
+  planClasses,
+  planDrivers,
+  planSnapshotClasses,
+  withExpansion,
+  withSnapshots,
+} from './plan-drivers.ts';
+import { planEvents, planFullNode, planSilence } from './plan-events.ts';
 import { planGrowth } from './plan-growth.ts';
+import { planSnapshots } from './plan-snapshots.ts';
 import { planSteps } from './plan-steps.ts';
 
 export interface DriverPlan {
@@ -19,6 +29,10 @@ export interface DriverPlan {
   readonly ephemeral: boolean;
   /** Expands volumes: the controller alone, or the node after it. */
   readonly expands?: 'controller' | 'node';
+  /** Takes snapshots of single volumes; with `groups` also of several at once. */
+  readonly snapshots?: 'single' | 'groups';
+  /** How long after it was cut a snapshot is ready to use; at once unless given. */
+  readonly readyMs?: number;
   /** Replicas of each of its sidecars; with more than one they elect a leader. */
   readonly replicas: number;
 }
@@ -40,6 +54,14 @@ export interface ClassPlan {
   readonly secrets: boolean;
 }
 
+/** A VolumeSnapshotClass, and for a driver with groups a VolumeGroupSnapshotClass of the same name. */
+export interface SnapshotClassPlan {
+  readonly name: string;
+  readonly driver: string;
+  readonly deletion: 'Delete' | 'Retain';
+  readonly secrets: boolean;
+}
+
 export const REGISTRATIONS = ['CSINode', 'its entries', 'annotation and labels'] as const;
 export type Registration = (typeof REGISTRATIONS)[number];
 
@@ -54,6 +76,8 @@ export type Deed =
       mode: AccessMode;
       selected?: string;
       isBlock?: boolean;
+      /** Restores this snapshot, or the first member of this group snapshot. */
+      from?: { snapshot: string } | { group: string };
     }
   /** `node`: the scheduler has to place the pod there. `pinned`: the pod names its node, and no scheduler looks. */
   | {
@@ -75,10 +99,19 @@ export type Deed =
   | { do: 'resize-claim'; name: string; gib: number }
   | { do: 'create-set'; name: string; className: string; replicas: number }
   | { do: 'scale-set'; name: string; replicas: number }
+  | { do: 'create-snapshot'; name: string; claim: string; className: string }
+  | { do: 'delete-snapshot'; name: string }
+  /** Of all claims of one set: those whose names start with it. */
+  | { do: 'create-group'; name: string; set: string; className: string }
+  | { do: 'delete-group'; name: string }
+  /** Deletes one member of a group snapshot, which stays until the group is deleted. */
+  | { do: 'delete-member'; group: string }
   /** At the worst moment. */
   | { do: 'delete-volume-of'; name: string }
+  | { do: 'delete-content-of'; snapshot: string }
   | { do: 'delete-secret'; className: string }
   | { do: 'delete-class'; className: string }
+  | { do: 'delete-snapshot-class'; className: string }
   | { do: 'delete-node'; node: string }
   /** Somebody deletes what a node wrote when its drivers registered. */
   | { do: 'deregister'; node: string; what: Registration }
@@ -90,7 +123,6 @@ export type Step = { readonly atMs: number; readonly deed: Deed };
 
 /** What NodeGetInfo answers differently after a restart of the driver. */
 export type RestartAnswer = 'limit' | 'node ID' | 'topology' | undefined;
-const RESTART_ANSWERS: readonly RestartAnswer[] = ['limit', 'node ID', 'topology', undefined];
 
 export interface EventPlan {
   readonly id: string;
@@ -108,6 +140,7 @@ export interface Plan {
   readonly drivers: readonly DriverPlan[];
   readonly nodes: readonly NodePlan[];
   readonly classes: readonly ClassPlan[];
+  readonly snapshotClasses: readonly SnapshotClassPlan[];
   readonly steps: readonly Step[];
   readonly events: readonly EventPlan[];
   /** Scripted faults, the same with every seed. */
@@ -120,7 +153,14 @@ export interface Plan {
 
 const ALWAYS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
 const EXPANSION = ['controller-expand', 'node-expand'] as const;
-export type SecretKind = (typeof ALWAYS | typeof EXPANSION)[number];
+/** Of the classes of snapshots. */
+export const SNAPSHOT_SECRETS = [
+  'snapshotter',
+  'snapshotter-list',
+  'group-snapshotter',
+  'group-snapshotter-get',
+] as const;
+export type SecretKind = (typeof ALWAYS | typeof EXPANSION | typeof SNAPSHOT_SECRETS)[number];
 
 export function secretKinds({ expands }: Pick<DriverPlan, 'expands'>): readonly SecretKind[] {
   return expands ? [...ALWAYS, ...EXPANSION] : ALWAYS;
@@ -137,34 +177,39 @@ export type DriverShape = (typeof DRIVER_SHAPES)[number];
 const FAULTS_MS = 290_000;
 /** Long enough for a forced detach from a silent node, which takes six minutes after its last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
-const SILENT_SHARE = 0.05;
-const FULL_SHARE = 0.12;
-const EXPANDING_SHARE = 0.25;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
-  // A stream of its own, so that expansion changes nothing else in a world.
+  // Streams of their own: expansion and snapshots change nothing else in a cluster.
   const growth = random.fork('growth');
-  const drivers = planDrivers(shape, options).map((driver) => withExpansion(driver, growth));
+  const snapshots = random.fork('snapshots');
+  const drivers = planDrivers(shape, options)
+    .map((driver) => withExpansion(driver, growth))
+    .map((driver) => withSnapshots(driver, snapshots));
   const nodes = Array.from({ length: oneOf(shape, [1, 1, 2, 2, 2, 3]) }, (_, index) => ({
     name: `n${index + 1}`,
     zone: index % 2 === 0 ? 'a' : 'b',
   }));
   const classes = drivers.flatMap((driver) => planClasses(driver, shape));
+  const snapshotClasses = drivers.flatMap((driver) => planSnapshotClasses(driver, snapshots));
   const silent = planSilence({ drivers, nodes }, random.fork('silence'));
   const faultsMs = silent ? SILENT_FAULTS_MS : FAULTS_MS;
-  const world = { drivers, nodes, classes, faultsMs };
+  const world = { drivers, nodes, classes, snapshotClasses, faultsMs };
   const events = [
     silent ?? [],
     planFullNode({ drivers, nodes }, random.fork('full')) ?? [],
     planEvents(world, random.fork('events')),
   ].flat();
+  const basic = planSteps({ ...world, silent }, random.fork('users'));
+  const steps = [...basic, ...planGrowth(world, basic, growth), ...planSnapshots(world, basic, snapshots)];
   return {
     seed,
     drivers,
     nodes,
     classes,
-    steps: planGrowth(world, planSteps({ ...world, silent }, random.fork('users')), growth),
+    snapshotClasses,
+    // Sorting is stable: steps at the same time stay in this order.
+    steps: steps.sort((a, b) => a.atMs - b.atMs),
     events: events.sort((a, b) => a.atMs - b.atMs),
     faultsMs,
     intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
@@ -175,135 +220,17 @@ export function oneOf(random: SeededRandom, choices: readonly number[]): number 
   return choices[random.int(choices.length)] ?? 1;
 }
 
-function planDrivers(random: SeededRandom, { driver }: PlanOptions): DriverPlan[] {
-  const count = random.next() < 0.88 ? 1 : 2;
-  return Array.from({ length: count }, (_, index) => {
-    const drawn = DRIVER_SHAPES[random.int(DRIVER_SHAPES.length)] ?? 'full';
-    const shape = driver ?? drawn;
-    const lists = random.next() < 0.4;
-    const replicas = random.next() < 0.15 ? 2 : 1;
-    const ephemeral = random.next() < 0.4;
-    return {
-      name: `d${index + 1}.sim.berth`,
-      short: `d${index + 1}`,
-      attaches: shape === 'full' || shape === 'no-stage' || shape === 'topology',
-      stages: shape === 'full' || shape === 'no-attach' || shape === 'topology',
-      topology: shape === 'topology',
-      lists,
-      ephemeral,
-      replicas,
-    };
-  });
-}
-
-function withExpansion(driver: DriverPlan, random: SeededRandom): DriverPlan {
-  const place = random.next();
-  if (place >= EXPANDING_SHARE) return driver;
-  return { ...driver, expands: place < EXPANDING_SHARE / 3 ? 'controller' : 'node' };
-}
-
-function planClasses(driver: DriverPlan, random: SeededRandom): ClassPlan[] {
-  return [
-    {
-      name: `${driver.short}-now`,
-      driver: driver.name,
-      reclaim: random.next() < 0.85 ? 'Delete' : 'Retain',
-      binding: 'Immediate',
-      secrets: random.next() < 0.5,
-    },
-    {
-      name: `${driver.short}-later`,
-      driver: driver.name,
-      reclaim: 'Delete',
-      binding: 'WaitForFirstConsumer',
-      secrets: random.next() < 0.3,
-    },
-  ];
-}
-
-/** Not with topology: volumes of a lost zone could not move anywhere. */
-function planSilence(
-  { drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>,
-  random: SeededRandom,
-): EventPlan | undefined {
-  const isChosen = random.next() < SILENT_SHARE;
-  const atMs = 20_000 + random.int(100_000);
-  const node = nodes[random.int(nodes.length)];
-  if (!isChosen || !node || nodes.length < 2 || drivers.some(({ topology }) => topology)) return undefined;
-  return { id: 'node-silent', atMs, fault: 'node-silent', target: node.name, forMs: 0 };
-}
-
-/** No further volume can be attached to the node: for a while, or for good. */
-function planFullNode(
-  { drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>,
-  random: SeededRandom,
-): EventPlan | undefined {
-  const isChosen = random.next() < FULL_SHARE;
-  const atMs = random.int(60_000);
-  const forMs = random.next() < 0.3 ? 10_000 + random.int(200_000) : 0;
-  const node = nodes[random.int(nodes.length)];
-  if (!isChosen || !node || !drivers.some(({ attaches }) => attaches)) return undefined;
-  return { id: 'node-full', atMs, fault: 'node-full', target: node.name, forMs };
-}
-
-function planEvents(
-  { drivers, nodes, faultsMs }: Pick<Plan, 'drivers' | 'nodes' | 'faultsMs'>,
-  random: SeededRandom,
-): EventPlan[] {
-  const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
-  const processes = processNames({ drivers, nodes });
-  const targets: Record<EventFault, () => string> = {
-    'process-crash': () => pick(processes),
-    'process-stop': () => pick(processes),
-    'driver-down': () => pick(drivers).name,
-    'driver-restart': () => pick(drivers).name,
-    'storage-full': () => pick(drivers).name,
-    'storage-lies': () => pick(drivers).name,
-    'node-reboot': () => pick(nodes).name,
-    'node-lost': () => pick(nodes).name,
-    'node-silent': () => pick(nodes).name,
-    'node-full': () => pick(nodes).name,
-    'lease-stall': () => pick(processes),
-    'clock-jump': () => 'wall clock',
-    'user-deletes': () => 'user',
-  };
-  const kinds: readonly EventFault[] = [
-    'process-crash',
-    'process-crash',
-    'process-crash',
-    'process-stop',
-    'driver-down',
-    'driver-restart',
-    'storage-full',
-    'storage-lies',
-    'node-reboot',
-    'node-lost',
-    'lease-stall',
-    'clock-jump',
-  ];
-  const count = random.int(Math.round(faultsMs / 22_000));
-  return Array.from({ length: count }, (_, index) => {
-    const fault = pick(kinds);
-    return {
-      id: `${fault} #${index + 1}`,
-      atMs: random.int(faultsMs),
-      fault,
-      target: targets[fault](),
-      forMs: 500 + random.int(40_000),
-      ...(fault === 'driver-restart' && { answer: pick(RESTART_ANSWERS) }),
-    };
-  }).sort((a, b) => a.atMs - b.atMs);
-}
-
-/** Every process of such a world. */
+/** Every process of such a cluster. */
 export function processNames({ drivers, nodes }: Pick<Plan, 'drivers' | 'nodes'>): string[] {
   return [
     'control-plane',
-    ...drivers.flatMap(({ short, replicas, expands }) =>
+    ...(drivers.some(({ snapshots }) => snapshots) ? ['snapshot-controller'] : []),
+    ...drivers.flatMap(({ short, replicas, expands, snapshots }) =>
       Array.from({ length: replicas }, (_, index) => [
         `provisioner-${short}-${index}`,
         `attacher-${short}-${index}`,
         ...(expands ? [`resizer-${short}-${index}`] : []),
+        ...(snapshots ? [`snapshotter-${short}-${index}`] : []),
       ]).flat(),
     ),
     ...nodes.map(({ name }) => `node-${name}`),

@@ -9,6 +9,10 @@ import type {
   PersistentVolumeClaim,
   Pod,
   VolumeAttachment,
+  VolumeGroupSnapshot,
+  VolumeGroupSnapshotContent,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
 } from '../api/kinds.ts';
 import type { CallFacts, Entry } from './history.ts';
 
@@ -53,6 +57,8 @@ function textOf(entry: Entry): string {
       return `returns    #${entry.id} ${entry.actor}: ${entry.call.method} ${entry.call.volume}: ${entry.code}`;
     case 'storage':
       return `storage    ${entry.change} ${entry.volume} ${entry.name} ${entry.node} ${shortPath(entry.path)}${entry.gib ? ` ${entry.gib}Gi` : ''}`.trimEnd();
+    case 'snapshot':
+      return `snapshot   ${entry.change} ${entry.snapshot} of ${entry.source} ${entry.name}${entry.group}`;
     case 'fault':
       return `FAULT      ${entry.where}`;
     case 'user':
@@ -108,6 +114,28 @@ function details(plural: string, after: unknown): string[] {
       const state = status?.attached ? 'attached' : 'not attached';
       const error = status?.attachError?.message ?? status?.detachError?.message;
       return known([spec.source.persistentVolumeName?.slice(0, 12), `on ${spec.nodeName}`, state, error]);
+    }
+    case 'volumesnapshots': {
+      const { spec, status } = after as VolumeSnapshot;
+      const source = spec.source.persistentVolumeClaimName;
+      return known([source && `of ${source}`, status?.readyToUse && 'ready', status?.error?.message]);
+    }
+    case 'volumesnapshotcontents': {
+      const { spec, status } = after as VolumeSnapshotContent;
+      const handle = status?.snapshotHandle ?? spec.source.snapshotHandle;
+      return known([handle, status?.readyToUse && 'ready', status?.error?.message]);
+    }
+    case 'volumegroupsnapshots': {
+      const { status } = after as VolumeGroupSnapshot;
+      return known([status?.readyToUse && 'ready', status?.error?.message]);
+    }
+    case 'volumegroupsnapshotcontents': {
+      const { status } = after as VolumeGroupSnapshotContent;
+      return known([
+        status?.volumeGroupSnapshotHandle,
+        status?.readyToUse && 'ready',
+        status?.error?.message,
+      ]);
     }
     case 'nodes': {
       const { status } = after as Node;

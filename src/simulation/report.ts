@@ -73,7 +73,8 @@ function concernedBy(entries: readonly Entry[]): Set<string> {
   return concerned;
 }
 
-const OBJECTS = /^(persistentvolumes|persistentvolumeclaims|pods|volumeattachments)$/;
+const OBJECTS =
+  /^(persistentvolumes|persistentvolumeclaims|pods|volumeattachments|volume(group)?snapshot(content)?s)$/;
 
 function namesIn(entry: Entry): string[] {
   switch (entry.kind) {
@@ -94,6 +95,8 @@ function namesIn(entry: Entry): string[] {
       return [entry.call.volume];
     case 'storage':
       return [entry.volume, entry.name].filter((name) => name !== '');
+    case 'snapshot':
+      return [entry.snapshot, entry.source, entry.name, entry.group].filter((name) => name !== '');
     case 'write':
       return OBJECTS.test(entry.plural) ? [entry.key] : [];
     case 'user':

@@ -1,7 +1,7 @@
-// What every simulated cluster starts from: an API server that holds what every cluster has, the roles of
-// the sidecars and the kind CSINodeInfo; made once a process and always the same.
+// What every simulated cluster starts from: the state of an API server with what every cluster has, the roles of the
+// sidecars, and custom kinds. Made once a process and always the same.
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { type CustomResourceDefinition, customResourceDefinitions } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
@@ -11,10 +11,16 @@ import { silentLog } from '../runtime/log/log.ts';
 import { seededRandom } from '../runtime/random.ts';
 import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 
+type StoreImage = ReturnType<ApiServer['image']>;
+
 export interface StartImage {
-  readonly image: ReturnType<ApiServer['image']>;
+  readonly image: StoreImage;
+  /** With the kinds and roles of snapshots. Without them there is less to watch. */
+  readonly snapshotImage: StoreImage;
   readonly pki: ApiServer['pki'];
 }
+
+const DEFINITIONS = new URL('../../deploy/crds/', import.meta.url);
 
 export async function makeStartImage(): Promise<StartImage> {
   const server = await createApiServer({
@@ -24,11 +30,23 @@ export async function makeStartImage(): Promise<StartImage> {
     listen: false,
     tracksFields: false,
   });
-  const definition = new URL('../../deploy/crds/csi.storage.k8s.io_csinodeinfos.yaml', import.meta.url);
-  const crd = parse(await readFile(definition, 'utf8')) as Draft<CustomResourceDefinition>;
-  await server.client(server.adminUser).create(customResourceDefinitions, crd);
+  await define(server, ['csi.storage.k8s.io_csinodeinfos.yaml']);
   await installRoles(server, ['provisioner', 'attacher', 'resizer']);
-  const start = { image: server.image(), pki: server.pki };
+  const image = server.image();
+  const files = await readdir(DEFINITIONS);
+  await define(
+    server,
+    files.filter((file) => /^(group)?snapshot\./.test(file)),
+  );
+  await installRoles(server, ['snapshotter', 'snapshot-controller']);
+  const start = { image, snapshotImage: server.image(), pki: server.pki };
   await server.stop();
   return start;
+}
+
+async function define(server: ApiServer, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const crd = parse(await readFile(new URL(file, DEFINITIONS), 'utf8')) as Draft<CustomResourceDefinition>;
+    await server.client(server.adminUser).create(customResourceDefinitions, crd);
+  }
 }

@@ -1,57 +1,38 @@
-// What users do in a simulated world. They reach the API server without faults. Remembers what they want to exist, which
-// must be there in the end.
+// What the users of a simulated cluster do, one action after the other. They reach the API server without faults.
 
+import { groupOwnerOf } from '../api/group-snapshots.ts';
 import {
   csiDrivers,
   csiNodes,
   nodes,
-  type PersistentVolumeClaim,
-  type Pod,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
-  type StatefulSet,
-  secrets,
   statefulSets,
-  storageClasses,
+  type VolumeSnapshot,
+  volumeGroupSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshots,
 } from '../api/kinds.ts';
-import type { Draft } from '../api/object.ts';
-import { ANN_CSI_NODE_ID, ANN_INLINE_HANDLES, ANN_SELECTED_NODE } from '../api/well-known.ts';
+import { ANN_CSI_NODE_ID, ANN_INLINE_HANDLES } from '../api/well-known.ts';
 import type { KubeClient } from '../runtime/kube/kube.ts';
-import { isAlreadyExists, isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
+import { isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
+import { ClassObjects } from './class-objects.ts';
+import { claimDraft, groupDraft, NAMESPACE, podDraft, setDraft, snapshotDraft } from './drafts.ts';
 import type { History } from './history.ts';
-import {
-  BARE_NODE,
-  type ClassPlan,
-  type Deed,
-  type Plan,
-  type Registration,
-  type SecretKind,
-  secretKinds,
-} from './plan.ts';
-import { existingHandle, RACK_KEY, ZONE_KEY } from './storage-backend.ts';
+import { BARE_NODE, type Deed, type Plan, type Registration } from './plan.ts';
+import { RACK_KEY, ZONE_KEY } from './storage-backend.ts';
 
-const NAMESPACE = 'default';
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
-const SECRETS_NAMESPACE = 'kube-system';
-
-/** Every secret of every simulated world starts with it. */
-export const SECRET_MARK = 'hunter2-';
-
-/** Can be recognized anywhere, and names its owner. */
-export function secretText(className: string, kind: string): string {
-  return `${SECRET_MARK}${className}-${kind}`;
-}
 
 export class Users {
   readonly #kube: KubeClient;
   readonly #history: History;
   readonly #plan: Plan;
+  readonly #classes: ClassObjects;
   readonly #isSilent: (node: string) => boolean;
   /** Actions run one after the other. */
   #turn: Promise<void> = Promise.resolve();
-  readonly #missingSecrets = new Set<string>();
-  readonly #missingClasses = new Set<string>();
 
   constructor(ports: {
     kube: KubeClient;
@@ -62,6 +43,7 @@ export class Users {
     this.#kube = ports.kube;
     this.#history = ports.history;
     this.#plan = ports.plan;
+    this.#classes = new ClassObjects(ports.kube, ports.plan);
     this.#isSilent = ports.isSilent;
   }
 
@@ -77,10 +59,7 @@ export class Users {
     if (this.#plan.steps.some(({ deed }) => deed.do === 'create-claim' && deed.selected === BARE_NODE))
       // No kubelet runs there, so no pod may be scheduled to it.
       await this.#kube.create(nodes, { metadata: { name: BARE_NODE }, spec: { unschedulable: true } });
-    for (const each of this.#plan.classes) {
-      await this.#createClass(each);
-      if (each.secrets) await this.#createSecrets(each.name);
-    }
+    await this.#classes.createAll();
   }
 
   act(deed: Deed): void {
@@ -90,11 +69,7 @@ export class Users {
   /** Puts back what was deleted by accident, so that everything can converge. */
   async repair(): Promise<void> {
     await this.#turn;
-    for (const className of this.#missingSecrets) await this.#createSecrets(className);
-    this.#missingSecrets.clear();
-    for (const each of this.#plan.classes)
-      if (this.#missingClasses.has(each.name)) await this.#createClass(each);
-    this.#missingClasses.clear();
+    await this.#classes.repair();
   }
 
   /** The node is back: its out-of-service taint is removed. */
@@ -109,6 +84,10 @@ export class Users {
   async deleteEverything(): Promise<void> {
     this.#history.add({ kind: 'user', text: 'deletes everything' });
     const all = { namespace: NAMESPACE };
+    if (this.#plan.snapshotClasses.length > 0) {
+      await this.#kube.deleteCollection(volumeGroupSnapshots, all);
+      await this.#kube.deleteCollection(volumeSnapshots, all);
+    }
     await this.#kube.deleteCollection(statefulSets, all);
     await this.#kube.deleteCollection(pods, all, { gracePeriodSeconds: 1 });
     await this.#kube.deleteCollection(persistentVolumeClaims, all);
@@ -129,19 +108,11 @@ export class Users {
   async #perform(deed: Deed): Promise<void> {
     const kube = this.#kube;
     switch (deed.do) {
-      case 'create-claim':
-        await kube.create(persistentVolumeClaims, {
-          metadata: {
-            name: deed.name,
-            namespace: NAMESPACE,
-            ...(deed.selected && { annotations: { [ANN_SELECTED_NODE]: deed.selected } }),
-          },
-          spec: {
-            ...claimSpec(deed.className, deed.mode),
-            ...(deed.isBlock && { volumeMode: 'Block' }),
-          },
-        });
+      case 'create-claim': {
+        const from = deed.from && (await this.#nameOf(deed.from));
+        await kube.create(persistentVolumeClaims, claimDraft(deed, from));
         return;
+      }
       case 'create-pod':
         await kube.create(pods, podDraft(deed));
         return;
@@ -179,16 +150,35 @@ export class Users {
         if (claim.spec.volumeName) await kube.delete(persistentVolumes, { name: claim.spec.volumeName });
         return;
       }
+      case 'create-snapshot':
+        await kube.create(volumeSnapshots, snapshotDraft(deed));
+        return;
+      case 'delete-snapshot':
+        await kube.delete(volumeSnapshots, { name: deed.name, namespace: NAMESPACE });
+        return;
+      case 'create-group':
+        await kube.create(volumeGroupSnapshots, groupDraft(deed));
+        return;
+      case 'delete-group':
+        await kube.delete(volumeGroupSnapshots, { name: deed.name, namespace: NAMESPACE });
+        return;
+      case 'delete-member': {
+        const member = await this.#memberOf(deed.group);
+        if (member) await kube.delete(volumeSnapshots, { name: member.metadata.name, namespace: NAMESPACE });
+        return;
+      }
+      case 'delete-content-of': {
+        const snapshot = await kube.get(volumeSnapshots, { name: deed.snapshot, namespace: NAMESPACE });
+        const name = snapshot.status?.boundVolumeSnapshotContentName;
+        if (name) await kube.delete(volumeSnapshotContents, { name });
+        return;
+      }
       case 'delete-secret':
-        this.#missingSecrets.add(deed.className);
-        for (const kind of this.#secretKinds(deed.className)) {
-          await kube.delete(secrets, { name: `${deed.className}-${kind}`, namespace: SECRETS_NAMESPACE });
-        }
-        return;
+        return this.#classes.deleteSecrets(deed.className);
       case 'delete-class':
-        this.#missingClasses.add(deed.className);
-        await kube.delete(storageClasses, { name: deed.className });
-        return;
+        return this.#classes.delete(deed.className);
+      case 'delete-snapshot-class':
+        return this.#classes.deleteSnapshotClass(deed.className);
       case 'delete-node':
         await kube.delete(nodes, { name: deed.node });
         return;
@@ -202,6 +192,17 @@ export class Users {
         if (this.#isSilent(deed.node)) await this.#setOutOfService(deed.node, true);
         return;
     }
+  }
+
+  /** A snapshot that nobody made is named too: the claim then waits for it. */
+  async #nameOf(from: { snapshot: string } | { group: string }): Promise<string> {
+    if ('snapshot' in from) return from.snapshot;
+    return (await this.#memberOf(from.group))?.metadata.name ?? `first-of-${from.group}`;
+  }
+
+  async #memberOf(group: string): Promise<VolumeSnapshot | undefined> {
+    const { items } = await this.#kube.list(volumeSnapshots, { namespace: NAMESPACE });
+    return items.find((snapshot) => groupOwnerOf(snapshot)?.name === group);
   }
 
   async #deregister(name: string, what: Registration): Promise<void> {
@@ -234,110 +235,4 @@ export class Users {
     if (taints.length === (node.spec?.taints ?? []).length) return;
     await this.#kube.patch(nodes, { name }, { spec: { taints } }, { type: 'merge' });
   }
-
-  async #createClass(plan: ClassPlan): Promise<void> {
-    await this.#kube.create(storageClasses, {
-      metadata: { name: plan.name },
-      provisioner: plan.driver,
-      reclaimPolicy: plan.reclaim,
-      volumeBindingMode: plan.binding,
-      ...(this.#driverOf(plan)?.expands && { allowVolumeExpansion: true }),
-      parameters: {
-        tier: 'gold',
-        ...(plan.secrets && secretParameters(plan, this.#secretKinds(plan.name))),
-      },
-    });
-  }
-
-  #driverOf({ driver }: Pick<ClassPlan, 'driver'>) {
-    return this.#plan.drivers.find(({ name }) => name === driver);
-  }
-
-  #secretKinds(className: string): readonly SecretKind[] {
-    const plan = this.#plan.classes.find(({ name }) => name === className);
-    return secretKinds((plan && this.#driverOf(plan)) ?? {});
-  }
-
-  async #createSecrets(className: string): Promise<void> {
-    if (!this.#plan.classes.find(({ name }) => name === className)?.secrets) return;
-    for (const kind of this.#secretKinds(className)) {
-      const data = { key: Buffer.from(secretText(className, kind)).toString('base64') };
-      try {
-        await this.#kube.create(secrets, {
-          metadata: { name: `${className}-${kind}`, namespace: SECRETS_NAMESPACE },
-          data,
-        });
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-      }
-    }
-  }
-}
-
-function secretParameters({ name }: ClassPlan, kinds: readonly SecretKind[]): Record<string, string> {
-  return Object.fromEntries(
-    kinds.flatMap((kind) => [
-      [`csi.storage.k8s.io/${kind}-secret-name`, `${name}-${kind}`],
-      [`csi.storage.k8s.io/${kind}-secret-namespace`, SECRETS_NAMESPACE],
-    ]),
-  );
-}
-
-function claimSpec(className: string, mode: string): PersistentVolumeClaim['spec'] {
-  return {
-    accessModes: [mode],
-    storageClassName: className,
-    resources: { requests: { storage: '1Gi' } },
-  } as PersistentVolumeClaim['spec'];
-}
-
-function podDraft(deed: Extract<Deed, { do: 'create-pod' }>): Draft<Pod> {
-  return {
-    metadata: { name: deed.name, namespace: NAMESPACE },
-    spec: {
-      containers: [{ name: 'main', image: 'none' }],
-      ...(deed.pinned && { nodeName: deed.pinned }),
-      ...(deed.node && { nodeSelector: { 'kubernetes.io/hostname': deed.node } }),
-      volumes: [
-        ...deed.claims.map((claimName, index) => ({
-          name: `v${index}`,
-          persistentVolumeClaim: { claimName, ...(deed.readOnly && { readOnly: true }) },
-        })),
-        ...(deed.existing
-          ? [
-              {
-                name: 'existing',
-                csi: { driver: deed.existing, volumeHandle: existingHandle(deed.existing) },
-              },
-            ]
-          : []),
-        ...(deed.inline ? [{ name: 'inline', csi: { driver: deed.inline } }] : []),
-        ...(deed.ephemeral
-          ? [
-              {
-                name: 'scratch',
-                ephemeral: { volumeClaimTemplate: { spec: claimSpec(deed.ephemeral, 'ReadWriteOnce') } },
-              },
-            ]
-          : []),
-      ],
-    },
-  } as Draft<Pod>;
-}
-
-function setDraft({ name, className, replicas }: Extract<Deed, { do: 'create-set' }>): Draft<StatefulSet> {
-  const labels = { app: name };
-  return {
-    metadata: { name, namespace: NAMESPACE },
-    spec: {
-      serviceName: name,
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: { containers: [{ name: 'main', image: 'none' }] },
-      },
-      volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claimSpec(className, 'ReadWriteOnce') }],
-    },
-  } as unknown as Draft<StatefulSet>;
 }

@@ -3,8 +3,8 @@
 
 import { loggable } from '../runtime/log/loggable.ts';
 import type { Log, LogFields } from '../runtime/ports.ts';
+import { SECRET_MARK } from './class-objects.ts';
 import type { History } from './history.ts';
-import { SECRET_MARK } from './users.ts';
 
 export function watchedLog(history: History): Log {
   const look = (message: string, fields: LogFields | undefined): void => {

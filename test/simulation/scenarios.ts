@@ -69,6 +69,7 @@ function plan({
       zone: zones[index] ?? 'a',
     })),
     classes: [{ ...NOW, ...classes }],
+    snapshotClasses: [],
     steps,
     events,
     script,

@@ -1,7 +1,7 @@
 // Secrets appear in the calls that they belong to, and in no other object or field.
 
+import { SECRET_MARK as MARK } from '../class-objects.ts';
 import { type SecretKind, secretKinds } from '../plan.ts';
-import { SECRET_MARK as MARK } from '../users.ts';
 import type { Checker, Rules } from './index.ts';
 
 const MARK_BASE64 = Buffer.from(MARK).toString('base64').slice(0, 10);

@@ -1,0 +1,151 @@
+// The snapshots of one simulated cluster: of claims that the users create anyway, or of a claim of its own. Users restore
+// them, also while they are deleted; delete the claim while it is being cut; delete members of groups, contents and
+// classes.
+
+import type { SeededRandom } from '../runtime/random.ts';
+import type { Deed, Plan, SnapshotClassPlan, Step } from './plan.ts';
+
+type ClaimDeed = Extract<Deed, { do: 'create-claim' }>;
+type Add = (atMs: number, deed: Deed) => void;
+type World = Pick<Plan, 'drivers' | 'classes' | 'snapshotClasses' | 'faultsMs'>;
+
+/** More claims than this would only cost time. */
+const MOST_SOURCES = 2;
+/** About as long as the snapshots of one claim take. */
+const GROUP_MS = 80_000;
+
+export function planSnapshots(world: World, basic: readonly Step[], random: SeededRandom): Step[] {
+  const { classes, snapshotClasses, faultsMs } = world;
+  if (snapshotClasses.length === 0) return [];
+  const steps: Step[] = [];
+  const add: Add = (atMs, deed) =>
+    void steps.push({ atMs: Math.min(Math.max(0, Math.round(atMs)), faultsMs - 1), deed });
+  const kindOf = ({ className }: ClaimDeed): SnapshotClassPlan | undefined => {
+    const driver = classes.find(({ name }) => name === className)?.driver;
+    return snapshotClasses.find((each) => each.driver === driver);
+  };
+  const sources = new Map<string, { atMs: number; deed: ClaimDeed }>();
+  for (const { atMs, deed } of basic) {
+    if (deed.do !== 'create-claim' || sources.size === MOST_SOURCES) continue;
+    if (kindOf(deed) && !sources.has(deed.name)) sources.set(deed.name, { atMs, deed });
+  }
+  if (sources.size === 0) {
+    const atMs = random.int(faultsMs - GROUP_MS);
+    const { driver } = snapshotClasses[0] as SnapshotClassPlan;
+    const className = `${driver.split('.')[0]}-now`;
+    const deed: ClaimDeed = { do: 'create-claim', name: 's-claim', className, mode: 'ReadWriteOnce' };
+    add(atMs, deed);
+    sources.set(deed.name, { atMs, deed });
+  }
+  for (const { atMs, deed } of sources.values()) {
+    const kind = kindOf(deed) as SnapshotClassPlan;
+    const hasGroups = world.drivers.some(
+      ({ name, snapshots }) => name === kind.driver && snapshots === 'groups',
+    );
+    const source = { atMs, deed, kind };
+    if (hasGroups && random.next() < 0.6) planGroup(world, source, random, add);
+    else planSingle(world, source, random, add);
+    const worst = random.next();
+    const whenMs = atMs + random.int(GROUP_MS);
+    if (worst < 0.1) add(whenMs, { do: 'delete-snapshot-class', className: kind.name });
+    else if (worst < 0.16 && kind.secrets) add(whenMs, { do: 'delete-secret', className: kind.name });
+  }
+  return steps;
+}
+
+interface Source {
+  atMs: number;
+  deed: ClaimDeed;
+  kind: SnapshotClassPlan;
+}
+
+function planSingle(world: World, { atMs, deed, kind }: Source, random: SeededRandom, add: Add): void {
+  const base = baseOf(deed);
+  let whenMs = atMs;
+  const rounds = 1 + random.int(2);
+  for (let round = 0; round < rounds; round++) {
+    const name = `${base}-snap${round}`;
+    whenMs += soonOrLater(random);
+    add(whenMs, { do: 'create-snapshot', name, claim: deed.name, className: kind.name });
+    if (random.next() < 0.25) add(whenMs + random.int(2_500), { do: 'delete-claim', name: deed.name });
+    const goneMs = whenMs + soonOrLater(random);
+    if (random.next() < 0.6) {
+      // Often at the time of its deletion, whether or not it is deleted.
+      const restoreMs =
+        random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : whenMs + random.int(15_000);
+      planRestore(
+        world,
+        { name: `restored-${base}${round}`, deed, from: { snapshot: name } },
+        restoreMs,
+        random,
+        add,
+      );
+    }
+    if (random.next() < 0.6) {
+      add(goneMs, { do: 'delete-snapshot', name });
+      if (random.next() < 0.25)
+        add(goneMs + random.int(5_000), {
+          do: 'create-snapshot',
+          name,
+          claim: deed.name,
+          className: kind.name,
+        });
+    }
+    if (random.next() < 0.1) add(whenMs + random.int(20_000), { do: 'delete-content-of', snapshot: name });
+    whenMs = goneMs;
+  }
+}
+
+function planGroup(world: World, { atMs, deed, kind }: Source, random: SeededRandom, add: Add): void {
+  const base = baseOf(deed);
+  const more: ClaimDeed = { ...deed, name: `${base}-more` };
+  add(atMs + random.int(1_500), more);
+  // Those with delayed binding are bound for a pod.
+  if (random.next() < 0.5)
+    add(atMs + random.int(3_000), { do: 'create-pod', name: `${base}-two`, claims: [more.name] });
+  const group = `${base}-group`;
+  const cutMs = atMs + 1_500 + soonOrLater(random);
+  add(cutMs, { do: 'create-group', name: group, set: base, className: kind.name });
+  if (random.next() < 0.25)
+    add(cutMs + random.int(2_500), { do: 'delete-claim', name: random.next() < 0.5 ? deed.name : more.name });
+  const goneMs = cutMs + soonOrLater(random);
+  if (random.next() < 0.3) add(cutMs + soonOrLater(random), { do: 'delete-member', group });
+  if (random.next() < 0.5) {
+    const restoreMs = random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : cutMs + random.int(15_000);
+    planRestore(world, { name: `restored-${base}`, deed, from: { group } }, restoreMs, random, add);
+  }
+  if (random.next() < 0.6) add(goneMs, { do: 'delete-group', name: group });
+}
+
+/** A claim that restores a snapshot, and often a pod for it. */
+function planRestore(
+  { classes }: World,
+  restore: { name: string; deed: ClaimDeed; from: NonNullable<ClaimDeed['from']> },
+  atMs: number,
+  random: SeededRandom,
+  add: Add,
+): void {
+  const { name, deed, from } = restore;
+  const driver = classes.find((each) => each.name === deed.className)?.driver;
+  const own = classes.filter((each) => each.driver === driver);
+  const className = own[random.int(own.length)]?.name ?? deed.className;
+  const block = deed.isBlock ? { isBlock: true } : {};
+  add(atMs, { do: 'create-claim', name, className, mode: 'ReadWriteOnce', from, ...block });
+  if (random.next() < 0.6)
+    add(atMs + random.int(4_000), { do: 'create-pod', name: `${name}-pod`, claims: [name] });
+  if (random.next() < 0.25) add(atMs + soonOrLater(random), { do: 'delete-claim', name });
+}
+
+/** The set that a claim belongs to. */
+function baseOf({ name }: ClaimDeed): string {
+  return setOf(name);
+}
+
+/** Claims of one set are cut together by a group snapshot. Restored claims belong to none that is cut. */
+export function setOf(claimName: string): string {
+  return claimName.split('-')[0] ?? claimName;
+}
+
+function soonOrLater(random: SeededRandom): number {
+  return random.next() < 0.4 ? random.int(3_000) : 1_000 + random.int(25_000);
+}
