@@ -27,6 +27,12 @@ import {
   ANN_SELECTED_NODE,
   FINALIZER_PROVISIONING,
 } from '../api/well-known.ts';
+import {
+  lacksSource,
+  retainedSnapshots,
+  snapshotExpectations,
+  snapshotRemains,
+} from './snapshot-expectations.ts';
 import { MOST_GIB } from './storage-backend.ts';
 import type { World } from './world.ts';
 
@@ -45,6 +51,8 @@ export function* expectations(world: World): Generator<string> {
   const isStuck = ({ spec }: Pod): boolean =>
     world.silent.has(spec.nodeName ?? spec.nodeSelector?.['kubernetes.io/hostname'] ?? '');
 
+  const canBind = (claim: PersistentVolumeClaim): boolean =>
+    classOf(claim) !== undefined && !lacksSource(world, claim);
   const nodeOf = (name: string) => reader.get(nodes, { name });
   for (const name of world.nodes.keys()) if (!world.silent.has(name)) yield* unregistered(world, name);
   for (const [key, claim] of claims) {
@@ -61,7 +69,7 @@ export function* expectations(world: World): Generator<string> {
       continue;
     }
     const storageClass = classOf(claim);
-    if (storageClass === undefined) continue;
+    if (storageClass === undefined || lacksSource(world, claim)) continue;
     const isAwaited = allPods.some(
       (pod) =>
         claimKeys(pod).includes(key) &&
@@ -76,10 +84,11 @@ export function* expectations(world: World): Generator<string> {
     // As in Kubernetes, a pod that failed with its node stays failed when the node comes back.
     if (isTerminated(pod) && (losesNodes(world) || isRejected(pod))) continue;
     if (pod.metadata.deletionTimestamp) yield `pod ${keyOf(pod)} is being deleted`;
-    else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, classOf, nodeOf })) {
+    else if (pod.status?.phase !== 'Running' && canRun(pod, { claims, volumes, allPods, canBind, nodeOf })) {
       yield `pod ${keyOf(pod)} is not running`;
     }
   }
+  yield* snapshotExpectations(world);
 }
 
 /** Node and CSINode say what each driver says of the node. */
@@ -147,12 +156,12 @@ interface Known {
   claims: ReadonlyMap<string, PersistentVolumeClaim>;
   volumes: ReadonlyMap<string, PersistentVolume>;
   allPods: readonly Pod[];
-  classOf(claim: PersistentVolumeClaim): unknown;
+  canBind(claim: PersistentVolumeClaim): boolean;
   nodeOf(name: string): Node | undefined;
 }
 
 /** Nothing that users did keeps the pod from running. */
-function canRun(pod: Pod, { claims, volumes, allPods, classOf, nodeOf }: Known): boolean {
+function canRun(pod: Pod, { claims, volumes, allPods, canBind, nodeOf }: Known): boolean {
   for (const podVolume of pod.spec.volumes ?? []) {
     const handle = podVolume.csi?.volumeHandle;
     // Somebody else has the volume: at most one of the two can run.
@@ -167,8 +176,7 @@ function canRun(pod: Pod, { claims, volumes, allPods, classOf, nodeOf }: Known):
       return false;
     }
     if (claim.metadata.deletionTimestamp || isLost(claim, volumes)) return false;
-    if (claim.status?.phase !== 'Bound' && (classOf(claim) === undefined || isPlacedBefore(pod, claim)))
-      return false;
+    if (claim.status?.phase !== 'Bound' && (!canBind(claim) || isPlacedBefore(pod, claim))) return false;
     const volume = volumes.get(claim.spec.volumeName ?? '');
     if (volume?.metadata.deletionTimestamp) return false;
     const node = nodeOf(pod.spec.nodeName ?? '');
@@ -224,7 +232,8 @@ export function* remains(world: World): Generator<string> {
     if (policy !== 'Retain' || volume.status?.phase !== 'Released')
       yield `PersistentVolume ${keyOf(volume)} (${volume.status?.phase})`;
   }
-  const retained = retainedHandles(world);
+  yield* snapshotRemains(world);
+  const retained = new Set([...retainedHandles(world), ...retainedSnapshots(world)]);
   for (const backend of world.backends.values()) {
     for (const { text, id } of backend.remains()) {
       if (!retained.has(id)) yield `${backend.plan.name}: ${text}`;

@@ -43,7 +43,7 @@ export interface CsiLink {
 
 /** Long enough for any deadline of a component to pass first. */
 const NO_DEADLINE_MS = 3_600_000;
-const READS = /^(Get|List|Probe|Validate|NodeGet|ControllerGet)/;
+const READS = /^(Get|List|Probe|Validate|NodeGet|ControllerGet|GroupControllerGet)/;
 /** Those that faults strike as well. The others are made at the start, where a failure is only repeated. */
 const STRUCK_READS = /^(List|GetSnapshot|GetVolumeGroupSnapshot)/;
 

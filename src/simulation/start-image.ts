@@ -15,7 +15,7 @@ type StoreImage = ReturnType<ApiServer['image']>;
 
 export interface StartImage {
   readonly image: StoreImage;
-  /** With the kinds and roles of snapshots. Without them there is less to watch. */
+  /** With the kinds of snapshots. Without them there is less to watch. */
   readonly snapshotImage: StoreImage;
   readonly pki: ApiServer['pki'];
 }
@@ -31,14 +31,13 @@ export async function makeStartImage(): Promise<StartImage> {
     tracksFields: false,
   });
   await define(server, ['csi.storage.k8s.io_csinodeinfos.yaml']);
-  await installRoles(server, ['provisioner', 'attacher', 'resizer']);
+  await installRoles(server, ['provisioner', 'attacher', 'resizer', 'snapshotter', 'snapshot-controller']);
   const image = server.image();
   const files = await readdir(DEFINITIONS);
   await define(
     server,
     files.filter((file) => /^(group)?snapshot\./.test(file)),
   );
-  await installRoles(server, ['snapshotter', 'snapshot-controller']);
   const start = { image, snapshotImage: server.image(), pki: server.pki };
   await server.stop();
   return start;

@@ -22,6 +22,8 @@ export interface BackendVolume {
   readonly name: string;
   bytes: bigint;
   readonly isShared: boolean;
+  /** The snapshot that it was made from, or empty. */
+  readonly source: string;
   /** Topology segment value; empty where the driver has none. */
   readonly zone: string;
   /** Node IDs: it has to be detached under the one that it was attached under. */
@@ -98,6 +100,7 @@ export class StorageBackend {
       name: '',
       bytes: GIB,
       isShared: false,
+      source: '',
       zone: this.plan.topology ? 'a' : '',
       attached: new Set(),
       lingering: new Set(),

@@ -35,6 +35,7 @@ export function controllerOperations(backend: StorageBackend): ControllerOperati
         name: request.name,
         bytes,
         isShared: request.volumeCapabilities.some(isShared),
+        source,
         zone: plan.topology ? (all[0]?.segments[ZONE_KEY] ?? 'a') : '',
         attached: new Set(),
         lingering: new Set(),
@@ -120,6 +121,9 @@ function described(volume: BackendVolume) {
       volumeId: volume.id,
       capacityBytes: volume.bytes,
       volumeContext: { name: volume.name },
+      ...(volume.source && {
+        contentSource: { type: { case: 'snapshot' as const, value: { snapshotId: volume.source } } },
+      }),
       ...(volume.zone !== '' && { accessibleTopology: [{ segments: { [ZONE_KEY]: volume.zone } }] }),
     },
   };

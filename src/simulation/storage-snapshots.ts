@@ -68,7 +68,7 @@ export class SnapshotStore {
           throw refuse.alreadyExists(`snapshot ${name} is of volume ${known.source}`);
         if (known) return { snapshot: this.#described(known) };
         this.#checkRoom();
-        return { snapshot: this.#described(this.#cut(name, sourceVolumeId, '')) };
+        return { snapshot: this.#described(this.#cut(name, sourceVolumeId)) };
       },
       deleteSnapshot: async ({ snapshotId }) => {
         await backend.work('DeleteSnapshot', snapshotId);
@@ -105,7 +105,7 @@ export class SnapshotStore {
         this.#checkRoom();
         for (const source of sourceVolumeIds) backend.find(source);
         const id = `${backend.plan.short}-g-${backend.random.suffix(6)}`;
-        const members = sourceVolumeIds.map((source) => this.#cut('', source, id));
+        const members = sourceVolumeIds.map((source) => this.#cut('', source, { id, name }));
         const group = { id, name, members };
         this.#groups.set(id, group);
         return { groupSnapshot: this.#describedGroup(group) };
@@ -133,7 +133,7 @@ export class SnapshotStore {
     if (this.#backend.isFull) throw refuse.resourceExhausted('no room left for a snapshot');
   }
 
-  #cut(name: string, source: string, group: string): BackendSnapshot {
+  #cut(name: string, source: string, group?: Omit<BackendGroup, 'members'>): BackendSnapshot {
     const { plan, random, clock } = this.#backend;
     const { bytes } = this.#backend.find(source);
     const cutAtMs = clock.now();
@@ -144,35 +144,21 @@ export class SnapshotStore {
       bytes,
       cutAtMs,
       readyAtMs: clock.monotonicMs() + (plan.readyMs ?? 0),
-      group,
+      group: group?.id ?? '',
     };
     this.#snapshots.set(snapshot.id, snapshot);
-    this.#backend.add({
-      kind: 'snapshot',
-      driver: plan.name,
-      change: 'cut',
-      snapshot: snapshot.id,
-      source,
-      group,
-      name,
-      readyAtMs: snapshot.readyAtMs,
-    });
+    this.#tell('cut', snapshot, group?.name ?? name);
     return snapshot;
   }
 
-  #drop({ id, source, group, name, readyAtMs }: BackendSnapshot): void {
-    if (!this.#snapshots.delete(id)) return;
+  #drop(snapshot: BackendSnapshot): void {
+    if (this.#snapshots.delete(snapshot.id)) this.#tell('deleted', snapshot, snapshot.name);
+  }
+
+  /** `name`: the one that was asked for, of a member its group's. */
+  #tell(change: 'cut' | 'deleted', { id, source, group, readyAtMs }: BackendSnapshot, name: string): void {
     const driver = this.#backend.plan.name;
-    this.#backend.add({
-      kind: 'snapshot',
-      driver,
-      change: 'deleted',
-      snapshot: id,
-      source,
-      group,
-      name,
-      readyAtMs,
-    });
+    this.#backend.add({ kind: 'snapshot', driver, change, snapshot: id, source, group, name, readyAtMs });
   }
 
   #described({ id, source, bytes, cutAtMs, readyAtMs, group }: BackendSnapshot) {
@@ -198,5 +184,5 @@ export class SnapshotStore {
 }
 
 function timestamp(ms: number) {
-  return { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 };
+  return { seconds: BigInt(Math.floor(ms / 1000)), nanos: Math.floor(ms % 1000) * 1_000_000 };
 }

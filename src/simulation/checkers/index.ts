@@ -12,6 +12,7 @@ import { leaderChecker } from './leaders.ts';
 import { provisioningChecker } from './provisioning.ts';
 import { readOnlyChecker } from './read-only.ts';
 import { secretChecker } from './secrets.ts';
+import { snapshotChecker } from './snapshots.ts';
 import { volumeStateChecker } from './volume-states.ts';
 
 export interface Rules {
@@ -47,6 +48,11 @@ export const RULES = {
     'a repeated CreateVolume asks for what the first one asked for; so does ControllerExpandVolume, while one may be under way',
   size: 'no claim and no volume says that it is larger than the storage, or its filesystem, is',
   'read-only': 'a volume that a pod only reads is published read-only, down to the device',
+  'cut-source': 'no volume is deleted while a snapshot of it is being cut',
+  'ready-early': 'no content says that a snapshot is ready before it is',
+  'half-group': 'a group snapshot is ready with a member for each of its volumes, or not at all',
+  restore:
+    'a claim that restores a snapshot gets a volume made from it; the snapshot is there and ready, and stays meanwhile',
   'two-leaders': 'whoever does not hold the lease calls no driver',
   secret: 'secrets are in the calls they belong to, and nowhere else',
   'hot-loop': 'nothing is asked or written over and over',
@@ -68,6 +74,7 @@ export function createCheckers({ plan, history }: { plan: Plan; history: History
     leaderChecker(rules),
     readOnlyChecker(rules),
     secretChecker(rules),
+    snapshotChecker(rules),
     hotLoopChecker(rules),
   ];
   const byKind = new Map<string, ((entry: Entry) => void)[]>();

@@ -1,7 +1,7 @@
 // Secrets appear in the calls that they belong to, and in no other object or field.
 
-import { SECRET_MARK as MARK } from '../class-objects.ts';
-import { type SecretKind, secretKinds } from '../plan.ts';
+import { SECRET_MARK as MARK, secretText } from '../class-objects.ts';
+import { type SecretKind, SNAPSHOT_SECRETS, secretKinds } from '../plan.ts';
 import type { Checker, Rules } from './index.ts';
 
 const MARK_BASE64 = Buffer.from(MARK).toString('base64').slice(0, 10);
@@ -15,15 +15,22 @@ const KIND_OF: Readonly<Record<string, SecretKind>> = {
   NodePublishVolume: 'node-publish',
   ControllerExpandVolume: 'controller-expand',
   NodeExpandVolume: 'node-expand',
+  CreateSnapshot: 'snapshotter',
+  DeleteSnapshot: 'snapshotter',
+  CreateVolumeGroupSnapshot: 'group-snapshotter',
+  DeleteVolumeGroupSnapshot: 'group-snapshotter',
 };
 
 export function secretChecker({ plan, violate }: Rules): Checker {
-  const withSecrets = plan.classes.filter(({ secrets }) => secrets);
-  if (withSecrets.length === 0) return {};
   const kindsOf = (driver: string) => secretKinds(plan.drivers.find(({ name }) => name === driver) ?? {});
+  const owned = [
+    ...plan.classes.map((each) => ({ ...each, kinds: kindsOf(each.driver) })),
+    ...plan.snapshotClasses.map((each) => ({ ...each, kinds: SNAPSHOT_SECRETS })),
+  ].filter(({ secrets }) => secrets);
+  if (owned.length === 0) return {};
   const expected = new Set(
-    withSecrets.flatMap(({ name, driver }) =>
-      kindsOf(driver).map((kind) => `${driver} ${kind} ${MARK}${name}-${kind}`),
+    owned.flatMap(({ name, driver, kinds }) =>
+      kinds.map((kind: SecretKind) => `${driver} ${kind} ${secretText(name, kind)}`),
     ),
   );
 
