@@ -28,7 +28,7 @@ import { DEFAULT_RESIZER_FLAGS } from '../sidecars/resizer/resizer-flags.ts';
 import { createSnapshotter, type SnapshotterOptions } from '../sidecars/snapshotter/snapshotter.ts';
 import { faultyKube } from './faulty-kube.ts';
 import { faultyLink } from './faulty-link.ts';
-import type { Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
 import { KUBELET_ROOT, type SimNode } from './sim-node.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { StorageBackend } from './storage-backend.ts';

@@ -1,5 +1,4 @@
-// Deliberate bugs, to prove that the checkers would notice. Each is a wrapper at a port of the real components, or
-// somebody who does to the API what a broken component would; the components themselves know nothing of them.
+// The deliberate bugs, which prove that the checkers would notice real ones (mutation.ts says how they are made).
 
 import {
   csiNodes,
@@ -15,7 +14,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '../api/kinds.ts';
-import { type KubeObject, keyOf, type Metadata, nameFromKey, type Resource } from '../api/object.ts';
+import { type KubeObject, keyOf, type Metadata, nameFromKey } from '../api/object.ts';
 import { selectedNodeOf } from '../api/volumes.ts';
 import {
   ANN_PROVISIONING_INTENTS,
@@ -24,96 +23,12 @@ import {
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
 } from '../api/well-known.ts';
-import type { CsiCallOptions, CsiTransport } from '../csi/client/transport.ts';
 import { Controller } from '../csi/generated/csi/v1/csi_pb.ts';
-import type { Discovery, KubeClient, WatchEvent } from '../runtime/kube/kube.ts';
 import type { DescMethodUnary } from '../wire/protobuf/descriptor.ts';
-import type { Rule } from './checkers/index.ts';
 import { secretText } from './class-objects.ts';
-import type { MemoryFiles } from './memory-files.ts';
-import type { SimProcess } from './sim-process.ts';
+import { type Mutation, onCall, seenAs, strip } from './mutation.ts';
+import { SNAPSHOT_MUTATIONS } from './snapshot-mutations.ts';
 import { machineOf } from './storage-backend.ts';
-import type { World } from './world.ts';
-
-type Kube = KubeClient & Discovery;
-type Lead = (signal: AbortSignal) => Promise<void>;
-
-export interface Mutation {
-  /** What is wrong, for the table. */
-  readonly what: string;
-  /** The rule that must notice. */
-  readonly rule: Rule;
-  /** Processes whose name starts so; all unless given. */
-  readonly process?: string;
-  kube?(inner: Kube, world: World): Kube;
-  csi?(inner: CsiTransport, world: World): CsiTransport;
-  files?(inner: MemoryFiles): MemoryFiles;
-  lead?(lead: Lead, process: SimProcess): Lead;
-  /** Does not hear that it is to stop. */
-  readonly isDeaf?: boolean;
-  /** Somebody who acts beside the components. */
-  start?(world: World): void;
-}
-
-/** Without one. */
-export const noMutation: Omit<Mutation, 'what' | 'rule'> = {};
-
-type Call = (request: Record<string, unknown>) => Promise<never>;
-
-/** Calls of one method go through `change`; `next` makes the call. */
-function onCall(
-  inner: CsiTransport,
-  name: string,
-  change: (request: Record<string, unknown>, next: Call) => Promise<unknown>,
-): CsiTransport {
-  return {
-    call: (method: DescMethodUnary, request: object, options: CsiCallOptions) => {
-      const next: Call = (changed) => inner.call(method, changed, options) as Promise<never>;
-      return (
-        name === '' || method.name === name ? change({ ...request }, next) : next(request as never)
-      ) as never;
-    },
-  } as CsiTransport;
-}
-
-/** What is read of a kind is shown as `view` has it; undefined hides it. */
-function seenAs<T extends KubeObject>(
-  inner: Kube,
-  resource: Resource<T>,
-  view: (object: T) => T | undefined,
-): Kube {
-  const isIt = (other: Resource): boolean =>
-    other.plural === resource.plural && other.group === resource.group;
-  const shown = (object: KubeObject) => view(object as T);
-  return {
-    ...inner,
-    async get(other, name, options) {
-      const object = await inner.get(other, name, options);
-      return isIt(other) ? ((shown(object) ?? object) as never) : object;
-    },
-    async list(other, options) {
-      const list = await inner.list(other, options);
-      if (!isIt(other)) return list;
-      return { ...list, items: list.items.map(shown).filter((each) => each !== undefined) as never };
-    },
-    watch: (other, options) =>
-      isIt(other) ? (seen(inner.watch(other, options), shown) as never) : inner.watch(other, options),
-  };
-}
-
-async function* seen(
-  events: AsyncIterable<WatchEvent<KubeObject>>,
-  shown: (object: KubeObject) => KubeObject | undefined,
-) {
-  for await (const event of events) {
-    if (event.type === 'BOOKMARK') {
-      yield event;
-      continue;
-    }
-    const object = shown(event.object);
-    if (object !== undefined) yield { ...event, object };
-  }
-}
 
 /** The provisioner's ledger as an empty one; anything else as it is. */
 function withoutIntents<T extends { metadata: Partial<Metadata> }>(object: T): T {
@@ -122,18 +37,6 @@ function withoutIntents<T extends { metadata: Partial<Metadata> }>(object: T): T
   const { writes } = JSON.parse(text) as { writes: number };
   const annotations = { [ANN_PROVISIONING_INTENTS]: JSON.stringify({ writes, intents: [] }) };
   return { ...object, metadata: { ...object.metadata, annotations } };
-}
-
-/** Takes a finalizer off whatever of the kind begins to be deleted. */
-function strip(world: World, resource: Resource<KubeObject>, finalizer: string): void {
-  world.server.reader.subscribe(resource, (before, after) => {
-    if (before?.metadata.deletionTimestamp || !after?.metadata.deletionTimestamp) return;
-    world.clock.setTimeout(() => {
-      const finalizers = (after.metadata.finalizers ?? []).filter((each) => each !== finalizer);
-      const patch = { metadata: { finalizers } };
-      world.admin.patch(resource, nameFromKey(keyOf(after)), patch, { type: 'merge' }).catch(() => {});
-    }, 1);
-  });
 }
 
 export const MUTATIONS = {
@@ -631,4 +534,5 @@ export const MUTATIONS = {
       });
     },
   },
+  ...SNAPSHOT_MUTATIONS,
 } as const satisfies Record<string, Mutation>;

@@ -8,7 +8,7 @@ import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
 import { ALL_FAULTS, type Fault } from './faults.ts';
 import type { Entry, Phase, Violation } from './history.ts';
-import type { Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
 import { type EventPlan, makePlan, type Plan, type PlanOptions } from './plan.ts';
 import type { StartImage } from './start-image.ts';
 import { World } from './world.ts';

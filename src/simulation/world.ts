@@ -15,7 +15,7 @@ import { VirtualClock } from '../runtime/time/virtual-clock.ts';
 import { Components } from './components.ts';
 import { type Fault, Faults } from './faults.ts';
 import { History } from './history.ts';
-import { type Mutation, noMutation } from './mutations.ts';
+import { type Mutation, noMutation } from './mutation.ts';
 import { type Plan, processNames } from './plan.ts';
 import { SimNode } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';

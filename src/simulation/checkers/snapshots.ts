@@ -64,9 +64,10 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
 
   function isWanted(name: string): boolean {
     const [kind, uid = ''] = split(name);
-    if (kind === 'snapshot') return snapshots.get(uid)?.status?.readyToUse === false;
+    const single = snapshots.get(uid);
+    if (kind === 'snapshot') return single !== undefined && !single.status?.readyToUse;
     const group = groups.get(uid);
-    return group !== undefined && !group.metadata.deletionTimestamp && group.status?.readyToUse === false;
+    return group !== undefined && !group.metadata.deletionTimestamp && !group.status?.readyToUse;
   }
 
   function snapshotDeleted({ method, volume: id }: CallFacts, actor: string): void {
