@@ -10,7 +10,7 @@ import {
 } from './plan.ts';
 
 const EXPANDING_SHARE = 0.25;
-const SNAPSHOT_SHARE = 1;
+const SNAPSHOT_SHARE = 0.25;
 
 export function planDrivers(random: SeededRandom, { driver }: PlanOptions): DriverPlan[] {
   const count = random.next() < 0.88 ? 1 : 2;

@@ -118,13 +118,12 @@ export function retainedSnapshots({ history }: World): Set<string> {
     if (entry.kind !== 'api' || !/^volume(group)?snapshotcontents$/.test(entry.plural)) continue;
     const { spec, status } = (entry.after ?? entry.before) as VolumeSnapshotContent;
     if (spec.deletionPolicy !== 'Retain') continue;
-    for (const handle of [
-      status?.snapshotHandle,
-      status?.volumeGroupSnapshotHandle,
-      spec.source.snapshotHandle,
-    ])
-      if (handle) handles.add(handle);
+    if (status?.snapshotHandle) handles.add(status.snapshotHandle);
+    if (status?.volumeGroupSnapshotHandle) handles.add(status.volumeGroupSnapshotHandle);
   }
+  // Members are kept with their group, even if nobody has made objects for them.
+  for (const entry of history.entries)
+    if (entry.kind === 'snapshot' && handles.has(entry.group)) handles.add(entry.snapshot);
   return handles;
 }
 

@@ -1,7 +1,7 @@
 // Worlds written by hand, one for each bug that the simulation has found in Berth or that users of the official stack
 // report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
 
-import type { Fault, Strike, WatchFault } from '../../src/simulation/faults.ts';
+import { ALL_FAULTS, type Fault, type Strike, type WatchFault } from '../../src/simulation/faults.ts';
 import {
   BARE_NODE,
   type ClassPlan,
@@ -9,6 +9,7 @@ import {
   type EventPlan,
   type Plan,
   type RestartAnswer,
+  type SnapshotClassPlan,
   type Step,
 } from '../../src/simulation/plan.ts';
 
@@ -39,6 +40,7 @@ const NOW: ClassPlan = {
   binding: 'Immediate',
   secrets: false,
 };
+const SNAP: SnapshotClassPlan = { name: 'd1-snap', driver: FULL.name, deletion: 'Delete', secrets: false };
 
 interface World {
   driver?: Partial<DriverPlan>;
@@ -69,7 +71,7 @@ function plan({
       zone: zones[index] ?? 'a',
     })),
     classes: [{ ...NOW, ...classes }],
-    snapshotClasses: [],
+    snapshotClasses: driver?.snapshots ? [SNAP] : [],
     steps,
     events,
     script,
@@ -91,7 +93,20 @@ const existing = (seconds: number, name: string, node: string): Step =>
 const resized = (seconds: number, gib: number): Step => at(seconds, { do: 'resize-claim', name: 'a', gib });
 const podGone = (seconds: number, name = 'p', graceSeconds = 1): Step =>
   at(seconds, { do: 'delete-pod', name, graceSeconds });
-const claimGone = (seconds: number): Step => at(seconds, { do: 'delete-claim', name: 'a' });
+const claimGone = (seconds: number, name = 'a'): Step => at(seconds, { do: 'delete-claim', name });
+const snapshot = (seconds: number): Step =>
+  at(seconds, { do: 'create-snapshot', name: 's', claim: 'a', className: SNAP.name });
+const snapshotGone = (seconds: number): Step => at(seconds, { do: 'delete-snapshot', name: 's' });
+const restored = (seconds: number): Step =>
+  at(seconds, {
+    do: 'create-claim',
+    name: 'restored',
+    className: NOW.name,
+    mode: 'ReadWriteOnce',
+    from: { snapshot: 's' },
+  });
+const group = (seconds: number): Step =>
+  at(seconds, { do: 'create-group', name: 'g', set: 'a', className: SNAP.name });
 const event = (
   seconds: number,
   fault: EventPlan['fault'],
@@ -632,5 +647,94 @@ export const SCENARIOS: readonly Scenario[] = [
     plan: plan({ steps: [claim(10), pod(11)], events: [event(5, 'storage-full', FULL.name, 60)] }),
     faults: ['storage-full'],
     seeds: 3,
+  },
+  {
+    name: '[SIDE-2] a snapshot is deleted while a CreateSnapshot that was repeated for it is late',
+    was: 'found here: the late call cut the snapshot again after its deletion',
+    plan: plan({
+      driver: { snapshots: 'single', readyMs: 20_000 },
+      steps: [claim(1), snapshot(5), snapshotGone(8)],
+      script: [{ fault: 'csi-past-deadline', process: 'snapshotter-d1-0', call: 'CreateSnapshot', nth: 2 }],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: '[GRP-1] a member is deleted before its group snapshot is ready',
+    was: 'found here: the member was no longer followed, and the group never became ready',
+    plan: plan({
+      driver: { snapshots: 'groups', readyMs: 20_000 },
+      steps: [claim(1), claim(1.2, 'a-more'), group(5), at(10, { do: 'delete-member', group: 'g' })],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: 'a snapshot that a claim waits for is deleted before it is ready, and so is its source',
+    was: 'found here: the snapshot was no longer followed, and its source claim stayed for ever',
+    plan: plan({
+      driver: { snapshots: 'single', readyMs: 20_000 },
+      steps: [claim(1), snapshot(5), restored(6), snapshotGone(8), claimGone(9)],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: '[GRP-1] a claim is deleted after a group snapshot protected it and before it is cut',
+    was: 'found here: the claim waited for the group snapshot, which waited for the claim to be gone',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [claim(1), claim(1.2, 'a-more'), group(5), claimGone(5.15, 'a-more')],
+      script: [
+        {
+          fault: 'kube-crash-after',
+          process: 'snapshot-controller',
+          call: 'patch persistentvolumeclaims',
+          nth: 2,
+        },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: '[GRP-1] the snapshot controller dies between the content of a member and its handle',
+    was: 'found here: the member was bound without a handle, the group took it for complete, and neither became ready',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [claim(1), claim(1.2, 'a-more'), group(5)],
+      script: [
+        {
+          fault: 'kube-crash-after',
+          process: 'snapshot-controller',
+          call: 'create volumesnapshotcontents',
+          nth: 2,
+        },
+        // After the restart the member's own reconciler is ahead of the group's.
+        {
+          fault: 'kube-lost-before',
+          process: 'snapshot-controller',
+          call: 'create volumesnapshotcontents',
+          nth: 3,
+        },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: 'snapshots are cut, restored and deleted while everything fails',
+    was: 'nothing, and it must stay so: a snapshot without an owner, a restore from nothing',
+    plan: plan({
+      driver: { snapshots: 'single', readyMs: 5_000, replicas: 2 },
+      steps: [claim(1), pod(2), snapshot(5), restored(9), snapshotGone(20), snapshot(21), claimGone(40)],
+      events: [
+        event(8, 'process-crash', 'snapshot-controller', 3),
+        event(12, 'process-crash', 'snapshotter-d1-0', 3),
+      ],
+      intensity: 3,
+    }),
+    faults: ALL_FAULTS,
+    seeds: 10,
   },
 ];

@@ -15,9 +15,11 @@ import { groupSnapshotSecret } from '../../api/snapshot-secrets.ts';
 import {
   ANN_GROUP_SNAPSHOT_SECRET_NAME,
   ANN_GROUP_SNAPSHOT_SECRET_NAMESPACE,
+  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
   FINALIZER_GROUP_SNAPSHOT_CONTENT,
 } from '../../api/well-known.ts';
 import type { DriverName, VolumeHandle } from '../../csi/names/driver-name.ts';
+import { hasFinalizer } from '../../runtime/kube/finalizers.ts';
 import { boundVolume, type Failure } from '../snapshot/plan-content.ts';
 
 export interface GroupPlan {
@@ -43,7 +45,9 @@ export function planGroupContent({ group, claims, classes }: GroupPlanFacts): Gr
   for (const { claim, volume } of claims) {
     const bound = boundVolume(claim, volume);
     if ('message' in bound) return failure(bound.message);
-    if (claim.metadata.deletionTimestamp !== undefined) {
+    // A claim that is protected already waits for the group snapshot; both would wait for ever.
+    const isProtected = hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
+    if (claim.metadata.deletionTimestamp !== undefined && !isProtected) {
       return failure(`claim "${claim.metadata.name}" is being deleted`);
     }
     const handle = (bound.volume.spec.csi?.volumeHandle ?? '') as VolumeHandle;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ownerReferenceTo } from '../../api/group-snapshots.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -181,25 +182,53 @@ const rows: Row[] = [
   },
   {
     name: 'to go, restored from',
-    snapshot: snapshot({ metadata: deleting }),
+    snapshot: snapshot({ metadata: deleting, status: bound }),
     content: content(),
     restoring: 'copy',
     wanted: 'wait',
   },
   {
+    name: 'to go, restored from, its content ready meanwhile',
+    snapshot: snapshot({ metadata: deleting, status: bound }),
+    content: content({ status: { readyToUse: true } }),
+    restoring: 'copy',
+    wanted: 'write-status',
+  },
+  {
     name: 'to go, protected by the provisioner',
     snapshot: snapshot({
       metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_SOURCE_PROTECTION] },
+      status: bound,
     }),
     content: content(),
     wanted: 'wait',
   },
   {
     name: 'to go, in a group that stays',
-    snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
+    snapshot: snapshot({
+      metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] },
+      status: { ...bound, volumeGroupSnapshotName: 'g' },
+    }),
     content: content(),
     group: group(),
     wanted: 'wait',
+  },
+  {
+    name: 'to go, in a group that stays, its content ready meanwhile',
+    snapshot: snapshot({
+      metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] },
+      status: { ...bound, volumeGroupSnapshotName: 'g' },
+    }),
+    content: content({ status: { readyToUse: true } }),
+    group: group(),
+    wanted: 'write-status',
+  },
+  {
+    name: 'of a group, its content without a handle',
+    snapshot: snapshot({ metadata: { ownerReferences: [ownerReferenceTo(group())] } }),
+    content: content(),
+    group: group(),
+    wanted: 'nothing',
   },
   {
     name: 'to go, in a group that goes',
@@ -215,7 +244,10 @@ const rows: Row[] = [
   },
   {
     name: 'to go, in a group, where groups are not enabled',
-    snapshot: snapshot({ metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] } }),
+    snapshot: snapshot({
+      metadata: { ...deleting, finalizers: [...BOTH, FINALIZER_SNAPSHOT_IN_GROUP] },
+      status: bound,
+    }),
     content: content(),
     knowsGroups: false,
     wanted: 'wait',

@@ -165,6 +165,9 @@ function follow(
   content: VolumeSnapshotContent,
   groupName: string | undefined,
 ): SnapshotStep {
+  // A member is bound last: its group snapshot takes a bound one for complete.
+  const handle = content.status?.snapshotHandle ?? content.spec.source.snapshotHandle;
+  if (groupOwnerOf(snapshot) && !handle) return nothing('its group snapshot has not set its handle yet');
   // A ready snapshot stays ready: the storage is not checked again.
   const isSettled = isReadyToUse(snapshot) && snapshot.status?.boundVolumeSnapshotContentName !== undefined;
   const isNamed = groupName === undefined || snapshot.status?.volumeGroupSnapshotName !== undefined;
@@ -174,29 +177,20 @@ function follow(
 }
 
 function decideDeletion(facts: SnapshotFacts): SnapshotStep {
-  const { snapshot, content: found, restoring, group } = facts;
+  const { snapshot, content: found, group } = facts;
   const { finalizers = [] } = snapshot.metadata;
   const early = [FINALIZER_SNAPSHOT_AS_SOURCE, FINALIZER_SNAPSHOT_IN_GROUP];
   const ours = [...early, FINALIZER_SNAPSHOT_BOUND].filter((each) => finalizers.includes(each));
   if (ours.length === 0) return nothing('other finalizers keep it');
-  if (group !== undefined && group.metadata.deletionTimestamp === undefined) {
-    return {
-      do: 'wait',
-      why: `it is a member of group snapshot "${group.metadata.name}"; delete that instead`,
-    };
-  }
-  if (!facts.knowsGroups && ours.includes(FINALIZER_SNAPSHOT_IN_GROUP)) {
-    return { do: 'wait', why: 'it is a member of a group snapshot, and those are not enabled here' };
-  }
   // A content that references another snapshot is left alone.
   const content = found && refersToSnapshot(found.spec.volumeSnapshotRef, snapshot) ? found : undefined;
+  const why = stillNeeded(facts, content);
+  if (why !== undefined) {
+    // While it waits it is followed: its group snapshot and its source claim wait until it is ready.
+    const step = content && follow(snapshot, content, group?.metadata.name);
+    return step?.do === 'write-status' ? step : { do: 'wait', why };
+  }
   if (content === undefined) return { do: 'release', finalizers: ours };
-  if (restoring !== undefined) {
-    return { do: 'wait', why: `a volume is being created from it for claim "${restoring}"` };
-  }
-  if (finalizers.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION)) {
-    return { do: 'wait', why: 'a volume is being created from it' };
-  }
   if (content.metadata.annotations?.[ANN_SNAPSHOT_BEING_DELETED] === undefined) {
     return { do: 'mark-content', content };
   }
@@ -208,4 +202,21 @@ function decideDeletion(facts: SnapshotFacts): SnapshotStep {
   const patch = content.status?.error ? errorChange(snapshot, content.status.error) : {};
   if (Object.keys(patch).length > 0) return { do: 'write-status', patch, isCut: false, isReady: false };
   return nothing('its content is deleted first');
+}
+
+/** Why it cannot be deleted yet. */
+function stillNeeded(
+  { snapshot, restoring, group, knowsGroups }: SnapshotFacts,
+  content: VolumeSnapshotContent | undefined,
+): string | undefined {
+  const { finalizers = [] } = snapshot.metadata;
+  if (group !== undefined && group.metadata.deletionTimestamp === undefined)
+    return `it is a member of group snapshot "${group.metadata.name}"; delete that instead`;
+  if (!knowsGroups && finalizers.includes(FINALIZER_SNAPSHOT_IN_GROUP))
+    return 'it is a member of a group snapshot, and those are not enabled here';
+  if (content === undefined) return undefined;
+  if (restoring !== undefined) return `a volume is being created from it for claim "${restoring}"`;
+  return finalizers.includes(FINALIZER_SNAPSHOT_SOURCE_PROTECTION)
+    ? 'a volume is being created from it'
+    : undefined;
 }

@@ -21,7 +21,7 @@ export type Attempt =
   | { is: 'none' }
   /** The driver may have created a snapshot whose handle is unknown. `earlier`: the recorded request. */
   | { is: 'asking'; earlier: Exclude<EarlierCalls, 'none'> }
-  /** `isTidy`: the record is removed. */
+  /** `isTidy`: the record is removed, and no call is in flight. Until the snapshot is ready, Create… is repeated. */
   | { is: 'recorded'; handle: ContentHandle; isTidy: boolean };
 
 export function attemptFrom(

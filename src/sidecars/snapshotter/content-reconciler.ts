@@ -5,7 +5,7 @@
 // finalizer; both stay until the status has a handle or the driver has definitely failed.
 
 import { CsiError } from '../../csi/csi-error.ts';
-import { type EarlierCalls, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
+import { type EarlierCalls, isFinal, outcomeOf, provesNothingMade } from '../../csi/outcome.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { isInvalid, isNotFound } from '../../runtime/kube/kube-error.ts';
@@ -22,7 +22,7 @@ import type { ContentHandle } from './attempt.ts';
 import { errorPatch } from './content-error.ts';
 import type { Content, ContentKind, Made, Step } from './content-kind.ts';
 import { ContentWrites } from './content-writes.ts';
-import { decideContent, mayGo } from './decide-content.ts';
+import { decideContent, isToGo, mayGo } from './decide-content.ts';
 import { SnapshotProblem } from './snapshot-problem.ts';
 import { recordedParameters } from './snapshot-request.ts';
 
@@ -56,8 +56,7 @@ export function contentReconciler<C extends Content, M extends Made>(
       case 'look':
         return look(content, signal);
       case 'tidy':
-        await writes.forget(content, 'all', signal);
-        return done;
+        return mayGo(kind.factsOf(await writes.forget(content, 'all', signal))) ? goesNow : done;
       case 'delete':
         return deleteSnapshot(content, decision.handle, signal);
       case 'release':
@@ -85,10 +84,13 @@ export function contentReconciler<C extends Content, M extends Made>(
       current = await writes.status(current, kind.statusOf(current, made, clock.now()), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (
-        provesNothingMade(outcomeOf(kind.createCall, error), earlier) &&
-        kind.attemptOn(current).is !== 'recorded'
-      ) {
+      const verdict = outcomeOf(kind.createCall, error);
+      // With a known handle the record is needed until no call is in flight.
+      const isOver =
+        kind.attemptOn(current).is === 'recorded'
+          ? isFinal(verdict) && isLeaving(current)
+          : provesNothingMade(verdict, earlier);
+      if (isOver) {
         current = await writes.forget(current, 'all', signal);
         if (mayGo(kind.factsOf(current))) return goesNow;
       }
@@ -97,7 +99,7 @@ export function contentReconciler<C extends Content, M extends Made>(
     log.v(2).info(`Created a ${kind.noun}`, { content: content.metadata.name, snapshot: made.handle });
     // Until the snapshot is ready the call is repeated with the same parameters, even if the class changes or is
     // deleted.
-    await writes.forget(current, made.ready ? 'all' : 'attempt', signal);
+    await writes.forget(current, made.ready || isLeaving(current) ? 'all' : 'attempt', signal);
     return readyOrLater(content, made);
   }
 
@@ -112,6 +114,11 @@ export function contentReconciler<C extends Content, M extends Made>(
       return failed(content, 'look', error, signal);
     }
     return readyOrLater(content, found);
+  }
+
+  /** As last seen: the deletion may have been requested during the call. */
+  function isLeaving(content: C): boolean {
+    return isToGo(kind.factsOf(contents.get(content.metadata.name) ?? content));
   }
 
   function readyOrLater({ metadata: { name } }: C, { ready }: M): Outcome {

@@ -78,8 +78,22 @@ const table: [string, Change, object][] = [
   ['to go, never asked for', { metadata: deleting, annotations: marked }, { do: 'release' }],
   ['to go, and uncertain', { metadata: deleting, annotations: { ...marked, ...asked } }, { do: 'create' }],
   [
-    'to go, recorded, its handle known',
-    { metadata: deleting, annotations: { ...marked, ...asked }, status: made },
+    'to go, its handle known, a repeated call perhaps in flight',
+    {
+      metadata: deleting,
+      annotations: { ...marked, [ANN_SNAPSHOT_PARAMETERS]: '{}' },
+      status: made,
+    },
+    { do: 'create' },
+  ],
+  [
+    'to go, ready and still recorded',
+    { metadata: deleting, annotations: { ...marked, ...asked }, status: ready },
+    { do: 'tidy' },
+  ],
+  [
+    'to go, its handle known, no call in flight',
+    { metadata: deleting, annotations: marked, status: made },
     { do: 'delete', handle: 'snap' },
   ],
   ['to go', { metadata: deleting, annotations: marked, status: ready }, { do: 'delete', handle: 'snap' }],

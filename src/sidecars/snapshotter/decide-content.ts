@@ -53,14 +53,20 @@ export function decideContent(facts: ContentFacts): ContentDecision {
 }
 
 /**
- * A content is deleted with its snapshot, or alone where none was bound to it. One whose snapshot may exist without a
- * known handle stays: Create… is repeated until its outcome is known, since without the handle the snapshot could not be
- * deleted.
+ * A content is deleted with its snapshot, or alone where none was bound to it. While a Create… may be in flight it stays:
+ * the call is repeated until its outcome is known. Without the handle the snapshot could not be deleted; with it, a call
+ * that is late would create the snapshot again after its deletion.
  */
-export function mayGo({ content, source, isBound, isMarked, attempt }: ContentFacts): boolean {
-  if (content.metadata.deletionTimestamp === undefined) return false;
+export function mayGo(facts: ContentFacts): boolean {
+  const { source, isBound, attempt } = facts;
+  if (facts.content.metadata.deletionTimestamp === undefined) return false;
   if (source?.is === 'pre-provisioned' && !isBound) return true;
-  return isMarked && attempt.is !== 'asking';
+  return isToGo(facts) && (attempt.is === 'recorded' ? attempt.isTidy : attempt.is === 'none');
+}
+
+/** Its deletion is requested and allowed. */
+export function isToGo({ content, isMarked }: ContentFacts): boolean {
+  return content.metadata.deletionTimestamp !== undefined && isMarked;
 }
 
 function decideDeletion({ content, source, isProtected, isMember, attempt }: ContentFacts): ContentDecision {
