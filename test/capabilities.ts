@@ -101,6 +101,8 @@ export const capabilities = {
   'mkfs.ext4': program('mkfs.ext4', 'ext4 volumes'),
   'mkfs.xfs': program('mkfs.xfs', 'xfs volumes'),
   chromium: program('chromium', 'the web page in a browser'),
+  zsh: program('zsh', 'completion in zsh'),
+  fish: program('fish', 'completion in fish'),
   kubectl: program('kubectl', 'kubectl against the embedded API server'),
   'csi-sanity': goProgram('csi-sanity', "csi-sanity's conformance suite against our driver"),
   h2spec: goProgram('h2spec', "h2spec's conformance suite against our HTTP/2 server"),

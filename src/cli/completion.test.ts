@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { lacking } from '../../test/capabilities.ts';
 import { namespaces, persistentVolumeClaims } from '../api/kinds.ts';
 import { createApiServer } from '../apiserver/index.ts';
 import { memoryLog } from '../runtime/log/log.ts';
@@ -76,6 +77,51 @@ test('names of objects, in the namespace that was given', async (t) => {
   assert.deepEqual(await offered(['get', 'persistentvolumec'], env), ['persistentvolumeclaims']);
 });
 
+const execute = (program: string, args: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile(program, args, (error, stdout) => (error ? reject(error) : resolve(stdout)));
+  });
+
+test('zsh completes with the script, at a terminal', { skip: lacking('zsh') }, async () => {
+  const script = await written('zsh');
+  // An interactive shell of its own, whose `compadd` prints what it is given.
+  const out = await execute('zsh', [
+    '-f',
+    '-c',
+    [
+      'zmodload zsh/zpty; zpty inner zsh -f -i',
+      "zpty -w inner 'PS1=; autoload -Uz compinit; compinit -u -D'",
+      `zpty -w inner 'berth() { "${process.execPath}" "${BERTH}" "$@" }'`,
+      `zpty -w inner 'source "${script}"'`,
+      `zpty -w inner 'compadd() { print -r -- "OFFERED:\${(j:,:)@[2,-1]}:" }'`,
+      "zpty -w -n inner $'berth why p\\t'",
+      'while zpty -r inner line; do [[ $line == *OFFERED:p* ]] && { print -r -- $line; break }; done; zpty -d inner',
+    ].join('\n'),
+  ]);
+  assert.match(out, /OFFERED:pod,pvc,pv:/);
+});
+
+test('fish completes with the script, and files only where there is no candidate', {
+  skip: lacking('fish'),
+}, async () => {
+  const script = await written('fish');
+  const offers = async (line: string): Promise<string[]> => {
+    const setUp = `function berth; "${process.execPath}" "${BERTH}" $argv; end; source "${script}"`;
+    const out = await execute('fish', ['--no-config', '-c', `${setUp}; complete -C '${line}'`]);
+    return out.split('\n').slice(0, -1).toSorted();
+  };
+  assert.deepEqual(await offers('berth why p'), ['pod', 'pv', 'pvc']);
+  assert.deepEqual(await offers(`berth apply -f ${script.slice(0, -1)}`), [script]);
+});
+
+/** The script in a file. */
+async function written(shell: string): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'c-')), `berth.${shell}`);
+  const { lines } = await run(['completion', shell]);
+  await writeFile(path, lines.map((line) => `${line}\n`).join(''));
+  return path;
+}
+
 test('bash takes the script, and it completes', async () => {
   const { code, lines } = await run(['completion', 'bash']);
   assert.equal(code, 0);
@@ -85,9 +131,6 @@ test('bash takes the script, and it completes', async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is for bash
     'COMP_WORDS=(berth why p); COMP_CWORD=2; _berth; printf "%s\\n" "${COMPREPLY[@]}"',
   ].join('\n');
-  const out = await new Promise<string>((resolve, reject) => {
-    execFile('bash', ['-c', script], (error, stdout) => (error ? reject(error) : resolve(stdout)));
-  });
-  assert.equal(out, 'pod\npvc\npv\n');
+  assert.equal(await execute('bash', ['-c', script]), 'pod\npvc\npv\n');
   assert.equal((await run(['completion', 'tcsh'])).code, 2);
 });

@@ -19,7 +19,15 @@ _berth() {
 }
 compdef _berth berth
 `,
-  fish: `complete -c berth -a '(berth complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+  fish: `function __berth_complete
+  set -l found (berth complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c berth -f -a '(__berth_complete)'
 `,
 };
 const SHELLS = Object.keys(SCRIPTS);

@@ -23,12 +23,18 @@ export interface Attempt {
 
 type Advice = (attempt: Attempt) => readonly string[];
 
-const driverLog = ({ driver, node, operation }: Attempt): string => {
+/** It is not known where volumes of several drivers are concerned. */
+const nameOf = ({ driver }: Attempt): string =>
+  driver === undefined ? 'the driver of the volume' : `driver ${driver}`;
+const storageOf = ({ driver }: Attempt): string => `the storage of ${driver ?? 'the driver'}`;
+
+const driverLog = (attempt: Attempt): string => {
+  const { node, operation } = attempt;
   const where = operation.startsWith('Node') && node ? ` on ${node}` : '';
-  return `read the log of driver ${driver ?? 'of the volume'}${where}`;
+  return `read the log of ${nameOf(attempt)}${where}`;
 };
 const credentials: Advice = (attempt) => [
-  `check the credentials of driver ${attempt.driver}: its secrets, and its account on the storage`,
+  `check the credentials of ${nameOf(attempt)}: its secrets, and its account on the storage`,
   driverLog(attempt),
 ];
 
@@ -44,16 +50,16 @@ const GENERAL: Readonly<Record<GrpcCode, Advice>> = {
     `delete ${attempt.object} and create it again`,
   ],
   DEADLINE_EXCEEDED: (attempt) => [
-    `see whether the storage of driver ${attempt.driver} answers`,
+    `see whether ${storageOf(attempt)} answers`,
     "if it is only slow, raise the sidecar's --timeout",
   ],
-  NOT_FOUND: ({ volumeHandle, driver }) => [
-    `see whether volume ${volumeHandle ?? 'of that ID'} still exists on the storage of ${driver}`,
+  NOT_FOUND: (attempt) => [
+    `see whether volume ${attempt.volumeHandle ?? 'of that ID'} still exists on ${storageOf(attempt)}`,
   ],
-  ALREADY_EXISTS: ({ driver }) => [`remove what has this name on the storage of ${driver}`],
+  ALREADY_EXISTS: (attempt) => [`remove what has this name on ${storageOf(attempt)}`],
   PERMISSION_DENIED: credentials,
   UNAUTHENTICATED: credentials,
-  RESOURCE_EXHAUSTED: ({ driver }) => [`make room on the storage of ${driver}, or raise its limit`],
+  RESOURCE_EXHAUSTED: (attempt) => [`make room on ${storageOf(attempt)}, or raise its limit`],
   FAILED_PRECONDITION: (attempt) => [
     'bring the volume into the state that the driver asks for',
     driverLog(attempt),
@@ -62,10 +68,8 @@ const GENERAL: Readonly<Record<GrpcCode, Advice>> = {
   OUT_OF_RANGE: ({ object }) => [
     `ask for a size that the driver allows: delete ${object} and create it again`,
   ],
-  UNIMPLEMENTED: ({ driver, operation }) => [
-    `driver ${driver} does not offer ${operation}: use another driver`,
-  ],
-  UNAVAILABLE: ({ driver }) => [`start driver ${driver}, and read its log`],
+  UNIMPLEMENTED: (attempt) => [`${nameOf(attempt)} does not offer ${attempt.operation}: use another driver`],
+  UNAVAILABLE: (attempt) => [`start ${nameOf(attempt)}, and read its log`],
 };
 
 /** By what was attempted and code, where that says more. */
@@ -150,7 +154,8 @@ export function canEnd(report: Report, { operation }: Attempt): boolean {
 }
 
 /** The cause in one clause. */
-export function causeText(report: Report, { driver, operation, node }: Attempt): string {
+export function causeText(report: Report, attempt: Attempt): string {
+  const { operation, node } = attempt;
   const { code, call = operation, socket, words } = report;
   const where = call.startsWith('Node') && node ? ` on ${node}` : '';
   if (code === undefined) return words;
@@ -158,8 +163,8 @@ export function causeText(report: Report, { driver, operation, node }: Attempt):
     code === 'UNAVAILABLE' &&
     (socket !== undefined || /^connect |connection (?:error|refused)/.test(words))
   ) {
-    return `driver ${driver} is down${where}: nothing answers at ${socket ?? 'its socket'} (${words.replace(` ${socket}`, '')})`;
+    return `${nameOf(attempt)} is down${where}: nothing answers at ${socket ?? 'its socket'} (${words.replace(` ${socket}`, '')})`;
   }
-  if (code === 'DEADLINE_EXCEEDED') return `driver ${driver}${where} does not answer ${call} in time`;
-  return `${call} of driver ${driver} failed${where}: ${code}: ${words}`;
+  if (code === 'DEADLINE_EXCEEDED') return `${nameOf(attempt)}${where} does not answer ${call} in time`;
+  return `${call} of ${nameOf(attempt)} failed${where}: ${code}: ${words}`;
 }

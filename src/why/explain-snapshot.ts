@@ -124,23 +124,25 @@ function problemOf(
 export function explainGroup(facts: Facts, group: VolumeGroupSnapshot): Link[] {
   const { metadata, spec, status } = group;
   const subject = `VolumeGroupSnapshot ${keyOf(group)}`;
-  if (metadata.deletionTimestamp === undefined && status?.readyToUse) return [ok(subject, 'ready')];
-  const report =
-    reportInStatus(facts, status?.error, [group]) ?? newestReport(facts, [group], GROUP_FAILURES);
-  if (report !== undefined) {
-    const attempt = {
-      operation:
-        metadata.deletionTimestamp === undefined ? 'CreateVolumeGroupSnapshot' : 'DeleteVolumeGroupSnapshot',
-      driver: undefined,
-      object: `volumegroupsnapshot ${metadata.name} -n ${metadata.namespace}`,
-    } as const;
-    return [reported(facts, subject, { report, attempt, about: group })];
-  }
   // Expressions are left to the controller, which reports those that are wrong.
   const { matchLabels, matchExpressions = [] } = spec.source.selector ?? {};
   const isSelected = ({ metadata: { namespace, labels } }: PersistentVolumeClaim): boolean =>
     namespace === metadata.namespace &&
     Object.entries(matchLabels ?? {}).every(([key, value]) => labels?.[key] === value);
+  if (metadata.deletionTimestamp === undefined && status?.readyToUse) return [ok(subject, 'ready')];
+  const report =
+    reportInStatus(facts, status?.error, [group]) ?? newestReport(facts, [group], GROUP_FAILURES);
+  if (report !== undefined) {
+    // All members are volumes of one driver.
+    const member = matchLabels && facts.claims.find(isSelected);
+    const attempt = {
+      operation:
+        metadata.deletionTimestamp === undefined ? 'CreateVolumeGroupSnapshot' : 'DeleteVolumeGroupSnapshot',
+      driver: volumeNamed(facts, member?.spec.volumeName)?.spec.csi?.driver as DriverName | undefined,
+      object: `volumegroupsnapshot ${metadata.name} -n ${metadata.namespace}`,
+    } as const;
+    return [reported(facts, subject, { report, attempt, about: group })];
+  }
   if (matchLabels && matchExpressions.length === 0 && !facts.claims.some(isSelected)) {
     const says = `no claim in ${metadata.namespace} has the labels that it selects`;
     const todo = ['label the claims, or create the group snapshot again with another selector'];

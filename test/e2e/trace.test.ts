@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { lacking } from '../capabilities.ts';
 import { berthHere as berth } from './in-process.ts';
-import { claimAndPod, startUp, temporaryDirectory } from './up-process.ts';
+import { claimAndPod, EXAMPLES, startUp, temporaryDirectory } from './up-process.ts';
 
 test('[WHY-3] a trace is of the present object, says what is waited for, and survives a restart', {
   skip: lacking('root'),
+  timeout: 150_000,
 }, async (t: TestContext) => {
   const directory = join(await temporaryDirectory(t), 'd');
   const started = (): ReturnType<typeof startUp> => startUp(t, directory, ['--without', 'dashboard']);
@@ -55,6 +56,21 @@ test('[WHY-3] a trace is of the present object, says what is waited for, and sur
   );
   await done(['wait', 'volumesnapshot/before', '--for=jsonpath={.status.readyToUse}=true', '--timeout=45s']);
   assert.match(await trace('snapshot', 'before'), /CreateSnapshot name=snapshot-[0-9a-f]{8}… .*→ OK/);
+
+  // A group has the calls and the snapshots of its members.
+  await done(['apply', '-f', join(EXAMPLES, 'group-snapshot.yaml')]);
+  await done([
+    'wait',
+    'volumegroupsnapshot/database',
+    '--for=jsonpath={.status.readyToUse}=true',
+    '--timeout=45s',
+  ]);
+  const group = await trace('group', 'database');
+  assert.match(group, /VolumeGroupSnapshot default\/database created/);
+  assert.match(group, /CreateVolumeGroupSnapshot name=groupsnapshot-[0-9a-f]{8}… .*→ OK/);
+  assert.equal(group.match(/VolumeSnapshot default\/\S+ created/g)?.length, 2, group);
+  assert.doesNotMatch(group, /VolumeSnapshot default\/before/);
+  assert.match(group, /\nnow: nothing is waited for: VolumeGroupSnapshot default\/database is well\n$/);
 
   // A claim that cannot be provisioned: the last line says so.
   await done(['apply', '-f', '-'], claimAndPod('stuck', { class: 'absent' }));

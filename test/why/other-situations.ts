@@ -4,6 +4,8 @@ import {
   csiDrivers,
   persistentVolumeClaims,
   volumeAttributesClasses,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshots,
   volumeSnapshotClasses,
   volumeSnapshots,
 } from '../../src/api/kinds.ts';
@@ -142,6 +144,26 @@ export const otherSituations: readonly Situation[] = [
     },
   },
   {
+    name: 'no claim has the labels that a group snapshot selects',
+    says: 'no claim in default has the labels that it selects',
+    async make(stage) {
+      return groupSnapshot(stage, await groupSnapshotClass(stage));
+    },
+  },
+  {
+    name: 'the driver cannot take the group snapshot',
+    says: 'INVALID_ARGUMENT: volumes must be in one pool',
+    async make(stage) {
+      await stage.storageClass();
+      await stage.boundClaim();
+      const labels = { app: 'database' };
+      const at = { name: 'data', namespace: stage.namespace };
+      await stage.kube.patch(persistentVolumeClaims, at, { metadata: { labels } }, { type: 'merge' });
+      const parameters = { CreateVolumeGroupSnapshot: 'INVALID_ARGUMENT: volumes must be in one pool' };
+      return groupSnapshot(stage, await groupSnapshotClass(stage, parameters));
+    },
+  },
+  {
     name: 'a node is not ready',
     says: 'Node quiet: does not answer',
     isLast: true,
@@ -194,4 +216,19 @@ async function snapshot(stage: Stage, volumeSnapshotClassName: string): Promise<
     spec: { volumeSnapshotClassName, source: { persistentVolumeClaimName: 'data' } },
   });
   return { kind: 'snapshot', name: 'before', namespace: stage.namespace };
+}
+
+async function groupSnapshotClass(stage: Stage, parameters = {}): Promise<string> {
+  const name = stage.className;
+  const rest = { driver: MAIN, deletionPolicy: 'Delete', parameters };
+  await stage.create(volumeGroupSnapshotClasses, { metadata: { name }, ...rest });
+  return name;
+}
+
+async function groupSnapshot(stage: Stage, volumeGroupSnapshotClassName: string): Promise<Asked> {
+  await stage.create(volumeGroupSnapshots, {
+    metadata: { name: 'both' },
+    spec: { volumeGroupSnapshotClassName, source: { selector: { matchLabels: { app: 'database' } } } },
+  });
+  return { kind: 'group', name: 'both', namespace: stage.namespace };
 }

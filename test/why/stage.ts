@@ -28,7 +28,7 @@ export const DRIVERS: readonly DriverPlan[] = [
     options: {
       name: MAIN,
       segments: { [ZONE]: 'a' },
-      plugin: ['CONTROLLER_SERVICE', 'VOLUME_ACCESSIBILITY_CONSTRAINTS'],
+      plugin: ['CONTROLLER_SERVICE', 'VOLUME_ACCESSIBILITY_CONSTRAINTS', 'GROUP_CONTROLLER_SERVICE'],
       controller: [
         'CREATE_DELETE_VOLUME',
         'PUBLISH_UNPUBLISH_VOLUME',
@@ -39,6 +39,7 @@ export const DRIVERS: readonly DriverPlan[] = [
       ],
       node: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'],
       expansion: ['ONLINE'],
+      group: ['CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT'],
     },
     nodes: 2,
   },
