@@ -63,6 +63,10 @@ export function findNode(search: Search): Found {
   return best ? { node: best.node, plan: best.plan, looked } : explain(search);
 }
 
+/** Whether the pod would fit there if nobody used its exclusive claims. */
+export const fitsBesides = (search: Search, info: NodeInfo): boolean =>
+  !('reasons' in fitOf({ ...search, exclusiveClash: false }, info));
+
 function fitOf({ demand, volumes, facts, exclusiveClash }: Search, info: NodeInfo): Fit {
   const reasons = checkNode(demand, info);
   if (reasons.length > 0) return { reasons };

@@ -119,7 +119,8 @@ export function followCluster(init: FollowClusterInit): () => void {
         if (!wantsTheSame(before, pod)) lookAtPod(pod);
       },
       deleted: (pod) => {
-        if (cache.removePod(keyOf(pod))) wake('room');
+        // What others gave way for is free again, too.
+        if (cache.removePod(keyOf(pod)) || pod.status?.nominatedNodeName) wake('room');
         loop.add(keyOf(pod));
       },
     }),

@@ -34,7 +34,10 @@ export interface PodWrites {
   prepareVolumes(plan: BindingPlan, placement: Placement, signal: AbortSignal): Promise<void>;
   /** The pod's node on the server, by whichever scheduler; undefined when it has none. */
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<string | undefined>;
-  markUnschedulable(pod: Pod, message: string, signal: AbortSignal): Promise<void>;
+  /** `nominated`: the node where others give way to the pod. */
+  markUnschedulable(pod: Pod, message: string, signal: AbortSignal, nominated?: string): Promise<void>;
+  /** Ends the pod, and says in its status that it gave way. */
+  preempt(victim: Pod, schedulerName: string, signal: AbortSignal): Promise<void>;
 }
 
 export function createPodWrites({ kube, clock, log, claims, volumes }: PodWritesPorts): PodWrites {
@@ -90,10 +93,11 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
       }
     },
 
-    async markUnschedulable(pod, message, signal) {
+    async markUnschedulable(pod, message, signal, nominatedNodeName) {
       const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
       const isKnown = current?.status === 'False';
-      if (isKnown && current.message === message) return;
+      const isNominated = nominatedNodeName === pod.status?.nominatedNodeName || !nominatedNodeName;
+      if (isKnown && current.message === message && isNominated) return;
       const condition = {
         type: 'PodScheduled',
         status: 'False',
@@ -103,7 +107,22 @@ export function createPodWrites({ kube, clock, log, claims, volumes }: PodWrites
       };
       const { name, namespace = '' } = pod.metadata;
       const options = { type: 'strategic', subresource: 'status', signal } as const;
-      await ifThere(kube.patch(pods, { name, namespace }, { status: { conditions: [condition] } }, options));
+      const status = { conditions: [condition], ...(nominatedNodeName && { nominatedNodeName }) };
+      await ifThere(kube.patch(pods, { name, namespace }, { status }, options));
+    },
+
+    async preempt({ metadata: { name, namespace = '', uid } }, schedulerName, signal) {
+      const condition = {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'PreemptionByScheduler',
+        message: `${schedulerName}: preempting to accommodate a higher priority pod`,
+        lastTransitionTime: new Date(clock.now()).toISOString(),
+      };
+      const change = { metadata: { uid }, status: { conditions: [condition] } };
+      const options = { type: 'strategic', subresource: 'status', signal } as const;
+      if ((await ifThere(kube.patch(pods, { name, namespace }, change, options))) === undefined) return;
+      await ifThere(kube.delete(pods, { name, namespace }, { preconditions: { uid }, signal }));
     },
   };
 }

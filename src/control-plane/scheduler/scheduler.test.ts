@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { csiNodes, nodes, pods, volumeAttachments } from '../../api/kinds.ts';
+import { csiNodes, nodes, pods, priorityClasses, volumeAttachments } from '../../api/kinds.ts';
 import { selectedNodeOf } from '../../api/volumes.ts';
 import { ANN_SELECTED_NODE } from '../../api/well-known.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
@@ -351,6 +351,33 @@ test('a claim for one pod only is not given to a second one until the first is g
   await w.removePod('p');
   await w.settle();
   assert.notEqual(await w.nodeOf('q'), undefined);
+});
+
+test('a pod of higher priority preempts the one that has its claim, and follows it on its node', async (t) => {
+  const w = await threeZones(t);
+  await w.boundClaim('data', { accessModes: ['ReadWriteOncePod'] });
+  for (const [name, value] of Object.entries({ one: 1, two: 2 })) {
+    await w.make(w.kube.create(priorityClasses, { metadata: { name }, value }));
+  }
+  await w.pod('low', ['data'], { priorityClassName: 'one' });
+  await w.settle();
+  const where = await w.nodeOf('low');
+  await w.pod('same', ['data'], { priorityClassName: 'one' });
+  await w.settle();
+  assert.equal((await w.readPod('low')).metadata.deletionTimestamp, undefined, 'not for its equal');
+  await w.pod('high', ['data'], { priorityClassName: 'two' });
+  await w.settle();
+  const { uid } = (await w.readPod('high')).metadata;
+  assert((await w.eventsOn('low')).includes(`Preempted: Preempted by pod ${uid} on node ${where}`));
+  assert.notEqual((await w.readPod('low')).metadata.deletionTimestamp, undefined);
+  assert.equal((await w.readPod('high')).status?.nominatedNodeName, where);
+  await w.removePod('low');
+  await w.settle();
+  assert.equal(await w.nodeOf('high'), where);
+  assert.equal(await w.nodeOf('same'), undefined);
+  await w.removePod('high');
+  await w.settle();
+  assert.notEqual(await w.nodeOf('same'), undefined);
 });
 
 test('requests, taints, selectors and cordons are respected, and the message counts each reason', async (t) => {

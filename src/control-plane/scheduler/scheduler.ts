@@ -31,13 +31,14 @@ import type { Controller, ControllerPorts } from '../controller.ts';
 import { indexPodsByClaim } from '../pods-by-claim.ts';
 import { CapacityBook } from './capacity-book.ts';
 import { DriversOnNodes } from './drivers-on-nodes.ts';
-import { findNode } from './find-node.ts';
+import { findNode, fitsBesides, type Search } from './find-node.ts';
 import { type ClusterCaches, followCluster } from './follow-cluster.ts';
 import { FreeVolumes } from './free-volumes.ts';
 import { podDemand, unsupported } from './node-checks.ts';
 import { Placement } from './placement.ts';
 import { podVolumes } from './pod-volumes.ts';
 import { createPodWrites } from './pod-writes.ts';
+import { goesFirst, type Preemption, preemptionFor } from './preemption.ts';
 import { podProblemMessage } from './reasons.ts';
 import { SchedulerCache } from './scheduler-cache.ts';
 import { schedulerMetrics } from './scheduler-metrics.ts';
@@ -128,7 +129,8 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       case 'unschedulable':
         attempt('unschedulable');
         recorder.event(pod, 'Warning', 'FailedScheduling', decision.message);
-        await writes.markUnschedulable(pod, decision.message, signal);
+        await writes.markUnschedulable(pod, decision.message, signal, decision.preemption?.nodeName);
+        for (const victim of decision.preemption?.victims ?? []) await preempt(victim, pod, signal);
         return done;
       case 'later':
         attempt('unschedulable');
@@ -159,7 +161,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
   }
 
   type Decision =
-    | { kind: 'unschedulable'; message: string }
+    | { kind: 'unschedulable'; message: string; preemption?: Preemption | undefined }
     | { kind: 'later'; delayMs: number; why: string }
     | {
         kind: 'place';
@@ -193,19 +195,27 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       const message = `provisioning failed for PVC "${given}" on node "${[...placement.refused].at(-1)}"; trying another`;
       recorder.event(pod, 'Warning', 'FailedScheduling', message);
     }
-    const found = findNode({
+    const holders = volumes.exclusiveClaims.flatMap((claimKey) => holdersOf(claimKey, pod));
+    const search: Search = {
       demand: podDemand(pod),
       volumes,
       index: cache.index,
       facts,
-      exclusiveClash: volumes.exclusiveClaims.some((claimKey) => isTaken(claimKey, key)),
+      exclusiveClash: holders.length > 0,
       earlier: placement.nodeName === undefined ? undefined : cache.info(placement.nodeName),
       avoid: placement.refused,
       start,
-    });
+    };
+    const found = findNode(search);
     if (!found.node) {
       waiting.add(key, changesThatHelp(found.reasons));
-      return { kind: 'unschedulable', message: found.reasons.message(found.nodeCount) };
+      const preemption = preemptionFor(pod, holders);
+      const info = preemption && cache.info(preemption.nodeName);
+      return {
+        kind: 'unschedulable',
+        message: found.reasons.message(found.nodeCount),
+        preemption: info?.node && fitsBesides(search, info) ? preemption : undefined,
+      };
     }
     start += found.looked;
     const { name: nodeName } = found.node;
@@ -246,9 +256,18 @@ export function createScheduler(ports: SchedulerPorts): Controller {
     );
   }
 
-  /** Whether another scheduled pod uses the claim. */
-  function isTaken(claimKey: string, podKey: string): boolean {
-    return podsOfClaim(claimKey).some((other) => keyOf(other) !== podKey && cache.isPlaced(keyOf(other)));
+  /** Other scheduled pods that use the claim, and those of higher priority for which others gave way. */
+  function holdersOf(claimKey: string, pod: Pod): Pod[] {
+    return podsOfClaim(claimKey).filter(
+      (other) => keyOf(other) !== keyOf(pod) && (cache.isPlaced(keyOf(other)) || goesFirst(other, pod)),
+    );
+  }
+
+  async function preempt(victim: Pod, pod: Pod, signal: AbortSignal): Promise<void> {
+    await writes.preempt(victim, schedulerName, signal);
+    const where = `on node ${victim.spec.nodeName}`;
+    recorder.event(victim, 'Normal', 'Preempted', `Preempted by pod ${pod.metadata.uid} ${where}`);
+    log.v(2).info('Preempted', { pod: keyOf(victim), by: keyOf(pod), node: victim.spec.nodeName });
   }
 
   return {
