@@ -1,10 +1,9 @@
-// The kubelet's volume manager: composes desired state, actual state, populator, reconciler and operations, and wakes
-// them on changes of pods, claims, the Node's `volumesAttached` and labels, CSIDriver objects and registrations.
+// The kubelet's volume manager: composes desired state, actual state, populator, reconciler and operations. They are woken
+// by follow-changes.ts, and by changes of claims.
 
 import type { CSIDriver, Node, Pod } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { compareQuantities } from '../../api/quantity.ts';
-import { sameJson } from '../../api/same-json.ts';
 import type { DriverName } from '../../csi/names/driver-name.ts';
 import type { MountPorts } from '../../csi-plugin/mount/mount-plugin.ts';
 import { volumeKeyOf } from '../../csi-plugin/mount/mountable-volume.ts';
@@ -24,6 +23,7 @@ import { createAttachLimit } from './attach-limit.ts';
 import { createClaimWatches } from './claim-watches.ts';
 import { type DesiredMount, DesiredState } from './desired-state.ts';
 import { awaitsNodeExpansion, settledSize, sizeOnEveryNode } from './finish-expansion.ts';
+import { followChanges } from './follow-changes.ts';
 import { createMountHealth, HEALTH_PERIOD_MS } from './mount-health.ts';
 import { createOperations } from './operations.ts';
 import { PodWaits } from './pod-waits.ts';
@@ -196,52 +196,6 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     return desired.isPopulated && !desired.pod(uid) && actual.mountsOfPod(uid).length === 0;
   }
 
-  /** Subscribes to everything that operations wait for. Returns the function that unsubscribes. */
-  function listen(signal: AbortSignal): () => void {
-    const volumesOf = (driver: DriverName) => {
-      const keys = new Set([...desired.volumeKeys(), ...actual.keys()]);
-      return [...keys].filter((key) => key.startsWith(`kubernetes.io/csi/${driver}^`));
-    };
-    const driverChanged = (name: DriverName) => {
-      for (const key of volumesOf(name)) reconciler.retry(key);
-    };
-    const objectChanged = (driver: CSIDriver) => {
-      driverChanged(driver.metadata.name as DriverName);
-      for (const { pod, resolved } of desired.pods()) if (!resolved) populator.retry(pod.metadata.uid);
-    };
-    /** The node may match a volume's affinity now. */
-    const labelsChanged = () => {
-      for (const key of desired.volumeKeys()) {
-        const mounts = [...desired.mountsOf(key).values()];
-        if (mounts.some(({ volume }) => volume.requiredNodes)) reconciler.retry(key);
-      }
-    };
-    const attachedOf = (node: Node) => new Set((node.status?.volumesAttached ?? []).map(({ name }) => name));
-    const know = (pod: Pod) => void podKeys.set(pod.metadata.uid, keyOf(pod));
-    const stops = [
-      ports.pods.subscribe({ added: know, updated: (_before, pod) => know(pod) }),
-      registry.subscribe((name) => {
-        driverChanged(name);
-        if (registry.get(name)) void checkHealth(signal, name);
-      }),
-      ports.csiDrivers.subscribe({
-        added: objectChanged,
-        updated: (_before, driver) => objectChanged(driver),
-        deleted: objectChanged,
-      }),
-      ports.node.subscribe({
-        updated(before, after) {
-          if (!sameJson(before.metadata.labels, after.metadata.labels)) labelsChanged();
-          const known = attachedOf(before);
-          for (const key of attachedOf(after)) if (!known.has(key)) reconciler.retry(key);
-        },
-      }),
-    ];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }
-
   async function checkHealth(signal: AbortSignal, driver?: DriverName): Promise<void> {
     await health.check(signal, driver).catch((error: unknown) => {
       if (!signal.aborted) log.warn('could not check the mounts; will retry', { err: error });
@@ -269,7 +223,15 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
       podDirectories = await reconstruct(plugin, actual, log);
       signal.throwIfAborted();
       known();
-      const stopListening = listen(signal);
+      const stopFollowing = followChanges({
+        ...ports,
+        desired,
+        actual,
+        reconciler,
+        populator,
+        podSeen: (pod) => podKeys.set(pod.metadata.uid, keyOf(pod)),
+        registered: (driver) => void checkHealth(signal, driver),
+      });
       const stopGauges = gauges(ports.metrics, desired, actual);
       const stopStats = stats.start(signal);
       let timer: Timer | undefined;
@@ -287,7 +249,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
         await Promise.all([populator.run(signal), reconciler.run(signal), inUse.run(signal)]);
       } finally {
         timer?.cancel();
-        stopListening();
+        stopFollowing();
         stopGauges();
         stopStats();
       }
