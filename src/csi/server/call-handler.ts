@@ -22,10 +22,12 @@ export interface CallHandlerOptions {
   clock: Clock;
   metrics?: OperationMetrics;
   maxLogLength?: number;
+  /** Longer calls are given up, also when it is the caller that does not read; default: no limit. */
+  maxCallMs?: number;
 }
 
 export function callHandler(options: CallHandlerOptions): GrpcServerOptions['handle'] {
-  const { log, clock, metrics } = options;
+  const { log, clock, metrics, maxCallMs } = options;
   const interceptors = [
     ...(metrics ? [metricsInterceptor(metrics, clock)] : []),
     loggingInterceptor(log, options.maxLogLength),
@@ -34,9 +36,21 @@ export function callHandler(options: CallHandlerOptions): GrpcServerOptions['han
   const methods = servedMethods({ services: options.services, interceptors, log });
   return async (method, request, call) => {
     const served = methods.get(method);
-    if (served) await serve(served, request, call, log);
-    else call.answer({ code: grpcCodes.UNIMPLEMENTED, text: `unknown method ${method}` });
+    if (served === undefined) {
+      call.answer({ code: grpcCodes.UNIMPLEMENTED, text: `unknown method ${method}` });
+      return;
+    }
+    const limit =
+      maxCallMs === undefined ? undefined : clock.setTimeout(() => giveUp(call, maxCallMs), maxCallMs);
+    await serve(served, request, call, log);
+    limit?.cancel();
   };
+}
+
+function giveUp(call: ServerCall, limitMs: number): void {
+  const text = `the call took longer than ${limitMs} ms`;
+  call.abort(new Error(text));
+  call.answer({ code: grpcCodes.DEADLINE_EXCEEDED, text });
 }
 
 async function serve(served: ServedMethod, bytes: Buffer, call: ServerCall, log: Log): Promise<void> {

@@ -8,6 +8,7 @@ import { connect } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import { createPki, type Pki } from '../../apiserver/auth/pki.ts';
 import { memoryLog, silentLog } from '../../runtime/log/log.ts';
+import type { Clock } from '../../runtime/ports.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { methodPath } from '../../wire/grpc/method-path.ts';
 import { create } from '../../wire/protobuf/create.ts';
@@ -23,7 +24,7 @@ import {
   GetMetadataDeltaResponseSchema,
   SnapshotMetadata,
 } from '../generated/snapshotmetadata/schema_pb.ts';
-import { serveOverTls } from './serve-over-tls.ts';
+import { type ServeOverTlsOptions, serveOverTls } from './serve-over-tls.ts';
 import { implement } from './service-implementation.ts';
 
 const PARTS = 2_000;
@@ -36,7 +37,7 @@ const service = implement(SnapshotMetadata, {
   },
 });
 
-async function tlsWorld(t: TestContext, given: { log?: ReturnType<typeof memoryLog> } = {}) {
+async function tlsWorld(t: TestContext, given: Partial<ServeOverTlsOptions> = {}) {
   const directory = await temporaryDirectory(t);
   const files = { certificate: join(directory, 'tls.crt'), key: join(directory, 'tls.key') };
   const place = async (pki: Pki): Promise<void> => {
@@ -47,14 +48,15 @@ async function tlsWorld(t: TestContext, given: { log?: ReturnType<typeof memoryL
   const pki = await createPki({ clock: realClock });
   await place(pki);
   let looks = Promise.withResolvers<void>();
-  const clock = { ...realClock, sleep: () => looks.promise };
+  const clock = { ...(given.clock ?? realClock), sleep: () => looks.promise };
   const server = await serveOverTls({
     host: '0.0.0.0',
     port: 0,
     files,
     services: [service],
     maxMessageBytes: 1 << 20,
-    log: given.log ?? silentLog,
+    log: silentLog,
+    ...given,
     clock,
   });
   t.after(() => server.stop(0));
@@ -144,6 +146,36 @@ describe('gRPC over TLS', () => {
     await said('Using the renewed TLS certificate');
     assert.equal(await count(world.client(renewed.caPem).getMetadataDelta({})), PARTS);
     assert.doesNotMatch(JSON.stringify(log.lines), /BEGIN/);
+  });
+
+  it('[CBT-1] gives a stream up that takes too long, also when nobody reads it', async (t) => {
+    const left = Promise.withResolvers<void>();
+    const endless = implement(SnapshotMetadata, {
+      async *getMetadataDelta() {
+        try {
+          for (;;) yield { blockMetadata: new Array(50).fill({ sizeBytes: 1n }) };
+        } finally {
+          left.resolve();
+        }
+      },
+    });
+    const maxCallMs = 1_000;
+    const limit = Promise.withResolvers<void>();
+    const clock: Clock = {
+      ...realClock,
+      setTimeout(callback, delayMs) {
+        if (delayMs !== maxCallMs) return realClock.setTimeout(callback, delayMs);
+        void limit.promise.then(callback);
+        return { cancel() {} };
+      },
+    };
+    const world = await tlsWorld(t, { services: [endless], maxCallMs, clock });
+    const stream = world.client(world.pki.caPem).getMetadataDelta({})[Symbol.asyncIterator]();
+    await stream.next();
+    limit.resolve();
+    await left.promise;
+    const rest = failure({ [Symbol.asyncIterator]: () => stream });
+    assert.equal((await rest).code, 'DEADLINE_EXCEEDED');
   });
 
   it('[CBT-1] does not start without a certificate that fits its key', async (t) => {

@@ -42,6 +42,8 @@ export interface SnapshotMetadataOptions {
 
 /** Requests are a token and a few names. */
 const MAX_REQUEST_BYTES = 1 << 20;
+/** The driver's stream ends first, with an error that says where to continue; this ends callers that do not read. */
+const LIMIT_SLACK_MS = 5_000;
 /** For streams under way when the process stops; callers continue elsewhere. */
 const GRACE_MS = 5_000;
 
@@ -173,6 +175,7 @@ export function createSnapshotMetadata(
         settings,
         services: [metadata, health],
         maxMessageBytes: MAX_REQUEST_BYTES,
+        maxCallMs: maxStreamMs + LIMIT_SLACK_MS,
         log,
         clock,
       });
