@@ -99,6 +99,8 @@ export function applyMergeRules(type: string, field: string, schema: Schema): vo
     if (schema.type === 'object') schema.additionalProperties = bytes;
     else Object.assign(schema, bytes);
   }
+  // The only key of a keyed list that Kubernetes' types omit where it is empty.
+  if (path === 'LocalObjectReference.name') schema.default = '';
   if (REAL_NUMBERS.has(path)) {
     schema.type = 'number';
     delete schema.format;

@@ -15,6 +15,7 @@ export interface FieldError {
     | 'FieldValueDuplicate'
     | 'FieldValueNotFound'
     | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
     | 'FieldValueTypeInvalid';
   /** For example `spec.volumes[0].csi.driver`. */
   field: string;
@@ -76,15 +77,24 @@ export interface Kind extends Resource {
   prepareForCreate(object: KubeObject): void;
   /** Restores what this write may not change (spec on a status write, status on a spec write). In place on `next`. */
   prepareForUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): void;
+  /**
+   * Changes that the server makes on its own behalf, after ownership was recorded: the writer does not own them. Replaces
+   * sections of `object`, never mutates them. `current` is undefined on create.
+   */
+  normalise?(object: KubeObject, current: KubeObject | undefined): void;
   /** Sets timestamps for changes that this write causes; `current` is undefined on create. In place on `next`. */
   stampTimes?(next: KubeObject, current: KubeObject | undefined, now: string): void;
   /** All field errors at once; the caller validates metadata. `current` on an update: what it has may be exempt. */
   validate(object: KubeObject, current?: KubeObject): FieldError[];
   validateUpdate(next: KubeObject, current: KubeObject, subresource: Subresource): FieldError[];
+  /** What is accepted, but told to the client; `current` is undefined on create. */
+  warnings?(object: KubeObject, current: KubeObject | undefined): string[];
   /** Fields usable in field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectable: readonly string[];
   /** The value of such a field, '' where the object does not have it. */
   selectableField(object: KubeObject, field: string): string;
+  /** Of a CustomResourceDefinition. */
+  readonly isCustom?: boolean;
   /** Created, answered and never stored (reviews). */
   readonly virtual?: boolean;
   /** The fields of its `scale` subresource. */

@@ -1,102 +1,28 @@
 // Answers of kube-apiserver 1.36, recorded as facts: a table of requests to the embedded server, each with the code and
 // the part of the answer that matters. `npm run differ` asks both servers.
+
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
-import { type ApiServer, createApiServer } from '../../src/apiserver/api-server.ts';
-import { quietLog } from '../../src/apiserver/testing/test-server.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
-import { realClock } from '../../src/runtime/time/clock.ts';
-import { type Answer, type Json, type JsonObject, Side, type Step, serverAt } from '../differ/exchange.ts';
+import { test } from 'node:test';
+import type { Json, JsonObject, Step } from '../differ/exchange.ts';
+import {
+  answer,
+  apply,
+  driver,
+  expectCodes,
+  get,
+  map,
+  ownersOf,
+  patch,
+  post,
+  put,
+  remove,
+  volume,
+} from './requests.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const PVS = '/api/v1/persistentvolumes';
 const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-
-let server: ApiServer;
-let access: ReturnType<typeof serverAt>;
-
-before(async (t) => {
-  server = await createApiServer({
-    clock: realClock,
-    random: seededRandom('answers'),
-    log: quietLog,
-    staticTokens: new Map([['t', { name: 'admin', groups: ['system:masters'] }]]),
-  });
-  access = serverAt(String(server.url), 't');
-  (t as unknown as { after(done: () => Promise<void>): void }).after(async () => {
-    access.agent.destroy();
-    await server.stop();
-  });
-});
-
-const post = (path: string, json: Json): Step => ({ method: 'POST', path, body: { json } });
-const put = (path: string, json: Json): Step => ({ method: 'PUT', path, body: { json } });
-const get = (path: string, headers = {}): Step => ({ method: 'GET', path, headers });
-const remove = (path: string, json?: Json): Step => ({
-  method: 'DELETE',
-  path,
-  ...(json === undefined ? {} : { body: { json } }),
-});
-const patch = (type: 'merge' | 'json' | 'strategic', path: string, json: Json): Step => ({
-  method: 'PATCH',
-  path,
-  headers: {
-    'content-type': `application/${{ merge: 'merge-patch', json: 'json-patch', strategic: 'strategic-merge-patch' }[type]}+json`,
-  },
-  body: { json },
-});
-const apply = (path: string, json: Json, query = 'fieldManager=a'): Step => ({
-  method: 'PATCH',
-  path: `${path}?${query}`,
-  headers: { 'content-type': 'application/apply-patch+yaml' },
-  body: { json },
-});
-const map = (name: string, more: JsonObject = {}): JsonObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name },
-  ...more,
-});
-const volume = (name: string, spec: JsonObject = {}): JsonObject => ({
-  apiVersion: 'v1',
-  kind: 'PersistentVolume',
-  metadata: { name },
-  spec: {
-    capacity: { storage: '1Gi' },
-    accessModes: ['ReadWriteOnce'],
-    csi: { driver: 'd.example.com', volumeHandle: 'h' },
-    ...spec,
-  },
-});
-const driver = (name: string, spec: JsonObject = {}): JsonObject => ({
-  apiVersion: 'storage.k8s.io/v1',
-  kind: 'CSIDriver',
-  metadata: { name },
-  spec: { attachRequired: true, ...spec },
-});
-
-/** Sends the steps; the last answer is returned. */
-async function answer(...steps: Step[]): Promise<Answer & { body: JsonObject }> {
-  const side = new Side(access);
-  let last: Answer | undefined;
-  for (const step of steps) last = await side.take(step);
-  return last as Answer & { body: JsonObject };
-}
-
-async function expectCodes(rows: readonly [title: string, code: number, ...steps: Step[]][]): Promise<void> {
-  for (const [title, code, ...steps] of rows) {
-    const given = await answer(...steps);
-    assert.equal(given.code, code, `${title}: ${JSON.stringify(given.body).slice(0, 400)}`);
-  }
-}
-
-type Owner = { manager: string; operation: string; fieldsV1: Json };
-
-function ownersOf(body: JsonObject): Record<string, Json> {
-  const entries = ((body.metadata as JsonObject).managedFields ?? []) as unknown as Owner[];
-  return Object.fromEntries(entries.map((each) => [`${each.manager}/${each.operation}`, each.fieldsV1]));
-}
 
 test('kubectl takes over with server-side apply what it wrote with client-side apply', async () => {
   const lastApplied = `${JSON.stringify(map('mig', { data: { a: '1' } }))}\n`;
@@ -504,4 +430,183 @@ test('a watch may be asked for by its path, and replicas applied through scale',
   ]);
   const scaled = await answer(apply(`${deployments}/d/scale`, scale, 'fieldManager=a&force=true'));
   assert.deepEqual((scaled.body.spec as JsonObject).replicas, 3, JSON.stringify(scaled.body));
+});
+
+const GADGET_PATH = '/apis/answers.example.com/v1/namespaces/default/gadgets';
+const GADGETS: JsonObject = {
+  metadata: { name: 'gadgets.answers.example.com' },
+  spec: {
+    group: 'answers.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'gadgets', kind: 'Gadget' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {
+          scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+        },
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                properties: {
+                  replicas: { type: 'integer' },
+                  tags: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
+                },
+                'x-kubernetes-validations': [{ rule: '!has(self.replicas) || self.replicas != 3' }],
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+const gadget = (name: string, spec: Json, metadata: JsonObject = {}): JsonObject => ({
+  apiVersion: 'answers.example.com/v1',
+  kind: 'Gadget',
+  metadata: { name, ...metadata },
+  spec,
+});
+const fieldsOf = ({ body }: { body: JsonObject }): string[] =>
+  ((body.details as JsonObject).causes as JsonObject[]).map(({ field }) => String(field));
+
+test('an object is validated before its name is looked up, and warnings come with errors, too', async () => {
+  const taken = post(DRIVERS, driver('taken.example.com'));
+  const bad = {
+    ...driver('taken.example.com'),
+    metadata: { name: 'taken.example.com', finalizers: ['plain'] },
+  };
+  await expectCodes([
+    ['taken', 409, taken, taken],
+    ['taken and wrong', 422, post(DRIVERS, bad)],
+  ]);
+  const { code, warnings } = await answer(put(`${MAPS}/nameless`, { unknownField: 1 }));
+  assert.deepEqual([code, warnings.length], [400, 1]);
+});
+
+test('what is accepted and yet deprecated is warned of', async () => {
+  const claim = (storage: string, name: string): JsonObject => ({
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+  });
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  const rows: [Step, string | undefined][] = [
+    [post(PVS, volume('recycled', { persistentVolumeReclaimPolicy: 'Recycle' })), 'Recycle'],
+    [post(PVS, volume('retained')), undefined],
+    [post(claims, claim('1500m', 'fraction')), 'fractional byte value'],
+    [post(claims, claim('1Gi', 'whole')), undefined],
+    [post(DRIVERS, driver('tokens.example.com', { tokenRequests: [{ audience: 'a' }] })), 'TokenInSecrets'],
+    [patch('merge', `${DRIVERS}/tokens.example.com`, { metadata: { labels: { a: 'b' } } }), undefined],
+  ];
+  for (const [step, text] of rows) {
+    const { code, warnings } = await answer(step);
+    assert.ok(code < 300, `${step.path}: ${code}`);
+    assert.equal(warnings.length, text === undefined ? 0 : 1, `${step.path}: ${warnings.join()}`);
+    if (text !== undefined) assert.match(warnings[0] ?? '', new RegExp(text));
+  }
+});
+
+test('times and data that cannot be decoded are malformed, and data is never shown', async () => {
+  const secrets = '/api/v1/namespaces/default/secrets';
+  const secret = (value: string): JsonObject => ({ metadata: { name: 'coded' }, data: { k: value } });
+  const lease = (acquireTime: string): JsonObject => ({ metadata: { name: 'timed' }, spec: { acquireTime } });
+  await expectCodes([
+    ['seconds', 400, post(LEASES, lease('2030-01-01T00:00:00Z'))],
+    ['microseconds', 201, post(LEASES, lease('2030-01-01T00:00:00.000000Z'))],
+    ['base64', 201, post(secrets, secret('aHVudGVyMg=='))],
+    ['a patch', 422, patch('merge', `${secrets}/coded`, { data: { k: 'hunter2!' } })],
+  ]);
+  const refused = await answer(post(secrets, secret('hunter2!')));
+  assert.equal(refused.code, 400);
+  assert.doesNotMatch(JSON.stringify(refused.body), /hunter2/);
+});
+
+test('deletions answer as kube-apiserver: a pod as marked, a namespace without a grace period', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = { metadata: { name: 'marked' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const { metadata } = (await answer(post(pods, pod), remove(`${pods}/marked`))).body as {
+    metadata: JsonObject;
+  };
+  assert.deepEqual([metadata.deletionGracePeriodSeconds, metadata.generation], [0, 2]);
+  assert.ok(metadata.deletionTimestamp);
+  const gone = await answer(
+    post('/api/v1/namespaces', { metadata: { name: 'marked' } }),
+    remove('/api/v1/namespaces/marked?dryRun=All'),
+  );
+  assert.equal((gone.body.metadata as JsonObject).deletionGracePeriodSeconds, undefined);
+  const events = '/api/v1/namespaces/default/events';
+  const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' }, reason: 'r' };
+  const deleted = await answer(post(events, event), remove(`${events}/e?propagationPolicy=Foreground`));
+  assert.equal(deleted.body.status, 'Success');
+});
+
+test('a status write of an attachment changes no metadata', async () => {
+  const path = '/apis/storage.k8s.io/v1/volumeattachments';
+  const attachment = {
+    metadata: { name: 'kept', labels: { a: 'b' } },
+    spec: { attacher: 'd.example.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } },
+  };
+  const { body } = await answer(
+    post(path, attachment),
+    patch('merge', `${path}/kept/status`, { metadata: { labels: { a: 'c' } }, status: { attached: true } }),
+  );
+  assert.deepEqual([(body.metadata as JsonObject).labels, body.status], [{ a: 'b' }, { attached: true }]);
+});
+
+test('custom resources: formats of patches, types that a Scale needs, errors that keep rules from running', async () => {
+  await answer(post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', GADGETS));
+  await expectCodes([['a strategic patch of none', 415, patch('strategic', `${GADGET_PATH}/none`, {})]]);
+  const wrong = await answer(post(GADGET_PATH, gadget('wrong', [])));
+  assert.deepEqual(fieldsOf(wrong), ['spec', '.spec.replicas', '<nil>']);
+  const both = await answer(post(GADGET_PATH, gadget('both', { tags: ['a', 'a'], replicas: 3 })));
+  assert.deepEqual(fieldsOf(both), ['spec.tags[1]', 'spec']);
+  const warned = await answer(post(GADGET_PATH, gadget('warned', {}, { finalizers: ['plain'] })));
+  assert.deepEqual([warned.code, warned.warnings.length], [201, 1]);
+  const listed = await answer(get(GADGET_PATH));
+  assert.equal((listed.body.metadata as JsonObject).continue, '');
+});
+
+test('workloads: the strategy of a rollout is validated', async () => {
+  const apps = '/apis/apps/v1/namespaces/default';
+  const workload = (spec: JsonObject): JsonObject => ({
+    metadata: { name: 'rolled' },
+    spec: {
+      selector: { matchLabels: { app: 'x' } },
+      template: { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      ...spec,
+    },
+  });
+  const rolling = (maxSurge: Json, maxUnavailable: Json): JsonObject => ({
+    type: 'RollingUpdate',
+    rollingUpdate: { maxSurge, maxUnavailable },
+  });
+  const rows: [string, JsonObject, string | undefined][] = [
+    ['deployments', { strategy: rolling(1, '50%') }, undefined],
+    ['deployments', { strategy: { type: 'Odd' } }, 'spec.strategy'],
+    [
+      'deployments',
+      { strategy: { type: 'Recreate', rollingUpdate: { maxSurge: 1 } } },
+      'spec.strategy.rollingUpdate',
+    ],
+    ['deployments', { strategy: rolling(0, 0) }, 'spec.strategy.rollingUpdate.maxUnavailable'],
+    ['deployments', { strategy: rolling(0, '101%') }, 'spec.strategy.rollingUpdate.maxUnavailable'],
+    ['deployments', { strategy: rolling('x', 1) }, 'spec.strategy.rollingUpdate.maxSurge'],
+    ['deployments', { progressDeadlineSeconds: 5, minReadySeconds: 5 }, 'spec.progressDeadlineSeconds'],
+    ['daemonsets', { updateStrategy: rolling(0, 1) }, undefined],
+    ['daemonsets', { updateStrategy: { type: 'OnDelete' } }, undefined],
+    ['daemonsets', { updateStrategy: { type: 'Odd' } }, 'spec.updateStrategy'],
+    ['daemonsets', { updateStrategy: rolling(1, 1) }, 'spec.updateStrategy.rollingUpdate.maxSurge'],
+    ['daemonsets', { updateStrategy: rolling(0, 0) }, 'spec.updateStrategy.rollingUpdate.maxUnavailable'],
+  ];
+  for (const [plural, spec, field] of rows) {
+    const given = await answer(post(`${apps}/${plural}?dryRun=All`, workload(spec)));
+    const title = `${plural} ${JSON.stringify(spec)}: ${JSON.stringify(given.body)}`;
+    assert.equal(given.code, field === undefined ? 201 : 422, title);
+    if (field !== undefined) assert.deepEqual(fieldsOf(given), [field], title);
+  }
 });

@@ -4,14 +4,17 @@
 import { asText } from '../../api/as-text.ts';
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
 import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
+import { getOwn } from '../../api/own-property.ts';
 import { builtinSchema } from '../builtin-schema/builtin-schema.ts';
-import type { Column, FieldError, Kind, Subresource } from '../kind.ts';
+import type { Column, FieldError, Kind, ScalePaths, Subresource } from '../kind.ts';
 import { ALL_VERBS, restore } from '../kinds/define-kind.ts';
-import type { Loose } from '../kinds/loose.ts';
+import { type Loose, mapOf } from '../kinds/loose.ts';
 import { CUSTOM_WRITE_RULES } from '../kinds/write-rules.ts';
 import { ageOf } from '../printing/age.ts';
 import { ageColumn, nameColumn } from '../printing/column.ts';
 import type { Schema } from '../schema.ts';
+import { invalid } from '../validation/checks.ts';
+import { finalizerWarnings } from '../validation/warnings.ts';
 import { convertVersion } from './convert-version.ts';
 import { compileJsonPath } from './json-path.ts';
 import { setSchemaDefaults } from './schema-defaults.ts';
@@ -54,12 +57,14 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
   const hasStatus = subresources.includes('status');
   const schema = wholeSchema(version);
   const rules = createRuleSet(schema);
+  const scale = scaleOf(version);
   const selectable = (version as { selectableFields?: { jsonPath: string }[] }).selectableFields ?? [];
   const selectors = new Map(
     selectable.map(({ jsonPath }) => [jsonPath.replace(/^\./, ''), compileJsonPath(jsonPath)] as const),
   );
   return {
     ...resource,
+    isCustom: true,
     singular: names.singular ?? names.kind.toLowerCase(),
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
@@ -76,23 +81,35 @@ function customKind(crd: CustomResourceDefinition, version: Version, storedVersi
     prepareForUpdate(next, current, subresource) {
       if (hasStatus) isolate(next as Loose, current as Loose, subresource);
     },
-    // Rules are evaluated only on objects that pass schema validation.
     validate(object) {
       const errors = validateAgainstSchema(schema, object);
-      if (errors.length === 0) return rules.validate(object);
+      if (scale) errors.push(...checkScalePaths(object, scale));
+      if (!errors.some(blocksRules)) return [...errors, ...rules.validate(object)];
       return rules.isEmpty ? errors : [...errors, UNCHECKED];
     },
     validateUpdate(next, current): FieldError[] {
-      return validateAgainstSchema(schema, next).length > 0 ? [] : rules.validateUpdate(next, current);
+      const errors = validateAgainstSchema(schema, next);
+      return errors.some(blocksRules) ? [] : rules.validateUpdate(next, current);
     },
+    warnings: (object, current) => finalizerWarnings(object as Loose, current as Loose | undefined),
     selectable: [...selectors.keys()],
     selectableField: (object, field) => asText(selectors.get(field)?.(object)[0] ?? ''),
-    ...scaleOf(version),
+    ...(scale && { scale }),
     ...(version.name === storedVersion
       ? {}
       : { storedAs: otherVersion(resource, { ...resource, version: storedVersion }) }),
   };
 }
+
+/** Errors that may keep a rule from being evaluated: it relies on the types. */
+const BLOCKING: ReadonlySet<FieldError['reason']> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+const blocksRules = ({ reason }: FieldError): boolean => BLOCKING.has(reason);
 
 const UNCHECKED: FieldError = {
   reason: 'FieldValueInvalid',
@@ -118,17 +135,46 @@ function otherVersion(served: Resource, stored: Resource): NonNullable<Kind['sto
   return { resource: stored, toStored: as(apiVersionOf(stored)), fromStored: as(apiVersionOf(served)) };
 }
 
-function scaleOf(version: Version): Pick<Kind, 'scale'> | object {
+function scaleOf(version: Version): ScalePaths | undefined {
   const scale = version.subresources?.scale;
-  if (!scale) return {};
+  if (!scale) return undefined;
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
   return {
-    scale: {
-      specReplicas: specReplicasPath,
-      statusReplicas: statusReplicasPath,
-      ...(labelSelectorPath ? { labelSelector: labelSelectorPath } : {}),
-    },
+    specReplicas: specReplicasPath,
+    statusReplicas: statusReplicasPath,
+    ...(labelSelectorPath ? { labelSelector: labelSelectorPath } : {}),
   };
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** The fields that a Scale shows have to have its types. */
+function checkScalePaths(object: KubeObject, scale: ScalePaths): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const path of [scale.specReplicas, scale.statusReplicas]) {
+    const { found, value } = valueAt(object, path);
+    if (found && !(Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_INT32)) {
+      errors.push(invalid(path, value, `should be an integer between 0 and ${MAX_INT32}`));
+    }
+  }
+  if (scale.labelSelector) {
+    const { found, value } = valueAt(object, scale.labelSelector);
+    if (found && typeof value !== 'string')
+      errors.push(invalid(scale.labelSelector, value, 'should be a string'));
+  }
+  return errors;
+}
+
+/** The value at `.spec.replicas`, or the first value on the way that is no object. */
+function valueAt(object: unknown, path: string): { found: boolean; value: unknown } {
+  let value = object;
+  for (const key of path.split('.').slice(1)) {
+    const holder = mapOf(value);
+    if (holder === undefined) return { found: true, value };
+    value = getOwn(holder, key);
+    if (value === undefined) return { found: false, value };
+  }
+  return { found: true, value };
 }
 
 /** The schema with the fields that every object has, whether or not the author declared them. */

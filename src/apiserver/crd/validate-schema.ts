@@ -145,7 +145,7 @@ function checkArray(schema: Schema, value: unknown[], path: string, errors: Fiel
   const { maxItems, minItems, items } = schema;
   if (maxItems !== undefined && value.length > maxItems) {
     errors.push({
-      reason: 'FieldValueInvalid',
+      reason: 'FieldValueTooMany',
       field: path,
       message: `Too many: ${value.length}: must have at most ${maxItems} items`,
     });

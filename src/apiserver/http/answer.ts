@@ -57,6 +57,11 @@ export function partialMetadata(version: Version, asVersion: string): object {
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${asVersion}`, metadata };
 }
 
+/** For an error that is answered later: a client learns of unknown fields even when its object is rejected. */
+export function addWarnings(response: ServerResponse, warnings: readonly string[]): void {
+  if (warnings.length > 0 && !response.headersSent) response.setHeader('Warning', warningHeaders(warnings));
+}
+
 /** As in kube-apiserver: beyond this total each warning is shortened, and the rest left out. Clients limit headers to 16 KiB. */
 const MAX_WARNINGS_LENGTH = 4096;
 const SHORTENED_LENGTH = 256;

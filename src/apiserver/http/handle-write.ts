@@ -7,6 +7,7 @@ import { type Answer, type Write, write } from '../verbs/dispatch.ts';
 import type { ResourceRequest, WriteRequest } from '../verbs/request.ts';
 import { badRequest, invalidOptions } from '../verbs/status.ts';
 import { policyOf, readDeleteOptions } from '../verbs/write/delete.ts';
+import { addWarnings } from './answer.ts';
 import type { ResourceExchange } from './handle-resource.ts';
 import { bodyParser, mediaTypeOf, type ParsedBody, PROTOBUF } from './parse-body.ts';
 import { readBoolean, readDryRun, readFieldValidation, readInteger, readListParameters } from './query.ts';
@@ -53,6 +54,9 @@ export async function writeOverHttp(
       return write(machine, { ...request, dryRun: request.dryRun || dryRun }, asked);
     });
     return { answer, warnings };
+  } catch (error) {
+    addWarnings(exchange.response, warnings);
+    throw error;
   } finally {
     release();
   }

@@ -62,8 +62,9 @@ function encoding(
       encode: (version) => Buffer.from(JSON.stringify(partialMetadata(version, asVersion))),
     };
   }
+  const shown = kind.isCustom ? { continue: '', ...metadata } : metadata;
   return {
-    head: openList({ kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata }, 'items'),
+    head: openList({ kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: shown }, 'items'),
     encode: (version) => version.bytes,
   };
 }

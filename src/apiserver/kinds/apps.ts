@@ -1,6 +1,8 @@
 // Workloads of apps/v1: stored, defaulted and validated. Of these, only StatefulSets have a controller in Berth; for the
 // others kube-controller-manager can be run beside it.
 
+import { getOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { Kind, ScalePaths } from '../kind.ts';
 import {
   controllerRevisionColumns,
@@ -17,7 +19,7 @@ import {
   validateWorkloadUpdate,
 } from '../validation/workload.ts';
 import { defineKind } from './define-kind.ts';
-import { ensureMap, type LooseMap, mapsOf, setDefault } from './loose.ts';
+import { ensureMap, type Loose, type LooseMap, mapsOf, setDefault } from './loose.ts';
 import { setPodSpecDefaults } from './pod-defaults.ts';
 
 const apps = {
@@ -58,9 +60,26 @@ const daemonSetKind = defineKind({
       setDefault(rolling, 'maxSurge', 0);
     }
   },
+  prepareForCreate: (set) => setTemplateGeneration(set, '1'),
+  prepareForUpdate(next, current) {
+    const generation = getOwn(current.metadata.annotations ?? {}, TEMPLATE_GENERATION);
+    if (generation !== undefined) setTemplateGeneration(next, generation);
+  },
+  normalise(next, current) {
+    if (current === undefined || sameJson(next.spec?.template, current.spec?.template)) return;
+    const generation = getOwn(current.metadata.annotations ?? {}, TEMPLATE_GENERATION);
+    setTemplateGeneration(next, String(Number(generation ?? 0) + 1));
+  },
   validate: validateWorkload,
   validateUpdate: validateWorkloadUpdate,
 });
+
+/** Counts the changes of a DaemonSet's template. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+function setTemplateGeneration({ metadata }: Loose, generation: string): void {
+  metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: generation };
+}
 
 const deploymentKind = defineKind({
   ...apps,

@@ -22,9 +22,15 @@ import {
   validateSecretUpdate,
 } from '../validation/config.ts';
 import { validateEvent } from '../validation/event.ts';
-import { validateNamespaceUpdate, validateNode, validateNodeUpdate } from '../validation/node.ts';
+import {
+  validateNamespace,
+  validateNamespaceUpdate,
+  validateNode,
+  validateNodeUpdate,
+} from '../validation/node.ts';
 import { validatePod, validatePodUpdate } from '../validation/pod.ts';
 import { validateVolume, validateVolumeUpdate } from '../validation/volume.ts';
+import { claimWarnings, volumeWarnings } from '../validation/warnings.ts';
 import { defineKind, restore } from './define-kind.ts';
 import { ensureMap, mapOf, setDefault, stringsOf } from './loose.ts';
 import { setPodRequestDefaults, setPodSpecDefaults } from './pod-defaults.ts';
@@ -49,17 +55,21 @@ const namespaceKind = defineKind({
     namespace.metadata.labels['kubernetes.io/metadata.name'] ??= namespace.metadata.name;
   },
   prepareForCreate(namespace) {
+    namespace.status = { phase: 'Active' };
+  },
+  normalise(namespace, current) {
+    if (current !== undefined) return;
     const finalizers = stringsOf(mapOf(namespace.spec)?.finalizers);
     namespace.spec = {
       finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
     };
-    namespace.status = { phase: 'Active' };
   },
   prepareForUpdate(next, current, subresource) {
     // Only `finalize` changes the finalizers of the spec.
     if (subresource === 'finalize') restore(next, current, 'status');
     else restore(next, current, 'spec');
   },
+  validate: validateNamespace,
   validateUpdate: validateNamespaceUpdate,
   selectable: { 'status.phase': (namespace) => namespace.status?.phase },
 });
@@ -74,7 +84,10 @@ const nodeKind = defineKind({
   columns: nodeColumns,
   setDefaults(node) {
     const spec = ensureMap(node, 'spec');
-    if (spec.podCIDR && spec.podCIDRs === undefined) spec.podCIDRs = [spec.podCIDR];
+    // Where the two differ, the older field counts.
+    const [first] = stringsOf(spec.podCIDRs);
+    if (spec.podCIDR && spec.podCIDR !== first) spec.podCIDRs = [spec.podCIDR];
+    else if (first && !spec.podCIDR) spec.podCIDR = first;
     const status = mapOf(node.status);
     if (status?.capacity !== undefined) setDefault(status, 'allocatable', copyJson(status.capacity));
   },
@@ -183,6 +196,7 @@ const persistentVolumeKind = defineKind({
       }
     } else if (last) setDefault(status, 'lastPhaseTransitionTime', last);
   },
+  warnings: volumeWarnings,
   validate: validateVolume,
   validateUpdate: validateVolumeUpdate,
   selectable: {},
@@ -199,11 +213,17 @@ const persistentVolumeClaimKind = defineKind({
   setDefaults(claim) {
     setDefault(ensureMap(claim, 'spec'), 'volumeMode', 'Filesystem');
     setDefault(ensureMap(claim, 'status'), 'phase', 'Pending');
-    normaliseDataSources(ensureMap(claim, 'spec'));
+  },
+  normalise(claim) {
+    const { dataSource, dataSourceRef } = mapOf(claim.spec) ?? {};
+    if (dataSource === undefined && dataSourceRef === undefined) return;
+    claim.spec = { ...claim.spec };
+    normaliseDataSources(claim.spec);
   },
   prepareForCreate(claim) {
     claim.status = { phase: 'Pending' };
   },
+  warnings: claimWarnings,
   validate: validateClaim,
   validateUpdate: validateClaimUpdate,
 });

@@ -45,10 +45,12 @@ export interface KindDefinition {
   prepareForCreate?(object: Loose): void;
   /** Runs after status and spec were isolated from each other. */
   prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
+  normalise?(object: Loose, current: Loose | undefined): void;
   stampTimes?(next: Loose, current: Loose | undefined, now: string): void;
   validate?(object: Loose, current?: Loose): FieldError[];
   /** In addition to `validate`, which also runs on the new object. */
   validateUpdate?(next: Loose, current: Loose, subresource: Subresource): FieldError[];
+  warnings?(object: Loose, current: Loose | undefined): string[];
   selectable?: Readonly<Record<string, (object: Loose) => unknown>>;
 }
 
@@ -56,6 +58,7 @@ export function defineKind(definition: KindDefinition): Kind {
   const { group, version, kind, plural, namespaced, module, selectable = {} } = definition;
   const subresources = definition.subresources ?? [];
   const hasStatus = subresources.includes('status');
+  const writes = writeRulesOf(definition);
   let known: Schema | undefined;
   const schema = (): Schema => (known ??= builtinSchema(module, kind));
   return {
@@ -73,7 +76,7 @@ export function defineKind(definition: KindDefinition): Kind {
     hasGeneration: definition.hasGeneration ?? false,
     ...(definition.startsWithoutGeneration ? { startsWithoutGeneration: true } : {}),
     verbs: definition.verbs ?? ALL_VERBS,
-    writes: writeRulesOf(definition),
+    writes,
     ...(definition.virtual ? { virtual: true } : {}),
     ...(definition.storedAs ? { storedAs: definition.storedAs } : {}),
     ...(definition.scale ? { scale: definition.scale } : {}),
@@ -84,14 +87,22 @@ export function defineKind(definition: KindDefinition): Kind {
     },
     prepareForUpdate(next, current, subresource) {
       if (hasStatus) isolate(next as Loose, current as Loose, subresource);
+      if (subresource === 'status' && writes.statusKeepsMetadata) keepMetadata(next, current);
       definition.prepareForUpdate?.(next as Loose, current as Loose, subresource);
     },
+    ...(definition.normalise && {
+      normalise: (object, current) => definition.normalise?.(object as Loose, current as Loose | undefined),
+    }),
     ...(definition.stampTimes && {
       stampTimes: (next, current, now) => definition.stampTimes?.(next as Loose, current as Loose, now),
     }),
     validate: (object, current) => definition.validate?.(object as Loose, current as Loose | undefined) ?? [],
     validateUpdate: (next, current, subresource) =>
       definition.validateUpdate?.(next as Loose, current as Loose, subresource) ?? [],
+    ...(definition.warnings && {
+      warnings: (object, current) =>
+        definition.warnings?.(object as Loose, current as Loose | undefined) ?? [],
+    }),
     selectable: Object.keys(selectable),
     selectableField(object, field) {
       const value = getOwn(selectable, field)?.(object as Loose);
@@ -115,6 +126,15 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
     for (const field in next) if (!Object.hasOwn(current, field) && field !== 'status') delete next[field];
   } else if (subresource === '') {
     restore(next, current, 'status');
+  }
+}
+
+const WRITTEN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+
+function keepMetadata({ metadata }: KubeObject, { metadata: own }: KubeObject): void {
+  for (const field of WRITTEN_METADATA) {
+    if (own[field] === undefined) delete metadata[field];
+    else (metadata as Record<typeof field, unknown>)[field] = own[field];
   }
 }
 

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../api/object.ts';
 import { getOwn } from '../../api/own-property.ts';
 import type { Kind } from '../kind.ts';
 import { eventColumns } from '../printing/core-columns.ts';
-import { validateNewEvent } from '../validation/event.ts';
+import { validateNewEvent, validateNewEventUpdate } from '../validation/event.ts';
 import { defineKind } from './define-kind.ts';
 import type { Loose } from './loose.ts';
 
@@ -46,7 +46,8 @@ const eventKind = defineKind({
     ...column,
     cell: (object: KubeObject, nowMs: number) => column.cell(toCoreEvent(object), nowMs),
   })),
-  validate: validateNewEvent,
+  validate: (event, current) => validateNewEvent(toCoreEvent(event), current && toCoreEvent(current)),
+  validateUpdate: (next, current) => validateNewEventUpdate(toCoreEvent(next), toCoreEvent(current)),
   storedAs: { resource: events, toStored: toCoreEvent, fromStored: fromCoreEvent },
   selectable: {
     reason: (event: Loose) => event.reason,

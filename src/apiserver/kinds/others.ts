@@ -6,6 +6,7 @@ import type { Kind } from '../kind.ts';
 import { definitionColumns, leaseColumns } from '../printing/other-columns.ts';
 import { validateLease } from '../validation/lease.ts';
 import { defineKind } from './define-kind.ts';
+import { mapOf } from './loose.ts';
 
 const leaseKind = defineKind({
   group: 'coordination.k8s.io',
@@ -15,6 +16,12 @@ const leaseKind = defineKind({
   plural: 'leases',
   namespaced: true,
   columns: leaseColumns,
+  normalise(lease, current) {
+    const { strategy, preferredHolder, ...spec } = mapOf(lease.spec) ?? {};
+    // Coordinated leader election is off by default in Kubernetes: its fields are dropped unless they are set already.
+    if (strategy === undefined && preferredHolder === undefined) return;
+    if (mapOf(current?.spec)?.strategy === undefined) lease.spec = spec;
+  },
   validate: validateLease,
 });
 

@@ -24,6 +24,7 @@ import {
   validateVolumeAttributesClassUpdate,
 } from '../validation/storage-class.ts';
 import { validateAttachment, validateAttachmentUpdate } from '../validation/volume-attachment.ts';
+import { driverWarnings } from '../validation/warnings.ts';
 import { defineKind } from './define-kind.ts';
 import { ensureMap, type LooseMap, setDefault } from './loose.ts';
 
@@ -71,6 +72,7 @@ const csiDriverKind = defineKind({
     setDefault(spec, 'requiresRepublish', false);
     setDefault(spec, 'seLinuxMount', false);
   },
+  warnings: driverWarnings,
   validate: validateCSIDriver,
   validateUpdate: validateCSIDriverUpdate,
 });

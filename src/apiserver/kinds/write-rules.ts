@@ -43,16 +43,31 @@ const ANSWERS_DELETED = new Set([
   'volumeattributesclasses.storage.k8s.io',
 ]);
 
+/** Finalizers need no domain. So it is for custom resources, where one without is warned of. */
+const PLAIN_FINALIZERS = new Set([
+  'customresourcedefinitions.apiextensions.k8s.io',
+  'events',
+  'leases.coordination.k8s.io',
+]);
+
 export interface WriteRules {
   readonly needsVersion: boolean;
   readonly createdByUpdate: boolean;
   readonly answersDeleted: boolean;
+  /** The deleted object is answered with its deletion timestamp, also when it is gone at once: pods. */
+  readonly answersMarked: boolean;
+  readonly plainFinalizers: boolean;
+  /** A write of the status changes no metadata. */
+  readonly statusKeepsMetadata: boolean;
 }
 
 export const CUSTOM_WRITE_RULES: WriteRules = {
   needsVersion: true,
   createdByUpdate: false,
   answersDeleted: false,
+  answersMarked: false,
+  plainFinalizers: true,
+  statusKeepsMetadata: true,
 };
 
 export function writeRulesOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): WriteRules {
@@ -61,5 +76,8 @@ export function writeRulesOf({ group, plural }: Pick<Resource, 'group' | 'plural
     needsVersion: NEEDS_VERSION.has(key),
     createdByUpdate: CREATED_BY_UPDATE.has(key),
     answersDeleted: ANSWERS_DELETED.has(key),
+    answersMarked: key === 'pods',
+    plainFinalizers: PLAIN_FINALIZERS.has(key),
+    statusKeepsMetadata: key === 'volumeattachments.storage.k8s.io',
   };
 }

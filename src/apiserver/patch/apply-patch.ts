@@ -2,7 +2,6 @@
 
 import type { KubeObject } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';
-import { definitionNameOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { FieldSets } from './field-sets.ts';
 import { isJsonObject, type Json, PatchError } from './json.ts';
@@ -43,15 +42,7 @@ function patched(type: Exclude<PatchType, 'apply'>, document: Json, patch: Json,
     case 'merge':
       if (!isJsonObject(patch)) throw new PatchError('a merge patch must be an object');
       return applyMergePatch(document, patch);
-    case 'strategic': {
-      const schema = kind.schema();
-      if (!definitionNameOf(schema)) {
-        throw new PatchError(
-          'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
-          'UnsupportedMediaType',
-        );
-      }
-      return applyStrategicMergePatch(document, patch, schema);
-    }
+    case 'strategic':
+      return applyStrategicMergePatch(document, patch, kind.schema());
   }
 }

@@ -6,6 +6,7 @@ import { getOwn } from '../../api/own-property.ts';
 import { zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import type { Schema } from '../schema.ts';
+import { isEmptySet } from './field-set.ts';
 import type { FieldSet, FieldSets } from './field-sets.ts';
 import { ChangesBuilder, compareFields, type FieldChanges, fieldsOf, propertySchema } from './field-walk.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -32,17 +33,16 @@ export function appliedFields(applied: KubeObject, { kind, subresource, fieldSet
   const sections = applied as unknown as JsonObject;
   for (const section of Object.keys(sections)) {
     if (!isOwned(section, kind, subresource)) continue;
-    fields.add(
-      fieldSets.fieldEdge(section),
-      fieldsOf(sections[section], propertySchema(schema, section), fieldSets),
-    );
+    const below = fieldsOf(sections[section], propertySchema(schema, section), fieldSets);
+    if (!isEmptySet(below)) fields.add(fieldSets.fieldEdge(section), below);
   }
   const metadata = fieldSets.builder();
   const ofMetadata = propertySchema(schema, 'metadata');
   for (const field of OWNED_METADATA) {
     const value = applied.metadata[field] as Json | undefined;
     if (value === undefined) continue;
-    metadata.add(fieldSets.fieldEdge(field), fieldsOf(value, propertySchema(ofMetadata, field), fieldSets));
+    const below = fieldsOf(value, propertySchema(ofMetadata, field), fieldSets);
+    if (!isEmptySet(below)) metadata.add(fieldSets.fieldEdge(field), below);
   }
   const owned = metadata.build({ member: false });
   if (owned !== fieldSets.empty) fields.add(METADATA, owned);

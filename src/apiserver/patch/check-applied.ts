@@ -6,7 +6,7 @@ import { getOwn } from '../../api/own-property.ts';
 import { builtinSchema, zeroOf } from '../builtin-schema/builtin-schema.ts';
 import type { Kind } from '../kind.ts';
 import type { Schema } from '../schema.ts';
-import { KEY_DEFAULTS, propertySchema } from './field-walk.ts';
+import { keyDefault, propertySchema } from './field-walk.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** The first problem, with its path, or undefined. */
@@ -85,7 +85,7 @@ function keyOf(item: Json, schema: Schema): Json | undefined {
   const zero = zeroOf(schema.items ?? {}) as JsonObject;
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   const values = keys.map(
-    (name) => getOwn(item, name) ?? getOwn(KEY_DEFAULTS, name) ?? getOwn(zero, name) ?? null,
+    (name) => getOwn(item, name) ?? keyDefault(schema.items, name) ?? getOwn(zero, name) ?? null,
   );
   return values.every((value) => value !== null) ? values : undefined;
 }

@@ -8,26 +8,40 @@ import { asMember, isEmptySet } from './field-set.ts';
 import type { FieldSet, FieldSetBuilder, FieldSets } from './field-sets.ts';
 import { copyJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 
-/** List keys that may be omitted, because they have a default. */
-export const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
+/** Keys of lists of built-in types that may be omitted. */
+const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
+
+/** The value of a key that an element omits, where the key has a default. */
+export function keyDefault(items: Schema | undefined, key: string): Json | undefined {
+  return (propertySchema(items, key)?.default as Json | undefined) ?? getOwn(KEY_DEFAULTS, key);
+}
 
 function isAtomic(schema: Schema | undefined): boolean {
   return schema?.['x-kubernetes-map-type'] === 'atomic';
 }
 
-/** The edges of a list's elements; undefined when the list is atomic. */
-function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldSets): string[] | undefined {
+/** The edges of a list's elements, duplicates included; undefined when the list is atomic. */
+function everyEdgeOf(
+  list: readonly Json[],
+  schema: Schema | undefined,
+  sets: FieldSets,
+): string[] | undefined {
   const type = schema?.['x-kubernetes-list-type'];
   if (type !== 'set' && type !== 'map') return undefined;
   const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
   const edges: string[] = [];
   for (const each of list) {
-    const edge = type === 'set' ? sets.valueEdge(each) : elementEdge(each, keys, sets);
+    const edge = type === 'set' ? sets.valueEdge(each) : elementEdge(each, keys, schema?.items, sets);
     if (edge === undefined) return undefined;
     edges.push(edge);
   }
-  // A list with duplicate elements is atomic: its parts cannot be owned.
-  return edges.length > 1 && new Set(edges).size < edges.length ? undefined : edges;
+  return edges;
+}
+
+/** The same for ownership: a list with duplicate elements is atomic, because its parts cannot be told apart. */
+function edgesOf(list: readonly Json[], schema: Schema | undefined, sets: FieldSets): string[] | undefined {
+  const edges = everyEdgeOf(list, schema, sets);
+  return edges && edges.length > 1 && new Set(edges).size < edges.length ? undefined : edges;
 }
 
 /** Duplicates in a set are one element. */
@@ -37,22 +51,27 @@ function elementsOf(list: readonly Json[], schema: Schema | undefined): readonly
   return distinct.size === list.length ? list : [...distinct];
 }
 
-/** The parts of a value by edge; undefined when the value is atomic. */
+/** The parts of a value with their edges; undefined when the value is atomic. */
 function partsOf(
   value: Json | undefined,
   schema: Schema | undefined,
   sets: FieldSets,
-): Map<string, Json> | undefined {
+): [edge: string, part: Json][] | undefined {
   if (isJsonObject(value)) {
     if (isAtomic(schema)) return undefined;
-    return new Map(Object.entries(value).map(([key, each]) => [sets.fieldEdge(key), each]));
+    return Object.entries(value).map(([key, each]) => [sets.fieldEdge(key), each]);
   }
   if (!Array.isArray(value)) return undefined;
-  const edges = edgesOf(value, schema, sets);
-  return edges && new Map(edges.map((edge, index) => [edge, value[index] as Json]));
+  const edges = everyEdgeOf(value, schema, sets);
+  return edges?.map((edge, index) => [edge, value[index] as Json]);
 }
 
-function elementEdge(element: Json, keys: readonly string[], sets: FieldSets): string | undefined {
+function elementEdge(
+  element: Json,
+  keys: readonly string[],
+  items: Schema | undefined,
+  sets: FieldSets,
+): string | undefined {
   if (!isJsonObject(element)) return undefined;
   if (keys.length === 1) {
     const [only = ''] = keys;
@@ -61,7 +80,7 @@ function elementEdge(element: Json, keys: readonly string[], sets: FieldSets): s
   }
   const key: JsonObject = {};
   for (const name of [...keys].sort()) {
-    const value = getOwn(element, name) ?? getOwn(KEY_DEFAULTS, name);
+    const value = getOwn(element, name) ?? keyDefault(items, name);
     if (value === undefined) return undefined;
     setOwn(key, name, value);
   }
@@ -80,7 +99,7 @@ export function propertySchema(schema: Schema | undefined, key: string): Schema 
 
 /**
  * The fields of an applied value: its leaves, elements of lists, and entries of maps. A structure on the way to them is
- * not among them, because an applier does not claim that it exists.
+ * not among them, because an applier does not claim that it exists; nor is a list of keyed elements that has none.
  */
 export function fieldsOf(value: Json | undefined, schema: Schema | undefined, sets: FieldSets): FieldSet {
   return walkFields(value, schema, sets, false);
@@ -99,13 +118,14 @@ function walkFields(
 ): FieldSet {
   const fields = sets.builder();
   if (isJsonObject(value)) {
-    if (isAtomic(schema)) return sets.leaf;
+    if (isAtomic(schema) || !hasParts(value)) return sets.leaf;
     for (const key of Object.keys(value)) {
       const below = walkFields(value[key], propertySchema(schema, key), sets, holders);
       const isEntry = !holders && !isDeclared(schema, key);
-      fields.add(sets.fieldEdge(key), isEntry ? asMember(below) : below);
+      if (isEntry) fields.add(sets.fieldEdge(key), asMember(below));
+      else if (!isEmptySet(below)) fields.add(sets.fieldEdge(key), below);
     }
-    return fields.build({ member: holders }, sets.leaf);
+    return fields.build({ member: holders });
   }
   if (!Array.isArray(value)) return sets.leaf;
   const list = elementsOf(value, schema);
@@ -114,7 +134,8 @@ function walkFields(
   for (const [index, edge] of edges.entries()) {
     fields.add(edge, asMember(walkFields(list[index], schema?.items, sets, holders)));
   }
-  return fields.build({ member: holders }, sets.leaf);
+  // An applied list without elements claims nothing.
+  return fields.build({ member: holders });
 }
 
 function isDeclared(schema: Schema | undefined, key: string): boolean {
@@ -249,7 +270,7 @@ function placesOf(before: Elements, after: Elements): Map<string, number> | unde
   return new Map(before.edges.map((edge, index) => [edge, index]));
 }
 
-/** Merges `applied` into `live`. Elements keep the live order; new ones follow. */
+/** Merges `applied` into `live`. */
 export function mergeApplied(
   live: Json | undefined,
   applied: Json,
@@ -257,16 +278,58 @@ export function mergeApplied(
   sets: FieldSets,
 ): Json {
   const [liveParts, appliedParts] = [partsOf(live, schema, sets), partsOf(applied, schema, sets)];
-  if (!liveParts || !appliedParts) return copyJson(applied);
-  const merged = new Map<string, Json>(liveParts);
-  for (const [edge, part] of appliedParts) {
-    merged.set(edge, mergeApplied(liveParts.get(edge), part, partSchema(schema, edge), sets));
-  }
-  return assembled(merged, Array.isArray(applied));
+  if (!liveParts || !appliedParts || Array.isArray(live) !== Array.isArray(applied)) return copyJson(applied);
+  const isList = Array.isArray(applied);
+  const before = new Map(liveParts);
+  // A duplicate is replaced, not merged: it is not known which one is meant.
+  if (isList && before.size < liveParts.length) dropDuplicates(before, liveParts);
+  const merged = appliedParts.map(([edge, part]): [string, Json] => [
+    edge,
+    mergeApplied(before.get(edge), part, partSchema(schema, edge), sets),
+  ]);
+  return isList ? inAppliedOrder(liveParts, merged) : assembled(new Map([...liveParts, ...merged]));
 }
 
-function assembled(parts: Map<string, Json>, isList: boolean): Json {
-  if (isList) return [...parts.values()];
+type Parts = readonly (readonly [edge: string, part: Json])[];
+
+function dropDuplicates(parts: Map<string, Json>, all: Parts): void {
+  const seen = new Set<string>();
+  for (const [edge] of all) {
+    if (seen.has(edge)) parts.delete(edge);
+    seen.add(edge);
+  }
+}
+
+/**
+ * Applied elements in their applied order. Elements that are only live stay before the live element that they preceded,
+ * as far as the applied order allows it.
+ */
+function inAppliedOrder(live: Parts, applied: Parts): Json[] {
+  const appliedEdges = new Set(applied.map(([edge]) => edge));
+  const liveEdges = new Set(live.map(([edge]) => edge));
+  const shared = applied.map(([edge]) => edge).filter((edge) => liveEdges.has(edge));
+  const result: Json[] = [];
+  let [atLive, atApplied, atShared] = [0, 0, 0];
+  while (atLive < live.length || atApplied < applied.length) {
+    const [liveEdge, livePart] = live[atLive] ?? [];
+    const [appliedEdge, appliedPart] = applied[atApplied] ?? [];
+    if (liveEdge !== undefined && !appliedEdges.has(liveEdge)) {
+      result.push(livePart as Json);
+      atLive++;
+    } else if (liveEdge !== undefined && liveEdge !== appliedEdge && liveEdge !== shared[atShared]) {
+      // Taken already, or later in the applied order.
+      atLive++;
+    } else {
+      result.push(appliedPart as Json);
+      if (appliedEdge === shared[atShared]) atShared++;
+      if (appliedEdge === liveEdge) atLive++;
+      atApplied++;
+    }
+  }
+  return result;
+}
+
+function assembled(parts: Iterable<readonly [edge: string, part: Json]>): JsonObject {
   return Object.fromEntries([...parts].map(([edge, part]) => [edge.slice(2), part]));
 }
 
@@ -284,12 +347,12 @@ export function removeFields(
   const parts = partsOf(value, schema, gone.maker);
   if (!parts) return gone.member && !kept?.member ? undefined : value;
   if (gone.member && !isKept) return undefined;
-  const rest = new Map<string, Json>();
+  const rest: [string, Json][] = [];
   for (const [edge, part] of parts) {
     const below = gone.children.get(edge);
     const left = below ? removeFields(part, partSchema(schema, edge), below, kept?.children.get(edge)) : part;
-    if (left !== undefined) rest.set(edge, left);
+    if (left !== undefined) rest.push([edge, left]);
   }
-  if (rest.size === 0 && parts.size > 0 && !isKept) return undefined;
-  return assembled(rest, Array.isArray(value));
+  if (rest.length === 0 && parts.length > 0 && !isKept) return undefined;
+  return Array.isArray(value) ? rest.map(([, part]) => part) : assembled(rest);
 }

@@ -47,11 +47,13 @@ const ANCIENT = 'ancient-changes';
 export function trackManagedFields(options: TrackOptions): void {
   const { next, current, manager, kind, subresource, nowMs, fieldSets } = options;
   if (kind.virtual) return;
-  const sent = next.metadata.managedFields;
   const recorded = current?.metadata.managedFields;
+  // Ownership is edited through the object itself only.
+  if (subresource !== '' && recorded !== undefined) next.metadata.managedFields = recorded;
+  const sent = next.metadata.managedFields;
   const { changed, removed } = changesBetween(current, next, options);
   if (!changed && !removed && sent !== undefined && sent === recorded) return;
-  const managers = wantsReset(sent) ? [] : readManagers(sent?.length ? sent : recorded, fieldSets);
+  const managers = wantsReset(sent) ? [] : readManagers(sent ?? recorded, fieldSets);
   // Ownership that was dropped is not recorded again before the next apply.
   if (current !== undefined && managers.length === 0) {
     writeManagers(next, managers);
@@ -79,9 +81,10 @@ export function trackManagedFields(options: TrackOptions): void {
   writeManagers(next, changed ? capped(managers) : managers);
 }
 
-/** A client that sends one empty entry asks to drop all ownership. */
+/** A client that sends an empty list, or one empty entry, asks to drop all ownership. */
 function wantsReset(entries: ManagedFieldsEntry[] | undefined): boolean {
-  return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
+  if (entries === undefined || entries.length > 1) return false;
+  return Object.keys(entries[0] ?? {}).length === 0;
 }
 
 /** A cache: neither `fieldsV1` of a stored object nor a FieldSet is ever changed. */

@@ -100,10 +100,16 @@ const strategicCases: [string, Json, Json, Json][] = [
     containers({ name: 'a', image: 'y', tty: true }),
   ],
   [
-    'appends a new container',
+    'puts a new container first',
     containers({ name: 'a' }),
     containers({ name: 'b' }),
-    containers({ name: 'a' }, { name: 'b' }),
+    containers({ name: 'b' }, { name: 'a' }),
+  ],
+  [
+    'puts the elements of the patch in its order, and others where they were among them',
+    containers({ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd' }),
+    containers({ name: 'd' }, { name: 'b' }),
+    containers({ name: 'a' }, { name: 'c' }, { name: 'd' }, { name: 'b' }),
   ],
   [
     'deletes by $patch',
@@ -145,7 +151,13 @@ const strategicCases: [string, Json, Json, Json][] = [
     'unites finalizers',
     { metadata: { finalizers: ['a/x'] } },
     { metadata: { finalizers: ['b/y', 'a/x'] } },
-    { metadata: { finalizers: ['a/x', 'b/y'] } },
+    { metadata: { finalizers: ['b/y', 'a/x'] } },
+  ],
+  [
+    'drops duplicates of finalizers',
+    { metadata: { finalizers: ['a/x', 'a/x'] } },
+    { metadata: { finalizers: ['b/y'] } },
+    { metadata: { finalizers: ['b/y', 'a/x'] } },
   ],
   [
     'deletes from finalizers',
@@ -183,8 +195,8 @@ const strategicCases: [string, Json, Json, Json][] = [
     containers({
       name: 'a',
       env: [
-        { name: 'X', value: '1' },
         { name: 'Y', value: '2' },
+        { name: 'X', value: '1' },
       ],
     }),
   ],

@@ -30,8 +30,7 @@ export interface ApplyOptions {
 
 export function applyServerSide(options: ApplyOptions): KubeObject {
   const { current, fieldManager } = options;
-  const applied = checkedPatch(options.patch, options.kind);
-  const fields = appliedFields(applied, options);
+  const { applied, fields } = checkedPatch(options);
   if (!current) return createApplied(applied, fields, options);
   try {
     return mergeInto(current, applied, fields, options);
@@ -162,7 +161,9 @@ function bodyOf(object: KubeObject): Json {
   return body as Json;
 }
 
-function checkedPatch(patch: Json, kind: Kind): KubeObject {
+/** The configuration, decoded, and what it claims: also fields that it sets to null, which decoding leaves out. */
+function checkedPatch(options: ApplyOptions): { applied: KubeObject; fields: FieldSet } {
+  const { patch, kind } = options;
   if (!isJsonObject(patch)) throw new PatchError('an apply patch must be a whole object');
   const { apiVersion, kind: name, metadata } = patch;
   if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
@@ -177,13 +178,14 @@ function checkedPatch(patch: Json, kind: Kind): KubeObject {
   const isOdd = given !== undefined && given !== null;
   const problem = isOdd ? '.metadata.managedFields: expected list' : problemOfApplied(applied, kind);
   if (problem !== undefined) throw untyped(applied, kind, problem);
+  const fields = appliedFields(applied, options);
   try {
     decodeValues(applied, kind);
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     throw untyped(applied, kind, error.message);
   }
-  return applied;
+  return { applied, fields };
 }
 
 function untyped({ metadata }: KubeObject, kind: Kind, problem: string): PatchError {

@@ -70,9 +70,10 @@ function mergeField(
   const mergeKey = schema['x-kubernetes-patch-merge-key'];
   const merged = mergeKey
     ? mergeKeyedList(list, value, mergeKey, schema.items)
-    : [...list, ...without(value, list)];
+    : [...new Set([...list, ...value])];
   const order = patch[`${ORDER}${key}`];
-  return Array.isArray(order) ? ordered(merged, order, list, mergeKey) : merged;
+  // Without a directive, the elements of the patch come in its order.
+  return ordered(merged, Array.isArray(order) ? order : value, list, mergeKey);
 }
 
 /** Directives may occur without the list they refer to. */

@@ -24,7 +24,7 @@ const created: [string, Body, string[]][] = [
     'an access mode that does not exist',
     { accessModes: ['ReadWriteOnce', 'Any'] },
     [
-      'spec.accessModes[1]: Unsupported value: "Any": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+      'spec.accessModes: Unsupported value: "Any": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
     ],
   ],
   ['ReadWriteOncePod alone', { accessModes: ['ReadWriteOncePod'] }, []],

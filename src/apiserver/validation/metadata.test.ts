@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '../../api/object.ts';
 import type { Kind } from '../kind.ts';
+import { writeRulesOf } from '../kinds/write-rules.ts';
 import { validateMetadata } from './metadata.ts';
 
 type Body = Record<string, unknown>;
@@ -16,6 +17,9 @@ const kinds = {
   foreignRole: { group: 'example.com', kind: 'ClusterRole', namespaced: false },
   driver: { group: 'storage.k8s.io', kind: 'CSIDriver', namespaced: false },
 } as unknown as Record<string, Kind>;
+for (const kind of Object.values(kinds)) {
+  (kind as { writes: Kind['writes'] }).writes = writeRulesOf({ group: kind.group, plural: '' });
+}
 const of = (metadata: Body) => ({ metadata }) as unknown as KubeObject;
 const fields = (object: Body, kind: string, current?: Body) =>
   validateMetadata(of(object), kinds[kind] as Kind, current && of(current)).map(({ field }) => field);

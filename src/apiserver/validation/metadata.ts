@@ -15,6 +15,7 @@ import { getOwn } from '../../api/own-property.ts';
 import type { FieldError, Kind } from '../kind.ts';
 import { type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required, tooLong } from './checks.ts';
+import { STANDARD_FINALIZERS } from './warnings.ts';
 
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 /** Kinds whose names are labels, and those whose names only have to fit a path. */
@@ -46,7 +47,8 @@ export function validateMetadata(object: KubeObject, kind: Kind, current?: KubeO
   if (isNew('ownerReferences')) checkOwners(checks, metadata.ownerReferences);
   if (isNew('finalizers')) {
     for (const [index, finalizer] of stringsOf(metadata.finalizers).entries()) {
-      checks.text(at('metadata.finalizers', index), finalizer, finalizerProblems);
+      const problems = kind.writes.plainFinalizers ? qualifiedNameProblems : finalizerProblems;
+      checks.text(at('metadata.finalizers', index), finalizer, problems);
     }
   }
   return checks.errors;
@@ -70,10 +72,7 @@ function checkName(checks: Checks, metadata: LooseMap, kind: Kind): void {
   }
 }
 
-/** Names without a prefix are reserved for Kubernetes' own finalizers. */
-const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
-
-function finalizerProblems(name: string): string[] {
+export function finalizerProblems(name: string): string[] {
   const problems = qualifiedNameProblems(name);
   if (problems.length === 0 && !name.includes('/') && !STANDARD_FINALIZERS.has(name)) {
     return ['name is neither a standard finalizer name nor is it fully qualified'];

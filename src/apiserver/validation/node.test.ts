@@ -13,26 +13,32 @@ rows(validateNode, {}, [
     },
     [],
   ],
-  ['a taint without an effect', taints({ key: 'k' }), ['spec.taints[0].effect: Required value']],
+  ['a taint without an effect', taints({ key: 'k' }), ['metadata.taints[0].effect: Required value']],
   [
     'a taint with an effect that does not exist',
     taints({ key: 'k', effect: 'No' }),
-    ['spec.taints[0].effect: Unsupported'],
+    ['metadata.taints[0].effect: Unsupported'],
   ],
   [
     'a taint that is none',
     taints({ key: 'a b', value: 'c d', effect: 'NoExecute' }),
-    ['spec.taints[0].key: Invalid', 'spec.taints[0].value: Invalid'],
+    ['metadata.taints[0].key: Invalid', 'metadata.taints[0].value: Invalid'],
   ],
   [
     'a taint twice',
     taints({ key: 'k', effect: 'NoExecute' }, { key: 'k', value: 'v', effect: 'NoExecute' }),
-    ['spec.taints[1]: Duplicate'],
+    ['metadata.taints[1]: Duplicate'],
   ],
   [
     'capacities that are none',
     { status: { capacity: { cpu: 'x' }, allocatable: { cpu: 'y' } } },
-    ['status.capacity[cpu]: Invalid', 'status.allocatable[cpu]: Invalid'],
+    ['status.capacity.cpu: Invalid', 'status.allocatable.cpu: Invalid'],
+  ],
+  ['ranges of addresses', { spec: { podCIDRs: ['10.0.0.0/24', '2001:db8::/64'] } }, []],
+  [
+    'ranges that are none',
+    { spec: { podCIDRs: ['10.0.0.0/33', 'x'] } },
+    ['spec.podCIDRs[0]: Invalid', 'spec.podCIDRs[1]: Invalid'],
   ],
 ]);
 
@@ -48,8 +54,8 @@ test("a node's providerID and pod CIDRs are immutable once set", () => {
 test('a namespace is Active, and Terminating once it is being deleted', () => {
   const errors = (phase: string | undefined, deletionTimestamp?: string) =>
     validateNamespaceUpdate(
-      { status: { phase } } as never,
-      { metadata: { deletionTimestamp } } as never,
+      { metadata: { deletionTimestamp }, status: { phase } } as never,
+      { metadata: {} } as never,
       'status',
     ).length;
   assert.deepEqual([errors('Active'), errors('Terminating'), errors(undefined)], [0, 1, 1]);

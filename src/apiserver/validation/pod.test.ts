@@ -230,7 +230,7 @@ const changed: { name: string; before?: Body; after?: Body; subresource?: Subres
     {
       name: 'its gates to more',
       after: { schedulingGates: [{ name: 'g' }] },
-      errors: ['spec.schedulingGates: Forbidden: only deletion is allowed'],
+      errors: ['spec.schedulingGates[0].name: Forbidden: only deletion is allowed'],
     },
     { name: 'its node, by a binding', after: { nodeName: 'n' }, subresource: 'binding', errors: [] },
     {

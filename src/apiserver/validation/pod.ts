@@ -300,12 +300,11 @@ export function validatePodUpdate(next: Loose, current: Loose, subresource: Subr
     checks.add(
       forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
     );
-  if (
-    mapsOf(after.schedulingGates).some(
-      (gate) => !mapsOf(before.schedulingGates).some((old) => old.name === gate.name),
-    )
-  ) {
-    checks.add(forbidden('spec.schedulingGates', 'only deletion is allowed, but found new scheduling gate'));
+  const gates = new Set(mapsOf(before.schedulingGates).map(({ name }) => name));
+  for (const [index, { name }] of mapsOf(after.schedulingGates).entries()) {
+    if (gates.has(name)) continue;
+    const detail = `only deletion is allowed, but found new scheduling gate '${String(name)}'`;
+    checks.add(forbidden(`${at('spec.schedulingGates', index)}.name`, detail));
   }
   if (!sameJson(fixedPart(after), fixedPart(before))) checks.add(forbidden('spec', UPDATABLE));
   return checks.errors;

@@ -65,14 +65,10 @@ export function validateVolumeAttributesClassUpdate(next: Loose, current: Loose)
 
 export function validateStorageCapacity(capacity: Loose): FieldError[] {
   const checks = new Checks();
-  if (checks.required('storageClassName', capacity.storageClassName)) {
-    checks.text('storageClassName', capacity.storageClassName, dns1123SubdomainProblems);
-  }
+  checks.text('storageClassName', capacity.storageClassName ?? '', dns1123SubdomainProblems);
   const topology = mapOf(capacity.nodeTopology);
   if (topology) checkLabelSelector(checks, 'nodeTopology', topology);
   if (capacity.capacity !== undefined) checks.quantity('capacity', capacity.capacity);
-  if (capacity.maximumVolumeSize !== undefined)
-    checks.quantity('maximumVolumeSize', capacity.maximumVolumeSize);
   return checks.errors;
 }
 

@@ -201,11 +201,16 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
       throw undecodable(value, 'intstr.IntOrString', path, walk);
     return value;
   }
-  if (schema.format === 'date-time' && typeof value === 'string' && !isTime(value)) {
-    throw cannotBeHandled(
-      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`,
-      walk,
-    );
+  if (schema.format === 'date-time' && typeof value === 'string') {
+    const isMicro = definitionNameOf(schema)?.endsWith('.MicroTime') ?? false;
+    if (!isTime(value) || (isMicro && !MICROSECONDS.test(value))) {
+      const layout = `2006-01-02T15:04:05${isMicro ? '.000000' : ''}Z07:00`;
+      throw cannotBeHandled(`parsing time ${JSON.stringify(value)} as "${layout}": cannot parse it`, walk);
+    }
+  }
+  // The value is never shown: it may be a secret.
+  if (schema.format === 'byte' && typeof value === 'string' && !BASE64.test(value)) {
+    throw cannotBeHandled(`illegal base64 data in ${path}`, walk);
   }
   const expected = schema.type;
   if (expected === undefined || isOfType(value, expected)) return value;
@@ -215,6 +220,9 @@ function decodeScalar(value: unknown, schema: Schema, path: string, walk: Walk):
 /** The format that components write; the last days of a month need a calendar. */
 const USUAL_TIME =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+
+const MICROSECONDS = /\.\d{6}(?:Z|[+-]\d\d:\d\d)$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function isTime(text: string): boolean {
   return USUAL_TIME.test(text) || !Number.isNaN(Date.parse(text));

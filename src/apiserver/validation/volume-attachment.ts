@@ -1,6 +1,6 @@
 // VolumeAttachments: exactly one source, inline only for CSI, and an immutable spec.
 
-import { dns1123SubdomainProblems, qualifiedNameProblems } from '../../api/names.ts';
+import { dns1123SubdomainProblems } from '../../api/names.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf } from '../kinds/loose.ts';
 import { Checks, forbidden, invalid, required, tooLong } from './checks.ts';
@@ -16,16 +16,11 @@ const MAX_METADATA_BYTES = 256 * 1024;
 export function validateAttachment(attachment: Loose): FieldError[] {
   const checks = new Checks();
   const spec = mapOf(attachment.spec) ?? {};
-  checkAttacher(checks, spec);
+  checkDriverName(checks, 'spec.attacher', spec.attacher);
   checks.text('spec.nodeName', spec.nodeName ?? '', dns1123SubdomainProblems);
   checkSource(checks, mapOf(spec.source) ?? {});
   checkStatus(checks, mapOf(attachment.status) ?? {});
   return checks.errors;
-}
-
-function checkAttacher(checks: Checks, spec: LooseMap): void {
-  if (!checks.required('spec.attacher', spec.attacher)) return;
-  checks.text('spec.attacher', spec.attacher, (text) => qualifiedNameProblems(text.toLowerCase()));
 }
 
 function checkSource(checks: Checks, source: LooseMap): void {

@@ -9,6 +9,31 @@ import { Checks, forbidden, invalid, notSupported, required } from './checks.ts'
 import { checkAccessModes, VOLUME_MODES } from './claim.ts';
 import { checkNodeSelector } from './node-selector.ts';
 
+/** Sources in kube-apiserver's order: the first one is validated, others are one too many. */
+const SOURCES_IN_ORDER = [
+  'hostPath',
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'flocker',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'cephfs',
+  'iscsi',
+  'cinder',
+  'fc',
+  'azureFile',
+  'vsphereVolume',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'azureDisk',
+  'scaleIO',
+  'local',
+  'storageos',
+  'csi',
+];
+
 /** Fields of a PersistentVolumeSpec that are not a source. */
 const NOT_SOURCES = new Set([
   'accessModes',
@@ -23,7 +48,9 @@ const NOT_SOURCES = new Set([
 ]);
 
 export function sourcesOf(spec: LooseMap): string[] {
-  return Object.keys(spec).filter((field) => !NOT_SOURCES.has(field) && mapOf(spec[field]) !== undefined);
+  return Object.keys(spec)
+    .filter((field) => !NOT_SOURCES.has(field) && mapOf(spec[field]) !== undefined)
+    .sort((a, b) => SOURCES_IN_ORDER.indexOf(a) - SOURCES_IN_ORDER.indexOf(b));
 }
 
 export function validateVolume(volume: Loose): FieldError[] {
@@ -67,13 +94,14 @@ function checkCapacity(checks: Checks, spec: LooseMap): void {
   const capacity = mapOf(spec.capacity) ?? {};
   const resources = Object.keys(capacity);
   if (resources.length === 0) checks.add(required('spec.capacity'));
-  else if (capacity.storage === undefined || resources.length > 1) {
+  if (capacity.storage === undefined || resources.length > 1) {
     checks.add(
       notSupported('spec.capacity', resources.find((name) => name !== 'storage') ?? '', ['storage']),
     );
   }
-  if (capacity.storage !== undefined)
-    checks.quantity('spec.capacity[storage]', capacity.storage, { positive: true });
+  for (const [resource, amount] of Object.entries(capacity)) {
+    checks.quantity(`spec.capacity[${resource}]`, amount, { positive: true });
+  }
 }
 
 /** Also for the inline spec of a VolumeAttachment. */
@@ -83,20 +111,20 @@ function checkVolumeSource(checks: Checks, field: string, spec: LooseMap): void 
   for (const extra of sources.slice(1)) {
     checks.add(forbidden(`${field}.${extra}`, 'may not specify more than 1 volume type'));
   }
-  const csi = mapOf(spec.csi);
-  if (csi) checkCSIVolume(checks, `${field}.csi`, csi);
-  const hostPath = mapOf(spec.hostPath);
-  if (hostPath) checkHostPath(checks, `${field}.hostPath`, hostPath);
-  const local = mapOf(spec.local);
-  if (local) {
+  const [first = ''] = sources;
+  const source = mapOf(getOwn(spec, first)) ?? {};
+  if (first === 'csi') checkCSIVolume(checks, `${field}.csi`, source);
+  if (first === 'hostPath') checkHostPath(checks, `${field}.hostPath`, source);
+  if (first === 'local') {
+    const local = source;
     if (checks.required(`${field}.local.path`, local.path)) {
       checkBacksteps(checks, `${field}.local.path`, local.path);
     }
     if (!mapOf(spec.nodeAffinity))
       checks.add(required(`${field}.nodeAffinity`, 'Local volume requires node affinity'));
   }
-  const nfs = mapOf(spec.nfs);
-  if (nfs) {
+  if (first === 'nfs') {
+    const nfs = source;
     checks.required(`${field}.nfs.server`, nfs.server);
     checks.required(`${field}.nfs.path`, nfs.path);
     if (!String(nfs.path ?? '').startsWith('/')) {

@@ -16,7 +16,11 @@ const mounting = {
 rows(validateWorkload, { kind: 'StatefulSet' }, [
   ['a good set', set({ replicas: 0 }), []],
   ['fewer than no replicas', set({ replicas: -1 }), ['spec.replicas: Invalid value: -1']],
-  ['no selector', set({ selector: undefined }), ['spec.selector: Required value']],
+  [
+    'no selector',
+    set({ selector: undefined }),
+    ['spec.selector: Required value', 'spec.template.metadata.labels: Invalid value'],
+  ],
   [
     'an empty selector',
     set({ selector: {} }),

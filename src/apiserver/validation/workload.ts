@@ -8,6 +8,10 @@ import { at, Checks, forbidden, invalid, required } from './checks.ts';
 import { checkClaimSpec } from './claim.ts';
 import { checkLabelSelector } from './node-selector.ts';
 import { checkPodSpec } from './pod.ts';
+import { checkDaemonSetStrategy, checkDeploymentStrategy } from './rollout.ts';
+
+const TEMPLATE_LABELS = 'spec.template.metadata.labels';
+const MISMATCH = '`selector` does not match template `labels`';
 
 export function validateWorkload(workload: Loose): FieldError[] {
   const checks = new Checks();
@@ -15,33 +19,50 @@ export function validateWorkload(workload: Loose): FieldError[] {
   const template = mapOf(spec.template) ?? {};
   const selector = mapOf(spec.selector);
   checks.nonNegative('spec.replicas', spec.replicas);
-  if (!selector) checks.add(required('spec.selector'));
-  else {
+  const labels = mapOf(mapOf(template.metadata)?.labels);
+  if (!selector) {
+    if (workload.kind !== 'DaemonSet') checks.add(required('spec.selector'));
+    checks.add(invalid(TEMPLATE_LABELS, labels, MISMATCH));
+  } else {
     checkLabelSelector(checks, 'spec.selector', selector);
     if (Object.keys(selector).length === 0) {
       checks.add(
         invalid('spec.selector', selector, `empty selector is invalid for ${workload.kind.toLowerCase()}`),
       );
-    } else if (!selects(selector, mapOf(mapOf(template.metadata)?.labels))) {
-      checks.add(
-        invalid(
-          'spec.template.metadata.labels',
-          mapOf(template.metadata)?.labels ?? {},
-          '`selector` does not match template `labels`',
-        ),
-      );
-    }
+    } else if (!selects(selector, labels)) checks.add(invalid(TEMPLATE_LABELS, labels ?? {}, MISMATCH));
   }
   const podSpec = mapOf(template.spec) ?? {};
   checkPodSpec(checks, 'spec.template.spec', withClaimVolumes(podSpec, spec.volumeClaimTemplates));
   if (podSpec.restartPolicy !== undefined && podSpec.restartPolicy !== 'Always') {
     checks.oneOf('spec.template.spec.restartPolicy', podSpec.restartPolicy, ['Always']);
   }
+  checks.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  checks.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+  if (podSpec.activeDeadlineSeconds !== undefined) {
+    // kube-apiserver's word for the pods of a Deployment.
+    const owner = workload.kind === 'Deployment' ? 'ReplicaSet' : workload.kind;
+    const detail = `activeDeadlineSeconds in ${owner} is not Supported`;
+    checks.add(forbidden('spec.template.spec.activeDeadlineSeconds', detail));
+  }
   if (workload.kind === 'StatefulSet') checkStatefulSet(checks, spec);
+  if (workload.kind === 'DaemonSet') checkDaemonSetStrategy(checks, spec);
+  if (workload.kind === 'Deployment') {
+    checkDeploymentStrategy(checks, spec);
+    checkProgress(checks, spec);
+  }
   for (const [index, claim] of mapsOf(spec.volumeClaimTemplates).entries()) {
     checkClaimSpec(checks, `${at('spec.volumeClaimTemplates', index)}.spec`, mapOf(claim.spec) ?? {});
   }
   return checks.errors;
+}
+
+function checkProgress(checks: Checks, { progressDeadlineSeconds, minReadySeconds }: LooseMap): void {
+  if (typeof progressDeadlineSeconds !== 'number') return;
+  const field = 'spec.progressDeadlineSeconds';
+  checks.nonNegative(field, progressDeadlineSeconds);
+  if (progressDeadlineSeconds <= Number(minReadySeconds ?? 0)) {
+    checks.add(invalid(field, progressDeadlineSeconds, 'must be greater than minReadySeconds'));
+  }
 }
 
 const MANAGEMENT = new Set(['OrderedReady', 'Parallel']);

@@ -181,8 +181,6 @@ export class ExpiredContinueError extends KubeError {
 const DETAILED: ReadonlySet<KubeErrorReason> = new Set([
   'NotFound',
   'MethodNotAllowed',
-  'NotAcceptable',
-  'UnsupportedMediaType',
   'Invalid',
   'Forbidden',
 ]);

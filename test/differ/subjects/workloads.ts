@@ -109,6 +109,8 @@ const podValues = (base: string): Record<string, readonly Json[]> => ({
   [`${base}/imagePullSecrets`]: [[{ name: 's' }], [{}]],
 });
 
+const OF_CLASS = 'storageclass.storage.k8s.io/requests.storage';
+
 const workload = (kind: string, plural: string, subresources: readonly string[]) => ({
   apiVersion: 'apps/v1',
   kind,
@@ -268,9 +270,15 @@ export const workloadSubjects: readonly Subject[] = [
     plural: 'resourcequotas',
     namespaced: true,
     subresources: ['status'],
-    sample: { spec: { hard: { 'requests.example.com/gpu': '5' } } },
+    // Of a class that no claim of these tables has: a quota of others would reject them.
+    sample: { spec: { hard: { [`unused.${OF_CLASS}`]: '5Gi' } } },
     values: {
-      'spec/hard': [{ 'requests.example.com/gpu': '7' }, { odd: '1' }, { 'requests.example.com/gpu': '1.5' }],
+      'spec/hard': [
+        { [`unused.${OF_CLASS}`]: '7Gi' },
+        { odd: '1' },
+        { 'requests.example.com/gpu': '5' },
+        { 'requests.example.com/gpu': '1.5' },
+      ],
       'spec/scopes': [['BestEffort'], ['Odd']],
     },
   },

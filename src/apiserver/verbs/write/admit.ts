@@ -35,10 +35,12 @@ export function admitCreate(
   kind.prepareForCreate(object);
   kind.stampTimes?.(object, undefined, timestamp(machine.clock.now()));
   track(object);
+  kind.normalise?.(object, undefined);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   // Cleared fields have defaults too, such as the phase of a new claim.
   kind.setDefaults(object);
   refuse(request, object, validateMetadata(object, kind), kind.validate(object));
+  for (const text of kind.warnings?.(object, undefined) ?? []) request.warn(text);
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }
 
@@ -57,6 +59,7 @@ export function admitUpdate(
   kind.stampTimes?.(next, current, timestamp(machine.clock.now()));
   const { sectionsChanged } = shareUnchanged(next, current);
   steps.track(next);
+  kind.normalise?.(next, current);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   steps.afterMutation(next);
   // The stored object was valid when it was written. A few rules depend on annotations, too.
@@ -68,6 +71,7 @@ export function admitUpdate(
     isOther ? kind.validate(next, current) : NO_ERRORS,
     kind.validateUpdate(next, current, subresource),
   );
+  if (subresource === '') for (const text of kind.warnings?.(next, current) ?? []) request.warn(text);
   for (const plugin of machine.admission) plugin.validate?.(asked);
 }
 
@@ -89,5 +93,7 @@ export function admitDelete(machine: Machine, request: WriteRequest, current: Ku
 function refuse({ kind }: WriteRequest, object: KubeObject, ...found: readonly FieldError[][]): void {
   if (found.every((errors) => errors.length === 0)) return;
   const distinct = new Map(found.flat().map((error) => [`${error.field} ${error.message}`, error]));
-  throw invalid(kind, object.metadata.name ?? object.metadata.generateName ?? '', [...distinct.values()]);
+  // As in Kubernetes, the errors of a view name the kind that is stored.
+  const named = kind.storedAs?.resource ?? kind;
+  throw invalid(named, object.metadata.name ?? object.metadata.generateName ?? '', [...distinct.values()]);
 }

@@ -46,8 +46,10 @@ async function createNamed(machine: Machine, request: WriteRequest, draft: KubeO
   const type = storageTypeOf(kind);
   const key = keyFor(namespace, draft.metadata.name ?? '');
   const prepare = (current: Version | undefined): KubeObject => {
+    // As in Kubernetes, an object that no server would store is invalid even where its name is taken.
+    const object = prepareCreate(machine, request, draft);
     if (current !== undefined) throw alreadyExists(kind, draft.metadata.name);
-    return prepareCreate(machine, request, draft);
+    return object;
   };
   if (request.dryRun) {
     const object = prepare(machine.store.head(type, key));

@@ -31,7 +31,10 @@ export function decodeBody(body: unknown, request: WriteRequest, stored?: KubeOb
     ...sections,
   } as unknown as KubeObject;
   normalizeMetadata(object.metadata, kind);
+  const { managedFields } = object.metadata;
   reportUnknownFields(object, request, stored);
+  // An empty list is no absent one: it drops all ownership.
+  if (managedFields?.length === 0) object.metadata.managedFields = managedFields;
   return object;
 }
 

@@ -32,7 +32,7 @@ export async function deleteOne(
     const step = decideDeletion(own, kind, parameters, machine.clock.now());
     if (step.kind === 'wait') return { kind: 'keep', version: current };
     if (step.kind === 'remove') {
-      removed = shown.object;
+      removed = kind.writes.answersMarked ? { ...step.object } : shown.object;
       return { kind: 'remove', object: toStored(step.object, kind) };
     }
     marked = step.object;

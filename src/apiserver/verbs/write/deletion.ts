@@ -48,18 +48,19 @@ export function decideDeletion(
 ): DeletionStep {
   const { metadata } = object;
   const graceSeconds = graceFor(object, kind, parameters);
-  let changed = applyPropagation(object, parameters.propagationPolicy);
+  // Events are never owners.
+  const isEvent = kind.plural === 'events';
+  let changed = !isEvent && applyPropagation(object, parameters.propagationPolicy);
   const running = metadata.deletionTimestamp !== undefined;
   const runningGrace = metadata.deletionGracePeriodSeconds ?? 0;
   if (!running) {
     changed = true;
     metadata.deletionTimestamp = timestamp(nowMs + graceSeconds * 1000);
-    metadata.deletionGracePeriodSeconds = graceSeconds;
     if (metadata.generation !== undefined) metadata.generation++;
     if (isNamespace(kind)) {
       const namespace = object as NamespaceLike;
       namespace.status = { ...namespace.status, phase: 'Terminating' };
-    }
+    } else metadata.deletionGracePeriodSeconds = graceSeconds;
   } else if (graceSeconds < runningGrace) {
     changed = true;
     // The start of a deletion stays the same: the deadline moves forward by the difference.

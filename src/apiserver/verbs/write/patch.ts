@@ -4,7 +4,9 @@
 import type { KubeObject } from '../../../api/object.ts';
 import type { PatchType } from '../../../runtime/kube/kube.ts';
 import { KubeError } from '../../../runtime/kube/kube-error.ts';
+import { definitionNameOf } from '../../builtin-schema/builtin-schema.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
+import { PatchError } from '../../patch/json.ts';
 import type { Plan } from '../../storage/store.ts';
 import type { Version } from '../../storage/version.ts';
 import { required } from '../../validation/checks.ts';
@@ -38,6 +40,12 @@ export function patch(
   const { kind, name, subresource } = request;
   if (type === 'apply' && request.fieldManager === '') {
     throw invalidOptions('PatchOptions', required('fieldManager', 'is required for apply patch'));
+  }
+  if (type === 'strategic' && !definitionNameOf(kind.schema())) {
+    throw new PatchError(
+      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
+      'UnsupportedMediaType',
+    );
   }
   const patched = (current: KubeObject | undefined): KubeObject => {
     const object = applyPatch({
