@@ -81,7 +81,7 @@ export interface Kind extends Resource {
    * Changes that the server makes on its own behalf, after ownership was recorded: the writer does not own them. Replaces
    * sections of `object`, never mutates them. `current` is undefined on create.
    */
-  normalise?(object: KubeObject, current: KubeObject | undefined): void;
+  normalise?(object: KubeObject, current: KubeObject | undefined, subresource: Subresource): void;
   /** Sets timestamps for changes that this write causes; `current` is undefined on create. In place on `next`. */
   stampTimes?(next: KubeObject, current: KubeObject | undefined, now: string): void;
   /** All field errors at once; the caller validates metadata. `current` on an update: what it has may be exempt. */

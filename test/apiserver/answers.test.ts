@@ -244,8 +244,9 @@ test('data sources follow from each other, and a label changes where a class was
   assert.deepEqual([referred.dataSource, referred.dataSourceRef], [thing, thing]);
   const dropped = await specOf({ dataSource: thing });
   assert.deepEqual([dropped.dataSource, dropped.dataSourceRef], [undefined, undefined]);
-  const elsewhere = await specOf({ dataSourceRef: { ...thing, namespace: 'other' } });
-  assert.deepEqual([elsewhere.dataSource, elsewhere.dataSourceRef], [undefined, undefined]);
+  const other = { ...thing, namespace: 'other' };
+  const elsewhere = await specOf({ dataSourceRef: other });
+  assert.deepEqual([elsewhere.dataSource, elsewhere.dataSourceRef], [undefined, other]);
   const applied = { status: { phase: 'Bound', currentVolumeAttributesClassName: 'gold' } };
   await expectCodes([
     ['a claim', 201, post(CLAIMS, claim('vac', {}))],
@@ -609,4 +610,47 @@ test('workloads: the strategy of a rollout is validated', async () => {
     assert.equal(given.code, field === undefined ? 201 : 422, title);
     if (field !== undefined) assert.deepEqual(fieldsOf(given), [field], title);
   }
+});
+
+test('what an object always has, and what counts as a change of it', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const deployment: JsonObject = {
+    metadata: { name: 'counted' },
+    spec: {
+      selector: { matchLabels: { app: 'x' } },
+      template: {
+        metadata: { labels: { app: 'x' } },
+        spec: {
+          containers: [{ name: 'c', image: 'i' }],
+          imagePullSecrets: [{}],
+          volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: claim } } }],
+        },
+      },
+    },
+  };
+  const created = await answer(post(deployments, deployment));
+  assert.equal(created.warnings.length, 1, 'a secret without a name');
+  const { template } = created.body.spec as { template: { spec: { volumes: JsonObject[] } } };
+  const ephemeral = template.spec.volumes[0]?.ephemeral as JsonObject;
+  assert.deepEqual((ephemeral.volumeClaimTemplate as JsonObject).metadata, {});
+  const annotate = (path: string): Step => patch('merge', path, { metadata: { annotations: { a: 'b' } } });
+  const { body } = await answer(annotate(`${deployments}/counted`));
+  assert.equal((body.metadata as JsonObject).generation, 2);
+  const namespaces = '/api/v1/namespaces';
+  await expectCodes([
+    [
+      'a phase that is removed',
+      200,
+      patch('json', `${namespaces}/default/status`, [{ op: 'remove', path: '/status/phase' }]),
+    ],
+    [
+      'a quota of a scope that does not exist',
+      422,
+      post(`${namespaces}/default/resourcequotas`, {
+        metadata: { name: 'q' },
+        spec: { hard: {}, scopes: ['Odd'] },
+      }),
+    ],
+  ]);
 });

@@ -128,3 +128,32 @@ test('a DaemonSet counts the changes of its template', async () => {
   assert.equal(await generation(change({ template: template('2') })), '2');
   assert.equal(await generation(put(`${SETS}/counted`, set), get(`${SETS}/counted`)), '3');
 });
+
+test('an applied null removes a value, with a conflict, but not the entries of a map', async () => {
+  const owned = post(`${MAPS}?fieldManager=b`, map('nulled', { data: { a: '1' }, immutable: false }));
+  const nulls = (query: string) =>
+    apply(`${MAPS}/nulled`, map('nulled', { data: null, immutable: null }), query);
+  const conflict = await answer(owned, nulls('fieldManager=a'));
+  assert.equal(conflict.code, 409);
+  const causes = (conflict.body.details as JsonObject).causes as JsonObject[];
+  assert.deepEqual(
+    causes.map(({ field }) => field),
+    ['.immutable'],
+  );
+  const { code, body } = await answer(nulls('fieldManager=a&force=true'));
+  assert.deepEqual([code, body.data, body.immutable], [200, { a: '1' }, undefined]);
+  // What cannot be decoded is found after the conflicts.
+  const soon = mapWith('nulled', { deletionTimestamp: 'soon', labels: { a: 'b' } });
+  const labelled = patch('merge', `${MAPS}/nulled?fieldManager=b`, { metadata: { labels: { a: 'c' } } });
+  assert.equal((await answer(labelled, apply(`${MAPS}/nulled`, soon))).code, 409);
+  assert.equal((await answer(apply(`${MAPS}/nulled`, soon, 'fieldManager=a&force=true'))).code, 500);
+});
+
+test('who replaces the finalizers of a namespace owns them, though only `finalize` changes them', async () => {
+  const { body } = await answer(
+    post('/api/v1/namespaces', named('held', {})),
+    put('/api/v1/namespaces/held?fieldManager=b', { ...named('held', {}), spec: { finalizers: ['a/b'] } }),
+  );
+  assert.deepEqual(body.spec, { finalizers: ['kubernetes'] });
+  assert.deepEqual(ownersOf(body)['b/Update'], { 'f:spec': { 'f:finalizers': {} } });
+});

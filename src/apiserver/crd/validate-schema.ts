@@ -55,10 +55,13 @@ function check(schema: Schema, value: unknown, path: string, errors: FieldError[
   // Metadata is validated separately.
   if (definitionNameOf(schema)) return;
   if (value === null && schema.nullable) return;
-  if (!checkType(schema, value, path, errors)) return;
+  const isTyped = checkType(schema, value, path, errors);
+  // As kube-apiserver: a list or map is no value of an enum either, a scalar of another type is only of the wrong type.
+  if (!isTyped && (typeof value !== 'object' || value === null)) return;
   if (schema.enum && !schema.enum.some((each) => sameJson(each, value))) {
     errors.push(notSupported(path, value, schema.enum.map(String)));
   }
+  if (!isTyped) return;
   if (typeof value === 'string') checkString(schema, value, path, errors, work);
   else if (typeof value === 'number') checkNumber(schema, value, path, errors);
   else if (Array.isArray(value)) checkArray(schema, value, path, errors, work);

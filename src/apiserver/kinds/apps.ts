@@ -11,6 +11,7 @@ import {
   replicaSetColumns,
   statefulSetColumns,
 } from '../printing/other-columns.ts';
+import { podWarnings } from '../validation/warnings.ts';
 import {
   validateControllerRevision,
   validateControllerRevisionUpdate,
@@ -29,6 +30,7 @@ const apps = {
   namespaced: true,
   categories: ['all'],
   hasGeneration: true,
+  warnings: (workload: Loose) => podWarnings('spec.template.spec', workload.spec?.template?.spec),
 };
 
 const scale: ScalePaths = {

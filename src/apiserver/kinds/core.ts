@@ -30,7 +30,7 @@ import {
 } from '../validation/node.ts';
 import { validatePod, validatePodUpdate } from '../validation/pod.ts';
 import { validateVolume, validateVolumeUpdate } from '../validation/volume.ts';
-import { claimWarnings, volumeWarnings } from '../validation/warnings.ts';
+import { claimWarnings, podWarnings, volumeWarnings } from '../validation/warnings.ts';
 import { defineKind, restore } from './define-kind.ts';
 import { ensureMap, mapOf, setDefault, stringsOf } from './loose.ts';
 import { setPodRequestDefaults, setPodSpecDefaults } from './pod-defaults.ts';
@@ -50,6 +50,7 @@ const namespaceKind = defineKind({
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   columns: namespaceColumns,
   setDefaults(namespace) {
+    setDefault(ensureMap(namespace, 'status'), 'phase', 'Active');
     if (!namespace.metadata.name) return;
     namespace.metadata.labels ??= {};
     namespace.metadata.labels['kubernetes.io/metadata.name'] ??= namespace.metadata.name;
@@ -57,17 +58,17 @@ const namespaceKind = defineKind({
   prepareForCreate(namespace) {
     namespace.status = { phase: 'Active' };
   },
-  normalise(namespace, current) {
+  prepareForUpdate(next, current, subresource) {
+    if (subresource === 'finalize') restore(next, current, 'status');
+  },
+  normalise(namespace, current, subresource) {
+    // Only `finalize` changes the finalizers of the spec.
+    if (current !== undefined && subresource !== 'finalize') restore(namespace, current, 'spec');
     if (current !== undefined) return;
     const finalizers = stringsOf(mapOf(namespace.spec)?.finalizers);
     namespace.spec = {
       finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
     };
-  },
-  prepareForUpdate(next, current, subresource) {
-    // Only `finalize` changes the finalizers of the spec.
-    if (subresource === 'finalize') restore(next, current, 'status');
-    else restore(next, current, 'spec');
   },
   validate: validateNamespace,
   validateUpdate: validateNamespaceUpdate,
@@ -145,6 +146,7 @@ const podKind = defineKind({
     restoreMetadata(next, current, 'ownerReferences');
     if (current.status?.qosClass) ensureMap(next, 'status').qosClass = current.status.qosClass;
   },
+  warnings: ({ spec }) => podWarnings('spec', spec),
   validate: validatePod,
   validateUpdate: validatePodUpdate,
   selectable: {

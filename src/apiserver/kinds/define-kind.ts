@@ -45,7 +45,7 @@ export interface KindDefinition {
   prepareForCreate?(object: Loose): void;
   /** Runs after status and spec were isolated from each other. */
   prepareForUpdate?(next: Loose, current: Loose, subresource: Subresource): void;
-  normalise?(object: Loose, current: Loose | undefined): void;
+  normalise?(object: Loose, current: Loose | undefined, subresource: Subresource): void;
   stampTimes?(next: Loose, current: Loose | undefined, now: string): void;
   validate?(object: Loose, current?: Loose): FieldError[];
   /** In addition to `validate`, which also runs on the new object. */
@@ -91,7 +91,8 @@ export function defineKind(definition: KindDefinition): Kind {
       definition.prepareForUpdate?.(next as Loose, current as Loose, subresource);
     },
     ...(definition.normalise && {
-      normalise: (object, current) => definition.normalise?.(object as Loose, current as Loose | undefined),
+      normalise: (object, current, subresource) =>
+        definition.normalise?.(object as Loose, current as Loose | undefined, subresource),
     }),
     ...(definition.stampTimes && {
       stampTimes: (next, current, now) => definition.stampTimes?.(next as Loose, current as Loose, now),
@@ -129,7 +130,14 @@ function isolate(next: Loose, current: Loose, subresource: Subresource): void {
   }
 }
 
-const WRITTEN_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+const WRITTEN_METADATA = [
+  'labels',
+  'annotations',
+  'finalizers',
+  'ownerReferences',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
 
 function keepMetadata({ metadata }: KubeObject, { metadata: own }: KubeObject): void {
   for (const field of WRITTEN_METADATA) {

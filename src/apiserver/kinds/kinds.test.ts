@@ -470,7 +470,7 @@ test('a secret keeps only encoded data, a claim names its data source twice', ()
   });
   const source = { kind: 'PersistentVolumeClaim', name: 'other' };
   const { object: claim } = created('PersistentVolumeClaim', { spec: { ...claimSpec, dataSource: source } });
-  kindNamed('PersistentVolumeClaim').normalise?.(claim, undefined);
+  kindNamed('PersistentVolumeClaim').normalise?.(claim, undefined, '');
   assert.deepEqual((claim.spec as Body).dataSourceRef, source);
 });
 

@@ -19,6 +19,10 @@ const INTEGER = new Set([
   ...['secrets', 'configmaps', 'services.nodeports', 'services.loadbalancers'],
 ]);
 const VOLUME_ATTRIBUTES_CLASS = 'VolumeAttributesClass';
+const SCOPES = new Set([
+  ...['Terminating', 'NotTerminating', 'BestEffort', 'NotBestEffort', 'PriorityClass'],
+  ...['CrossNamespacePodAffinity', VOLUME_ATTRIBUTES_CLASS],
+]);
 const THOUSANDTH = 1_000_000n;
 
 export const resourceQuotaKind = defineKind({
@@ -45,9 +49,13 @@ function validateResourceQuota({ spec, status }: Loose): FieldError[] {
   checkAmounts(checks, 'spec.hard', mapOf(spec)?.hard);
   checkAmounts(checks, 'status.hard', mapOf(status)?.hard);
   checkAmounts(checks, 'status.used', mapOf(status)?.used);
+  const scopes = stringsOf(mapOf(spec)?.scopes);
+  if (scopes.some((scope) => !SCOPES.has(scope))) {
+    checks.add(invalid('spec.scopes', scopes, 'unsupported scope'));
+  }
   const unsupported = 'claims are not counted by volumeAttributesClassName here; remove the scope';
   const selectors = mapsOf(mapOf(mapOf(spec)?.scopeSelector)?.matchExpressions);
-  if (stringsOf(mapOf(spec)?.scopes).includes(VOLUME_ATTRIBUTES_CLASS)) {
+  if (scopes.includes(VOLUME_ATTRIBUTES_CLASS)) {
     checks.add(forbidden('spec.scopes', unsupported));
   }
   if (selectors.some(({ scopeName }) => scopeName === VOLUME_ATTRIBUTES_CLASS)) {

@@ -57,6 +57,8 @@ export interface WriteRules {
   /** The deleted object is answered with its deletion timestamp, also when it is gone at once: pods. */
   readonly answersMarked: boolean;
   readonly plainFinalizers: boolean;
+  /** A change of annotations counts as one of the spec: Deployments. */
+  readonly annotationsCount: boolean;
   /** A write of the status changes no metadata. */
   readonly statusKeepsMetadata: boolean;
 }
@@ -67,6 +69,7 @@ export const CUSTOM_WRITE_RULES: WriteRules = {
   answersDeleted: false,
   answersMarked: false,
   plainFinalizers: true,
+  annotationsCount: false,
   statusKeepsMetadata: true,
 };
 
@@ -78,6 +81,7 @@ export function writeRulesOf({ group, plural }: Pick<Resource, 'group' | 'plural
     answersDeleted: ANSWERS_DELETED.has(key),
     answersMarked: key === 'pods',
     plainFinalizers: PLAIN_FINALIZERS.has(key),
+    annotationsCount: key === 'deployments.apps',
     statusKeepsMetadata: key === 'volumeattachments.storage.k8s.io',
   };
 }

@@ -278,6 +278,8 @@ export function mergeApplied(
   sets: FieldSets,
 ): Json {
   const [liveParts, appliedParts] = [partsOf(live, schema, sets), partsOf(applied, schema, sets)];
+  // A null map or list has no parts to merge.
+  if (applied === null && live !== undefined && liveParts?.length) return live;
   if (!liveParts || !appliedParts || Array.isArray(live) !== Array.isArray(applied)) return copyJson(applied);
   const isList = Array.isArray(applied);
   const before = new Map(liveParts);

@@ -8,7 +8,6 @@ import { sameJson } from '../../api/same-json.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { timestamp } from '../timestamp.ts';
-import { decodeValues } from '../validation/unknown-fields.ts';
 import { appliedFields, changesBetween, OWNED_METADATA } from './changes-between.ts';
 import { problemOfApplied } from './check-applied.ts';
 import { difference, equalSets, intersection, isEmptySet, pathsOf, union } from './field-set.ts';
@@ -161,7 +160,7 @@ function bodyOf(object: KubeObject): Json {
   return body as Json;
 }
 
-/** The configuration, decoded, and what it claims: also fields that it sets to null, which decoding leaves out. */
+/** The configuration and what it claims. Its values are decoded after the merge, so that conflicts come first. */
 function checkedPatch(options: ApplyOptions): { applied: KubeObject; fields: FieldSet } {
   const { patch, kind } = options;
   if (!isJsonObject(patch)) throw new PatchError('an apply patch must be a whole object');
@@ -178,14 +177,7 @@ function checkedPatch(options: ApplyOptions): { applied: KubeObject; fields: Fie
   const isOdd = given !== undefined && given !== null;
   const problem = isOdd ? '.metadata.managedFields: expected list' : problemOfApplied(applied, kind);
   if (problem !== undefined) throw untyped(applied, kind, problem);
-  const fields = appliedFields(applied, options);
-  try {
-    decodeValues(applied, kind);
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    throw untyped(applied, kind, error.message);
-  }
-  return { applied, fields };
+  return { applied, fields: appliedFields(applied, options) };
 }
 
 function untyped({ metadata }: KubeObject, kind: Kind, problem: string): PatchError {

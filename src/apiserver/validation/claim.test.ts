@@ -179,7 +179,7 @@ test('the status of a claim: quantities, and states that exist', () => {
   assert.deepEqual(found, [
     'status.capacity[storage]: Invalid value: "much": quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
     'status.allocatedResources[storage]: Invalid value: "-1": must be greater than or equal to 0',
-    'status.allocatedResourceStatuses[storage]: Unsupported value: "Growing": supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizePending", "NodeResizeInProgress", "NodeResizeInfeasible"',
+    'status.allocatedResourceStatuses: Unsupported value: "storage": supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizePending", "NodeResizeInProgress", "NodeResizeInfeasible"',
   ]);
   const right = {
     capacity: { storage: '1Gi' },

@@ -100,9 +100,7 @@ export function validateClaimUpdate(next: Loose, current: Loose, subresource: Su
     }
     for (const [resource, state] of Object.entries(mapOf(status.allocatedResourceStatuses) ?? {})) {
       if (!STATUS_RESOURCE_STATES.includes(state as string)) {
-        checks.add(
-          notSupported(`status.allocatedResourceStatuses[${resource}]`, state, STATUS_RESOURCE_STATES),
-        );
+        checks.add(notSupported('status.allocatedResourceStatuses', resource, STATUS_RESOURCE_STATES));
       }
     }
     return checks.errors;

@@ -21,8 +21,27 @@ export function checkPodVolumes(checks: Checks, field: string, volumes: unknown)
   return names;
 }
 
+/** In kube-apiserver's order: the first one is validated, others are one too many. Sources that are not listed come first. */
+const SOURCES_IN_ORDER = [
+  'emptyDir',
+  'hostPath',
+  'secret',
+  'nfs',
+  'iscsi',
+  'persistentVolumeClaim',
+  'downwardAPI',
+  'fc',
+  'configMap',
+  'projected',
+  'csi',
+  'ephemeral',
+  'image',
+];
+
 function checkSource(checks: Checks, path: string, volume: LooseMap): void {
-  const sources = Object.keys(volume).filter((key) => key !== 'name' && mapOf(volume[key]) !== undefined);
+  const sources = Object.keys(volume)
+    .filter((key) => key !== 'name' && mapOf(volume[key]) !== undefined)
+    .sort((a, b) => SOURCES_IN_ORDER.indexOf(a) - SOURCES_IN_ORDER.indexOf(b));
   if (sources.length === 0) checks.add(required(path, 'must specify a volume type'));
   for (const extra of sources.slice(1)) {
     checks.add(forbidden(`${path}.${extra}`, 'may not specify more than 1 volume type'));

@@ -286,11 +286,10 @@ export function validatePodUpdate(next: Loose, current: Loose, subresource: Subr
     return checks.errors;
   }
   for (const list of ['containers', 'initContainers']) {
-    if (mapsOf(after[list]).length !== mapsOf(before[list]).length) {
-      checks.add(forbidden(`spec.${list}`, 'pod updates may not add or remove containers'));
-    }
+    if (mapsOf(after[list]).length === mapsOf(before[list]).length) continue;
+    checks.add(forbidden(`spec.${list}`, 'pod updates may not add or remove containers'));
+    return checks.errors;
   }
-  if (checks.errors.length > 0) return checks.errors;
   const kept = mapsOf(before.tolerations).every((old) =>
     mapsOf(after.tolerations).some((each) =>
       sameJson({ ...each, tolerationSeconds: 0 }, { ...old, tolerationSeconds: 0 }),

@@ -17,8 +17,6 @@ interface Walk {
   readonly unknown: string[];
   /** Nulls and empty values dropped, types enforced, quantities canonical: as decoding into Go structures does. */
   readonly decodes: boolean;
-  /** Unknown fields are kept: only values are normalized. */
-  readonly keepsUnknown: boolean;
 }
 
 /**
@@ -32,22 +30,9 @@ export function pruneUnknownFields(object: KubeObject, kind: Kind, known?: KubeO
     kind,
     unknown: [],
     decodes: definitionNameOf(schema) !== undefined,
-    keepsUnknown: false,
   };
   visitObject(object as unknown as Record<string, unknown>, schema, '', walk, known);
   return walk.unknown;
-}
-
-/** Normalizes values in place to their stored form, so that they can be compared with stored ones. */
-export function decodeValues(object: KubeObject, kind: Kind): void {
-  const schema = kind.schema();
-  if (definitionNameOf(schema) === undefined) return;
-  visitObject(object as unknown as Record<string, unknown>, schema, '', {
-    kind,
-    unknown: [],
-    decodes: true,
-    keepsUnknown: true,
-  });
 }
 
 /** Maximum number of unknown fields named for one object; all are removed. */
@@ -76,35 +61,30 @@ function visitObject(
           : undefined;
     if (property) {
       if (isPlain(value, property)) {
-        if ((value === '' || value === false) && !walk.keepsUnknown && empties?.omits.has(key))
-          delete object[key];
+        if ((value === '' || value === false) && empties?.omits.has(key)) delete object[key];
         continue;
       }
       if (value === null && walk.decodes) {
         // Go leaves the field of a structure as it is; an entry of a map gets its type's empty value.
-        if (properties === undefined && !walk.keepsUnknown) setOwn(object, key, emptyOf(property));
-        else if (!walk.keepsUnknown || properties !== undefined) delete object[key];
+        if (properties === undefined) setOwn(object, key, emptyOf(property));
+        else delete object[key];
         continue;
       }
-      if (value === null && !property.nullable && !walk.keepsUnknown) {
+      if (value === null && !property.nullable) {
         // A null that the schema of a custom kind does not allow means that the field is absent.
         delete object[key];
         continue;
       }
       visit(object, key, property, fieldPath(path, key), walk, getOwn(read, key));
-      if (empties?.omits.has(key) && !walk.keepsUnknown && isEmpty(object[key])) delete object[key];
+      if (empties?.omits.has(key) && isEmpty(object[key])) delete object[key];
     } else if (OBJECT_FIELDS.has(key) && (path === '' || schema['x-kubernetes-embedded-resource'] === true)) {
       if (key === 'metadata') visitMetadata(object, key, fieldPath(path, key), walk, getOwn(read, key));
-    } else if (
-      !schema['x-kubernetes-preserve-unknown-fields'] &&
-      additionalProperties !== true &&
-      !walk.keepsUnknown
-    ) {
+    } else if (!schema['x-kubernetes-preserve-unknown-fields'] && additionalProperties !== true) {
       if (walk.unknown.length < MAX_UNKNOWN) walk.unknown.push(fieldPath(path, key));
       delete object[key];
     }
   }
-  if (empties === undefined || walk.keepsUnknown) return;
+  if (empties === undefined) return;
   for (const [field, zero] of empties.always) {
     const value = getOwn(object, field);
     // A list or map without elements is encoded as if it had not been given.

@@ -67,6 +67,20 @@ export function driverWarnings(driver: Loose, current: Loose | undefined): strin
   ];
 }
 
+/** Of a pod, or of the template of a workload at `field`. */
+export function podWarnings(field: string, spec: unknown): string[] {
+  const { imagePullSecrets, terminationGracePeriodSeconds } = mapOf(spec) ?? {};
+  const warnings = mapsOf(imagePullSecrets)
+    .map(({ name }, index) => (name ? '' : `${field}.imagePullSecrets[${index}].name: invalid empty name ""`))
+    .filter(Boolean);
+  if (typeof terminationGracePeriodSeconds === 'number' && terminationGracePeriodSeconds < 0) {
+    warnings.push(
+      `${field}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+    );
+  }
+  return warnings;
+}
+
 /** Custom kinds may have finalizers without a domain; two writers may then mean different things by one name. */
 export function finalizerWarnings({ metadata }: Loose, current: Loose | undefined): string[] {
   const known = new Set([...STANDARD_FINALIZERS, ...(current?.metadata.finalizers ?? [])]);

@@ -35,7 +35,7 @@ export function admitCreate(
   kind.prepareForCreate(object);
   kind.stampTimes?.(object, undefined, timestamp(machine.clock.now()));
   track(object);
-  kind.normalise?.(object, undefined);
+  kind.normalise?.(object, undefined, '');
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   // Cleared fields have defaults too, such as the phase of a new claim.
   kind.setDefaults(object);
@@ -59,7 +59,7 @@ export function admitUpdate(
   kind.stampTimes?.(next, current, timestamp(machine.clock.now()));
   const { sectionsChanged } = shareUnchanged(next, current);
   steps.track(next);
-  kind.normalise?.(next, current);
+  kind.normalise?.(next, current, subresource);
   for (const plugin of machine.admission) plugin.mutate?.(asked);
   steps.afterMutation(next);
   // The stored object was valid when it was written. A few rules depend on annotations, too.

@@ -99,7 +99,7 @@ export function planUpdate(
       });
     },
     afterMutation(object) {
-      if (kind.hasGeneration && specChanged(object, current)) {
+      if (kind.hasGeneration && specChanged(object, current, kind)) {
         object.metadata.generation = (current.metadata.generation ?? 0) + 1;
       }
     },
@@ -167,7 +167,11 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
   }
 }
 
-function specChanged(next: KubeObject, current: KubeObject): boolean {
+function specChanged(next: KubeObject, current: KubeObject, kind: Kind): boolean {
+  if (kind.writes.annotationsCount) {
+    const [after, before] = [next.metadata.annotations ?? {}, current.metadata.annotations ?? {}];
+    if (!sameJson(after, before)) return true;
+  }
   return !sameSections(next, current, (section) => section === 'metadata' || section === 'status');
 }
 
