@@ -6,7 +6,7 @@ import type { PodRow } from '../../page-messages.ts';
 import { detailsRoute, routeOfPod } from '../model/routes.ts';
 import { nameOf } from '../model/troubles.ts';
 import { type Item, Linked, Name, Several } from '../parts/cells.ts';
-import { Age } from '../parts/clock.ts';
+import { ageColumn, saysColumn } from '../parts/columns.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
 import { Mark } from '../parts/mark.ts';
@@ -67,23 +67,8 @@ const columns: readonly Column<PodRow>[] = [
     sortValue: ({ volumes }) => volumes.length,
     cell: (row) => h(Several, { items: volumesOf(row) }),
   },
-  {
-    key: 'says',
-    title: 'What is wrong',
-    width: 380,
-    rank: 4,
-    sortValue: ({ says }) => says,
-    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
-  },
-  {
-    key: 'age',
-    title: 'Age',
-    width: 76,
-    rank: 2,
-    isNumber: true,
-    sortValue: ({ createdMs }) => -createdMs,
-    cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
-  },
+  saysColumn({ width: 380, rank: 4 }),
+  ageColumn({ width: 76, rank: 2 }),
 ];
 
 function phaseOf({ phase, isGoing }: PodRow): string {

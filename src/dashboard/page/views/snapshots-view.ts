@@ -7,7 +7,7 @@ import { detailsRoute, listRoute } from '../model/routes.ts';
 import { bytesOf } from '../model/rows.ts';
 import { nameOf } from '../model/troubles.ts';
 import { Name } from '../parts/cells.ts';
-import { Age } from '../parts/clock.ts';
+import { ageColumn, saysColumn } from '../parts/columns.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
 import { Mark, type MarkProps } from '../parts/mark.ts';
@@ -66,18 +66,20 @@ function markOf({ state, isReady, isGoing }: SnapshotRow | GroupRow): Required<M
   return { state, text: isReady ? 'ready' : state === 'stuck' ? 'stuck' : 'not ready' };
 }
 
-const columns: readonly Column<SnapshotRow>[] = [
+/** Keys of the two tables differ: one route sorts both. */
+const nameAndState = (kind: 'snapshot' | 'group', prefix = ''): readonly Column<SnapshotRow | GroupRow>[] => [
   {
-    key: 'name',
+    key: `${prefix}name`,
     title: 'Name',
     width: 260,
     rank: 0,
     narrow: { width: 170 },
     sortValue: nameOf,
-    cell: (row) => h(Name, { text: nameOf(row), route: detailsRoute({ kind: 'snapshot', ...placeOf(row) }) }),
+    cell: (row) =>
+      h(Name, { text: nameOf(row), route: detailsRoute({ kind, namespace: row.namespace, name: row.name }) }),
   },
   {
-    key: 'state',
+    key: `${prefix}state`,
     title: 'State',
     width: 110,
     rank: 0,
@@ -85,6 +87,10 @@ const columns: readonly Column<SnapshotRow>[] = [
     sortValue: (row) => markOf(row).text,
     cell: (row) => h(Mark, markOf(row)),
   },
+];
+
+const columns: readonly Column<SnapshotRow>[] = [
+  ...nameAndState('snapshot'),
   {
     key: 'claim',
     title: 'Claim',
@@ -117,47 +123,12 @@ const columns: readonly Column<SnapshotRow>[] = [
     sortValue: ({ size }) => bytesOf(size),
     cell: ({ size }) => size ?? '–',
   },
-  {
-    key: 'says',
-    title: 'What is wrong',
-    width: 340,
-    rank: 4,
-    sortValue: ({ says }) => says,
-    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
-  },
-  {
-    key: 'age',
-    title: 'Age',
-    width: 76,
-    rank: 2,
-    isNumber: true,
-    sortValue: ({ createdMs }) => -createdMs,
-    cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
-  },
+  saysColumn({ width: 340, rank: 4 }),
+  ageColumn({ width: 76, rank: 2 }),
 ];
 
-const placeOf = ({ namespace, name }: SnapshotRow | GroupRow) => ({ namespace, name });
-
-// Keys differ from the snapshots' table: one route sorts both tables.
 const groupColumns: readonly Column<GroupRow>[] = [
-  {
-    key: 'group-name',
-    title: 'Name',
-    width: 260,
-    rank: 0,
-    narrow: { width: 170 },
-    sortValue: nameOf,
-    cell: (row) => h(Name, { text: nameOf(row), route: detailsRoute({ kind: 'group', ...placeOf(row) }) }),
-  },
-  {
-    key: 'group-state',
-    title: 'State',
-    width: 110,
-    rank: 0,
-    narrow: { width: 96 },
-    sortValue: (row) => markOf(row).text,
-    cell: (row) => h(Mark, markOf(row)),
-  },
+  ...nameAndState('group', 'group-'),
   {
     key: 'members',
     title: 'Snapshots',
@@ -170,21 +141,6 @@ const groupColumns: readonly Column<GroupRow>[] = [
         ? 0
         : h(Name, { text: `${snapshots}`, route: listRoute('snapshots', { filter: name }) }),
   },
-  {
-    key: 'group-says',
-    title: 'What is wrong',
-    width: 400,
-    rank: 3,
-    sortValue: ({ says }) => says,
-    cell: ({ says }) => h('span', { class: 'cut', title: says }, says),
-  },
-  {
-    key: 'group-age',
-    title: 'Age',
-    width: 76,
-    rank: 2,
-    isNumber: true,
-    sortValue: ({ createdMs }) => -createdMs,
-    cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
-  },
+  saysColumn({ key: 'group-says', width: 400, rank: 3 }),
+  ageColumn({ key: 'group-age', width: 76, rank: 2 }),
 ];

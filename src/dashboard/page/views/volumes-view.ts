@@ -8,7 +8,7 @@ import { detailsRoute, routeOfPod, routeOfVolume } from '../model/routes.ts';
 import { bytesOf } from '../model/rows.ts';
 import { nameOf } from '../model/troubles.ts';
 import { distinct, Linked, Name, Several } from '../parts/cells.ts';
-import { Age } from '../parts/clock.ts';
+import { ageColumn } from '../parts/columns.ts';
 import { CopyCommand } from '../parts/copy-command.ts';
 import type { Column } from '../parts/data-table.ts';
 import { LifeLineView, StageNames } from '../parts/life-line-view.ts';
@@ -124,16 +124,7 @@ function columnsOf(drivers: readonly DriverRow[]): readonly Column<VolumeRow>[] 
           items: pods.map(({ name }) => ({ text: name, route: routeOfPod({ namespace, name }) })),
         }),
     },
-    {
-      key: 'age',
-      title: 'Age',
-      width: 70,
-      rank: 1,
-      isNumber: true,
-      // The younger one has the smaller age.
-      sortValue: ({ createdMs }) => -createdMs,
-      cell: ({ createdMs }) => h(Age, { sinceMs: createdMs }),
-    },
+    ageColumn({ width: 70, rank: 1 }),
   ];
 }
 
