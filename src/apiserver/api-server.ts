@@ -8,6 +8,7 @@ import type { PathHandler } from '../runtime/process/path-handler.ts';
 import { type AdmissionOptions, admissionPlugins } from './admission/admission-plugins.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createKubeconfigKeeper } from './auth/keep-kubeconfig.ts';
+import { openIdPaths } from './auth/openid.ts';
 import { createPki, type Pki } from './auth/pki.ts';
 import { ADMIN } from './auth/users.ts';
 import { createAuthorizer } from './authorization/authorizer.ts';
@@ -208,14 +209,18 @@ async function openDoor(
   parts: { pki: Pki; authenticator: ReturnType<typeof createAuthenticator> },
 ): Promise<HttpsDoor> {
   const { openHttpsDoor, defaultDoorLimits } = await import('./http/https-door.ts');
-  const door = await openHttpsDoor({
+  const door: HttpsDoor = await openHttpsDoor({
     ...parts,
     machine,
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     unready: () => machine.store.failure?.message,
     limits: { ...defaultDoorLimits, ...options.limits },
-    paths: { ...options.paths, [NODE_CREDENTIALS_PATH]: nodeCredentialsPath(parts.pki) },
+    paths: {
+      ...options.paths,
+      [NODE_CREDENTIALS_PATH]: nodeCredentialsPath(parts.pki),
+      ...openIdPaths(parts.pki.serviceAccountKey, () => door.url),
+    },
   });
   return door;
 }

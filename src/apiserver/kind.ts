@@ -63,6 +63,8 @@ export interface Kind extends Resource {
   /** Structure of the object: for unknown fields, merge keys, explain, apply. */
   schema(): Schema;
   readonly columns: readonly Column[];
+  /** A warning that every answer about it carries. */
+  readonly deprecation?: string;
   /** Whether a change outside metadata and status increments `metadata.generation`. */
   readonly hasGeneration: boolean;
   /** A new object has none: its first change makes it 1. */

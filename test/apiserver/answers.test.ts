@@ -2,6 +2,7 @@
 // the part of the answer that matters. `npm run differ` asks both servers.
 
 import assert from 'node:assert/strict';
+import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import type { Json, JsonObject, Step } from '../differ/exchange.ts';
 import {
@@ -653,4 +654,80 @@ test('what an object always has, and what counts as a change of it', async () =>
       }),
     ],
   ]);
+});
+
+test('the keys of service accounts are published, so that others can verify their tokens', async () => {
+  const { body: configuration } = await answer(get('/.well-known/openid-configuration'));
+  assert.deepEqual(configuration.id_token_signing_alg_values_supported, ['ES256']);
+  const keys = await answer(get(new URL(String(configuration.jwks_uri)).pathname));
+  assert.equal(keys.type, 'application/jwk-set+json');
+  const [key] = keys.body.keys as JsonObject[];
+  assert.equal(key?.d, undefined, 'no private key');
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  const asked = await answer(
+    post(accounts, { metadata: { name: 'known' } }),
+    post(`${accounts}/known/token`, { spec: { expirationSeconds: 600 } }),
+  );
+  const [head = '', claims = '', signature = ''] = String((asked.body.status as JsonObject).token).split('.');
+  const publicKey = createPublicKey({ key: key as Record<string, string>, format: 'jwk' });
+  const bytes = Buffer.from(`${head}.${claims}`);
+  const given = Buffer.from(signature, 'base64url');
+  assert.ok(verify('sha256', bytes, { key: publicKey, dsaEncoding: 'ieee-p1363' }, given));
+  assert.equal(JSON.parse(String(Buffer.from(claims, 'base64url'))).iss, configuration.issuer);
+});
+
+test('Services, slices and the classes of pods keep the rules of kube-apiserver', async () => {
+  const core = '/api/v1/namespaces/default';
+  const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?dryRun=All';
+  const classes = '/apis/scheduling.k8s.io/v1/priorityclasses?dryRun=All';
+  const runtimes = '/apis/node.k8s.io/v1/runtimeclasses?dryRun=All';
+  const service = (spec: JsonObject): JsonObject => ({
+    metadata: { name: 'ruled' },
+    spec: { clusterIP: 'None', ports: [{ port: 80 }], ...spec },
+  });
+  const slice = (more: JsonObject): JsonObject => ({
+    metadata: { name: 'ruled' },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.1.2.3'] }],
+    ...more,
+  });
+  const rows: [string, JsonObject, string][] = [
+    [`${core}/services?dryRun=All`, service({ ipFamilyPolicy: 'Odd' }), 'spec.ipFamilyPolicy'],
+    [`${core}/services?dryRun=All`, service({ selector: { 'not valid!': 'x' } }), 'spec.selector'],
+    [
+      `${core}/services?dryRun=All`,
+      service({ ports: [{ port: 80, nodePort: 30080 }] }),
+      'spec.ports[0].nodePort',
+    ],
+    [slices, slice({ addressType: 'IPv6' }), 'endpoints[0].addresses'],
+    [
+      slices,
+      slice({ endpoints: [{ addresses: ['10.1.2.3'], hostname: 'Not Valid' }] }),
+      'endpoints[0].hostname',
+    ],
+    [slices, slice({ ports: [{ name: 'Not Valid' }] }), 'ports[0].name'],
+    [classes, { value: 1 }, 'metadata.name'],
+    [
+      runtimes,
+      { metadata: { name: 'r' }, handler: 'r', scheduling: { nodeSelector: { 'not valid!': 'x' } } },
+      'scheduling.nodeSelector',
+    ],
+  ];
+  for (const [path, body, field] of rows) {
+    const given = await answer(post(path, body));
+    assert.equal(given.code, 422, `${field}: ${JSON.stringify(given.body)}`);
+    assert.deepEqual(fieldsOf(given), [field]);
+  }
+  const { body } = await answer(post(`${core}/services`, service({})));
+  assert.deepEqual((body.spec as JsonObject).clusterIPs, ['None']);
+  const [entry] = (body.metadata as JsonObject).managedFields as JsonObject[];
+  const owned = ((entry as JsonObject).fieldsV1 as JsonObject)['f:spec'] as JsonObject;
+  assert.deepEqual(['f:clusterIP' in owned, 'f:clusterIPs' in owned], [true, false]);
+  for (const step of [
+    get(`${core}/endpoints`),
+    get(`${core}/endpoints/none`),
+    post(`${core}/endpoints`, {}),
+  ]) {
+    assert.equal((await answer(step)).warnings.length, 1, step.method);
+  }
 });

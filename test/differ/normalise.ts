@@ -1,6 +1,7 @@
 // Makes answers of two servers comparable. What is taken out is what two runs of the same server differ in, or what is
 // worded for people:
 // - uids, resource versions, times, continue tokens and suffixes of generated names are replaced by a word;
+// - addresses and ports of Services, which a server may choose, are replaced by a word;
 // - managedFields lose their times and are sorted, because their order follows from the times;
 // - a Status loses its message, and its causes lose theirs and are sorted: reasons, fields, kind, group and name stay;
 // - columns of a Table lose their descriptions, ages in cells become a word;
@@ -16,6 +17,7 @@ const WORDS: Readonly<Record<string, string>> = {
   uid: '<uid>',
   resourceVersion: '<version>',
   continue: '<continue>',
+  clusterIP: '<address>',
 };
 
 export function normalised({ code, type, warnings, body }: Answer): JsonObject {
@@ -24,7 +26,8 @@ export function normalised({ code, type, warnings, body }: Answer): JsonObject {
 
 function normal(value: Json, key = ''): Json {
   if (typeof value === 'string') return normalText(value, key);
-  if (Array.isArray(value)) return value.map((each) => normal(each));
+  if (key === 'nodePort') return '<port>';
+  if (Array.isArray(value)) return value.map((each) => normal(each, key === 'clusterIPs' ? 'clusterIP' : ''));
   if (!isObject(value)) return value;
   if (value.kind === 'Status' && value.apiVersion === 'v1') return normalStatus(value);
   if (value.kind === 'Table') return normalTable(value);

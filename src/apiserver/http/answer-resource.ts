@@ -49,8 +49,9 @@ function jsonOf(
     includeObject: includeObjectOf(exchange.info),
     nowMs: exchange.machine.clock.now(),
     listMetadata: { resourceVersion: version.object.metadata.resourceVersion },
+    version: asVersion,
   });
-  return JSON.stringify({ ...table, apiVersion: `meta.k8s.io/${asVersion}` });
+  return JSON.stringify(table);
 }
 
 export function includeObjectOf({ query }: RequestInfo): string {

@@ -66,6 +66,7 @@ export async function handleOther(exchange: OtherExchange): Promise<void> {
 }
 
 const ROOT_PATHS = [
+  '/.well-known/openid-configuration',
   '/api',
   '/api/v1',
   '/apis',
@@ -74,6 +75,7 @@ const ROOT_PATHS = [
   '/metrics',
   '/openapi/v2',
   '/openapi/v3',
+  '/openid/v1/jwks',
   '/readyz',
   '/version',
 ];

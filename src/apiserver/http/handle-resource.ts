@@ -8,6 +8,7 @@ import { type ListAnswer, listSteps } from '../verbs/read/list.ts';
 import { watch } from '../verbs/read/watch.ts';
 import type { Machine, ResourceRequest } from '../verbs/request.ts';
 import { methodNotAllowed } from '../verbs/status.ts';
+import { addWarnings } from './answer.ts';
 import { answerList, answerResource, includeObjectOf } from './answer-resource.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { ClientQuota } from './client-quota.ts';
@@ -76,6 +77,7 @@ export async function handleResource(exchange: ConnectExchange): Promise<void> {
   const known = machine.registry.find(group, version, plural);
   const request = openRequest(machine, { ...path, user, verb, fieldSelector }, known);
   const { kind } = request;
+  if (kind.deprecation) addWarnings(exchange.response, [kind.deprecation]);
   const media = negotiate(message.headers.accept);
   switch (verb) {
     case 'get': {

@@ -32,7 +32,7 @@ export async function writeOverHttp(
   resource: ResourceRequest,
 ): Promise<{ answer: Answer; warnings: readonly string[] }> {
   const { machine, message, info } = exchange;
-  const warnings: string[] = [];
+  const warnings: string[] = resource.kind.deprecation ? [resource.kind.deprecation] : [];
   const options = OPTIONS.get(verb) ?? 'DeleteOptions';
   const request: WriteRequest = {
     ...resource,

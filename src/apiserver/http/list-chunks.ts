@@ -49,10 +49,10 @@ function encoding(
   const { as, asVersion = 'v1' } = media;
   const apiVersion = `meta.k8s.io/${asVersion}`;
   if (as === 'Table') {
-    const options = { includeObject, nowMs, listMetadata: metadata };
+    const options = { includeObject, nowMs, listMetadata: metadata, version: asVersion };
     const { rows: _, ...table } = toTable(kind, [], options);
     return {
-      head: openList({ ...table, apiVersion }, 'rows'),
+      head: openList(table, 'rows'),
       encode: ({ object }) => Buffer.from(JSON.stringify(toTable(kind, [object], options).rows[0])),
     };
   }

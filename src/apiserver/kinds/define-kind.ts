@@ -33,6 +33,7 @@ export interface KindDefinition {
   categories?: readonly string[];
   subresources?: readonly Subresource[];
   columns: readonly Column[];
+  deprecation?: string;
   hasGeneration?: boolean;
   startsWithoutGeneration?: boolean;
   /** The client may set the status at creation (nodes register with theirs). */
@@ -73,6 +74,7 @@ export function defineKind(definition: KindDefinition): Kind {
     subresources,
     schema,
     columns: definition.columns,
+    ...(definition.deprecation && { deprecation: definition.deprecation }),
     hasGeneration: definition.hasGeneration ?? false,
     ...(definition.startsWithoutGeneration ? { startsWithoutGeneration: true } : {}),
     verbs: definition.verbs ?? ALL_VERBS,

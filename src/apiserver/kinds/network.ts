@@ -11,7 +11,7 @@ import {
   validateServiceUpdate,
 } from '../validation/service.ts';
 import { defineKind } from './define-kind.ts';
-import { ensureMap, type LooseMap, mapsOf, setDefault, stringOf, stringsOf } from './loose.ts';
+import { ensureMap, type LooseMap, mapOf, mapsOf, setDefault, stringOf, stringsOf } from './loose.ts';
 
 const serviceKind = defineKind({
   group: '',
@@ -30,8 +30,6 @@ const serviceKind = defineKind({
     setDefault(spec, 'sessionAffinity', 'None');
     if (spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer') {
       setDefault(spec, 'internalTrafficPolicy', 'Cluster');
-      setDefault(spec, 'ipFamilies', ['IPv4']);
-      setDefault(spec, 'ipFamilyPolicy', 'SingleStack');
     }
     if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') {
       setDefault(spec, 'externalTrafficPolicy', 'Cluster');
@@ -47,16 +45,18 @@ const serviceKind = defineKind({
       setDefault(port, 'protocol', 'TCP');
       setDefault(port, 'targetPort', port.port);
     }
-    equalAddresses(spec);
     setDefault(ensureMap(service, 'status'), 'loadBalancer', {});
   },
-  prepareForUpdate(next, current, subresource) {
-    if (subresource !== '') return;
-    const [spec, before] = [ensureMap(next, 'spec'), ensureMap(current, 'spec')];
-    // A client that leaves the address out keeps it.
-    if (spec.type === 'ExternalName' || before.clusterIP === undefined) return;
-    setDefault(spec, 'clusterIP', before.clusterIP);
-    if (spec.clusterIP === '') spec.clusterIP = before.clusterIP;
+  normalise(service, current) {
+    const spec: LooseMap = { ...service.spec };
+    service.spec = spec;
+    if (spec.type !== 'ExternalName') {
+      setDefault(spec, 'ipFamilies', ['IPv4']);
+      setDefault(spec, 'ipFamilyPolicy', 'SingleStack');
+      // A client that leaves the address out keeps it.
+      const address = mapOf(current?.spec)?.clusterIP;
+      if (address !== undefined && stringOf(spec.clusterIP) === '') spec.clusterIP = address;
+    }
     equalAddresses(spec);
   },
   validate: validateService,
@@ -85,6 +85,7 @@ const endpointsKind = defineKind({
   plural: 'endpoints',
   namespaced: true,
   shortNames: ['ep'],
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   columns: endpointsColumns,
   setDefaults(endpoints) {
     for (const subset of mapsOf(endpoints.subsets)) {

@@ -48,7 +48,13 @@ const PLAIN_FINALIZERS = new Set([
   'customresourcedefinitions.apiextensions.k8s.io',
   'events',
   'leases.coordination.k8s.io',
+  'runtimeclasses.node.k8s.io',
 ]);
+
+const COUNTED_METADATA = new Map([
+  ['deployments.apps', 'annotations'],
+  ['endpointslices.discovery.k8s.io', 'labels'],
+] as const);
 
 export interface WriteRules {
   readonly needsVersion: boolean;
@@ -57,8 +63,8 @@ export interface WriteRules {
   /** The deleted object is answered with its deletion timestamp, also when it is gone at once: pods. */
   readonly answersMarked: boolean;
   readonly plainFinalizers: boolean;
-  /** A change of annotations counts as one of the spec: Deployments. */
-  readonly annotationsCount: boolean;
+  /** Metadata whose change counts as one of the spec. */
+  readonly counts: 'annotations' | 'labels' | undefined;
   /** A write of the status changes no metadata. */
   readonly statusKeepsMetadata: boolean;
 }
@@ -69,7 +75,7 @@ export const CUSTOM_WRITE_RULES: WriteRules = {
   answersDeleted: false,
   answersMarked: false,
   plainFinalizers: true,
-  annotationsCount: false,
+  counts: undefined,
   statusKeepsMetadata: true,
 };
 
@@ -81,7 +87,7 @@ export function writeRulesOf({ group, plural }: Pick<Resource, 'group' | 'plural
     answersDeleted: ANSWERS_DELETED.has(key),
     answersMarked: key === 'pods',
     plainFinalizers: PLAIN_FINALIZERS.has(key),
-    annotationsCount: key === 'deployments.apps',
+    counts: COUNTED_METADATA.get(key as 'deployments.apps'),
     statusKeepsMetadata: key === 'volumeattachments.storage.k8s.io',
   };
 }

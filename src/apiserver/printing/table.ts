@@ -10,21 +10,24 @@ export interface TableOptions {
   includeObject: IncludeObject | string;
   nowMs: number;
   listMetadata: object;
+  /** Of `meta.k8s.io`. Default: v1. */
+  version?: string | undefined;
 }
 
 export interface Table {
   kind: 'Table';
-  apiVersion: 'meta.k8s.io/v1';
+  apiVersion: string;
   metadata: object;
   columnDefinitions: object[];
   rows: object[];
 }
 
 export function toTable(kind: Kind, objects: readonly KubeObject[], options: TableOptions): Table {
-  const { includeObject, nowMs, listMetadata } = options;
+  const { includeObject, nowMs, listMetadata, version = 'v1' } = options;
+  const apiVersion = `meta.k8s.io/${version}`;
   return {
     kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion,
     metadata: listMetadata,
     columnDefinitions: kind.columns.map(({ name, type, format = '', description = '', priority = 0 }) => ({
       name,
@@ -35,7 +38,7 @@ export function toTable(kind: Kind, objects: readonly KubeObject[], options: Tab
     })),
     rows: objects.map((object) => ({
       cells: kind.columns.map((column) => printable(column.cell(object, nowMs))),
-      ...included(object, includeObject),
+      ...included(object, includeObject, apiVersion),
     })),
   };
 }
@@ -45,10 +48,8 @@ function printable<T>(cell: T): T | string {
   return typeof cell === 'string' ? printableText(cell) : cell;
 }
 
-function included(object: KubeObject, includeObject: string): { object?: object } {
+function included(object: KubeObject, includeObject: string, apiVersion: string): { object?: object } {
   if (includeObject === 'None') return {};
   if (includeObject === 'Object') return { object };
-  return {
-    object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata },
-  };
+  return { object: { kind: 'PartialObjectMetadata', apiVersion, metadata: object.metadata } };
 }

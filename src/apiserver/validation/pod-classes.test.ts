@@ -44,7 +44,7 @@ rows(validateRuntimeClass, { handler: 'runc' }, [
   [
     'a runtime with an overhead that is none',
     { overhead: { podFixed: { cpu: 'x' } } },
-    ['overhead.podFixed[cpu]: Invalid'],
+    ['overhead.limits[cpu]: Invalid'],
   ],
 ]);
 

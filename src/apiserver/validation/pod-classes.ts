@@ -1,15 +1,18 @@
 // PriorityClasses and RuntimeClasses, in Kubernetes' words.
 
-import { dns1123LabelProblems } from '../../api/names.ts';
+import { dns1123LabelProblems, labelKeyProblems, labelValueProblems } from '../../api/names.ts';
 import { getOwn } from '../../api/own-property.ts';
 import { HIGHEST_USER_PRIORITY, SYSTEM_PRIORITIES } from '../bootstrap/priority-classes.ts';
 import type { FieldError } from '../kind.ts';
-import { type Loose, mapOf } from '../kinds/loose.ts';
-import { Checks, forbidden } from './checks.ts';
+import { type Loose, mapOf, mapsOf } from '../kinds/loose.ts';
+import { at, Checks, forbidden } from './checks.ts';
+import { checkToleration } from './pod.ts';
 
-export function validatePriorityClass(priorityClass: Loose): FieldError[] {
+/** At creation: afterwards only what may not change is checked. */
+export function validatePriorityClass(priorityClass: Loose, current?: Loose): FieldError[] {
   const checks = new Checks();
-  const { name } = priorityClass.metadata;
+  if (current !== undefined) return checks.errors;
+  const { name = '' } = priorityClass.metadata;
   const value = Number(priorityClass.value ?? 0);
   const reserved = getOwn(SYSTEM_PRIORITIES, name);
   if (name.startsWith('system-') && reserved !== value) {
@@ -45,7 +48,15 @@ export function validateRuntimeClass(runtimeClass: Loose): FieldError[] {
     checks.text('handler', runtimeClass.handler, dns1123LabelProblems);
   }
   for (const [name, amount] of Object.entries(mapOf(mapOf(runtimeClass.overhead)?.podFixed) ?? {})) {
-    checks.quantity(`overhead.podFixed[${name}]`, amount);
+    checks.quantity(`overhead.limits[${name}]`, amount);
+  }
+  const { nodeSelector, tolerations } = mapOf(runtimeClass.scheduling) ?? {};
+  for (const [key, value] of Object.entries(mapOf(nodeSelector) ?? {})) {
+    checks.text('scheduling.nodeSelector', key, labelKeyProblems);
+    checks.text('scheduling.nodeSelector', value, labelValueProblems);
+  }
+  for (const [index, toleration] of mapsOf(tolerations).entries()) {
+    checkToleration(checks, at('scheduling.tolerations', index), toleration);
   }
   return checks.errors;
 }

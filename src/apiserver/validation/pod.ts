@@ -241,7 +241,7 @@ function checkDevices(
   }
 }
 
-function checkToleration(checks: Checks, path: string, toleration: LooseMap): void {
+export function checkToleration(checks: Checks, path: string, toleration: LooseMap): void {
   if (toleration.key) checks.text(`${path}.key`, toleration.key, labelKeyProblems);
   const operator = toleration.operator ?? 'Equal';
   if (!toleration.key && operator !== 'Exists') {

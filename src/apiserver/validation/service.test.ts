@@ -71,6 +71,7 @@ rows(validateService, {}, [
       'spec.ports[0].targetPort: Invalid value: 65536',
       'spec.ports[0].nodePort: Invalid value: 1.5',
       'spec.ports[0].protocol: Unsupported value',
+      'spec.ports[0].nodePort: Forbidden',
     ],
   ],
   [
@@ -142,16 +143,9 @@ rows(validateEndpointSlice, slice, [
   [
     'a slice with ports that are none',
     {
-      ports: [
-        { name: 'a', port: 0 },
-        { name: 'a', protocol: 'IP' },
-      ],
+      ports: [{ name: 'a' }, { name: 'a', protocol: 'IP' }],
     },
-    [
-      'ports[0].port: Invalid value: 0',
-      'ports[1].protocol: Unsupported value',
-      'ports[1].name: Duplicate value',
-    ],
+    ['ports[1].protocol: Unsupported value', 'ports[1].name: Duplicate value'],
   ],
 ]);
 

@@ -1,7 +1,13 @@
 // Services, Endpoints and EndpointSlices, in Kubernetes' words.
 
 import { isIP } from 'node:net';
-import { dns1035LabelProblems, dns1123LabelProblems, dns1123SubdomainProblems } from '../../api/names.ts';
+import {
+  dns1035LabelProblems,
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelKeyProblems,
+  labelValueProblems,
+} from '../../api/names.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from './checks.ts';
@@ -9,6 +15,7 @@ import { at, Checks, forbidden, invalid, required } from './checks.ts';
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const NO_ADDRESS = 'None';
+const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 
 export function validateService(service: Loose): FieldError[] {
   const checks = new Checks();
@@ -18,6 +25,24 @@ export function validateService(service: Loose): FieldError[] {
   checks.oneOf('spec.sessionAffinity', spec.sessionAffinity, ['ClientIP', 'None']);
   checks.oneOf('spec.internalTrafficPolicy', spec.internalTrafficPolicy, ['Cluster', 'Local']);
   checks.oneOf('spec.externalTrafficPolicy', spec.externalTrafficPolicy, ['Cluster', 'Local']);
+  checks.oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, FAMILY_POLICIES);
+  for (const [index, family] of stringsOf(spec.ipFamilies).entries()) {
+    checks.oneOf(at('spec.ipFamilies', index), family, ['IPv4', 'IPv6']);
+  }
+  for (const [key, value] of Object.entries(mapOf(spec.selector) ?? {})) {
+    checks.text('spec.selector', key, labelKeyProblems);
+    checks.text('spec.selector', value, labelValueProblems);
+  }
+  for (const [index, address] of stringsOf(spec.externalIPs).entries()) {
+    checkAddress(checks, at('spec.externalIPs', index), address);
+  }
+  if (
+    spec.type !== 'LoadBalancer' &&
+    mapsOf(mapOf(mapOf(service.status)?.loadBalancer)?.ingress).length > 0
+  ) {
+    const detail = "may only be used when `spec.type` is 'LoadBalancer'";
+    checks.add(forbidden('status.loadBalancer.ingress', detail));
+  }
   const ports = mapsOf(spec.ports);
   const isHeadless = spec.clusterIP === NO_ADDRESS;
   if (spec.type === 'ExternalName') {
@@ -39,6 +64,9 @@ export function validateService(service: Loose): FieldError[] {
   for (const [index, port] of ports.entries()) {
     const field = at('spec.ports', index);
     checkServicePort(checks, field, port);
+    if (port.nodePort && (spec.type === 'ClusterIP' || spec.type === 'ExternalName')) {
+      checks.add(forbidden(`${field}.nodePort`, `may not be used when \`type\` is '${spec.type}'`));
+    }
     if (ports.length > 1) checks.required(`${field}.name`, port.name);
   }
   checks.unique(
@@ -117,13 +145,25 @@ export function validateEndpointSlice(slice: Loose): FieldError[] {
     const field = `${at('endpoints', index)}.addresses`;
     const addresses = stringsOf(endpoint.addresses);
     if (addresses.length === 0) checks.add(required(field, 'must contain at least 1 address'));
-    if (slice.addressType === 'FQDN') continue;
-    for (const [position, address] of addresses.entries()) checkAddress(checks, at(field, position), address);
+    if (endpoint.nodeName !== undefined) {
+      checks.text(`${at('endpoints', index)}.nodeName`, endpoint.nodeName, dns1123SubdomainProblems);
+    }
+    if (endpoint.hostname !== undefined) {
+      checks.text(`${at('endpoints', index)}.hostname`, endpoint.hostname, dns1123LabelProblems);
+    }
+    for (const [position, address] of addresses.entries()) {
+      const family = slice.addressType === 'IPv4' ? 4 : slice.addressType === 'IPv6' ? 6 : undefined;
+      if (family === undefined) continue;
+      checkAddress(checks, at(field, position), address);
+      if (isIP(address) !== 0 && isIP(address) !== family) {
+        checks.add(invalid(field, address, `must be an IPv${family} address`));
+      }
+    }
   }
   const ports = mapsOf(slice.ports);
   for (const [index, port] of ports.entries()) {
     const field = at('ports', index);
-    if (port.port !== undefined && port.port !== null) checkPort(checks, `${field}.port`, port.port);
+    if (stringOf(port.name) !== '') checks.text(`${field}.name`, port.name, dns1123LabelProblems);
     checks.oneOf(`${field}.protocol`, port.protocol, PROTOCOLS);
   }
   checks.unique(

@@ -121,8 +121,12 @@ export function unsupportedMediaType(message: string): KubeError {
 }
 
 export function notAcceptable(supported: readonly string[]): KubeError {
-  return fail('NotAcceptable', 406, `only the following media types are accepted: ${supported.join(', ')}`);
+  const message = `only the following media types are accepted: ${supported.join(', ')}`;
+  return fail('NotAcceptable', 406, message, NO_DETAILS);
 }
+
+/** Details that are there, and empty. */
+const NO_DETAILS: StatusDetails = Object.freeze({});
 
 /** The answer has no such form: one object is no list, and the reverse. */
 export function notAView(message: string): KubeError {
@@ -185,6 +189,10 @@ const DETAILED: ReadonlySet<KubeErrorReason> = new Set([
   'Forbidden',
 ]);
 
+function hasDetails({ details, reason }: KubeError): boolean {
+  return details === NO_DETAILS || DETAILED.has(reason) || Object.keys(details).length > 0;
+}
+
 /** The body of an error response. */
 export function statusOf(error: KubeError): object {
   return {
@@ -194,9 +202,7 @@ export function statusOf(error: KubeError): object {
     status: 'Failure',
     message: error.message,
     ...(error.reason === 'Unknown' ? {} : { reason: error.reason }),
-    ...(Object.keys(error.details).length === 0 && !DETAILED.has(error.reason)
-      ? {}
-      : { details: error.details }),
+    ...(hasDetails(error) ? { details: error.details } : {}),
     code: error.code,
   };
 }

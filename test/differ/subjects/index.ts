@@ -1,5 +1,6 @@
 // Every kind that both servers serve.
 
+import { networkSubjects } from './network.ts';
 import { definitionSubject, otherSubjects } from './others.ts';
 import { storageSubjects } from './storage.ts';
 import type { Subject } from './subject.ts';
@@ -8,6 +9,7 @@ import { workloadSubjects } from './workloads.ts';
 export const subjects: readonly Subject[] = [
   ...storageSubjects,
   ...workloadSubjects,
+  ...networkSubjects,
   ...otherSubjects,
   definitionSubject,
 ];

@@ -168,10 +168,8 @@ function restoreIdentity(next: KubeObject, current: KubeObject): void {
 }
 
 function specChanged(next: KubeObject, current: KubeObject, kind: Kind): boolean {
-  if (kind.writes.annotationsCount) {
-    const [after, before] = [next.metadata.annotations ?? {}, current.metadata.annotations ?? {}];
-    if (!sameJson(after, before)) return true;
-  }
+  const { counts } = kind.writes;
+  if (counts && !sameJson(next.metadata[counts] ?? {}, current.metadata[counts] ?? {})) return true;
   return !sameSections(next, current, (section) => section === 'metadata' || section === 'status');
 }
 
