@@ -8,7 +8,13 @@ import { dirname, join, posix } from 'node:path';
 import type { Schema } from '../../src/apiserver/schema.ts';
 import { ADDITIONS } from './additions.ts';
 import emptyValues from './empty-values.json' with { type: 'json' };
-import { ATOMIC_TYPES, applyMergeRules, GRANULAR_FIELDS, RETAIN_KEYS_TYPES } from './merge-rules.ts';
+import {
+  ATOMIC_TYPES,
+  applyMergeRules,
+  GRANULAR_FIELDS,
+  REQUIRED,
+  RETAIN_KEYS_TYPES,
+} from './merge-rules.ts';
 import { type Declarations, parseDeclarations, type TypeDeclaration } from './parse-declarations.ts';
 
 /** Types that hold arbitrary JSON. */
@@ -75,7 +81,7 @@ export function buildSchemas(roots: readonly string[]): Map<string, Schema> {
       property.description = field.description;
       if (property.$ref === undefined) applyMergeRules(name, field.name, property);
       properties[field.name] = property;
-      if (!field.optional) required.push(field.name);
+      if (REQUIRED.get(`${name}.${field.name}`) ?? !field.optional) required.push(field.name);
     }
     return {
       ...schema,

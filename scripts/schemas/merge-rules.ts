@@ -2,6 +2,7 @@
 // Kubernetes' kinds, by type and field.
 
 import type { Schema } from '../../src/apiserver/schema.ts';
+import { ENUMS, INT32 } from './enums.ts';
 
 /** Lists that are maps: `Type.field` → the keys (the first is the strategic merge key). */
 export const KEYED_LISTS: Record<string, string[]> = {
@@ -31,6 +32,10 @@ export const KEYED_LISTS: Record<string, string[]> = {
   'ResourceRequirements.claims': ['name'],
   'PersistentVolumeClaimStatus.conditions': ['type'],
   'ServiceAccount.secrets': ['name'],
+  'ServiceSpec.ports': ['port', 'protocol'],
+  'ServiceStatus.conditions': ['type'],
+  'ReplicaSetStatus.conditions': ['type'],
+  'ResourceStatus.resources': ['resourceID'],
   'NodeStatus.conditions': ['type'],
   'NodeStatus.addresses': ['type'],
   'NamespaceStatus.conditions': ['type'],
@@ -42,19 +47,23 @@ export const KEYED_LISTS: Record<string, string[]> = {
 };
 
 /** Keyed for server-side apply, but atomic for strategic merge patches. */
-const NOT_STRATEGIC = new Set(['ResourceRequirements.claims', 'CustomResourceDefinitionStatus.conditions']);
+const NOT_STRATEGIC = new Set([
+  'ResourceRequirements.claims',
+  'ResourceStatus.resources',
+  'CustomResourceDefinitionStatus.conditions',
+]);
 /** Strategic merge that also removes keys which the patch does not have. */
 const RETAIN_KEYS = new Set(['PodSpec.volumes', 'PodSpec.resourceClaims', 'PodStatus.resourceClaimStatuses']);
 /** Keyed for strategic merge patches, but atomic for server-side apply. */
 const STRATEGIC_ONLY: Record<string, string> = {
   'PodStatus.hostIPs': 'ip',
-  'ReplicaSetStatus.conditions': 'type',
 };
 const SETS = new Set([
   'ObjectMeta.finalizers',
   'NodeSpec.podCIDRs',
   'CSIDriverSpec.volumeLifecycleModes',
   'VolumeMount.bindMountOptions',
+  'Endpoint.addresses',
 ]);
 const STRATEGIC_SETS = new Set(['ObjectMeta.finalizers', 'NodeSpec.podCIDRs']);
 
@@ -76,9 +85,11 @@ export const ATOMIC_TYPES: ReadonlySet<string> = new Set([
   'RoleRef',
   'OwnerReference',
   'LabelSelector',
+  'EndpointAddress',
+  'EndpointPort',
 ]);
 export const RETAIN_KEYS_TYPES: ReadonlySet<string> = new Set(['DeploymentStrategy']);
-const ATOMIC_MAPS = new Set(['PodSpec.nodeSelector']);
+const ATOMIC_MAPS = new Set(['PodSpec.nodeSelector', 'Scheduling.nodeSelector', 'ServiceSpec.selector']);
 /** Fields whose type is atomic everywhere else. */
 export const GRANULAR_FIELDS: ReadonlySet<string> = new Set(['PersistentVolumeSpec.claimRef']);
 
@@ -87,6 +98,17 @@ const REAL_NUMBERS = new Set([
   'JSONSchemaProps.maximum',
   'JSONSchemaProps.minimum',
   'JSONSchemaProps.multipleOf',
+]);
+
+/** Fields that are required, or not, other than the declarations say. */
+export const REQUIRED: ReadonlyMap<string, boolean> = new Map([
+  ['HostAlias.ip', true],
+  ['HostIP.ip', true],
+  ['PodIP.ip', true],
+  ['StatefulSetSpec.serviceName', false],
+  ['RoleRef.apiGroup', false],
+  ['EndpointSlice.endpoints', false],
+  ['PriorityClass.value', false],
 ]);
 
 /** Marks a field's own schema (an array, a map, a scalar) in place. */
@@ -101,6 +123,9 @@ export function applyMergeRules(type: string, field: string, schema: Schema): vo
   }
   // The only key of a keyed list that Kubernetes' types omit where it is empty.
   if (path === 'LocalObjectReference.name') schema.default = '';
+  const values = ENUMS[path];
+  if (values) (schema.items ?? schema).enum = [...values];
+  if (INT32.has(path)) schema.format = 'int32';
   if (REAL_NUMBERS.has(path)) {
     schema.type = 'number';
     delete schema.format;

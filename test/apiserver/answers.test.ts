@@ -731,3 +731,34 @@ test('Services, slices and the classes of pods keep the rules of kube-apiserver'
     assert.equal((await answer(step)).warnings.length, 1, step.method);
   }
 });
+
+test('the published schemas name values, and say how lists merge', async () => {
+  const schemasOf = async (path: string) =>
+    ((await answer(get(`/openapi/v3/${path}`))).body.components as { schemas: Record<string, JsonObject> })
+      .schemas;
+  const fieldOf = (schemas: Record<string, JsonObject>, type: string, field: string): JsonObject =>
+    ((schemas[`io.k8s.api.${type}`] as JsonObject).properties as Record<string, JsonObject>)[
+      field
+    ] as JsonObject;
+  const core = await schemasOf('api/v1');
+  assert.deepEqual(fieldOf(core, 'core.v1.PodSpec', 'restartPolicy').enum, ['Always', 'Never', 'OnFailure']);
+  const modes = fieldOf(core, 'core.v1.PersistentVolumeClaimSpec', 'accessModes').items as JsonObject;
+  assert.deepEqual(modes.enum, ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']);
+  assert.equal(fieldOf(core, 'core.v1.ServicePort', 'port').format, 'int32');
+  const apps = await schemasOf('apis/apps/v1');
+  assert.deepEqual(apps['io.k8s.api.apps.v1.StatefulSetSpec']?.required, ['selector', 'template']);
+  const services = '/api/v1/namespaces/default/services';
+  const service = {
+    metadata: { name: 'merged' },
+    spec: { clusterIP: 'None', ports: [{ name: 'a', port: 80 }] },
+  };
+  const { body } = await answer(
+    post(services, service),
+    patch('strategic', `${services}/merged`, { spec: { ports: [{ name: 'b', port: 81 }] } }),
+  );
+  const { ports } = body.spec as { ports: JsonObject[] };
+  assert.deepEqual(
+    ports.map(({ port }) => port),
+    [81, 80],
+  );
+});
