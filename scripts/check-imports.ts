@@ -40,6 +40,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   node: [...ground, 'csi-plugin'],
   sidecars: ground,
   driver: ground,
+  populator: ground,
   apiserver: ground,
   why: ground,
   trace: ground,

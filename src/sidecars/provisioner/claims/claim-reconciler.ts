@@ -7,6 +7,7 @@ import {
   type StorageClass,
   storageClasses,
 } from '../../../api/kinds.ts';
+import { foreignNamespaceOf } from '../../../api/reference-grants.ts';
 import { provisionerOf, storageClassOf } from '../../../api/volumes.ts';
 import { FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import { ReadYourWrites } from '../../../runtime/informer/read-your-writes.ts';
@@ -18,7 +19,6 @@ import { createIntentLedger } from '../intents/intent-ledger.ts';
 import { volumeNameFor } from '../planning/volume-name.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { sourceKeyOf } from '../sources/data-source.ts';
-import { foreignNamespaceOf } from '../sources/reference-grants.ts';
 import { Attempts } from './attempts.ts';
 import { type ClaimRun, type ClaimWork, dropIntent, inputsOf } from './claim-work.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';

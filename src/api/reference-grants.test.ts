@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { PersistentVolumeClaim, ReferenceGrant } from '../../../api/kinds.ts';
+import type { PersistentVolumeClaim, ReferenceGrant } from './kinds.ts';
 import { isGranted } from './reference-grants.ts';
 
 const SNAPSHOTS = 'snapshot.storage.k8s.io';

@@ -1,0 +1,287 @@
+// The loop of a volume populator, compatible with kubernetes-csi's lib-volume-populator: same names, finalizer, annotation
+// and events. Watches claims, their sources, classes, volumes and its own pods; writes the finalizer of claims, prime claims
+// and pods in its namespace, the claimRef of prime claims' volumes, and Events.
+
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  referenceGrants,
+  storageClasses,
+} from '../api/kinds.ts';
+import { type KubeObject, keyOf, type Resource } from '../api/object.ts';
+import { foreignNamespaceOf, isGranted } from '../api/reference-grants.ts';
+import { refersToClaim, storageClassOf } from '../api/volumes.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import type { EventRecorder } from '../runtime/events/create-event-recorder.ts';
+import type { Informers } from '../runtime/informer/informer.ts';
+import { addFinalizer, removeFinalizer } from '../runtime/kube/finalizers.ts';
+import { ifThere } from '../runtime/kube/if-there.ts';
+import type { KubeClient } from '../runtime/kube/kube.ts';
+import { isAlreadyExists } from '../runtime/kube/kube-error.ts';
+import type { Runnable } from '../runtime/process/together.ts';
+import { createLoop, type LoopPorts } from '../runtime/queue/create-loop.ts';
+import { done, failed, type Outcome, type Run, requeueAfter } from '../runtime/queue/loop.ts';
+import { decidePopulation, type PopulationStep } from './decide-population.ts';
+import {
+  claimUidIn,
+  finalizerOf,
+  type PopulatorDefinition,
+  podNameOf,
+  populatedFromOf,
+  primeNameOf,
+} from './populator-definition.ts';
+import { populatorMetrics } from './populator-metrics.ts';
+import { populatorPod, primeClaim } from './populator-objects.ts';
+
+export interface PopulatorPorts extends LoopPorts {
+  kube: KubeClient;
+  /** Started by the caller, after the populator was created. */
+  informers: Informers;
+  recorder: EventRecorder;
+}
+
+const BY_UID = 'populator/by-uid';
+const BY_CLASS = 'populator/unbound-by-class';
+const BY_SOURCE = 'populator/unbound-by-source';
+const BY_NAMESPACE = 'populator/unbound-by-source-namespace';
+
+export function createPopulator<S extends KubeObject>(
+  ports: PopulatorPorts,
+  definition: PopulatorDefinition<S>,
+): Runnable {
+  const { kube, informers, recorder } = ports;
+  const { namespace, populate } = definition;
+  const log = ports.log.with({ populator: definition.prefix });
+  const metrics = populatorMetrics(ports);
+  const claims = informers.of(persistentVolumeClaims);
+  const podCache = informers.of(pods, { namespace });
+  const volumes = informers.of(persistentVolumes);
+  const classes = informers.of(storageClasses);
+  const sources = informers.of({ ...definition.source, namespaced: true } as Resource<S>);
+  const grants = definition.crossNamespace ? informers.of(referenceGrants, { optional: true }) : undefined;
+  const isOpen = (claim: PersistentVolumeClaim) => !claim.spec.volumeName && !!claim.spec.dataSourceRef;
+  const sourceNamespaceOf = (claim: PersistentVolumeClaim) =>
+    foreignNamespaceOf(claim) ?? claim.metadata.namespace ?? '';
+  const sourceKeyOf = (claim: PersistentVolumeClaim) =>
+    `${sourceNamespaceOf(claim)}/${claim.spec.dataSourceRef?.name}`;
+  claims.addIndex(BY_UID, ({ metadata }) => [metadata.uid]);
+  claims.addIndex(BY_CLASS, (claim) => (isOpen(claim) ? [storageClassOf(claim) ?? ''] : []));
+  claims.addIndex(BY_SOURCE, (claim) => (isOpen(claim) ? [sourceKeyOf(claim)] : []));
+  claims.addIndex(BY_NAMESPACE, (claim) => (isOpen(claim) ? [sourceNamespaceOf(claim)] : []));
+
+  const loop = createLoop({
+    ...ports,
+    log,
+    name: 'populator',
+    backoff: { startMs: 1_000, maxMs: 300_000 },
+    reconcile,
+  });
+
+  async function reconcile(key: string, run: Run): Promise<Outcome> {
+    const claim = claims.get(key);
+    const step = decide(claim);
+    if (claim === undefined || step.do === 'nothing') return done;
+    if (step.do !== 'protect') return perform(step, claim, run);
+    const resource = persistentVolumeClaims;
+    const finalizer = finalizerOf(definition);
+    const object = await ifThere(
+      addFinalizer({ kube, resource, object: claim, finalizer, signal: run.signal }),
+    );
+    if (object === undefined) return done;
+    metrics.started(claim.metadata.uid);
+    const next = decide(object);
+    return next.do === 'protect' || next.do === 'nothing' ? done : perform(next, object, run);
+  }
+
+  function decide(claim: PersistentVolumeClaim | undefined): PopulationStep<S> {
+    if (claim === undefined) return { do: 'nothing' };
+    const { uid } = claim.metadata;
+    return decidePopulation({
+      definition,
+      claim,
+      source: sources.get(sourceKeyOf(claim)),
+      isGranted: grants !== undefined && isGranted(claim, grants.list()),
+      storageClass: classes.get(storageClassOf(claim) ?? ''),
+      prime: claims.get(`${namespace}/${primeNameOf(uid)}`),
+      pod: podCache.get(`${namespace}/${podNameOf(uid)}`),
+    });
+  }
+
+  async function perform(
+    step: Exclude<PopulationStep<S>, { do: 'nothing' | 'protect' }>,
+    claim: PersistentVolumeClaim,
+    { signal, retries }: Run,
+  ): Promise<Outcome> {
+    const { uid } = claim.metadata;
+    const warn = (reason: string, message: string) => recorder.event(claim, 'Warning', reason, message);
+    const tell = (reason: string, message: string) => recorder.event(claim, 'Normal', reason, message);
+    const reporting = async <T>(reason: string, what: string, work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        if (!signal.aborted) warn(reason, `${what}: ${errorMessage(error)}`);
+        throw error;
+      }
+    };
+    const held = retries.held(uid);
+    switch (step.do) {
+      case 'wait':
+        log.v(4).info('A claim waits', { claim: keyOf(claim), why: step.why });
+        if (step.event) warn(step.event.reason, step.event.message);
+        return done;
+      case 'create-prime': {
+        const draft = primeClaim(claim, { namespace, nodeName: step.nodeName });
+        const work = unlessThere(kube.create(persistentVolumeClaims, draft, { signal }));
+        await reporting('PopulatorPVCPrimeCreationError', 'Failed to create populator pvcPrime', work);
+        return done;
+      }
+      case 'create-pod': {
+        if (!('image' in populate)) return done;
+        if (held) return held;
+        const placed = { namespace, nodeName: step.nodeName };
+        const create = async () =>
+          unlessThere(kube.create(pods, populatorPod(claim, step.source, populate, placed), { signal }));
+        const isNew = await reporting('PopulatorCreationError', 'Failed to create populator pod', create());
+        if (isNew) tell('PopulatorCreated', 'Populator started');
+        return done;
+      }
+      case 'delete-failed-pod':
+        warn('PopulatorFailed', `Populator failed: ${step.why}`);
+        await ifThere(kube.delete(pods, { name: podNameOf(uid), namespace }, { signal }));
+        return failed({ why: `its populator pod failed: ${step.why}`, inputs: uid });
+      case 'call-functions': {
+        if (!('start' in populate)) return done;
+        const storageClass = classes.get(storageClassOf(claim) ?? '');
+        const common = { kube, recorder, claim, primeName: primeNameOf(uid), signal };
+        const population = { ...common, source: step.source, storageClass };
+        const starting = populate.start(population);
+        await reporting('PopulateOperationStartError', 'Failed to start populate operation', starting);
+        const asking = populate.isComplete(population);
+        const isComplete = await reporting('PopulateOperationFailed', 'Population operation failed', asking);
+        if (!isComplete) return failed({ why: 'its data is not complete yet', quiet: true });
+        tell('PopulateOperationFinished', 'Populate operation finished');
+        const prime = claims.get(`${namespace}/${primeNameOf(uid)}`);
+        return rebind(claim, prime?.spec.volumeName ?? '', signal);
+      }
+      case 'rebind':
+        return rebind(claim, step.volumeName, signal);
+      case 'clean-up': {
+        if ('cleanUp' in populate)
+          await populate.cleanUp?.({ kube, recorder, claim, primeName: primeNameOf(uid), signal });
+        // By their names, whatever the caches show.
+        await ifThere(kube.delete(pods, { name: podNameOf(uid), namespace }, { signal }));
+        await ifThere(kube.delete(persistentVolumeClaims, { name: primeNameOf(uid), namespace }, { signal }));
+        if (step.isFinished) tell('PopulatorFinished', 'Populator finished');
+        metrics.ended(uid, step.isFinished);
+        const finalizer = finalizerOf(definition);
+        await removeFinalizer({ kube, resource: persistentVolumeClaims, object: claim, finalizer, signal });
+        return done;
+      }
+      default:
+        return step satisfies never;
+    }
+  }
+
+  /** Points the volume at the user's claim; the binder does the rest. */
+  async function rebind(
+    claim: PersistentVolumeClaim,
+    volumeName: string,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const volume = await ifThere(kube.get(persistentVolumes, { name: volumeName }, { signal }));
+    if (volume === undefined) return requeueAfter(1_000, `volume ${volumeName} is not there`);
+    if (refersToClaim(volume.spec.claimRef, claim)) return done;
+    const { uid } = claim.metadata;
+    const { claimRef } = volume.spec;
+    if (claimRef?.namespace !== namespace || claimRef.name !== primeNameOf(uid))
+      return failed({
+        why: `volume ${volumeName} belongs to claim ${claimRef?.namespace}/${claimRef?.name}, not to the prime claim`,
+      });
+    const from = `${sourceNamespaceOf(claim)}/${claim.spec.dataSourceRef?.name}`;
+    await kube.patch(
+      persistentVolumes,
+      { name: volumeName },
+      {
+        metadata: {
+          uid: volume.metadata.uid,
+          resourceVersion: volume.metadata.resourceVersion,
+          annotations: { [populatedFromOf(definition)]: from },
+        },
+        spec: {
+          claimRef: {
+            namespace: claim.metadata.namespace,
+            name: claim.metadata.name,
+            uid,
+            resourceVersion: claim.metadata.resourceVersion,
+          },
+        },
+      },
+      { type: 'merge', signal },
+    );
+    log.info('Bound a populated volume to its claim', { claim: keyOf(claim), volume: volumeName });
+    return done;
+  }
+
+  function listen(): (() => void)[] {
+    const add = (claim: PersistentVolumeClaim) => loop.add(keyOf(claim));
+    const addFor = (name: string) => {
+      for (const claim of claims.byIndex(BY_UID, claimUidIn(name) ?? '')) add(claim);
+    };
+    const follow = <T extends KubeObject>(look: (object: T) => void) => ({
+      added: look,
+      updated: (_before: T, after: T) => look(after),
+      deleted: look,
+    });
+    const all = (index: string, value: string) => {
+      for (const claim of claims.byIndex(index, value)) add(claim);
+    };
+    return [
+      claims.subscribe(
+        follow((claim) => {
+          if (claim.metadata.namespace === namespace) addFor(claim.metadata.name);
+          else add(claim);
+        }),
+      ),
+      podCache.subscribe(follow(({ metadata }) => addFor(metadata.name))),
+      volumes.subscribe(
+        follow(({ spec: { claimRef } }) => {
+          if (claimRef?.namespace === namespace) addFor(claimRef.name ?? '');
+        }),
+      ),
+      classes.subscribe(follow(({ metadata }) => all(BY_CLASS, metadata.name))),
+      sources.subscribe(follow((source) => all(BY_SOURCE, keyOf(source)))),
+      ...(grants
+        ? [grants.subscribe(follow(({ metadata }) => all(BY_NAMESPACE, metadata.namespace ?? '')))]
+        : []),
+    ];
+  }
+
+  return {
+    async run(signal) {
+      await Promise.all(
+        [claims, podCache, volumes, classes, sources, ...(grants ? [grants] : [])].map((cache) =>
+          cache.synced(signal),
+        ),
+      );
+      const stops = listen();
+      try {
+        await loop.run(signal);
+      } finally {
+        for (const stop of stops) stop();
+      }
+    },
+  };
+}
+
+/** False when it existed already. */
+async function unlessThere(creation: Promise<unknown>): Promise<boolean> {
+  try {
+    await creation;
+    return true;
+  } catch (error) {
+    if (isAlreadyExists(error)) return false;
+    throw error;
+  }
+}

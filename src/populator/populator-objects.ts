@@ -1,0 +1,65 @@
+// The objects that a populator creates: the prime claim, whose volume becomes the user's, and the pod that writes into
+// it. Pure.
+
+import type { PersistentVolumeClaim, Pod } from '../api/kinds.ts';
+import type { Draft, KubeObject } from '../api/object.ts';
+import { isBlock } from '../api/volumes.ts';
+import { ANN_SELECTED_NODE } from '../api/well-known.ts';
+import { type PopulateByPod, podNameOf, primeNameOf } from './populator-definition.ts';
+
+interface Placement {
+  namespace: string;
+  /** With delayed binding: the node that was selected for the claim. */
+  nodeName: string | undefined;
+}
+
+export function primeClaim(
+  { metadata, spec }: PersistentVolumeClaim,
+  { namespace, nodeName }: Placement,
+): Draft<PersistentVolumeClaim> {
+  const { accessModes, resources, storageClassName, volumeMode } = spec;
+  return {
+    metadata: {
+      name: primeNameOf(metadata.uid),
+      namespace,
+      ...(nodeName !== undefined && { annotations: { [ANN_SELECTED_NODE]: nodeName } }),
+    },
+    spec: {
+      ...(accessModes && { accessModes }),
+      ...(resources && { resources }),
+      ...(storageClassName !== undefined && { storageClassName }),
+      ...(volumeMode && { volumeMode }),
+    },
+  };
+}
+
+export function populatorPod<S extends KubeObject>(
+  claim: PersistentVolumeClaim,
+  source: S,
+  by: PopulateByPod<S>,
+  { namespace, nodeName }: Placement,
+): Draft<Pod> {
+  const { uid } = claim.metadata;
+  const name = 'target';
+  const volume = isBlock(claim)
+    ? { volumeDevices: [{ name, devicePath: by.devicePath }] }
+    : { volumeMounts: [{ name, mountPath: by.mountPath }] };
+  return {
+    metadata: { name: podNameOf(uid), namespace },
+    spec: {
+      restartPolicy: 'Never',
+      ...(nodeName !== undefined && { nodeName }),
+      containers: [
+        {
+          name: 'populate',
+          image: by.image,
+          imagePullPolicy: 'IfNotPresent',
+          ...(by.command && { command: [...by.command] }),
+          args: [...by.args(source, { isBlock: isBlock(claim) })],
+          ...volume,
+        },
+      ],
+      volumes: [{ name, persistentVolumeClaim: { claimName: primeNameOf(uid) } }],
+    },
+  };
+}
