@@ -155,7 +155,7 @@ export async function searching(nodeCount: number, podCount: number): Promise<Ca
   const facts: VolumeFacts = {
     freeVolumes: () => [],
     publishesCapacity: () => false,
-    hasRoom: () => true,
+    roomFor: () => 1n,
     isCsiDriver: () => true,
     mustBeInstalled: () => false,
     driverOn: (_driver, { name }) => ({ nodeId: name, topologyKeys: [] }),

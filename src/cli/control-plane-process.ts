@@ -16,11 +16,13 @@ import {
 } from '../runtime/process/process-flags.ts';
 import { runProcess } from '../runtime/process/run-process.ts';
 import type { CommandContext } from './command.ts';
+import { kubernetesGates } from './kubernetes-gates.ts';
 import { processContext } from './process-context.ts';
 
 const election = 'Leader election';
 
 export const controlPlaneFlags = {
+  'feature-gates': kubernetesGates,
   kubeconfig: kubeconfigFlag,
   ...paceFlags,
   ...endpointFlags,

@@ -34,7 +34,7 @@ export const command = defineCommand({
         leaseName: flags.leaderElectResourceName,
         ...electionOf(flags),
         create(ports) {
-          const running = chosen.map(({ create }) => create(ports));
+          const running = chosen.map(({ create }) => create({ ...ports, gates: flags.featureGates }));
           return { name: running.map(({ name }) => name).join(', '), ...together(running) };
         },
       },

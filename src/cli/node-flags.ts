@@ -1,8 +1,8 @@
 // The kubelet's flags that `berth node` and `berth up` share.
 
 import { STATS_PERIOD_MS } from '../node/volume-manager/volume-stats.ts';
-import { featureGatesFlag } from '../runtime/flags/feature-gates.ts';
 import { durationFlag } from '../runtime/flags/flag.ts';
+import { kubernetesGates } from './kubernetes-gates.ts';
 
 export const nodeFlags = {
   'volume-stats-agg-period': durationFlag({
@@ -10,17 +10,5 @@ export const nodeFlags = {
     default: STATS_PERIOD_MS,
     min: Number.NEGATIVE_INFINITY,
   }),
-  'feature-gates': featureGatesFlag({
-    SELinuxMountReadWriteOncePod: {
-      default: true,
-      stage: 'stable',
-      locked: true,
-      help: "Mount ReadWriteOncePod volumes with the pod's SELinux label, where host and driver support it",
-    },
-    SELinuxMount: {
-      default: false,
-      stage: 'beta',
-      help: 'The same for volumes of all access modes',
-    },
-  }),
+  'feature-gates': kubernetesGates,
 };

@@ -26,13 +26,13 @@ export const command = defineCommand({
   },
   async run(context) {
     const { flags } = context;
-    const { schedulerName, leaderElectResourceName: leaseName } = flags;
+    const { schedulerName, featureGates: gates, leaderElectResourceName: leaseName } = flags;
     await runControlPlaneProcess(
       {
         name: 'scheduler',
         leaseName,
         ...electionOf(flags),
-        create: (ports) => createScheduler({ ...ports, schedulerName }),
+        create: (ports) => createScheduler({ ...ports, gates, schedulerName }),
       },
       flags,
       context,

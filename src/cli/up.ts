@@ -188,7 +188,7 @@ export const command = defineCommand({
         metrics: flags.metrics,
         replaceTopologyLabels: flags.replaceTopologyLabels,
         volumeStatsAggPeriodMs: flags.volumeStatsAggPeriodMs,
-        seLinuxMount: flags.featureGates.SELinuxMount,
+        gates: flags.featureGates,
         inlineHandles: flags.allowInlineHandles,
         isRootless: flags.rootless,
       });

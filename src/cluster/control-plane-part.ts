@@ -34,7 +34,8 @@ export function controlPlanePart(context: PartContext, controllers: readonly Clu
         const user = serviceAccountUser('kube-system', account);
         const ports = partPorts(context, { name, user, signal });
         const recorder = ports.recorderFor(account);
-        return create({ ...ports, discovery: ports.kube, informers, recorder, clock, random });
+        const { gates = {} } = context;
+        return create({ ...ports, discovery: ports.kube, informers, recorder, clock, random, gates });
       });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
@@ -51,7 +52,8 @@ export function schedulerPart(context: PartContext): Part {
       const ports = partPorts(context, { name: 'scheduler', user: SCHEDULER, signal });
       const { informers } = ports;
       const recorder = ports.recorderFor('default-scheduler');
-      const scheduler = createScheduler({ ...ports, recorder, clock, random });
+      const { gates = {} } = context;
+      const scheduler = createScheduler({ ...ports, recorder, clock, random, gates });
       informers.start(signal);
       informers.synced(signal).then(serving, () => {});
       await scheduler.run(signal);

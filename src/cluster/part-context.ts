@@ -2,6 +2,7 @@
 // identity, a log and a driver connection, all recorded in the trace.
 
 import type { ApiServer, User } from '../apiserver/index.ts';
+import type { ControlPlaneGates } from '../control-plane/controller.ts';
 import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
 import { operationMetrics } from '../csi/client/operation-metrics.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/create-event-recorder.ts';
@@ -35,6 +36,8 @@ export interface PartContext {
   caches: SharedCaches;
   /** Absent: no metrics, at no cost. */
   metrics?: PartMetrics | undefined;
+  /** Of the control plane. */
+  gates?: ControlPlaneGates;
   clock: Clock;
   random: Random;
   log: Log;

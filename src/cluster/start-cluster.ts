@@ -4,6 +4,7 @@
 import { tmpdir } from 'node:os';
 import { csiNodes } from '../api/kinds.ts';
 import type { ApiServer, User } from '../apiserver/index.ts';
+import type { ControlPlaneGates } from '../control-plane/controller.ts';
 import type { Interceptor } from '../csi/server/serve-call.ts';
 import { createSharedCaches } from '../runtime/informer/shared-caches.ts';
 import { bothLogs } from '../runtime/log/both-logs.ts';
@@ -75,8 +76,8 @@ export interface ClusterOptions {
   replaceTopologyLabels?: boolean;
   /** Of the nodes; zero or less: no volume statistics. */
   volumeStatsAggPeriodMs?: number;
-  /** The nodes' gate SELinuxMount. */
-  seLinuxMount?: boolean;
+  /** Of nodes and control plane; off unless given. */
+  gates?: ControlPlaneGates & { readonly SELinuxMount?: boolean };
   /** Pods may name existing volumes of the drivers by their handle. */
   inlineHandles: boolean;
   /** In a user namespace: no loop devices. */
@@ -157,7 +158,9 @@ export async function startCluster(given: ClusterOptions): Promise<Cluster> {
       directory.serving,
       planned?.network.gateway ?? options.host,
     );
-    const context: PartContext = { server, book, writes, caches, metrics, serving, clock, random, log };
+    const { gates = {} } = options;
+    const common = { clock, random, log };
+    const context: PartContext = { server, book, writes, caches, metrics, serving, gates, ...common };
     const drivers: ClusterDriver[] = [...(hostpath ? [hostpath] : []), ...brought];
     const parts = [...partsOf(context, options, drivers), ...(real?.parts ?? [])];
     const running = supervise(parts, {
@@ -213,7 +216,7 @@ function partsOf(
     kubelet,
     replaceTopologyLabels = false,
     volumeStatsAggPeriodMs,
-    seLinuxMount = false,
+    gates = {},
   }: ClusterOptions,
   drivers: readonly ClusterDriver[],
 ): Part[] {
@@ -233,7 +236,7 @@ function partsOf(
         mounter,
         version,
         replaceTopologyLabels,
-        seLinuxMount,
+        seLinuxMount: gates.SELinuxMount ?? false,
         ...(volumeStatsAggPeriodMs !== undefined && { volumeStatsAggPeriodMs }),
       },
     );

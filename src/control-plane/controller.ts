@@ -6,6 +6,12 @@ import type { Discovery, KubeClient } from '../runtime/kube/kube.ts';
 import type { Metrics } from '../runtime/metrics/metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 
+/** The feature gates of kube-controller-manager and kube-scheduler that Berth has. */
+export interface ControlPlaneGates {
+  readonly StorageCapacityScoring?: boolean;
+  readonly PersistentVolumeClaimUnusedSinceTime?: boolean;
+}
+
 export interface ControllerPorts {
   kube: KubeClient;
   /** Shared by all controllers of a process; a controller asks for the informers it needs when it is created. */
@@ -15,6 +21,8 @@ export interface ControllerPorts {
   random: Random;
   log: Log;
   metrics?: Metrics;
+  /** Off unless given. */
+  gates?: ControlPlaneGates;
 }
 
 /** For controllers that act on kinds which are known only at run time. */

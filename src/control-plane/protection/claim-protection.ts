@@ -11,6 +11,7 @@ import { done, requeueAfter } from '../../runtime/queue/loop.ts';
 import { cachesSynced } from '../caches-synced.ts';
 import type { Controller, ControllerPorts } from '../controller.ts';
 import { claimKeysOf, indexPodsByClaim, isMadeFor } from '../pods-by-claim.ts';
+import { createUnusedCondition } from './claim-unused.ts';
 import { decideProtection, withFinalizer, withoutFinalizer } from './decide-protection.ts';
 import { LivePods } from './live-pods.ts';
 
@@ -26,6 +27,9 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
   const podCache = informers.of(pods);
   const podsOf = indexPodsByClaim(podCache);
   const livePods = new LivePods(kube);
+  const unused = ports.gates?.PersistentVolumeClaimUnusedSinceTime
+    ? createUnusedCondition({ ...ports, log }, { claims, pods: podCache, livePods })
+    : undefined;
 
   const loop = createLoop({
     ...ports,
@@ -77,7 +81,8 @@ export function createClaimProtection(ports: ControllerPorts): Controller {
   return {
     name: 'persistentvolumeclaim-protection-controller',
     async run(signal) {
-      if (await cachesSynced([claims, podCache], signal)) await loop.run(signal);
+      if (!(await cachesSynced([claims, podCache], signal))) return;
+      await Promise.all([loop.run(signal), unused?.run(signal)]);
     },
   };
 }

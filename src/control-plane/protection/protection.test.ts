@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/kinds.ts';
 import { createBinder } from '../binder/binder.ts';
 import { claim, pod, volume } from '../testing/objects.ts';
-import { type Started, startControllers } from '../testing/start-controllers.ts';
+import { type Row, type Started, startControllers } from '../testing/start-controllers.ts';
 import { createClaimProtection } from './claim-protection.ts';
 import { createVolumeProtection } from './volume-protection.ts';
 
@@ -130,4 +130,53 @@ test('a pod that the cache does not show yet keeps its claim', async (t) => {
   await kube.delete(persistentVolumeClaims, { name: 'other', namespace: 'default' });
   await second.settled(persistentVolumeClaims, 'default/other', (object) => object === undefined);
   await kube.get(persistentVolumeClaims, data);
+});
+
+test('with its gate, a bound claim says since when no pod uses it', async (t) => {
+  const gated: Row = {
+    account: 'pvc-protection-controller',
+    create: (ports) =>
+      createClaimProtection({ ...ports, gates: { PersistentVolumeClaimUnusedSinceTime: true } }),
+  };
+  const started = await startControllers(t, [gated, binder]);
+  const { kube, settled } = started;
+  const unused = async (status: string, reason: string) => {
+    const object = await settled(persistentVolumeClaims, 'default/data', (now) =>
+      Boolean(
+        now?.status?.conditions?.some(
+          (each) => each.type === 'Unused' && each.status === status && each.reason === reason,
+        ),
+      ),
+    );
+    return object?.status?.conditions ?? [];
+  };
+  await kube.create(persistentVolumes, volume('v'));
+  await kube.create(persistentVolumeClaims, claim('data'));
+  const [first] = await unused('True', 'NoPodsUsingPVC');
+  assert.match(first?.lastTransitionTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  const other = { type: 'Resizing', status: 'True' };
+  await kube.patch(
+    persistentVolumeClaims,
+    data,
+    { status: { conditions: [other] } },
+    { type: 'strategic', subresource: 'status' },
+  );
+  // Not scheduled: it refers to the claim all the same.
+  await kube.create(pods, pod('user'));
+  const conditions = await unused('False', 'PodUsingPVC');
+  assert.ok(
+    conditions.some(({ type }) => type === 'Resizing'),
+    'the conditions of others stay',
+  );
+  await kube.patch(
+    pods,
+    { name: 'user', namespace: 'default' },
+    { status: { phase: 'Succeeded' } },
+    { type: 'merge', subresource: 'status' },
+  );
+  await unused('True', 'NoPodsUsingPVC');
+  await kube.create(pods, pod('again'));
+  await unused('False', 'PodUsingPVC');
+  await kube.delete(pods, { name: 'again', namespace: 'default' }, now);
+  await unused('True', 'NoPodsUsingPVC');
 });

@@ -9,9 +9,15 @@ import { segmentFromLabels, segmentText } from '../../api/topology.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
+interface Pool {
+  /** The largest volume that it can hold. */
+  limitBytes: bigint;
+  capacityBytes: bigint;
+}
+
 interface Entry {
   className: string;
-  limitBytes: bigint;
+  pool: Pool;
   where:
     | { kind: 'segment'; keys: readonly string[]; text: string }
     | { kind: 'selector'; selector: ParsedSelector };
@@ -19,8 +25,8 @@ interface Entry {
 
 interface ClassBook {
   /** By the keys of the topology, then by segment, then by object. */
-  segments: Map<string, { keys: readonly string[]; bySegment: Map<string, Map<string, bigint>> }>;
-  selectors: Map<string, { selector: ParsedSelector; limitBytes: bigint }>;
+  segments: Map<string, { keys: readonly string[]; bySegment: Map<string, Map<string, Pool>> }>;
+  selectors: Map<string, { selector: ParsedSelector; pool: Pool }>;
 }
 
 export class CapacityBook {
@@ -38,16 +44,16 @@ export class CapacityBook {
       selectors: new Map(),
     };
     this.#classes.set(entry.className, book);
-    const { where, limitBytes } = entry;
+    const { where, pool } = entry;
     if (where.kind === 'selector') {
-      book.selectors.set(key, { selector: where.selector, limitBytes });
+      book.selectors.set(key, { selector: where.selector, pool });
       return;
     }
     const keysText = where.keys.join(' ');
     const group = book.segments.get(keysText) ?? { keys: where.keys, bySegment: new Map() };
     book.segments.set(keysText, group);
-    const limits = group.bySegment.get(where.text) ?? new Map<string, bigint>();
-    group.bySegment.set(where.text, limits.set(key, limitBytes));
+    const pools = group.bySegment.get(where.text) ?? new Map<string, Pool>();
+    group.bySegment.set(where.text, pools.set(key, pool));
   }
 
   remove(key: string): void {
@@ -61,27 +67,30 @@ export class CapacityBook {
     }
     const keysText = entry.where.keys.join(' ');
     const group = book?.segments.get(keysText);
-    const limits = group?.bySegment.get(entry.where.text);
-    limits?.delete(key);
-    if (limits?.size === 0) group?.bySegment.delete(entry.where.text);
+    const pools = group?.bySegment.get(entry.where.text);
+    pools?.delete(key);
+    if (pools?.size === 0) group?.bySegment.delete(entry.where.text);
     if (group?.bySegment.size === 0) book?.segments.delete(keysText);
   }
 
-  /** Whether a node with these labels can reach a pool of the class with room for a volume of this size. */
-  hasRoom(className: string, sizeBytes: bigint, labels: Labels | undefined): boolean {
+  /**
+   * The free capacity of the largest pool of the class that a node with these labels can reach and that has room for a
+   * volume of this size; undefined when there is none.
+   */
+  room(className: string, sizeBytes: bigint, labels: Labels | undefined): bigint | undefined {
+    let most: bigint | undefined;
+    const look = ({ limitBytes, capacityBytes }: Pool): void => {
+      if (limitBytes >= sizeBytes && (most === undefined || capacityBytes > most)) most = capacityBytes;
+    };
     const book = this.#classes.get(className);
-    if (!book) return false;
-    for (const { keys, bySegment } of book.segments.values()) {
+    for (const { keys, bySegment } of book?.segments.values() ?? []) {
       const segment = segmentFromLabels(keys, labels);
-      if (!segment) continue;
-      for (const limit of bySegment.get(segmentText(segment))?.values() ?? []) {
-        if (limit >= sizeBytes) return true;
-      }
+      if (segment) for (const pool of bySegment.get(segmentText(segment))?.values() ?? []) look(pool);
     }
-    for (const { selector, limitBytes } of book.selectors.values()) {
-      if (limitBytes >= sizeBytes && matchesLabels(selector, labels)) return true;
+    for (const { selector, pool } of book?.selectors.values() ?? []) {
+      if (matchesLabels(selector, labels)) look(pool);
     }
-    return false;
+    return most;
   }
 }
 
@@ -96,7 +105,8 @@ function entryOf({
 }: CSIStorageCapacity): Entry | undefined {
   const limit = maximumVolumeSize ?? capacity;
   if (!nodeTopology || limit === undefined) return undefined;
-  const common = { className: storageClassName, limitBytes: quantityToBytes(limit) };
+  const pool = { limitBytes: quantityToBytes(limit), capacityBytes: quantityToBytes(capacity ?? limit) };
+  const common = { className: storageClassName, pool };
   const labels = nodeTopology.matchLabels ?? {};
   const keys = Object.keys(labels).sort();
   if (keys.length > 0 && (nodeTopology.matchExpressions ?? []).length === 0) {

@@ -90,8 +90,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
   const facts: VolumeFacts = {
     freeVolumes: (className, info) => freeVolumes.near(className, info),
     publishesCapacity: (driver) => drivers.publishesCapacity(driver),
-    hasRoom: (className, sizeBytes, { node }) =>
-      capacities.hasRoom(className, sizeBytes, node?.metadata.labels),
+    roomFor: (className, sizeBytes, { node }) => capacities.room(className, sizeBytes, node?.metadata.labels),
     isCsiDriver: (driver) => drivers.isCsiDriver(driver),
     mustBeInstalled: (driver) => drivers.mustBeInstalled(driver),
     driverOn: (driver, info) => drivers.driverOn(driver, info),
@@ -205,6 +204,7 @@ export function createScheduler(ports: SchedulerPorts): Controller {
       earlier: placement.nodeName === undefined ? undefined : cache.info(placement.nodeName),
       avoid: placement.refused,
       start,
+      scoresCapacity: ports.gates?.StorageCapacityScoring ?? false,
     };
     const found = findNode(search);
     if (!found.node) {

@@ -98,7 +98,7 @@ function facts(world: World): VolumeFacts {
   return {
     freeVolumes: () => free,
     publishesCapacity: () => driver?.storageCapacity === true,
-    hasRoom: () => room,
+    roomFor: () => (room ? 100n : undefined),
     isCsiDriver: () => driver !== undefined,
     mustBeInstalled: () => driver?.preventPodSchedulingIfMissing === true,
     driverOn: () => installed && { nodeId: 'id', ...installed },
@@ -279,4 +279,36 @@ test('which of the nodes that fit is taken', () => {
     'node-a',
     'an existing volume before a new one',
   );
+});
+
+test('with StorageCapacityScoring the node with the most capacity left is taken, per class', () => {
+  const index = new NodeIndex();
+  const infos = ['a', 'b', 'c'].map((zone) => nodeInfo(`node-${zone}`, { zone }));
+  for (const info of infos) index.put(info, undefined, info.node);
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...stamp, name: 'p', namespace: 'ns' },
+    spec: { containers: [] },
+  };
+  const GI = 1n << 30n;
+  const capacity: Record<string, bigint> = { 'node-a': 10n * GI, 'node-b': 100n * GI, 'node-c': 50n * GI };
+  const choose = (scoresCapacity: boolean, storageCapacity = true) =>
+    findNode({
+      demand: podDemand(pod),
+      volumes: podVolumes({ delayed: [delayed('d'), delayed('e')] }),
+      index,
+      facts: {
+        ...facts({ driver: { storageCapacity } }),
+        roomFor: (_class, _size, { name }) => capacity[name],
+      },
+      exclusiveClash: false,
+      earlier: undefined,
+      avoid: new Set<string>(),
+      start: 0,
+      scoresCapacity,
+    }).node?.name;
+  assert.equal(choose(true), 'node-b');
+  assert.equal(choose(false), 'node-a', 'without the gate, the first of equal ones');
+  assert.equal(choose(true, false), 'node-a', 'what the driver does not publish does not count');
 });

@@ -20,7 +20,8 @@ export interface VolumeFacts {
   freeVolumes(className: string, info: NodeInfo): Iterable<PersistentVolume>;
   /** Whether the driver publishes capacity that scheduling must respect. */
   publishesCapacity(driver: DriverName): boolean;
-  hasRoom(className: string, sizeBytes: bigint, info: NodeInfo): boolean;
+  /** The published capacity that has room for the volume; undefined when there is none. */
+  roomFor(className: string, sizeBytes: bigint, info: NodeInfo): bigint | undefined;
   /** Whether this provisioner is a CSI driver, as far as any object shows. */
   isCsiDriver(driver: DriverName): boolean;
   /** The driver requires that pods with its volumes go only to nodes where it runs. */
@@ -99,7 +100,8 @@ function provisionProblem(claim: DelayedClaim, info: NodeInfo, facts: VolumeFact
     }
   }
   const isFull =
-    facts.publishesCapacity(provisioner) && !facts.hasRoom(storageClass.metadata.name, sizeBytes, info);
+    facts.publishesCapacity(provisioner) &&
+    facts.roomFor(storageClass.metadata.name, sizeBytes, info) === undefined;
   // The driver's published capacity already accounts for a volume that is being provisioned here.
   return isFull && selectedNode === undefined ? REASONS.noSpace : undefined;
 }
