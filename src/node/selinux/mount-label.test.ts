@@ -88,6 +88,14 @@ const cases: Case[] = [
     then: undefined,
   },
   {
+    name: 'containers with different labels and seLinuxChangePolicy Recursive',
+    spec: {
+      ...inPod({ level }, { seLinuxChangePolicy: 'Recursive' }),
+      containers: [container('a'), container('b', { level: 's0:c9' })],
+    },
+    then: undefined,
+  },
+  {
     name: 'seLinuxChangePolicy MountOption',
     spec: inPod({ level }, { seLinuxChangePolicy: 'MountOption' }),
     then: LABEL,

@@ -31,6 +31,8 @@ export function mountLabel(facts: MountLabelFacts): string | undefined {
   if (selinux === undefined || !isPersistent || driver?.spec.seLinuxMount !== true) return undefined;
   const isExclusive = volume.accessModes.length === 1 && volume.accessModes[0] === 'ReadWriteOncePod';
   if (!isExclusive && !everyAccessMode) return undefined;
+  const context = pod.spec.securityContext as { seLinuxChangePolicy?: string } | undefined;
+  if (context?.seLinuxChangePolicy === 'Recursive') return undefined;
   const labels = new Set(optionsOf(pod, volumeNames).map((options) => fileLabel(options, selinux)));
   if (labels.size > 1) {
     const texts = [...labels].map((label) => label ?? 'one of its own choice');
@@ -40,9 +42,7 @@ export function mountLabel(facts: MountLabelFacts): string | undefined {
     );
   }
   const [label] = labels;
-  const policy = (pod.spec.securityContext as { seLinuxChangePolicy?: string } | undefined)
-    ?.seLinuxChangePolicy;
-  return policy === 'Recursive' ? undefined : label;
+  return label;
 }
 
 /** Of each container that mounts the volume and has any, from itself or from the pod. */

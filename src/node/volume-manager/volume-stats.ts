@@ -95,7 +95,7 @@ export function createVolumeStats(
       if (stats !== undefined && mount.claimKey !== undefined) found.set(mount.claimKey, stats);
     }
     gauges.set(uid, found);
-    // The kubelet's jitter: up to twice the period, so that the volumes of a node are not all asked for at once.
+    // The kubelet's jitter of one more period at most: the volumes of a node are not all asked for at once.
     follow(uid, statsPeriodMs * (1 + random.next()), signal);
   }
 
