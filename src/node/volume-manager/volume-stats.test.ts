@@ -132,6 +132,8 @@ test('[NOD-8] a pod that goes while its driver is asked leaves no gauge', async 
   desired.remove('p1');
   stats.forget('p1');
   answer.resolve();
+  await clock.settle();
+  assert.deepEqual(shown(), []);
   await clock.advance(10 * MINUTE_MS);
   assert.deepEqual(shown(), []);
   assert.equal(asked(), 1);
