@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { parse } from 'yaml';
 import {
   type CSIDriver,
@@ -13,6 +14,8 @@ import {
   pods,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { pod } from '../testing/objects.ts';
 import { startControllers } from '../testing/start-controllers.ts';
@@ -110,9 +113,9 @@ test('[INL-3] how a CSIDriver of the CRD maps to one of storage.k8s.io', () => {
   }
 });
 
-async function start(t: TestContext) {
+async function start(t: TestContext, create = createCsiDriverMapping) {
   const started = await startControllers(t, [
-    { account: 'csidriver-mapping-controller', create: createCsiDriverMapping },
+    { account: 'csidriver-mapping-controller', create },
     { account: 'generic-garbage-collector', create: createGarbageCollector },
   ]);
   const file = new URL('../../../deploy/crds/csi.storage.k8s.io_csidrivers.yaml', import.meta.url);
@@ -168,4 +171,43 @@ test('[INL-3] where both exist today’s object stays as it is, with a warning o
   assert.deepEqual(kept.spec.volumeLifecycleModes, ['Persistent']);
   await kube.delete(csiDrivers, { name: NAME });
   await settled(csiDrivers, NAME, (object) => object?.spec.volumeLifecycleModes?.join() === 'Ephemeral');
+});
+
+test('[INL-3] a CSIDriver that cannot be created is a warning on the other object; one that appears meanwhile is not', async (t) => {
+  const failures = [
+    new KubeError({ reason: 'AlreadyExists', code: 409, message: 'somebody was faster' }),
+    new KubeError({ reason: 'Forbidden', code: 403, message: 'not allowed' }),
+  ];
+  const create = (ports: ControllerPorts) =>
+    createCsiDriverMapping({
+      ...ports,
+      kube: {
+        ...ports.kube,
+        create: (resource, ...rest) => {
+          const failure = (resource as unknown) === csiDrivers ? failures.shift() : undefined;
+          return failure ? Promise.reject(failure) : ports.kube.create(resource, ...rest);
+        },
+      },
+    });
+  const { kube, informers, settled } = await start(t, create);
+  await kube.create(csiDriverDesigns, { metadata: { name: NAME }, spec: { lifecycle: 'ephemeral' } });
+  while (failures.length > 1) await setImmediate();
+  // The watch shows a change: the next attempt is made.
+  await kube.patch(csiDriverDesigns, { name: NAME }, { metadata: { labels: { a: 'b' } } }, { type: 'merge' });
+  await settled(csiDrivers, NAME, (object) => object?.spec.volumeLifecycleModes?.join() === 'Ephemeral');
+  const all = informers.of(events);
+  await all.synced();
+  const messages = await new Promise<string[]>((resolve) => {
+    const look = () => {
+      const found = all.list().filter(({ reason }) => reason === 'CSIDriverNotMapped');
+      if (found.length > 0) resolve(found.map(({ message = '' }) => message));
+    };
+    all.subscribe({ added: look });
+    look();
+  });
+  assert.equal(messages.length, 1);
+  assert.match(
+    messages[0] ?? '',
+    /cannot create CSIDriver driver.example of storage.k8s.io\/v1: .*not allowed/,
+  );
 });

@@ -37,7 +37,7 @@ async function monitorWorld(
   const admin = server.client(server.adminUser);
   const driver = new ScriptedDriver({ name: DRIVER, ...(controller && { controller }) });
   await growingClass(admin);
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
+  const clock = new VirtualClock({ startMs: Date.parse('2026-01-01T00:00:00Z') });
   const log = memoryLog();
   const random = seededRandom('monitor');
   const bind = (name: string, phase = 'Bound') =>
