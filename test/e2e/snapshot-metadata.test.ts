@@ -24,8 +24,21 @@ const DRIVER = 'hostpath.csi.berth';
 const skip = lacking('root', 'kubectl');
 
 /** A raw volume with two snapshots: `first`, with the first block written, and `second`, with two more. */
-async function twoSnapshots(t: TestContext, args: readonly string[] = []): Promise<UpProcess> {
-  const up = await startUp(t, join(await temporaryDirectory(t), 'd'), args);
+async function twoSnapshots(
+  t: TestContext,
+  {
+    args = () => [],
+    storageClassName = 'hostpath',
+    volumes = 'd/hostpath/state/volumes',
+  }: {
+    args?: (directory: string) => string[];
+    storageClassName?: string;
+    /** Where the driver keeps images, in the data directory. */
+    volumes?: string;
+  } = {},
+): Promise<UpProcess> {
+  const directory = join(await temporaryDirectory(t), 'd');
+  const up = await startUp(t, directory, args(directory));
   await up.apply(
     JSON.stringify({
       apiVersion: 'v1',
@@ -34,7 +47,7 @@ async function twoSnapshots(t: TestContext, args: readonly string[] = []): Promi
       spec: {
         accessModes: ['ReadWriteOnce'],
         volumeMode: 'Block',
-        storageClassName: 'hostpath',
+        storageClassName,
         resources: { requests: { storage: '16Mi' } },
       },
     }),
@@ -42,7 +55,7 @@ async function twoSnapshots(t: TestContext, args: readonly string[] = []): Promi
   await up.kubectl('wait', 'pvc/raw', '--for=jsonpath={.status.phase}=Bound', '--timeout=45s');
   const { spec } = await up.get('pvc', 'raw');
   const { spec: volume } = await up.get('pv', spec.volumeName);
-  const image = join(up.dataDir, 'd/hostpath/state/volumes', volume.csi.volumeHandle);
+  const image = join(up.dataDir, volumes, volume.csi.volumeHandle);
   const write = async (at: number): Promise<void> => {
     const file = await open(image, 'r+');
     await file.write(Buffer.from('data'), 0, 4, at);
@@ -191,7 +204,7 @@ test('[CBT-1] the official lister gets from our service what our command gets', 
 test('[CBT-1] our command and our driver work with the official service', {
   skip: skip || missingPeers('csi-snapshot-metadata', 'snapshot-metadata-lister'),
 }, async (t) => {
-  const up = await twoSnapshots(t, ['--without=snapshot-metadata']);
+  const up = await twoSnapshots(t, { args: () => ['--without=snapshot-metadata'] });
   const serving = (name: string): string => join(up.dataDir, 'serving', name);
   const port = await freePort();
   const official = spawn(
@@ -232,6 +245,38 @@ test('[CBT-1] our command and our driver work with the official service', {
     }),
   );
   assert.deepEqual(await lists(up), LISTED);
+  assert.equal(await up.stop(), 0);
+});
+
+test('[CBT-1] our service and our command work with the official driver', {
+  skip: skip || missingPeers('hostpathplugin'),
+}, async (t) => {
+  const name = 'official.csi.test';
+  const up = await twoSnapshots(t, {
+    args: (directory) => [
+      '--without=hostpath',
+      '--exec',
+      `${peerPath('hostpathplugin')} --endpoint=$CSI_ENDPOINT --nodeid=$NODE_ID --drivername=${name} ` +
+        `--statedir=${directory}/official --enable-snapshot-metadata`,
+    ],
+    storageClassName: name,
+    volumes: 'official',
+  });
+  const account = ['--service-account', 'agent', '-o', 'json'];
+  const all = await changed(up, ['second', ...account]);
+  assert.equal(all.code, 0, all.stderr);
+  // Blocks of one size, where our driver tells ranges.
+  const allocated = [
+    [0, 4096],
+    [2 * MiB, 4096],
+    [2 * MiB + 4096, 4096],
+    [9 * MiB, 4096],
+  ];
+  assert.deepEqual(ranges(all.stdout), allocated);
+  const since = await changed(up, ['second', '--since', 'first', '--max-results', '1', ...account]);
+  assert.deepEqual(ranges(since.stdout), allocated.slice(1));
+  await up.kubectl('delete', 'volumesnapshot', '--all', '--timeout=45s');
+  await up.kubectl('delete', 'pvc/raw', '--timeout=45s');
   assert.equal(await up.stop(), 0);
 });
 
