@@ -32,6 +32,7 @@ import { silentLog } from '../../runtime/log/log.ts';
 import { realClock } from '../../runtime/time/clock.ts';
 import { type SidecarProcess, type SidecarRig, sidecarRig } from '../testing/sidecar-rig.ts';
 import { untilAny } from '../testing/until-any.ts';
+import { withPort } from './snapshot-metadata.ts';
 
 const DRIVER = 'scripted.csi.test';
 const AUDIENCE = 'backup';
@@ -350,3 +351,16 @@ test('[CBT-1] it is refused beside a driver without the service, and without a c
   assert.equal((await unknown.exit).code, 2);
   assert.match(unknown.output(), /TLS_RSA_WITH_RC4_128_SHA" is not supported/);
 });
+
+for (const [address, wanted] of [
+  ['backup.storage.svc', 'backup.storage.svc:50051'],
+  ['backup.storage.svc:443', 'backup.storage.svc:443'],
+  ['127.0.0.1', '127.0.0.1:50051'],
+  ['::1', '[::1]:50051'],
+  ['[::1]', '[::1]:50051'],
+  ['[::1]:443', '[::1]:443'],
+] as const) {
+  test(`[CBT-1] --service-address=${address} is published as ${wanted}`, () => {
+    assert.equal(withPort(address, 50051), wanted);
+  });
+}

@@ -183,12 +183,22 @@ export function createSnapshotMetadata(
       try {
         if (publish) {
           const { address, caFile } = publish;
-          const full = /:\d+$/.test(address) ? address : `${address}:${server.port}`;
-          await keepServiceObject(ports, { address: full, audience, caFile }, signal);
+          await keepServiceObject(
+            ports,
+            { address: withPort(address, server.port), audience, caFile },
+            signal,
+          );
         } else await aborted(signal);
       } finally {
         await server.stop(GRACE_MS);
       }
     },
   };
+}
+
+/** `host`, `host:1`, `::1` and `[::1]:1` are all accepted; the result always has a port. */
+export function withPort(address: string, port: number): string {
+  if (/^(\[[^\]]+\]|[^:]+):\d+$/.test(address)) return address;
+  const isBare = address.includes(':') && !address.startsWith('[');
+  return `${isBare ? `[${address}]` : address}:${port}`;
 }
