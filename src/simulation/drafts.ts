@@ -10,7 +10,7 @@ import {
 } from '../api/kinds.ts';
 import type { Draft } from '../api/object.ts';
 import { ANN_SELECTED_NODE } from '../api/well-known.ts';
-import type { Deed } from './plan.ts';
+import type { UserAction } from './plan.ts';
 import { setOf } from './plan-snapshots.ts';
 import { existingHandle, MOST_GIB } from './storage-backend.ts';
 
@@ -18,11 +18,11 @@ export const NAMESPACE = 'default';
 
 const LABEL_SET = 'set';
 
-type Doing<K extends Deed['do']> = Extract<Deed, { do: K }>;
+type Doing<K extends UserAction['do']> = Extract<UserAction, { do: K }>;
 
 /** `from`: the snapshot that it restores. Such a claim is large enough for whatever its source has grown to. */
-export function claimDraft(deed: Doing<'create-claim'>, from?: string): Draft<PersistentVolumeClaim> {
-  const { name, className, mode, selected, isBlock } = deed;
+export function claimDraft(action: Doing<'create-claim'>, from?: string): Draft<PersistentVolumeClaim> {
+  const { name, className, mode, selected, isBlock } = action;
   return {
     metadata: {
       name,
@@ -65,32 +65,32 @@ function claimSpec(className: string, mode: string, gib = 1): PersistentVolumeCl
   } as PersistentVolumeClaim['spec'];
 }
 
-export function podDraft(deed: Doing<'create-pod'>): Draft<Pod> {
+export function podDraft(action: Doing<'create-pod'>): Draft<Pod> {
   return {
-    metadata: { name: deed.name, namespace: NAMESPACE },
+    metadata: { name: action.name, namespace: NAMESPACE },
     spec: {
       containers: [{ name: 'main', image: 'none' }],
-      ...(deed.pinned && { nodeName: deed.pinned }),
-      ...(deed.node && { nodeSelector: { 'kubernetes.io/hostname': deed.node } }),
+      ...(action.pinned && { nodeName: action.pinned }),
+      ...(action.node && { nodeSelector: { 'kubernetes.io/hostname': action.node } }),
       volumes: [
-        ...deed.claims.map((claimName, index) => ({
+        ...action.claims.map((claimName, index) => ({
           name: `v${index}`,
-          persistentVolumeClaim: { claimName, ...(deed.readOnly && { readOnly: true }) },
+          persistentVolumeClaim: { claimName, ...(action.readOnly && { readOnly: true }) },
         })),
-        ...(deed.existing
+        ...(action.existing
           ? [
               {
                 name: 'existing',
-                csi: { driver: deed.existing, volumeHandle: existingHandle(deed.existing) },
+                csi: { driver: action.existing, volumeHandle: existingHandle(action.existing) },
               },
             ]
           : []),
-        ...(deed.inline ? [{ name: 'inline', csi: { driver: deed.inline } }] : []),
-        ...(deed.ephemeral
+        ...(action.inline ? [{ name: 'inline', csi: { driver: action.inline } }] : []),
+        ...(action.ephemeral
           ? [
               {
                 name: 'scratch',
-                ephemeral: { volumeClaimTemplate: { spec: claimSpec(deed.ephemeral, 'ReadWriteOnce') } },
+                ephemeral: { volumeClaimTemplate: { spec: claimSpec(action.ephemeral, 'ReadWriteOnce') } },
               },
             ]
           : []),

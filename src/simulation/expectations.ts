@@ -149,7 +149,7 @@ function isRejected({ status, metadata }: Pod): boolean {
 
 /** Users delete Nodes in this world. */
 function losesNodes({ plan }: World): boolean {
-  return plan.steps.some(({ deed }) => deed.do === 'delete-node' || deed.do === 'out-of-service');
+  return plan.steps.some(({ action }) => action.do === 'delete-node' || action.do === 'out-of-service');
 }
 
 interface Known {

@@ -14,9 +14,9 @@ type Kube = KubeClient & Discovery;
 type Lead = (signal: AbortSignal) => Promise<void>;
 
 export interface Mutation {
-  /** What is wrong, for the table. */
+  /** What is wrong. */
   readonly what: string;
-  /** The rule that must notice. */
+  /** The rule that must be violated. */
   readonly rule: Rule;
   /** Processes whose name starts so; all unless given. */
   readonly process?: string;
@@ -24,13 +24,13 @@ export interface Mutation {
   csi?(inner: CsiTransport, world: World): CsiTransport;
   files?(inner: MemoryFiles): MemoryFiles;
   lead?(lead: Lead, process: SimProcess): Lead;
-  /** Does not hear that it is to stop. */
+  /** The process ignores that it is told to stop. */
   readonly isDeaf?: boolean;
-  /** Somebody who acts beside the components. */
+  /** Acts on the API beside the components. */
   start?(world: World): void;
 }
 
-/** Without one. */
+/** No deliberate bug. */
 export const noMutation: Omit<Mutation, 'what' | 'rule'> = {};
 
 type Call = (request: Record<string, unknown>) => Promise<never>;
@@ -51,7 +51,7 @@ export function onCall(
   } as CsiTransport;
 }
 
-/** What is read of a kind is shown as `view` has it; undefined hides it. */
+/** Objects of one kind are read as `view` returns them; undefined hides them. */
 export function seenAs<T extends KubeObject>(
   inner: Kube,
   resource: Resource<T>,
@@ -90,7 +90,7 @@ async function* seen(
   }
 }
 
-/** Takes a finalizer off whatever of the kind begins to be deleted. */
+/** Removes a finalizer from each object of the kind as soon as its deletion begins. */
 export function strip(world: World, resource: Resource<KubeObject>, finalizer: string): void {
   world.server.reader.subscribe(resource, (before, after) => {
     if (before?.metadata.deletionTimestamp || !after?.metadata.deletionTimestamp) return;

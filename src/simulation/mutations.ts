@@ -30,7 +30,7 @@ import { type Mutation, onCall, seenAs, strip } from './mutation.ts';
 import { SNAPSHOT_MUTATIONS } from './snapshot-mutations.ts';
 import { machineOf } from './storage-backend.ts';
 
-/** The provisioner's ledger as an empty one; anything else as it is. */
+/** The provisioner's ledger without its intents; any other object unchanged. */
 function withoutIntents<T extends { metadata: Partial<Metadata> }>(object: T): T {
   const text = object.metadata.annotations?.[ANN_PROVISIONING_INTENTS];
   if (text === undefined || !text.includes('"uid"')) return object;
@@ -96,7 +96,7 @@ export const MUTATIONS = {
     kube: (inner) => seenAs(inner, leases, withoutIntents),
   },
   'claim-not-kept': {
-    what: 'the provisioner does not keep a claim for which a call came to no end',
+    what: 'the provisioner does not keep a claim whose CreateVolume has no certain outcome',
     rule: 'leak',
     process: 'provisioner',
     kube: (inner) => ({
@@ -476,7 +476,7 @@ export const MUTATIONS = {
     },
   },
   'torn-at-once': {
-    what: 'volumes are torn from a node as soon as it is silent',
+    what: 'volumes are detached by force as soon as their node is silent',
     rule: 'forced-detach',
     start(world) {
       const isSilent = (node: Node | undefined): boolean =>

@@ -4,8 +4,9 @@ import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault } from './faults.ts';
 import { type EventPlan, type Plan, processNames, type RestartAnswer } from './plan.ts';
 
-const SILENT_SHARE = 0.05;
-const FULL_SHARE = 0.12;
+const SILENT_SHARE = 0.08;
+const FULL_SHARE = 0.15;
+const MOST_EVENTS = 13;
 const RESTART_ANSWERS: readonly RestartAnswer[] = ['limit', 'node ID', 'topology', undefined];
 
 /** Not with topology: volumes of a lost zone could not move anywhere. */
@@ -68,7 +69,7 @@ export function planEvents(
     'lease-stall',
     'clock-jump',
   ];
-  const count = random.int(Math.round(faultsMs / 22_000));
+  const count = random.int(MOST_EVENTS);
   return Array.from({ length: count }, (_, index) => {
     const fault = pick(kinds);
     return {

@@ -15,8 +15,8 @@ export function planGrowth(
   const growing = new Set(drivers.filter(({ expands }) => expands).map(({ name }) => name));
   const growingClasses = new Set(classes.filter(({ driver }) => growing.has(driver)).map(({ name }) => name));
   const more: Step[] = [];
-  for (const { atMs, deed } of steps) {
-    if (deed.do !== 'create-claim' || !growingClasses.has(deed.className)) continue;
+  for (const { atMs, action } of steps) {
+    if (action.do !== 'create-claim' || !growingClasses.has(action.className)) continue;
     let whenMs = atMs;
     let gib = 1;
     const times = 1 + random.int(3);
@@ -24,10 +24,10 @@ export function planGrowth(
       whenMs += random.next() < 0.3 ? random.int(3_000) : 2_000 + random.int(30_000);
       gib += 1 + random.int(2);
       const isTooMuch = random.next() < 0.2;
-      const deeds = isTooMuch ? [TOO_MUCH_GIB, gib] : [gib];
-      for (const size of deeds) {
+      const actions = isTooMuch ? [TOO_MUCH_GIB, gib] : [gib];
+      for (const size of actions) {
         const step = Math.min(Math.round(whenMs), faultsMs - 1);
-        more.push({ atMs: step, deed: { do: 'resize-claim', name: deed.name, gib: size } });
+        more.push({ atMs: step, action: { do: 'resize-claim', name: action.name, gib: size } });
         whenMs += random.int(20_000);
       }
     }

@@ -3,10 +3,10 @@
 // classes.
 
 import type { SeededRandom } from '../runtime/random.ts';
-import type { Deed, Plan, SnapshotClassPlan, Step } from './plan.ts';
+import type { Plan, SnapshotClassPlan, Step, UserAction } from './plan.ts';
 
-type ClaimDeed = Extract<Deed, { do: 'create-claim' }>;
-type Add = (atMs: number, deed: Deed) => void;
+type ClaimAction = Extract<UserAction, { do: 'create-claim' }>;
+type Add = (atMs: number, action: UserAction) => void;
 type World = Pick<Plan, 'drivers' | 'classes' | 'snapshotClasses' | 'faultsMs'>;
 
 /** More claims than this would only cost time. */
@@ -18,31 +18,31 @@ export function planSnapshots(world: World, basic: readonly Step[], random: Seed
   const { classes, snapshotClasses, faultsMs } = world;
   if (snapshotClasses.length === 0) return [];
   const steps: Step[] = [];
-  const add: Add = (atMs, deed) =>
-    void steps.push({ atMs: Math.min(Math.max(0, Math.round(atMs)), faultsMs - 1), deed });
-  const kindOf = ({ className }: ClaimDeed): SnapshotClassPlan | undefined => {
+  const add: Add = (atMs, action) =>
+    void steps.push({ atMs: Math.min(Math.max(0, Math.round(atMs)), faultsMs - 1), action });
+  const kindOf = ({ className }: ClaimAction): SnapshotClassPlan | undefined => {
     const driver = classes.find(({ name }) => name === className)?.driver;
     return snapshotClasses.find((each) => each.driver === driver);
   };
-  const sources = new Map<string, { atMs: number; deed: ClaimDeed }>();
-  for (const { atMs, deed } of basic) {
-    if (deed.do !== 'create-claim' || sources.size === MOST_SOURCES) continue;
-    if (kindOf(deed) && !sources.has(deed.name)) sources.set(deed.name, { atMs, deed });
+  const sources = new Map<string, { atMs: number; action: ClaimAction }>();
+  for (const { atMs, action } of basic) {
+    if (action.do !== 'create-claim' || sources.size === MOST_SOURCES) continue;
+    if (kindOf(action) && !sources.has(action.name)) sources.set(action.name, { atMs, action });
   }
   if (sources.size === 0) {
     const atMs = random.int(faultsMs - GROUP_MS);
     const { driver } = snapshotClasses[0] as SnapshotClassPlan;
     const className = `${driver.split('.')[0]}-now`;
-    const deed: ClaimDeed = { do: 'create-claim', name: 's-claim', className, mode: 'ReadWriteOnce' };
-    add(atMs, deed);
-    sources.set(deed.name, { atMs, deed });
+    const action: ClaimAction = { do: 'create-claim', name: 's-claim', className, mode: 'ReadWriteOnce' };
+    add(atMs, action);
+    sources.set(action.name, { atMs, action });
   }
-  for (const { atMs, deed } of sources.values()) {
-    const kind = kindOf(deed) as SnapshotClassPlan;
+  for (const { atMs, action } of sources.values()) {
+    const kind = kindOf(action) as SnapshotClassPlan;
     const hasGroups = world.drivers.some(
       ({ name, snapshots }) => name === kind.driver && snapshots === 'groups',
     );
-    const source = { atMs, deed, kind };
+    const source = { atMs, action, kind };
     if (hasGroups && random.next() < 0.6) planGroup(world, source, random, add);
     else planSingle(world, source, random, add);
     const worst = random.next();
@@ -55,19 +55,19 @@ export function planSnapshots(world: World, basic: readonly Step[], random: Seed
 
 interface Source {
   atMs: number;
-  deed: ClaimDeed;
+  action: ClaimAction;
   kind: SnapshotClassPlan;
 }
 
-function planSingle(world: World, { atMs, deed, kind }: Source, random: SeededRandom, add: Add): void {
-  const base = baseOf(deed);
+function planSingle(world: World, { atMs, action, kind }: Source, random: SeededRandom, add: Add): void {
+  const base = baseOf(action);
   let whenMs = atMs;
   const rounds = 1 + random.int(2);
   for (let round = 0; round < rounds; round++) {
     const name = `${base}-snap${round}`;
     whenMs += soonOrLater(random);
-    add(whenMs, { do: 'create-snapshot', name, claim: deed.name, className: kind.name });
-    if (random.next() < 0.25) add(whenMs + random.int(2_500), { do: 'delete-claim', name: deed.name });
+    add(whenMs, { do: 'create-snapshot', name, claim: action.name, className: kind.name });
+    if (random.next() < 0.25) add(whenMs + random.int(2_500), { do: 'delete-claim', name: action.name });
     const goneMs = whenMs + soonOrLater(random);
     if (random.next() < 0.6) {
       // Often at the time of its deletion, whether or not it is deleted.
@@ -75,7 +75,7 @@ function planSingle(world: World, { atMs, deed, kind }: Source, random: SeededRa
         random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : whenMs + random.int(15_000);
       planRestore(
         world,
-        { name: `restored-${base}${round}`, deed, from: { snapshot: name } },
+        { name: `restored-${base}${round}`, action, from: { snapshot: name } },
         restoreMs,
         random,
         add,
@@ -87,7 +87,7 @@ function planSingle(world: World, { atMs, deed, kind }: Source, random: SeededRa
         add(goneMs + random.int(5_000), {
           do: 'create-snapshot',
           name,
-          claim: deed.name,
+          claim: action.name,
           className: kind.name,
         });
     }
@@ -96,9 +96,9 @@ function planSingle(world: World, { atMs, deed, kind }: Source, random: SeededRa
   }
 }
 
-function planGroup(world: World, { atMs, deed, kind }: Source, random: SeededRandom, add: Add): void {
-  const base = baseOf(deed);
-  const more: ClaimDeed = { ...deed, name: `${base}-more` };
+function planGroup(world: World, { atMs, action, kind }: Source, random: SeededRandom, add: Add): void {
+  const base = baseOf(action);
+  const more: ClaimAction = { ...action, name: `${base}-more` };
   add(atMs + random.int(1_500), more);
   // Those with delayed binding are bound for a pod.
   if (random.next() < 0.5)
@@ -107,12 +107,15 @@ function planGroup(world: World, { atMs, deed, kind }: Source, random: SeededRan
   const cutMs = atMs + 1_500 + soonOrLater(random);
   add(cutMs, { do: 'create-group', name: group, set: base, className: kind.name });
   if (random.next() < 0.25)
-    add(cutMs + random.int(2_500), { do: 'delete-claim', name: random.next() < 0.5 ? deed.name : more.name });
+    add(cutMs + random.int(2_500), {
+      do: 'delete-claim',
+      name: random.next() < 0.5 ? action.name : more.name,
+    });
   const goneMs = cutMs + soonOrLater(random);
   if (random.next() < 0.3) add(cutMs + soonOrLater(random), { do: 'delete-member', group });
   if (random.next() < 0.5) {
     const restoreMs = random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : cutMs + random.int(15_000);
-    planRestore(world, { name: `restored-${base}`, deed, from: { group } }, restoreMs, random, add);
+    planRestore(world, { name: `restored-${base}`, action, from: { group } }, restoreMs, random, add);
   }
   if (random.next() < 0.6) add(goneMs, { do: 'delete-group', name: group });
 }
@@ -120,16 +123,16 @@ function planGroup(world: World, { atMs, deed, kind }: Source, random: SeededRan
 /** A claim that restores a snapshot, and often a pod for it. */
 function planRestore(
   { classes }: World,
-  restore: { name: string; deed: ClaimDeed; from: NonNullable<ClaimDeed['from']> },
+  restore: { name: string; action: ClaimAction; from: NonNullable<ClaimAction['from']> },
   atMs: number,
   random: SeededRandom,
   add: Add,
 ): void {
-  const { name, deed, from } = restore;
-  const driver = classes.find((each) => each.name === deed.className)?.driver;
+  const { name, action, from } = restore;
+  const driver = classes.find((each) => each.name === action.className)?.driver;
   const own = classes.filter((each) => each.driver === driver);
-  const className = own[random.int(own.length)]?.name ?? deed.className;
-  const block = deed.isBlock ? { isBlock: true } : {};
+  const className = own[random.int(own.length)]?.name ?? action.className;
+  const block = action.isBlock ? { isBlock: true } : {};
   add(atMs, { do: 'create-claim', name, className, mode: 'ReadWriteOnce', from, ...block });
   if (random.next() < 0.6)
     add(atMs + random.int(4_000), { do: 'create-pod', name: `${name}-pod`, claims: [name] });
@@ -137,7 +140,7 @@ function planRestore(
 }
 
 /** The set that a claim belongs to. */
-function baseOf({ name }: ClaimDeed): string {
+function baseOf({ name }: ClaimAction): string {
   return setOf(name);
 }
 

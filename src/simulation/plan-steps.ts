@@ -5,38 +5,41 @@ import type { SeededRandom } from '../runtime/random.ts';
 import {
   type AccessMode,
   BARE_NODE,
-  type Deed,
   type EventPlan,
   oneOf,
   type Plan,
   REGISTRATIONS,
   type Step,
+  type UserAction,
 } from './plan.ts';
 
 type World = Pick<Plan, 'drivers' | 'nodes' | 'classes' | 'faultsMs'> & { silent: EventPlan | undefined };
 
 const GROUP_NAMES = 'abcdefghijkl';
 /** One or two groups are enough for most bugs. One world of ten is large, for those that need many. */
-const GROUPS = [1, 1, 1, 1, 1, 1, 1, 2, 2, 6];
+const GROUPS = [1, 1, 1, 2, 2, 2, 2, 3, 3, 6];
+/** Of claims that are deleted while their volume is being made. */
+const HURRY_SHARE = 0.2;
 /** About as long as a group takes. None starts later than this before the end. */
 const GROUP_MS = 60_000;
 
 export function planSteps(world: World, random: SeededRandom): Step[] {
   const steps: Step[] = [];
-  const add = (atMs: number, deed: Deed): void =>
-    void steps.push({ atMs: Math.min(Math.round(atMs), world.faultsMs - 1), deed });
+  const add = (atMs: number, action: UserAction): void =>
+    void steps.push({ atMs: Math.min(Math.round(atMs), world.faultsMs - 1), action });
   const groups = oneOf(random, GROUPS);
   for (let group = 0; group < groups; group++) {
-    const startMs = random.int(world.faultsMs - GROUP_MS);
+    // In a cluster that loses a node, before it does.
+    const startMs = random.int(world.silent?.atMs ?? world.faultsMs - GROUP_MS);
     planGroup(world, GROUP_NAMES[group] ?? 'z', startMs, random, add);
   }
-  const worstMoments = Math.round(world.faultsMs / 145_000);
-  for (let moment = 0; moment < worstMoments; moment++) planWorst(world, random, add);
+  const worstMoments = 2;
+  for (let moment = 0; moment < worstMoments; moment++) planWorst(world, groups, random, add);
   if (world.silent) planEvacuation(world, world.silent, groups, random, add);
   return steps.sort((a, b) => a.atMs - b.atMs);
 }
 
-type Add = (atMs: number, deed: Deed) => void;
+type Add = (atMs: number, action: UserAction) => void;
 
 function planGroup(world: World, base: string, startMs: number, random: SeededRandom, add: Add): void {
   const { drivers, classes } = world;
@@ -74,11 +77,17 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   // Filesystems that grow are enough for expansion.
   const isBlock = !drivers.some(({ expands }) => expands) && random.next() < 0.15 ? { isBlock: true } : {};
   add(startMs, { do: 'create-claim', name: claim, className, mode, ...selected, ...isBlock });
+  if (random.next() < HURRY_SHARE) {
+    const goneMs = startMs + random.int(1_500);
+    add(goneMs, { do: 'delete-claim', name: claim });
+    if (random.next() < 0.6)
+      add(goneMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode });
+  }
   const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
   const endMs = planPods(world, group, random, add);
   // It stays, so that the claim has to be bound in the end.
   if (isMisled) add(endMs + random.int(8_000), { do: 'create-pod', name: `${base}-late`, claims: [claim] });
-  if (random.next() < 0.5) {
+  if (random.next() < 0.65) {
     const atMs = endMs + random.int(10_000) - 5_000;
     add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
     if (random.next() < 0.4)
@@ -104,7 +113,7 @@ function planPods(
   for (let round = 0; round < rounds; round++) {
     const name = `${group.base}-pod${round}`;
     atMs += random.int(8_000);
-    const insists = random.next() < 0.3;
+    const insists = random.next() < (drivers.some(({ topology }) => topology) ? 0.6 : 0.3);
     // With topology, a pod that names its node may never run; for a claim with delayed binding nobody selects a node then.
     const place = drivers.some(({ topology }) => topology) ? (group.isBoundAtOnce ? 'pinned' : '') : 'node';
     const node = insists && place ? { [place]: pick(nodes).name } : {};
@@ -119,11 +128,16 @@ function planPods(
   return atMs;
 }
 
-function planWorst({ nodes, classes, faultsMs }: World, random: SeededRandom, add: Add): void {
+function planWorst(
+  { nodes, classes, faultsMs }: World,
+  groups: number,
+  random: SeededRandom,
+  add: Add,
+): void {
   const pick = <T>(from: readonly T[]): T => from[random.int(from.length)] as T;
   const worst = random.next();
   const whenMs = random.int(faultsMs);
-  if (worst < 0.08) add(whenMs, { do: 'delete-volume-of', name: `${pick(['a', 'b', 'c'])}-claim` });
+  if (worst < 0.08) add(whenMs, { do: 'delete-volume-of', name: `${GROUP_NAMES[random.int(groups)]}-claim` });
   else if (worst < 0.14) add(whenMs, { do: 'delete-secret', className: pick(classes).name });
   else if (worst < 0.18) add(whenMs, { do: 'delete-class', className: pick(classes).name });
   else if (worst < 0.23) add(whenMs, { do: 'delete-node', node: pick(nodes).name });

@@ -67,7 +67,7 @@ export type Registration = (typeof REGISTRATIONS)[number];
 
 export type AccessMode = 'ReadWriteOnce' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
-export type Deed =
+export type UserAction =
   /** `selected`: the node that somebody has selected for it already. */
   | {
       do: 'create-claim';
@@ -119,7 +119,7 @@ export type Deed =
   | { do: 'evacuate'; node: string }
   | { do: 'out-of-service'; node: string };
 
-export type Step = { readonly atMs: number; readonly deed: Deed };
+export type Step = { readonly atMs: number; readonly action: UserAction };
 
 /** What NodeGetInfo answers differently after a restart of the driver. */
 export type RestartAnswer = 'limit' | 'node ID' | 'topology' | undefined;
@@ -173,10 +173,13 @@ export interface PlanOptions {
 export const DRIVER_SHAPES = ['full', 'no-attach', 'no-stage', 'bare', 'topology'] as const;
 export type DriverShape = (typeof DRIVER_SHAPES)[number];
 
-/** With the phases after it, an ordinary seed is five minutes long. */
-const FAULTS_MS = 290_000;
+/** Long enough for what a group of user actions needs; a longer phase costs time and finds no more. */
+const FAULTS_MS = 180_000;
 /** Long enough for a forced detach from a silent node, which takes six minutes after its last pod is gone. */
 const SILENT_FAULTS_MS = 600_000;
+
+/** Without faults little goes wrong, and with many the same things go wrong sooner. */
+const INTENSITIES = [0, 0.5, 1, 1, 2, 2, 2, 3, 3, 3];
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
@@ -212,7 +215,7 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     steps: steps.sort((a, b) => a.atMs - b.atMs),
     events: events.sort((a, b) => a.atMs - b.atMs),
     faultsMs,
-    intensity: oneOf(shape, [0, 0.5, 1, 1, 2, 3]),
+    intensity: oneOf(shape, INTENSITIES),
   };
 }
 

@@ -17,7 +17,7 @@ export function reportOf(shrunk: Shrunk): string {
     `seed ${run.seed} violates ${violation.rule}: ${RULES[violation.rule as Rule] ?? ''}`,
     `  ${violation.text}`,
     '',
-    `the smallest run found in ${shrunk.runs} attempts: ${run.plan.steps.length} deeds of users, ` +
+    `the smallest run found in ${shrunk.runs} attempts: ${run.plan.steps.length} user actions, ` +
       `${run.plan.events.length} planned events, faults: ${shrunk.faults.join(', ') || 'none'}`,
     ...describePlan(run.plan),
     '',
@@ -37,7 +37,7 @@ export function describePlan({ drivers, nodes, classes, steps, events }: Plan): 
     }),
     `  nodes ${nodes.map(({ name, zone }) => `${name} (zone ${zone})`).join(', ')}`,
     `  classes ${classes.map(({ name, reclaim, binding }) => `${name} (${reclaim}, ${binding})`).join(', ')}`,
-    ...steps.map(({ atMs, deed }) => `  ${(atMs / 1000).toFixed(3)}s ${JSON.stringify(deed)}`),
+    ...steps.map(({ atMs, action }) => `  ${(atMs / 1000).toFixed(3)}s ${JSON.stringify(action)}`),
     ...events.map(
       ({ atMs, id, target, forMs, answer }) =>
         `  ${(atMs / 1000).toFixed(3)}s ${id} ${target} for ${forMs} ms${answer ? ` with another ${answer}` : ''}`,

@@ -78,7 +78,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   await world.users.prepare();
   phase('faults');
   world.startAll();
-  for (const { atMs, deed } of plan.steps) clock.setTimeout(() => world.users.act(deed), atMs);
+  for (const { atMs, action } of plan.steps) clock.setTimeout(() => world.users.act(action), atMs);
   for (const event of plan.events) clock.setTimeout(() => happen(world, event), event.atMs);
   await advance(plan.faultsMs);
 

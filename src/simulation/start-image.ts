@@ -30,7 +30,7 @@ export async function makeStartImage(): Promise<StartImage> {
     listen: false,
     tracksFields: false,
   });
-  await define(server, ['csi.storage.k8s.io_csinodeinfos.yaml']);
+  await define(server, ['csi.storage.k8s.io_csidrivers.yaml', 'csi.storage.k8s.io_csinodeinfos.yaml']);
   await installRoles(server, ['provisioner', 'attacher', 'resizer', 'snapshotter', 'snapshot-controller']);
   const image = server.image();
   const files = await readdir(DEFINITIONS);

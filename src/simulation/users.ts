@@ -20,7 +20,7 @@ import { isNotFound, KubeError } from '../runtime/kube/kube-error.ts';
 import { ClassObjects } from './class-objects.ts';
 import { claimDraft, groupDraft, NAMESPACE, podDraft, setDraft, snapshotDraft } from './drafts.ts';
 import type { History } from './history.ts';
-import { BARE_NODE, type Deed, type Plan, type Registration } from './plan.ts';
+import { BARE_NODE, type Plan, type Registration, type UserAction } from './plan.ts';
 import { RACK_KEY, ZONE_KEY } from './storage-backend.ts';
 
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -56,14 +56,14 @@ export class Users {
         spec: { attachRequired: driver.attaches, podInfoOnMount: true, volumeLifecycleModes: modes },
       });
     }
-    if (this.#plan.steps.some(({ deed }) => deed.do === 'create-claim' && deed.selected === BARE_NODE))
+    if (this.#plan.steps.some(({ action }) => action.do === 'create-claim' && action.selected === BARE_NODE))
       // No kubelet runs there, so no pod may be scheduled to it.
       await this.#kube.create(nodes, { metadata: { name: BARE_NODE }, spec: { unschedulable: true } });
     await this.#classes.createAll();
   }
 
-  act(deed: Deed): void {
-    this.#turn = this.#turn.then(() => this.#try(deed));
+  act(action: UserAction): void {
+    this.#turn = this.#turn.then(() => this.#try(action));
   }
 
   /** Puts back what was deleted by accident, so that everything can converge. */
@@ -93,103 +93,103 @@ export class Users {
     await this.#kube.deleteCollection(persistentVolumeClaims, all);
   }
 
-  async #try(deed: Deed): Promise<void> {
+  async #try(action: UserAction): Promise<void> {
     let end = '';
     try {
-      await this.#perform(deed);
+      await this.#perform(action);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       end = ` (${error.reason})`;
     }
-    const { do: verb, ...rest } = deed;
+    const { do: verb, ...rest } = action;
     this.#history.add({ kind: 'user', text: `${verb} ${JSON.stringify(rest)}${end}` });
   }
 
-  async #perform(deed: Deed): Promise<void> {
+  async #perform(action: UserAction): Promise<void> {
     const kube = this.#kube;
-    switch (deed.do) {
+    switch (action.do) {
       case 'create-claim': {
-        const from = deed.from && (await this.#nameOf(deed.from));
-        await kube.create(persistentVolumeClaims, claimDraft(deed, from));
+        const from = action.from && (await this.#nameOf(action.from));
+        await kube.create(persistentVolumeClaims, claimDraft(action, from));
         return;
       }
       case 'create-pod':
-        await kube.create(pods, podDraft(deed));
+        await kube.create(pods, podDraft(action));
         return;
       case 'delete-pod':
         await kube.delete(
           pods,
-          { name: deed.name, namespace: NAMESPACE },
-          { gracePeriodSeconds: deed.graceSeconds },
+          { name: action.name, namespace: NAMESPACE },
+          { gracePeriodSeconds: action.graceSeconds },
         );
         return;
       case 'delete-claim':
-        await kube.delete(persistentVolumeClaims, { name: deed.name, namespace: NAMESPACE });
+        await kube.delete(persistentVolumeClaims, { name: action.name, namespace: NAMESPACE });
         return;
       case 'resize-claim':
         await kube.patch(
           persistentVolumeClaims,
-          { name: deed.name, namespace: NAMESPACE },
-          { spec: { resources: { requests: { storage: `${deed.gib}Gi` } } } },
+          { name: action.name, namespace: NAMESPACE },
+          { spec: { resources: { requests: { storage: `${action.gib}Gi` } } } },
           { type: 'merge' },
         );
         return;
       case 'create-set':
-        await kube.create(statefulSets, setDraft(deed));
+        await kube.create(statefulSets, setDraft(action));
         return;
       case 'scale-set':
         await kube.patch(
           statefulSets,
-          { name: deed.name, namespace: NAMESPACE },
-          { spec: { replicas: deed.replicas } },
+          { name: action.name, namespace: NAMESPACE },
+          { spec: { replicas: action.replicas } },
           { type: 'merge' },
         );
         return;
       case 'delete-volume-of': {
-        const claim = await kube.get(persistentVolumeClaims, { name: deed.name, namespace: NAMESPACE });
+        const claim = await kube.get(persistentVolumeClaims, { name: action.name, namespace: NAMESPACE });
         if (claim.spec.volumeName) await kube.delete(persistentVolumes, { name: claim.spec.volumeName });
         return;
       }
       case 'create-snapshot':
-        await kube.create(volumeSnapshots, snapshotDraft(deed));
+        await kube.create(volumeSnapshots, snapshotDraft(action));
         return;
       case 'delete-snapshot':
-        await kube.delete(volumeSnapshots, { name: deed.name, namespace: NAMESPACE });
+        await kube.delete(volumeSnapshots, { name: action.name, namespace: NAMESPACE });
         return;
       case 'create-group':
-        await kube.create(volumeGroupSnapshots, groupDraft(deed));
+        await kube.create(volumeGroupSnapshots, groupDraft(action));
         return;
       case 'delete-group':
-        await kube.delete(volumeGroupSnapshots, { name: deed.name, namespace: NAMESPACE });
+        await kube.delete(volumeGroupSnapshots, { name: action.name, namespace: NAMESPACE });
         return;
       case 'delete-member': {
-        const member = await this.#memberOf(deed.group);
+        const member = await this.#memberOf(action.group);
         if (member) await kube.delete(volumeSnapshots, { name: member.metadata.name, namespace: NAMESPACE });
         return;
       }
       case 'delete-content-of': {
-        const snapshot = await kube.get(volumeSnapshots, { name: deed.snapshot, namespace: NAMESPACE });
+        const snapshot = await kube.get(volumeSnapshots, { name: action.snapshot, namespace: NAMESPACE });
         const name = snapshot.status?.boundVolumeSnapshotContentName;
         if (name) await kube.delete(volumeSnapshotContents, { name });
         return;
       }
       case 'delete-secret':
-        return this.#classes.deleteSecrets(deed.className);
+        return this.#classes.deleteSecrets(action.className);
       case 'delete-class':
-        return this.#classes.delete(deed.className);
+        return this.#classes.delete(action.className);
       case 'delete-snapshot-class':
-        return this.#classes.deleteSnapshotClass(deed.className);
+        return this.#classes.deleteSnapshotClass(action.className);
       case 'delete-node':
-        await kube.delete(nodes, { name: deed.node });
+        await kube.delete(nodes, { name: action.node });
         return;
       case 'deregister':
-        await this.#deregister(deed.node, deed.what);
+        await this.#deregister(action.node, action.what);
         return;
       case 'evacuate':
-        if (this.#isSilent(deed.node)) await this.#evacuate(deed.node);
+        if (this.#isSilent(action.node)) await this.#evacuate(action.node);
         return;
       case 'out-of-service':
-        if (this.#isSilent(deed.node)) await this.#setOutOfService(deed.node, true);
+        if (this.#isSilent(action.node)) await this.#setOutOfService(action.node, true);
         return;
     }
   }

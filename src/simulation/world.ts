@@ -55,7 +55,17 @@ const FOLLOWED: readonly Resource<KubeObject>[] = [
 
 /** Kinds that nothing creates here. The garbage collector would only watch them in vain. */
 const RBAC = 'rbac.authorization.k8s.io';
-const UNUSED = new Set(['configmaps', 'daemonsets', 'deployments', 'podsecuritypolicies', 'serviceaccounts']);
+const UNUSED = new Set([
+  'configmaps',
+  'daemonsets',
+  'deployments',
+  'endpoints',
+  'endpointslices',
+  'podsecuritypolicies',
+  'runtimeclasses',
+  'serviceaccounts',
+  'services',
+]);
 
 export class World {
   readonly clock: VirtualClock;

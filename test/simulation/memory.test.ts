@@ -1,4 +1,4 @@
-// A world that is over is dropped, not wound up: nothing outside of it may hold on to it, or a long run would fill memory.
+// A finished cluster is dropped without being stopped. Nothing outside may refer to it, or a long run would fill the memory.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { makeStartImage } from '../../src/simulation/start-image.ts';
 
-test('nothing is left in memory of a simulated world', async () => {
+test('a finished cluster leaves nothing in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const start = await makeStartImage();

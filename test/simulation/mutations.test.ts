@@ -1,4 +1,4 @@
-// The proof that the checkers are worth something: each deliberate bug is noticed, by the rule that is there for it.
+// Each deliberate bug is noticed by the rule that is meant for it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

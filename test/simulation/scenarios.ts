@@ -1,5 +1,4 @@
-// Worlds written by hand, one for each bug that the simulation has found in Berth or that users of the official stack
-// report: the shortest way there, as plans. Each is run with its faults at every place where they can strike.
+// Plans written by hand, one for each bug that the simulation found in Berth or that users of the official stack report.
 
 import { ALL_FAULTS, type Fault, type Strike, type WatchFault } from '../../src/simulation/faults.ts';
 import {
@@ -80,7 +79,7 @@ function plan({
   };
 }
 
-const at = (seconds: number, deed: Step['deed']): Step => ({ atMs: seconds * 1000, deed });
+const at = (seconds: number, action: Step['action']): Step => ({ atMs: seconds * 1000, action });
 const claim = (seconds: number, name = 'a'): Step =>
   at(seconds, { do: 'create-claim', name, className: NOW.name, mode: 'ReadWriteOnce' });
 const pod = (
@@ -717,6 +716,19 @@ export const SCENARIOS: readonly Scenario[] = [
           call: 'create volumesnapshotcontents',
           nth: 3,
         },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: '[GRP-1] a group snapshot is cut while the snapshot controller does not see its members',
+    was: 'found here: the members were created again and again, sixteen times a run',
+    plan: plan({
+      driver: { snapshots: 'groups', readyMs: 60_000 },
+      steps: [claim(1), claim(1.2, 'a-more'), group(5)],
+      script: [
+        watch('watch-stalled', 'snapshot-controller', 'volumesnapshots', { afterMs: 3_000, forMs: 60_000 }),
       ],
     }),
     faults: [],

@@ -50,6 +50,9 @@ export interface GroupReconcilerPorts {
 
 type Doing<K extends GroupStep['do']> = Extract<GroupStep, { do: K }>;
 
+/** By key. */
+type MadeMembers = ReadonlyMap<string, VolumeSnapshot>;
+
 /** More steps than any group snapshot needs in its whole life. */
 const MOST_STEPS = 16;
 
@@ -57,20 +60,22 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
   const { kube, clock, log, recorder, metrics, caches, writes } = ports;
 
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
+    /** Created in this run, and perhaps not in the cache yet. */
+    const made = new Map<string, VolumeSnapshot>();
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
       const group = caches.groups.get(key);
       if (group === undefined) return done;
       const content = await contentOf(group, signal);
       beginMetrics(group, content);
-      const step = decideGroup(await factsOf(group, content, signal));
+      const step = decideGroup(await factsOf(group, { content, made }, signal));
       if (step.do === 'fail') return fail(step, group, signal);
       if (step.do === 'nothing') {
         log.v(4).info('Nothing to do', { group: key, why: step.why });
         return done;
       }
       try {
-        await perform(step, group, signal);
+        await perform(step, { group, made }, signal);
       } catch (error) {
         if (!isNotFound(error)) throw error;
         // The object that the step was about is deleted; the cache will show it, and that wakes this group.
@@ -98,7 +103,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   async function factsOf(
     group: VolumeGroupSnapshot,
-    content: VolumeGroupSnapshotContent | undefined,
+    { content, made }: { content: VolumeGroupSnapshotContent | undefined; made: MadeMembers },
     signal: AbortSignal,
   ): Promise<GroupFacts> {
     const isGoing = group.metadata.deletionTimestamp !== undefined;
@@ -107,19 +112,20 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     return {
       group,
       content,
-      members: await membersOf(group, signal),
+      members: await membersOf(group, made, signal),
       plan: () => planGroupContent({ group, claims, classes: ports.classes.list() }),
     };
   }
 
   async function membersOf(
     { metadata }: VolumeGroupSnapshot,
+    made: MadeMembers,
     signal: AbortSignal,
   ): Promise<readonly VolumeSnapshot[]> {
-    const cached = ports
-      .membersOf(metadata.uid)
-      .map((member) => caches.snapshots.get(keyOf(member)) ?? member);
-    if (cached.length > 0 || metadata.deletionTimestamp === undefined) return cached;
+    const known = new Map(made);
+    for (const member of ports.membersOf(metadata.uid))
+      known.set(keyOf(member), caches.snapshots.get(keyOf(member)) ?? member);
+    if (known.size > 0 || metadata.deletionTimestamp === undefined) return [...known.values()];
     // The last look before the content goes: a member that was created a moment ago would otherwise be left alone.
     const { items } = await kube.list(volumeSnapshots, { namespace: metadata.namespace ?? '', signal });
     return items.filter(({ metadata: { ownerReferences = [] } }) =>
@@ -157,7 +163,7 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   async function perform(
     step: Exclude<GroupStep, { do: 'nothing' | 'fail' }>,
-    group: VolumeGroupSnapshot,
+    { group, made }: { group: VolumeGroupSnapshot; made: Map<string, VolumeSnapshot> },
     signal: AbortSignal,
   ): Promise<void> {
     switch (step.do) {
@@ -179,7 +185,9 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         for (const info of step.infos) {
           const { driver } = step.content.spec;
           const volume = ports.volumeOf(volumeNamesOf({ driver, volumeHandle: info.volumeHandle }));
-          await writes.createMember(group, { content: step.content, member: { info, volume } }, signal);
+          const member = { info, volume };
+          const created = await writes.createMember(group, { content: step.content, member }, signal);
+          made.set(keyOf(created), created);
         }
         return;
       case 'write-status':

@@ -104,7 +104,7 @@ export class GroupWrites {
     group: VolumeGroupSnapshot,
     { content, member }: { content: VolumeGroupSnapshotContent; member: Member },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<VolumeSnapshot> {
     const { snapshots, contents } = this.#caches;
     const wanted = memberSnapshot(group, member);
     const snapshot = snapshots.wrote(await this.#createOrGet(volumeSnapshots, wanted, signal));
@@ -121,7 +121,7 @@ export class GroupWrites {
     const bound = { boundVolumeSnapshotContentName: made.metadata.name };
     const snapshotStatus = { metadata: { uid: snapshot.metadata.uid }, status: bound };
     const named = nameFromKey(keyOf(snapshot));
-    snapshots.wrote(await this.#kube.patch(volumeSnapshots, named, snapshotStatus, status));
+    return snapshots.wrote(await this.#kube.patch(volumeSnapshots, named, snapshotStatus, status));
   }
 
   async deleteMember(member: VolumeSnapshot, signal: AbortSignal): Promise<void> {

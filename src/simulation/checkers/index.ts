@@ -27,35 +27,35 @@ export type Checker = {
 
 /** Every rule by the name that a violation carries. */
 export const RULES = {
-  'acts-after-stop': 'a process that was told to stop begins nothing more',
-  'component-failed': 'a component ends only when it is told to, or with its lease',
+  'acts-after-stop': 'a process that was told to stop starts no new request or call',
+  'component-failed': 'a component ends only when it is told to stop or loses its lease',
   convergence: 'what users asked for is there within a bounded time after the last fault',
   leak: 'nothing is left of what users deleted: no volume, no object, no mount, no file',
   'deleted-in-use': 'no volume is deleted while it is attached, staged, published or claimed',
-  'deleted-retained': 'no volume is deleted whose class said to keep it',
+  'deleted-retained': 'no volume or snapshot is deleted whose class said to keep it',
   'two-nodes': 'a volume for one node is never attached to two, nor staged or published on two',
   affinity:
     'nothing is staged or published on a node that the node affinity of its PersistentVolume excludes',
   'call-order': 'attach, stage, publish and back: no step before the one that it stands on',
   'forced-detach':
-    'a volume is torn from a silent node after six minutes without a pod there, or when somebody vouches',
-  'pod-early': 'a node lets a pod go only when nothing is published for it',
+    'a volume is detached by force from a silent node only after six minutes without a pod there, or when the node is out of service',
+  'pod-early': 'a node deletes a pod only when nothing is published for it',
   'one-in-flight': 'one component has at most one call under way for one volume',
-  'finalizer-early': 'no finalizer goes before what it protects',
+  'finalizer-early': 'no finalizer is removed before what it protects is gone',
   'two-claims': 'a volume belongs to at most one claim',
-  'volume-name': 'a claim has one volume name for ever, made from its UID',
+  'volume-name': 'a claim keeps one volume name, made from its UID, and a snapshot or group one name',
   'changed-request':
-    'a repeated CreateVolume asks for what the first one asked for; so does ControllerExpandVolume, while one may be under way',
-  size: 'no claim and no volume says that it is larger than the storage, or its filesystem, is',
+    'a repeated CreateVolume or CreateSnapshot asks for the same as the first; so does ControllerExpandVolume while one may be in flight',
+  size: 'no claim or volume reports more than its storage, or its filesystem, has',
   'read-only': 'a volume that a pod only reads is published read-only, down to the device',
   'cut-source': 'no volume is deleted while a snapshot of it is being cut',
   'ready-early': 'no content says that a snapshot is ready before it is',
   'half-group': 'a group snapshot is ready with a member for each of its volumes, or not at all',
   restore:
     'a claim that restores a snapshot gets a volume made from it; the snapshot is there and ready, and stays meanwhile',
-  'two-leaders': 'whoever does not hold the lease calls no driver',
+  'two-leaders': 'only the holder of the lease calls the driver',
   secret: 'secrets are in the calls they belong to, and nowhere else',
-  'hot-loop': 'nothing is asked or written over and over',
+  'hot-loop': 'nothing is requested or written repeatedly without backoff',
 } as const;
 
 export type Rule = keyof typeof RULES;
