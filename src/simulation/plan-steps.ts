@@ -81,7 +81,7 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
     const goneMs = startMs + random.int(1_500);
     add(goneMs, { do: 'delete-claim', name: claim });
     if (random.next() < 0.6)
-      add(goneMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode });
+      add(goneMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode, ...isBlock });
   }
   const group = { base, startMs, volumes: { claims: [claim] }, isBoundAtOnce };
   const endMs = planPods(world, group, random, add);

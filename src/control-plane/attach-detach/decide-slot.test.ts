@@ -67,6 +67,11 @@ test('what is done about one volume on one node', () => {
       { do: 'await-unmount', recheckAfterMs: FORCE_DETACH_AFTER_MS - 1000 },
     ],
     [
+      'the node has not answered for a fraction less than six minutes',
+      unused({ node: unready, stuckForMs: FORCE_DETACH_AFTER_MS - 5.8e-11 }),
+      { do: 'await-unmount', recheckAfterMs: 1 },
+    ],
+    [
       'the node has not answered for six minutes',
       unused({ node: unready, stuckForMs: FORCE_DETACH_AFTER_MS }),
       { do: 'detach', forced: 'timeout' },

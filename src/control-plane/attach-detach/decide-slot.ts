@@ -55,5 +55,6 @@ function decideUnused({ existing, node, stuckForMs }: SlotSnapshot): SlotStep {
   if (node.outOfService) return { do: 'detach', forced: 'out-of-service' };
   if (node.health === 'ready') return { do: 'await-unmount' };
   if (stuckForMs >= FORCE_DETACH_AFTER_MS) return { do: 'detach', forced: 'timeout' };
-  return { do: 'await-unmount', recheckAfterMs: FORCE_DETACH_AFTER_MS - stuckForMs };
+  // Rounded up: a remainder of fractions is too short for the clock to advance, and the slot would be rechecked without end.
+  return { do: 'await-unmount', recheckAfterMs: Math.ceil(FORCE_DETACH_AFTER_MS - stuckForMs) };
 }
