@@ -101,7 +101,10 @@ async function retry(
   ) => {
     const patch = { metadata: { annotations: { [ANN_RETRY]: value } } };
     await kube.patch(resource, at, patch, { type: 'merge', signal });
-    return { status: 200, says: `${resource.kind} ${at.name} is tried again at once` };
+    return {
+      status: 200,
+      says: `a retry of ${resource.kind} ${at.name} was asked for: it does not wait for the backoff any more`,
+    };
   };
   switch (action) {
     case 'retry-claim':

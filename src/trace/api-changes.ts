@@ -207,7 +207,9 @@ export function traceApiChanges(options: {
       const by = writes.writerOf(resource, object.metadata) ?? 'a client';
       book.note(() => {
         const changes = describeChange(before, after);
-        if (before !== undefined && after !== undefined && changes.length === 0) return undefined;
+        const isTold = changes.length > 0 || before === undefined || after === undefined;
+        // That an event has expired says nothing about its object.
+        if (!isTold || (after === undefined && resource.kind === 'Event')) return undefined;
         const { name, namespace } = object.metadata;
         return {
           kind: 'api',

@@ -51,6 +51,7 @@ export function explainProvisioning(
       end(facts, 'waits', subject, 'nobody was asked to provision its volume yet', {
         todo: ['check that the controller manager runs: it asks the provisioner'],
         about,
+        cause: 'claims that the controller manager did not look at',
       }),
     ];
   }
@@ -63,7 +64,7 @@ export function explainProvisioning(
     end(facts, absence === undefined ? 'waits' : 'stuck', subject, says, {
       todo: [lookAt('provisioner', driver)],
       about,
-      ...(absence !== undefined && { cause: absence }),
+      cause: absence ?? `waits for the provisioner of ${driver}`,
     }),
   ];
 }

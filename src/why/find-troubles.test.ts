@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ANN_STORAGE_PROVISIONER } from '../api/well-known.ts';
 import type { Facts } from './facts.ts';
 import { findTroubles } from './find-troubles.ts';
 
@@ -48,6 +49,32 @@ test('[WHY-2] objects that fail for the same reason are one entry, pods first', 
   assert.equal(first?.affects.length, 31);
   assert.equal(first?.affects[0], 'Pod ns/web');
   assert.match(first?.says ?? '', /StorageClass gone does not exist/);
+});
+
+test('[WHY-2] claims that wait for the same provisioner are one entry, however long each waits', () => {
+  const claims = ['a', 'b', 'c', 'd'].map((name, minute) => {
+    const { metadata, ...rest } = claim(name, 'slow');
+    const creationTimestamp = `2026-01-01T00:0${minute}:00Z`;
+    // The last two have not been handed to the provisioner yet.
+    const annotations = minute < 2 ? { [ANN_STORAGE_PROVISIONER]: 'd.csi.test' } : {};
+    return { ...rest, metadata: { ...metadata, creationTimestamp, annotations } };
+  });
+  const troubles = findTroubles(
+    facts({
+      claims,
+      classes: [object('StorageClass', { name: 'slow' }, { provisioner: 'd.csi.test' })],
+      drivers: [object('CSIDriver', { name: 'd.csi.test' }, { spec: {} })],
+      csiNodes: [object('CSINode', { name: 'n1' }, { spec: { drivers: [{ name: 'd.csi.test' }] } })],
+      nodes: [node('n1')],
+    }),
+  );
+  assert.deepEqual(
+    troubles.map(({ state, affects }) => [state, ...affects]),
+    [
+      ['waits', 'PersistentVolumeClaim ns/a', 'PersistentVolumeClaim ns/b'],
+      ['waits', 'PersistentVolumeClaim ns/c', 'PersistentVolumeClaim ns/d'],
+    ],
+  );
 });
 
 test('[WHY-2] stuck objects are listed before waiting ones, those that pods need before the rest', () => {

@@ -9,8 +9,9 @@ const PAD = 10;
 const TITLE = 24;
 const CAPACITY = 34;
 const NODE = 22;
-/** Characters that fit on a line. */
-const LINE = 30;
+/** Characters that fit on a line, and beside a node's dot. */
+const LINE = 29;
+const NODE_LINE = 26;
 
 export interface TopologyMapProps {
   readonly segments: readonly MapSegment[];
@@ -81,6 +82,8 @@ function SegmentBox({ segment, most }: { segment: MapSegment; most: number }): C
 
 function NodeLine({ node, y }: { node: MapSegment['nodes'][number]; y: number }): ComponentChildren {
   const notes = notesOf(node);
+  // The name is cut, not what is said of the node.
+  const note = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   const cy = y + 10;
   return h(
     'a',
@@ -92,7 +95,7 @@ function NodeLine({ node, y }: { node: MapSegment['nodes'][number]; y: number })
     h(
       'text',
       { x: PAD + 18, y: y + 14, class: node.isReady ? 'node' : 'node stuck' },
-      cut(`${node.name}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`),
+      `${cut(node.name, NODE_LINE - note.length)}${note}`,
     ),
   );
 }
@@ -115,7 +118,9 @@ function describe({ label, nodes, capacity }: MapSegment): string {
 }
 
 /** Without the domain of the keys: `topology.example.com/zone=a` is `zone=a`. */
-const shortLabel = (label: string): string =>
-  label === '' ? 'everywhere' : label.replaceAll(/(^| )[^\s/=]+\//g, '$1');
+export const shortTopology = (text: string): string => text.replaceAll(/(^| )[^\s/=]+\//g, '$1');
 
-const cut = (text: string): string => (text.length > LINE ? `${text.slice(0, LINE - 1)}…` : text);
+const shortLabel = (label: string): string => (label === '' ? 'everywhere' : shortTopology(label));
+
+const cut = (text: string, most = LINE): string =>
+  text.length > most ? `${text.slice(0, most - 1)}…` : text;

@@ -55,13 +55,20 @@ export function DetailsView({ model, subject, backHash }: DetailsViewProps): Com
     ),
     h(Problem, { state, refresh }),
     found === undefined ? null : h(Facts, { found, isOf: subject.kind }),
+    // What keeps it may be a pod that uses it, which is not in its own chain.
+    found !== undefined && found.row.says !== '' && details?.links.every(({ state }) => state === 'ok')
+      ? h('p', { class: 'notice', 'data-testid': 'says' }, found.row.says)
+      : null,
     found?.kind === 'volume' ? h(Way, { row: found.row, drivers: model.tables.drivers }) : null,
-    found !== undefined && model.about?.allowsActions ? h(Actions, { found }) : null,
     details === undefined
       ? state.problem === undefined
         ? h('p', { class: 'dim' }, 'Asking…')
         : null
-      : h(Known, { details, hasHistory: model.about?.hasHistory ?? false }),
+      : h(
+          Known,
+          { details, hasHistory: model.about?.hasHistory ?? false },
+          found !== undefined && model.about?.allowsActions ? h(Actions, { found }) : null,
+        ),
   );
 }
 
@@ -76,7 +83,14 @@ function Way({
   return h('div', { class: 'way' }, h(StageNames, null), h(LifeLineView, { stages: lifeLine(row, driver) }));
 }
 
-function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: boolean }): ComponentChildren {
+interface KnownProps {
+  readonly details: SubjectDetails;
+  readonly hasHistory: boolean;
+  /** After the chain. */
+  readonly children?: ComponentChildren;
+}
+
+function Known({ details, hasHistory, children }: KnownProps): ComponentChildren {
   const { kind } = details;
   const isOfVolume = kind === 'claim' || kind === 'volume';
   const json = useMemo(() => JSON.stringify(details.object, null, 2), [details.object]);
@@ -88,6 +102,7 @@ function Known({ details, hasHistory }: { details: SubjectDetails; hasHistory: b
       { title: recorded.includes(kind) ? 'Chain to its storage' : 'How it is' },
       h(ChainView, { links: details.links }),
     ),
+    children,
     details.map === undefined
       ? null
       : h(

@@ -8,6 +8,7 @@ import { Linked, Name } from '../parts/cells.ts';
 import type { Column } from '../parts/data-table.ts';
 import { List } from '../parts/list.ts';
 import { Mark } from '../parts/mark.ts';
+import { shortTopology } from '../parts/topology-map.ts';
 import type { ViewProps } from './view.ts';
 
 interface DriverOnNode {
@@ -67,7 +68,7 @@ const columns: readonly Column<DriverOnNode>[] = [
     title: 'Driver',
     width: 200,
     rank: 1,
-    narrow: { width: 200 },
+    narrow: { width: 150 },
     sortValue: ({ driver }) => driver?.name,
     cell: ({ driver }) =>
       driver === undefined
@@ -87,8 +88,9 @@ const columns: readonly Column<DriverOnNode>[] = [
     title: 'Attached',
     width: 190,
     rank: 2,
+    narrow: { width: 72 },
     sortValue: ({ driver }) => driver?.attached,
-    cell: ({ driver }) => (driver === undefined ? '–' : h(Taken, driver)),
+    cell: ({ node, driver }) => (driver === undefined ? '–' : h(Taken, { node: node.name, ...driver })),
   },
   {
     key: 'topology',
@@ -96,7 +98,8 @@ const columns: readonly Column<DriverOnNode>[] = [
     width: 250,
     rank: 4,
     sortValue: topologyOf,
-    cell: (row) => h(Name, { text: topologyOf(row) || '–' }),
+    cell: (row) =>
+      h('span', { class: 'name', title: topologyOf(row) }, shortTopology(topologyOf(row)) || '–'),
   },
   {
     key: 'pods',
@@ -112,9 +115,13 @@ const columns: readonly Column<DriverOnNode>[] = [
   },
 ];
 
-function Taken({ attached, limit }: NodeRow['drivers'][number]): ComponentChildren {
+type TakenProps = Omit<NodeRow['drivers'][number], 'name'> & { readonly node: string };
+
+function Taken({ node, attached, limit }: TakenProps): ComponentChildren {
+  const count = (text: string): ComponentChildren =>
+    attached === 0 ? text : h(Name, { text, route: listRoute('volumes', { filter: node }) });
   if (limit === undefined)
-    return h('span', { class: 'taken' }, `${attached}`, h('span', { class: 'dim' }, ' no limit'));
+    return h('span', { class: 'taken' }, count(`${attached}`), h('span', { class: 'dim' }, ' no limit'));
   const share = limit === 0 ? 1 : Math.min(1, attached / limit);
   return h(
     'span',
@@ -124,7 +131,7 @@ function Taken({ attached, limit }: NodeRow['drivers'][number]): ComponentChildr
       { class: 'gauge', 'aria-hidden': true },
       h('span', { class: share >= 1 ? 'full' : '', style: { width: `${share * 100}%` } }),
     ),
-    `${attached}/${limit}`,
+    count(`${attached}/${limit}`),
     share >= 1 ? h('span', { class: 'mark waits' }, ' full') : null,
   );
 }
