@@ -12,13 +12,13 @@ import {
 import { snapshotSecret } from '../../api/snapshot-secrets.ts';
 import { isDefaultSnapshotClass, isReadyToUse, refersToSnapshot } from '../../api/snapshots.ts';
 import { CsiError } from '../../csi/csi-error.ts';
-import type { DriverName } from '../../csi/names/driver-name.ts';
+import type { DriverName, SnapshotHandle } from '../../csi/names/driver-name.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { readSecret } from '../common/read-secret.ts';
 
 export interface FoundSnapshot {
-  handle: string;
+  handle: SnapshotHandle;
   secrets: Record<string, string>;
 }
 
@@ -57,7 +57,7 @@ export async function findSnapshot(
   return { handle, secrets: await secretsOf(kube, { snapshot, contentName, driver, signal }) };
 }
 
-function handleOf(content: VolumeSnapshotContent, snapshot: VolumeSnapshot): string {
+function handleOf(content: VolumeSnapshotContent, snapshot: VolumeSnapshot): SnapshotHandle {
   const label = `VolumeSnapshotContent ${content.metadata.name}`;
   if (!refersToSnapshot(content.spec.volumeSnapshotRef, snapshot)) {
     const { namespace, name } = snapshot.metadata;
@@ -66,7 +66,7 @@ function handleOf(content: VolumeSnapshotContent, snapshot: VolumeSnapshot): str
   if (!isReadyToUse(content)) throw unavailable(`${label} is not ready to use yet; retry when it is`);
   const handle = content.status?.snapshotHandle;
   if (!handle) throw unavailable(`${label} has no snapshot handle yet`);
-  return handle;
+  return handle as SnapshotHandle;
 }
 
 async function secretsOf(

@@ -3,6 +3,7 @@
 
 import { CsiError } from '../../csi/csi-error.ts';
 import type { BlockMetadataType } from '../../csi/generated/csi/v1/csi_pb.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { grpcCodes } from '../../wire/grpc/grpc-code.ts';
 
 interface MetadataPart {
@@ -15,7 +16,7 @@ export type MetadataStream = AsyncIterable<MetadataPart>;
 
 export async function* relay(
   stream: MetadataStream,
-  { driver, startingOffset }: { driver: string; startingOffset: bigint },
+  { driver, startingOffset }: { driver: DriverName; startingOffset: bigint },
 ) {
   let next = startingOffset;
   try {

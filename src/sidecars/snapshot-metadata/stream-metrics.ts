@@ -2,6 +2,7 @@
 // that were let in: a stranger must not fill the memory with made-up names.
 
 import { CsiError } from '../../csi/csi-error.ts';
+import type { DriverName } from '../../csi/names/driver-name.ts';
 import { CSI_OPERATION_BUCKETS } from '../../runtime/metrics/metric-buckets.ts';
 import type { Metrics } from '../../runtime/metrics/metrics.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -22,7 +23,7 @@ export function streamMetrics({
 }: {
   metrics: Metrics;
   clock: Clock;
-  driver: string;
+  driver: DriverName;
 }): StreamMetrics {
   const histogram = metrics.histogram({
     name: 'snapshot_metadata_controller_operations_seconds',
