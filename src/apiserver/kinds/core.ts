@@ -133,6 +133,7 @@ const podKind = defineKind({
       {
         type: 'PodScheduled',
         status: 'False',
+        lastProbeTime: null,
         lastTransitionTime: now,
         reason: 'SchedulingGated',
         message: 'Scheduling is blocked due to non-empty scheduling gates',

@@ -123,8 +123,11 @@ function visit(
   walk: Walk,
   known?: unknown,
 ): void {
-  const value = Array.isArray(holder) ? holder[key as number] : getOwn(holder, key as string);
-  if (value === null || value === undefined) return;
+  const given = Array.isArray(holder) ? holder[key as number] : getOwn(holder, key as string);
+  if (given === null || given === undefined) return;
+  // A patch can move a part of the stored object, which is shared and frozen, to another place.
+  const value = Object.isFrozen(given) ? unshared(given) : given;
+  if (value !== given) setOwn(holder as Record<string, unknown>, String(key), value);
   if (!walk.decodes && definitionNameOf(schema)?.endsWith('.ObjectMeta')) {
     visitMetadata(holder as Record<string, unknown>, key as string, path, walk);
     return;
@@ -155,6 +158,11 @@ function visit(
       visitObject(value as Record<string, unknown>, schema, path, walk, known);
     }
   }
+}
+
+function unshared(value: unknown): unknown {
+  if (Array.isArray(value)) return [...value];
+  return typeof value === 'object' ? { ...value } : value;
 }
 
 /** The result of Go's decoder for a null in a list. */

@@ -224,6 +224,27 @@ test('the grace period of a deleted pod can be shortened, never extended', async
   assert.equal(await grace(3), 3);
 });
 
+test('a patch may put others before a stored element, and move a stored part to where it loses fields', async (t) => {
+  const client = await admin(t);
+  await client.create(pods, pod('a') as never);
+  const binding = { metadata: inDefault('a'), target: { kind: 'Node', name: 'n1' } };
+  await client.createSubresource(pods, inDefault('a'), 'binding', binding);
+  const conditions = [{ type: 'Initialized', status: 'True' }];
+  const options = { type: 'strategic', subresource: 'status' } as const;
+  const patched = await client.patch(pods, inDefault('a'), { status: { conditions } }, options);
+  assert.deepEqual(patched.status?.conditions?.map(({ type }) => type).toSorted(), [
+    'Initialized',
+    'PodScheduled',
+  ]);
+  const move = [{ op: 'move', from: '/spec/containers', path: '/spec/initContainers' }];
+  await assert.rejects(client.patch(pods, inDefault('a'), move as never, { type: 'json' }), isInvalid);
+  const moved = [{ op: 'move', from: '/spec/tolerations', path: '/metadata/labels' }];
+  await assert.rejects(
+    client.patch(pods, inDefault('a'), moved as never, { type: 'json' }),
+    (error) => error instanceof KubeError && error.code < 500,
+  );
+});
+
 test('a pod is bound once; an eviction deletes it', async (t) => {
   const client = await admin(t);
   await client.create(pods, pod('a') as never);

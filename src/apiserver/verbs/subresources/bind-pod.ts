@@ -83,6 +83,6 @@ function place(pod: Pod, nodeName: string, annotations: unknown, now: string): v
     pod.metadata.annotations = { ...pod.metadata.annotations, ...(annotations as Record<string, string>) };
   }
   const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
-  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: now };
+  const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now };
   pod.status = { ...pod.status, conditions: [...others, scheduled] };
 }
