@@ -40,13 +40,14 @@ export interface BerthContainer {
   memory: string;
 }
 
+/** A program that connects to no driver: it runs as the user of Berth's image, who is not root. */
 export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthContainer): Container {
   const { name, port, mounts = [], ports = [], environment } = container;
   return {
     name,
     image: plan.berthImage,
     command: ['berth', container.command],
-    args: [`--csi-address=${SOCKET}`, `--http-endpoint=:${port}`, ...container.arguments],
+    args: [`--http-endpoint=:${port}`, ...container.arguments],
     ...(environment && { env: [...environment] }),
     ports: [{ name: portName(port), containerPort: port }, ...ports],
     livenessProbe: {
@@ -55,10 +56,11 @@ export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthC
       periodSeconds: 20,
       timeoutSeconds: 5,
     },
-    volumeMounts: [socketMount, ...mounts],
+    ...(mounts.length > 0 && { volumeMounts: [...mounts] }),
     resources: { requests: { cpu: '10m', memory: container.memory } },
-    // Root without capabilities: the driver's socket belongs to root.
     securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
@@ -67,9 +69,20 @@ export function berthContainer(plan: Pick<Plan, 'berthImage'>, container: BerthC
   };
 }
 
+/** A program beside the driver. The driver's socket belongs to root, so it runs as root, without capabilities. */
+export function socketContainer(plan: Pick<Plan, 'berthImage'>, container: BerthContainer): Container {
+  const { securityContext, ...made } = berthContainer(plan, {
+    ...container,
+    arguments: [`--csi-address=${SOCKET}`, ...container.arguments],
+    mounts: [socketMount, ...(container.mounts ?? [])],
+  });
+  const { runAsNonRoot: _, ...rights } = securityContext ?? {};
+  return { ...made, securityContext: { ...rights, runAsUser: 0 } };
+}
+
 /** Answers the liveness probe of the driver's container. */
 export function probeContainer(plan: Plan): Container {
-  const { livenessProbe, ...container } = berthContainer(plan, {
+  const { livenessProbe, ...container } = socketContainer(plan, {
     name: 'liveness-probe',
     command: 'livenessprobe',
     arguments: plan.arguments('livenessprobe'),
@@ -89,7 +102,8 @@ export function driverContainer(plan: Plan, pod: 'controller' | 'node'): Contain
     // The kubelet restarts a driver that no longer answers; the liveness-probe container serves /healthz.
     ...(plan.hasProbe && {
       livenessProbe: {
-        httpGet: { path: '/healthz', port: portName(plan.healthPort) },
+        // By number: a name is looked up in the driver's own container.
+        httpGet: { path: '/healthz', port: plan.healthPort },
         initialDelaySeconds: 10,
         periodSeconds: 10,
         timeoutSeconds: 5,

@@ -5,12 +5,12 @@ import type { StatefulSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, PodTemplateSpec } from 'kubernetes-types/core/v1.js';
 import {
   type BerthContainer,
-  berthContainer,
   driverContainer,
   nodeEnvironment,
   podEnvironment,
   probeContainer,
   SOCKET_VOLUME,
+  socketContainer,
 } from './containers.ts';
 import {
   controllerName,
@@ -82,7 +82,7 @@ export const sidecarContainers = (plan: Plan): Container[] =>
 
 function eachSidecar(plan: Plan): Container[] {
   return plan.sidecars.map((name, index) =>
-    berthContainer(plan, {
+    socketContainer(plan, {
       ...common(plan, FIRST_PORT + index),
       name,
       command: name,
@@ -101,7 +101,7 @@ function eachSidecar(plan: Plan): Container[] {
 function allSidecars(plan: Plan): Container[] {
   if (plan.sidecars.length === 0) return [];
   return [
-    berthContainer(plan, {
+    socketContainer(plan, {
       ...common(plan, FIRST_PORT),
       name: 'sidecars',
       command: 'sidecars',

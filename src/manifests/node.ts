@@ -6,7 +6,7 @@
 import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
 import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.ts';
-import { berthContainer, driverContainer, probeContainer, SOCKET_VOLUME } from './containers.ts';
+import { driverContainer, probeContainer, SOCKET_VOLUME, socketContainer } from './containers.ts';
 import { sidecarContainers } from './controller.ts';
 import { controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
 import { metadataObjects, metadataVolumes } from './snapshot-metadata.ts';
@@ -70,7 +70,7 @@ function nodeDriver(plan: Plan): Container {
 }
 
 const registrar = (plan: Plan): Container =>
-  berthContainer(plan, {
+  socketContainer(plan, {
     name: 'node-registrar',
     command: 'node-registrar',
     arguments: [

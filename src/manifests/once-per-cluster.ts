@@ -65,11 +65,7 @@ async function programObjects(
   const { namespace, replicas } = plan;
   const name = COMPONENT_ACCOUNTS[command];
   const labels = { 'app.kubernetes.io/name': name };
-  const {
-    args = [],
-    volumeMounts: _socket,
-    ...container
-  } = berthContainer(plan, {
+  const container = berthContainer(plan, {
     name,
     command,
     arguments: ['--leader-election', ...flags, ...plan.arguments],
@@ -90,8 +86,7 @@ async function programObjects(
           serviceAccountName: name,
           priorityClassName: 'system-cluster-critical',
           nodeSelector: { 'kubernetes.io/os': 'linux' },
-          // It does not connect to a driver.
-          containers: [{ ...container, args: args.filter((arg) => !arg.startsWith('--csi-address=')) }],
+          containers: [container],
         },
       },
     },

@@ -116,11 +116,13 @@ function pathsOf(container: Container, places: ReadonlyMap<string, string>, host
   };
 }
 
+/** As a kubelet finds the port: by number in the pod, by name in the container alone. */
 function healthUrls(container: Container, containers: readonly Container[], address: string): string[] {
   const asked = container.livenessProbe?.httpGet;
   if (asked === undefined) return [];
-  const ports = containers.flatMap(({ ports = [] }) => ports);
-  const port = ports.find(({ name }) => name === asked.port)?.containerPort;
+  const isNamed = typeof asked.port === 'string';
+  const ports = (isNamed ? [container] : containers).flatMap((each) => each.ports ?? []);
+  const port = ports.find((each) => (isNamed ? each.name : each.containerPort) === asked.port)?.containerPort;
   assert(port, `container ${container.name} is probed at a port that nobody has: ${asked.port}`);
   return [`http://${address}:${port}${asked.path}`];
 }
