@@ -118,14 +118,16 @@ function walkFields(
 ): FieldSet {
   const fields = sets.builder();
   if (isJsonObject(value)) {
-    if (isAtomic(schema) || !hasParts(value)) return sets.leaf;
+    if (isAtomic(schema)) return sets.leaf;
+    let isEmpty = true;
     for (const key of Object.keys(value)) {
+      isEmpty = false;
       const below = walkFields(value[key], propertySchema(schema, key), sets, holders);
       const isEntry = !holders && !isDeclared(schema, key);
       if (isEntry) fields.add(sets.fieldEdge(key), asMember(below));
       else if (!isEmptySet(below)) fields.add(sets.fieldEdge(key), below);
     }
-    return fields.build({ member: holders });
+    return isEmpty ? sets.leaf : fields.build({ member: holders });
   }
   if (!Array.isArray(value)) return sets.leaf;
   const list = elementsOf(value, schema);

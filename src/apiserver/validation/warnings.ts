@@ -83,9 +83,9 @@ export function podWarnings(field: string, spec: unknown): string[] {
 
 /** Custom kinds may have finalizers without a domain; two writers may then mean different things by one name. */
 export function finalizerWarnings({ metadata }: Loose, current: Loose | undefined): string[] {
-  const known = new Set([...STANDARD_FINALIZERS, ...(current?.metadata.finalizers ?? [])]);
-  return (metadata.finalizers ?? [])
-    .filter((name) => !name.includes('/') && !known.has(name))
+  const plain = (metadata.finalizers ?? []).filter((name) => !name.includes('/'));
+  return plain
+    .filter((name) => !STANDARD_FINALIZERS.has(name) && !current?.metadata.finalizers?.includes(name))
     .map(
       (name) =>
         `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
