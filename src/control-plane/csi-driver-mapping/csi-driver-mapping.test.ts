@@ -14,6 +14,7 @@ import {
   pods,
 } from '../../api/kinds.ts';
 import type { Draft } from '../../api/object.ts';
+import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { ControllerPorts } from '../controller.ts';
 import { createGarbageCollector } from '../garbage-collector/garbage-collector.ts';
@@ -111,6 +112,17 @@ test('[INL-3] how a CSIDriver of the CRD maps to one of storage.k8s.io', () => {
     for (const step of steps)
       if (step.do === 'create') assert.deepEqual(step.object.spec, row.spec, row.name);
   }
+});
+
+test('[INL-3] the mapped object says as the other one which handles inline volumes may name', () => {
+  const annotationsFor = (given: CSIDriverDesign): object[] =>
+    decideMapping(given, undefined).flatMap((step) =>
+      step.do === 'create' ? [step.object.metadata.annotations ?? {}] : [],
+    );
+  const plain = design({ lifecycle: 'ephemeral' });
+  const annotations = { [ANN_INLINE_HANDLES]: 'allowed' };
+  assert.deepEqual(annotationsFor(plain), [{}]);
+  assert.deepEqual(annotationsFor({ ...plain, metadata: { ...plain.metadata, annotations } }), [annotations]);
 });
 
 async function start(t: TestContext, create = createCsiDriverMapping) {
