@@ -37,7 +37,7 @@ const SKELETON_LINKS = ['bin', 'sbin', 'lib', 'lib64'];
 const FOR_NODE = { complete: ['libstdc++6'], alone: [] };
 /** xfsprogs alone, because Python and ICU, which it depends on, are for xfs_scrub only. What mkfs.xfs is linked to is named. */
 const FOR_HOSTPATH = {
-  complete: ['e2fsprogs', 'mount', 'libblkid1', 'libedit2', 'libinih1', 'liburcu8', 'libuuid1'],
+  complete: ['coreutils', 'e2fsprogs', 'mount', 'libblkid1', 'libedit2', 'libinih1', 'liburcu8', 'libuuid1'],
   alone: ['xfsprogs'],
 };
 

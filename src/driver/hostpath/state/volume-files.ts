@@ -169,8 +169,11 @@ export function diskFiles(clock: Clock): VolumeFiles {
       try {
         await run('cp', args, { env: { ...process.env, LC_ALL: 'C' } });
       } catch (error) {
+        const said = (error as { stderr?: string }).stderr?.trim().split('\n').at(-1);
         const detail =
-          (error as { stderr?: string }).stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
+          errorCode(error) === 'ENOENT'
+            ? 'cp is not installed; it is in the package coreutils'
+            : said || (error as Error).message;
         const code = /No space left/.test(detail)
           ? 'ENOSPC'
           : /quota exceeded/i.test(detail)
