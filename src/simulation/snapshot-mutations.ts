@@ -6,14 +6,12 @@ import {
   type VolumeSnapshotContent,
   volumeGroupSnapshotContents,
   volumeSnapshotContents,
-  volumeSnapshots,
 } from '../api/kinds.ts';
 import type { Metadata } from '../api/object.ts';
 import {
   ANN_GROUP_SNAPSHOT_BEING_CREATED,
   ANN_SNAPSHOT_BEING_CREATED,
   FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
-  FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
 } from '../api/well-known.ts';
 import { type Mutation, onCall, seenAs, strip } from './mutation.ts';
 
@@ -84,32 +82,6 @@ export const SNAPSHOT_MUTATIONS = {
         const { volume } = (await next(rest)) as { volume: object };
         return { volume: { ...volume, contentSource: volumeContentSource } };
       }),
-  },
-  'snapshot-deleted-under-restore': {
-    what: 'nobody looks whether a volume is being made from a snapshot that is deleted',
-    rule: 'restore',
-    process: 'snapshot-controller',
-    kube: (inner) =>
-      seenAs(
-        seenAs(
-          inner,
-          persistentVolumeClaims,
-          ({ spec: { dataSource: _, dataSourceRef: __, ...spec }, ...rest }) => ({
-            ...rest,
-            spec,
-          }),
-        ),
-        volumeSnapshots,
-        ({ metadata, ...rest }) => ({
-          ...rest,
-          metadata: {
-            ...metadata,
-            finalizers: (metadata.finalizers ?? []).filter(
-              (each) => each !== FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
-            ),
-          },
-        }),
-      ),
   },
   'snapshot-source-unprotected': {
     what: 'a claim loses its protection while a snapshot of it is being cut',
