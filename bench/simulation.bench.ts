@@ -34,7 +34,7 @@ async function seeds(faults: readonly Fault[], count: number): Promise<Candidate
 }
 
 export const benchmark = defineBenchmark({
-  summary: 'Simulated clusters, five minutes each',
+  summary: 'Simulated clusters, with faults and without',
   operation: 'seed',
   flags: { seeds: intFlag({ help: 'Seeds a round', default: 200, min: 1 }) },
   candidates: {
