@@ -36,16 +36,18 @@ export function TroubleList({ list, isBeside }: TroubleListProps): ComponentChil
   const isOpen = !isFolded && !isBeside;
   const onToggle = (event: Event): void => {
     const { open } = event.currentTarget as HTMLDetailsElement;
-    if (isBeside || open === isOpen) return;
-    setFolded(!open);
-    keep(open ? 'no' : 'yes');
+    if (!isBeside && open !== isOpen) setFolded(!open);
+  };
+  // At once: the toggle event comes later, and a page that is left before it would forget the choice.
+  const onClick = (): void => {
+    if (!isBeside) keep(isOpen ? 'yes' : 'no');
   };
   return h(
     'details',
     { class: `troubles ${worst}`, open: isOpen, onToggle, 'data-testid': 'troubles' },
     h(
       'summary',
-      { 'data-testid': 'troubles-summary' },
+      { 'data-testid': 'troubles-summary', onClick },
       h('h2', null, 'What is not well'),
       h('span', { 'aria-live': 'polite' }, h(Mark, { state: worst, text: describeTroubles(list) })),
     ),
