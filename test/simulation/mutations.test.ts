@@ -1,23 +1,8 @@
 // Each deliberate bug is noticed by the rule that is meant for it.
 
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { MUTATIONS } from '../../src/simulation/mutations.ts';
-import { simulate } from '../../src/simulation/simulate.ts';
-import { makeStartImage } from '../../src/simulation/start-image.ts';
+import { SNAPSHOT_MUTATIONS } from '../../src/simulation/snapshot-mutations.ts';
+import { testDeliberateBugs } from './deliberate-bug.ts';
 
-/** Most are noticed by one of the first ten, the rarest by one of several hundred. */
-const MOST_SEEDS = 3000;
-
-for (const [name, mutation] of Object.entries(MUTATIONS)) {
-  test(`${name}: ${mutation.what}`, { timeout: 300_000 }, async (t) => {
-    const start = await makeStartImage();
-    for (let seed = 1; seed <= MOST_SEEDS; seed++) {
-      const { violations } = await simulate(seed, { start, mutation });
-      if (violations[0]?.rule !== mutation.rule) continue;
-      t.diagnostic(`seed ${seed}: ${mutation.rule}: ${violations[0].text}`);
-      return;
-    }
-    assert.fail(`no seed up to ${MOST_SEEDS} was noticed by ${mutation.rule}`);
-  });
-}
+const others = Object.entries(MUTATIONS).filter(([name]) => !Object.hasOwn(SNAPSHOT_MUTATIONS, name));
+testDeliberateBugs(Object.fromEntries(others));
