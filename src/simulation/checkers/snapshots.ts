@@ -120,6 +120,8 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
   }
 
   function groupReady(group: VolumeGroupSnapshot): void {
+    // Of a group that is being deleted, members may go first, and its controller may learn of it later.
+    if (group.metadata.deletionTimestamp !== undefined) return;
     const content = groupContents.get(group.status?.boundVolumeGroupSnapshotContentName ?? '');
     for (const handle of content?.spec.source.volumeHandles ?? []) {
       const { snapshot: name } = memberNames(group.metadata.uid, handle);
