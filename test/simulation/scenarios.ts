@@ -735,6 +735,23 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 5,
   },
   {
+    name: '[PROV-4] the provisioner dies in a restore, and both the claim and its snapshot are deleted before it is back',
+    was: 'found here: the request could not be repeated without the snapshot, and the volume was left behind',
+    plan: plan({
+      driver: { snapshots: 'single' },
+      steps: [
+        claim(1),
+        snapshot(5),
+        restored(10),
+        snapshotGone(10.5),
+        at(11, { do: 'delete-claim', name: 'restored' }),
+      ],
+      script: [{ fault: 'csi-crash-after', process: 'provisioner-d1-0', call: 'CreateVolume', nth: 2 }],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: 'snapshots are cut, restored and deleted while everything fails',
     was: 'nothing, and it must stay so: a snapshot without an owner, a restore from nothing',
     plan: plan({

@@ -119,7 +119,7 @@ async function planAgain(run: ClaimRun, intent: Intent): Promise<Repeat> {
   const { work, claim, storageClass, signal } = run;
   if (!storageClass) throw new ClaimProblem('its storage class does not exist any more; create it again');
   const first: PersistentVolumeClaim = claim ? { ...claim, spec: intent.spec } : claimOf(intent);
-  const planned = await work.planner.plan(first, storageClass, { signal });
+  const planned = await work.planner.plan(first, storageClass, { signal, madeFrom: intent.source });
   if ('populator' in planned) throw new ClaimProblem(`its source is ${planned.populator}`);
   const { plan } = planned;
   const request = createVolumeRequest(plan);

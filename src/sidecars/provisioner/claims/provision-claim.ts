@@ -85,7 +85,7 @@ async function begin(
 ): Promise<Outcome | BegunRun> {
   const { work, claim, storageClass, signal } = run;
   const { inLedger, onClaim, known } = run.attempt;
-  const { digest } = prepared.plan;
+  const { digest, source } = prepared.plan;
   const before = onClaim ?? inLedger;
   const open = before ?? (known?.is === 'asking' ? known.asked?.intent : undefined);
   const earlier = open === undefined ? 'none' : open.digest === digest ? 'the same' : 'something else';
@@ -93,7 +93,7 @@ async function begin(
   if (before && (await recordOf(run))) return catchUp;
   const intent = before
     ? { ...before, asked: before.asked + 1 }
-    : intentFor(claim, { storageClass, digest, nowMs: work.clock.now() });
+    : intentFor(claim, { storageClass, digest, source, nowMs: work.clock.now() });
   const begun = { ...run, asked: { ...prepared, intent }, earlier, startMs } as const;
   if (!before && (await work.ledger.begin(intent, signal))) return begun;
   const kept = await moveToClaim(run, claim, intent);

@@ -11,7 +11,12 @@ import {
 import { selectedNodeOf } from '../../../api/volumes.ts';
 import { ifThere } from '../../../runtime/kube/if-there.ts';
 import { ClaimProblem, permanentProblem } from '../planning/claim-problem.ts';
-import { planVolume, type TopologyRequirement, type VolumePlan } from '../planning/plan-volume.ts';
+import {
+  type ContentSource,
+  planVolume,
+  type TopologyRequirement,
+  type VolumePlan,
+} from '../planning/plan-volume.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { dataSourceOf } from '../sources/data-source.ts';
 import { type FoundSource, findSource, type SourceContext } from '../sources/find-source.ts';
@@ -19,6 +24,13 @@ import { topologyRequirement } from '../topology/topology-requirement.ts';
 
 type PlannerContext = SourceContext &
   Pick<ProvisionerContext, 'informers' | 'random' | 'topology' | 'grants'>;
+
+interface PlanOptions {
+  signal: AbortSignal;
+  pinned?: TopologyRequirement | undefined;
+  /** The source of an earlier request that is to be repeated: it may be gone. */
+  madeFrom?: ContentSource | undefined;
+}
 
 export type VolumePlanner = ReturnType<typeof createVolumePlanner>;
 
@@ -75,7 +87,7 @@ export function createVolumePlanner(context: PlannerContext) {
     async plan(
       claim: PersistentVolumeClaim,
       storageClass: StorageClass,
-      { signal, pinned }: { signal: AbortSignal; pinned?: TopologyRequirement | undefined },
+      { signal, pinned, madeFrom }: PlanOptions,
     ): Promise<{ plan: VolumePlan; source: FoundSource | undefined } | { populator: string }> {
       if (!capabilities.has('CREATE_DELETE_VOLUME')) {
         throw permanentProblem(
@@ -84,14 +96,15 @@ export function createVolumePlanner(context: PlannerContext) {
       }
       const dataSource = dataSourceOf(claim);
       if (dataSource?.kind === 'populator') return { populator: dataSource.what };
-      context.grants.require(claim);
-      const source = dataSource && (await findSource(context, claim, dataSource, signal));
+      if (!madeFrom) context.grants.require(claim);
+      const source =
+        dataSource && !madeFrom ? await findSource(context, claim, dataSource, signal) : undefined;
       const plan = planVolume(
         {
           claim,
           storageClass,
           mutableParameters: await mutableParameters(claim, signal),
-          source: source?.content,
+          source: madeFrom ?? source?.content,
           topology: pinned ?? topologyFor(claim, storageClass),
         },
         context,

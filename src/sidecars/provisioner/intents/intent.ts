@@ -1,6 +1,6 @@
 // An intent: the one durable record of an attempt to create a volume. It means that a volume may exist without a
-// PersistentVolume, and holds what is needed to repeat the call when the claim is gone: the fields of the claim that
-// planning reads. Never parameters or Secrets, which come from the class. Pure.
+// PersistentVolume, and holds what is needed to repeat the call when the claim and its source are gone: the fields of the
+// claim that planning reads, and the source's ID. Never parameters or Secrets, which come from the class. Pure.
 //
 // It is stored in one of two places, in the same format: in the ledger during the first call to the driver, and on the
 // claim (an annotation and a finalizer) once a call had an uncertain outcome, or where the ledger cannot be written.
@@ -14,6 +14,7 @@ import {
   FINALIZER_PROVISIONING,
 } from '../../../api/well-known.ts';
 import { hasFinalizer } from '../../../runtime/kube/finalizers.ts';
+import type { ContentSource } from '../planning/plan-volume.ts';
 
 export interface Intent {
   namespace: string;
@@ -27,6 +28,8 @@ export interface Intent {
   since: string;
   annotations?: Record<string, string>;
   spec: PersistentVolumeClaim['spec'];
+  /** Of the request. Absent without a source. */
+  source?: ContentSource;
 }
 
 /** The loop's key of a claim, by UID: a new claim of the same name is another attempt. */
@@ -38,7 +41,7 @@ const READ_ANNOTATIONS = new Set([ANN_SELECTED_NODE, ANN_SELECTED_NODE_ALPHA, AN
 
 export function intentFor(
   claim: PersistentVolumeClaim,
-  facts: { storageClass: StorageClass; digest: string; nowMs: number },
+  facts: { storageClass: StorageClass; digest: string; nowMs: number; source?: ContentSource | undefined },
 ): Intent {
   const { namespace = '', name, uid } = claim.metadata;
   const annotations = readAnnotations(claim, facts.storageClass);
@@ -51,6 +54,7 @@ export function intentFor(
     since: new Date(facts.nowMs).toISOString(),
     ...(annotations && { annotations }),
     spec: claim.spec,
+    ...(facts.source && { source: facts.source }),
   };
 }
 
@@ -70,7 +74,8 @@ function readAnnotations(
 export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
   if (!hasFinalizer(claim, FINALIZER_PROVISIONING)) return undefined;
   const { namespace = '', name, uid, creationTimestamp, annotations } = claim.metadata;
-  const { digest = '', asked = 2, since = creationTimestamp, spec = claim.spec } = written(annotations);
+  const intent = written(annotations);
+  const { digest = '', asked = 2, since = creationTimestamp, spec = claim.spec, source } = intent;
   // Of the spec only what a user may change on a bound claim: the rest is on the claim, and immutable.
   const { volumeAttributesClassName: _now, ...unchanged } = claim.spec;
   const { resources, volumeAttributesClassName } = spec;
@@ -79,7 +84,16 @@ export function intentOn(claim: PersistentVolumeClaim): Intent | undefined {
     ...(resources && { resources }),
     ...(volumeAttributesClassName && { volumeAttributesClassName }),
   };
-  return { namespace, name, uid, digest, asked, since, spec: first };
+  return {
+    namespace,
+    name,
+    uid,
+    digest,
+    asked,
+    since,
+    spec: first,
+    ...(source && isSource(source) && { source }),
+  };
 }
 
 function written(annotations: Record<string, string> = {}): Partial<Intent> {
@@ -88,6 +102,11 @@ function written(annotations: Record<string, string> = {}): Partial<Intent> {
   } catch {
     return {};
   }
+}
+
+/** Users can write annotations. */
+function isSource({ kind, id }: Partial<ContentSource>): boolean {
+  return (kind === 'snapshot' || kind === 'volume') && typeof id === 'string';
 }
 
 /** The claim reconstructed from the intent: as it was at the first call, and being deleted. */
