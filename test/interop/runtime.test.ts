@@ -140,7 +140,7 @@ describe('on a real kube-apiserver', { skip: missingPeers('etcd', 'kube-apiserve
       );
       assert.deepEqual(problems, [], draft.metadata.name);
     }
-    assert.equal(drafts.length, 8);
+    assert.equal(drafts.length, 11);
   });
 
   test('[DEP-2] every published role is accepted', async () => {
