@@ -44,6 +44,7 @@ export const KEYED_LISTS: Record<string, string[]> = {
   'DaemonSetStatus.conditions': ['type'],
   'CSINodeSpec.drivers': ['name'],
   'CustomResourceDefinitionStatus.conditions': ['type'],
+  'PodDisruptionBudgetStatus.conditions': ['type'],
 };
 
 /** Keyed for server-side apply, but atomic for strategic merge patches. */

@@ -447,6 +447,17 @@ export const messages: Readonly<Record<string, string>> = {
   'meta/v1.StatusCause': '1 reason string|2 message string|3 field string',
   'meta/v1.StatusDetails':
     '1 name string|2 group string|3 kind string|4 causes *meta/v1.StatusCause|5 retryAfterSeconds int|6 uid string',
+  'networking/v1.IPBlock': '1 cidr !string|2 except *string',
+  'networking/v1.NetworkPolicy': '1 metadata meta/v1.ObjectMeta|2 spec networking/v1.NetworkPolicySpec',
+  'networking/v1.NetworkPolicyEgressRule':
+    '1 ports *networking/v1.NetworkPolicyPort|2 to *networking/v1.NetworkPolicyPeer',
+  'networking/v1.NetworkPolicyIngressRule':
+    '1 ports *networking/v1.NetworkPolicyPort|2 from *networking/v1.NetworkPolicyPeer',
+  'networking/v1.NetworkPolicyPeer':
+    '1 podSelector !meta/v1.LabelSelector|2 namespaceSelector !meta/v1.LabelSelector|3 ipBlock !networking/v1.IPBlock',
+  'networking/v1.NetworkPolicyPort': '1 protocol !string|2 port !IntOrString|3 endPort !int',
+  'networking/v1.NetworkPolicySpec':
+    '1 podSelector !meta/v1.LabelSelector|2 ingress *networking/v1.NetworkPolicyIngressRule|3 egress *networking/v1.NetworkPolicyEgressRule|4 policyTypes *string',
   'node/v1.Overhead': '1 podFixed %Quantity',
   'node/v1.RuntimeClass':
     '1 metadata meta/v1.ObjectMeta|2 handler !string|3 overhead !node/v1.Overhead|4 scheduling !node/v1.Scheduling',

@@ -8,6 +8,7 @@ import { eventsKinds } from './events.ts';
 import { networkKinds } from './network.ts';
 import { otherKinds } from './others.ts';
 import { podClassKinds } from './pod-classes.ts';
+import { policyKinds } from './policies.ts';
 import { storageKinds } from './storage.ts';
 
 export const builtinKinds: readonly Kind[] = [
@@ -18,5 +19,6 @@ export const builtinKinds: readonly Kind[] = [
   ...accessKinds,
   ...storageKinds,
   ...podClassKinds,
+  ...policyKinds,
   ...otherKinds,
 ];

@@ -77,6 +77,8 @@ const table: [name: string, shortNames: string, subresources: string, traits: st
   ['volumeattributesclasses.v1.storage.k8s.io', 'vac', '', 'cluster, answers deleted'],
   ['priorityclasses.v1.scheduling.k8s.io', 'pc', '', 'cluster, generation'],
   ['runtimeclasses.v1.node.k8s.io', '', '', 'cluster, needs version, created by update'],
+  ['networkpolicies.v1.networking.k8s.io', 'netpol', '', 'namespaced, generation'],
+  ['poddisruptionbudgets.v1.policy', 'pdb', 'status', 'namespaced, generation, needs version'],
   ['leases.v1.coordination.k8s.io', '', '', 'namespaced, needs version, created by update'],
   [
     'customresourcedefinitions.v1.apiextensions.k8s.io',

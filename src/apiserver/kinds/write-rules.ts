@@ -10,6 +10,7 @@ const NEEDS_VERSION = new Set([
   'csistoragecapacities.storage.k8s.io',
   'customresourcedefinitions.apiextensions.k8s.io',
   'leases.coordination.k8s.io',
+  'poddisruptionbudgets.policy',
   'runtimeclasses.node.k8s.io',
   'volumeattachments.storage.k8s.io',
 ]);

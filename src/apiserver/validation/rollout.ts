@@ -56,14 +56,14 @@ function amountOf(value: unknown): number {
   return typeof value === 'number' ? value : Number(PERCENT.exec(String(value))?.[1] ?? 0);
 }
 
-function checkAmount(checks: Checks, field: string, value: unknown): void {
+export function checkAmount(checks: Checks, field: string, value: unknown): void {
   if (typeof value === 'number') checks.nonNegative(field, value);
   else if (value !== undefined && !PERCENT.test(String(value))) {
     checks.add(invalid(field, value, "a valid percent string must be a numeric string followed by '%'"));
   }
 }
 
-function checkAtMostAll(checks: Checks, field: string, value: unknown): void {
+export function checkAtMostAll(checks: Checks, field: string, value: unknown): void {
   if (typeof value === 'string' && amountOf(value) > 100) {
     checks.add(invalid(field, value, 'must not be greater than 100%'));
   }
