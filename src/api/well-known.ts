@@ -91,6 +91,7 @@ export const ANN_INLINE_POD = 'csi.berth/inline-pod';
 // Finalizers
 export const FINALIZER_PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 export const FINALIZER_PV_PROTECTION = 'kubernetes.io/pv-protection';
+export const FINALIZER_VAC_PROTECTION = 'kubernetes.io/vac-protection';
 /** On a volume: its backing storage has not been deleted yet. */
 export const FINALIZER_PROVISIONER = 'external-provisioner.volume.kubernetes.io/finalizer';
 /** On a claim: a volume may exist for it that no PersistentVolume records yet. */

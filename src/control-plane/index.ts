@@ -12,6 +12,7 @@ import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createNodeLifecycle } from './node-lifecycle/node-lifecycle.ts';
 import { createPodGc } from './pod-gc/pod-gc.ts';
 import { createClaimProtection } from './protection/claim-protection.ts';
+import { createClassProtection } from './protection/class-protection.ts';
 import { createVolumeProtection } from './protection/volume-protection.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
@@ -51,6 +52,12 @@ export const controllers: readonly ControllerRow[] = [
     alias: 'pv-protection',
     account: 'pv-protection-controller',
     create: createVolumeProtection,
+  },
+  {
+    name: 'volumeattributesclass-protection-controller',
+    alias: 'vac-protection',
+    account: 'volumeattributesclass-protection-controller',
+    create: createClassProtection,
   },
   {
     name: 'ephemeral-volume-controller',

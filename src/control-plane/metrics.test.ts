@@ -36,6 +36,7 @@ const table: Record<string, string[]> = {
   'persistentvolume-attach-detach-controller': ['attach-detach', 'attached-report'],
   'persistentvolumeclaim-protection-controller': ['claim-protection'],
   'persistentvolume-protection-controller': ['volume-protection'],
+  'volumeattributesclass-protection-controller': ['class-protection'],
   'ephemeral-volume-controller': ['ephemeral-claims'],
   'garbage-collector-controller': ['garbage', 'garbage-discovery'],
   'namespace-controller': ['namespaces'],

@@ -17,6 +17,7 @@ import {
   roles,
   serviceAccounts,
   storageClasses,
+  volumeAttributesClasses,
 } from '../../api/kinds.ts';
 import type { KubeObject, Resource } from '../../api/object.ts';
 import { ANN_INLINE_HANDLES } from '../../api/well-known.ts';
@@ -141,6 +142,10 @@ suite('claims and volumes', () => {
     assert.deepEqual(admit(persistentVolumes, { object: volume }).metadata.finalizers, [
       'mine',
       'kubernetes.io/pv-protection',
+    ]);
+    const attributes = { metadata: { name: 'gold' }, driverName: 'd' };
+    assert.deepEqual(admit(volumeAttributesClasses, { object: attributes }).metadata.finalizers, [
+      'kubernetes.io/vac-protection',
     ]);
   });
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/kinds.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, volumeAttributesClasses } from '../../api/kinds.ts';
 import { createBinder } from '../binder/binder.ts';
 import { claim, pod, volume } from '../testing/objects.ts';
 import { type Row, type Started, startControllers } from '../testing/start-controllers.ts';
 import { onlyEmbedded } from '../testing/test-api.ts';
 import { createClaimProtection } from './claim-protection.ts';
+import { createClassProtection } from './class-protection.ts';
 import { createVolumeProtection } from './volume-protection.ts';
 
 const rows = [
@@ -107,6 +108,95 @@ test('[PROV-4] a volume is not deleted while its claim exists', async (t) => {
   assert.equal((await kube.get(persistentVolumes, { name: 'v' })).status?.phase, 'Bound');
   await kube.delete(persistentVolumeClaims, data);
   await started.settled(persistentVolumes, 'v', (object) => object === undefined);
+});
+
+const classRow: Row = {
+  account: 'volumeattributesclass-protection-controller',
+  create: createClassProtection,
+};
+const gold = { name: 'gold' };
+const attributesClass = (name: string) => ({
+  metadata: { name },
+  driverName: 'd',
+  parameters: { iops: '1' },
+});
+const classGone = ({ settled }: Started, name: string) =>
+  settled(volumeAttributesClasses, name, (object) => object === undefined);
+/** The controller has one queue: when a class that is deleted later is gone, `gold` has been looked at. */
+async function classIsKept(started: Started): Promise<void> {
+  const { kube } = started;
+  await kube.create(volumeAttributesClasses, attributesClass('other'));
+  await kube.delete(volumeAttributesClasses, { name: 'other' });
+  await classGone(started, 'other');
+  const { deletionTimestamp, finalizers } = (await kube.get(volumeAttributesClasses, gold)).metadata;
+  assert.ok(deletionTimestamp);
+  assert.deepEqual(finalizers, ['kubernetes.io/vac-protection']);
+}
+
+test('[PROV-4] a VolumeAttributesClass is deleted after the last claim and volume that name it', async (t) => {
+  const started = await startControllers(t, [classRow]);
+  const { kube } = started;
+  await kube.create(volumeAttributesClasses, attributesClass('gold'));
+  await kube.create(persistentVolumeClaims, claim('data', { volumeAttributesClassName: 'gold' }));
+  await kube.create(persistentVolumes, volume('v', { volumeAttributesClassName: 'gold' }));
+  await kube.delete(volumeAttributesClasses, gold);
+  await classIsKept(started);
+  const bare = { metadata: { finalizers: null } };
+  await kube.patch(persistentVolumeClaims, data, bare, { type: 'merge' });
+  await kube.delete(persistentVolumeClaims, data);
+  await classIsKept(started);
+  await kube.patch(persistentVolumes, { name: 'v' }, bare, { type: 'merge' });
+  await kube.delete(persistentVolumes, { name: 'v' });
+  await classGone(started, 'gold');
+});
+
+for (const status of [
+  { currentVolumeAttributesClassName: 'gold' },
+  { modifyVolumeStatus: { targetVolumeAttributesClassName: 'gold', status: 'InProgress' } },
+]) {
+  test(`a claim whose status names a class keeps it: ${Object.keys(status)}`, async (t) => {
+    const started = await startControllers(t, [classRow]);
+    const { kube } = started;
+    await kube.create(volumeAttributesClasses, attributesClass('gold'));
+    await kube.create(persistentVolumeClaims, claim('data'));
+    const write = (next: object) =>
+      kube.patch(persistentVolumeClaims, data, { status: next }, { type: 'merge', subresource: 'status' });
+    await write(status);
+    await kube.delete(volumeAttributesClasses, gold);
+    await classIsKept(started);
+    await write(Object.fromEntries(Object.keys(status).map((field) => [field, null])));
+    await classGone(started, 'gold');
+  });
+}
+
+test('a VolumeAttributesClass without the finalizer gets it', async (t) => {
+  const started = await startControllers(t, [classRow]);
+  const { kube } = started;
+  await kube.create(volumeAttributesClasses, attributesClass('gold'));
+  await kube.patch(volumeAttributesClasses, gold, { metadata: { finalizers: null } }, { type: 'merge' });
+  await started.settled(volumeAttributesClasses, 'gold', (object) =>
+    Boolean(object?.metadata.finalizers?.includes('kubernetes.io/vac-protection')),
+  );
+});
+
+test('a claim that the cache does not show yet keeps its VolumeAttributesClass', async (t) => {
+  const started = await startControllers(t, []);
+  const { kube, server } = started;
+  await kube.create(volumeAttributesClasses, attributesClass('gold'));
+  await kube.create(persistentVolumeClaims, claim('data', { volumeAttributesClassName: 'gold' }));
+  await kube.delete(volumeAttributesClasses, gold);
+  const blind: Row = {
+    ...classRow,
+    create: (ports) => {
+      const of: typeof ports.informers.of = (resource, options) =>
+        ports.informers.of(
+          resource,
+          resource.plural === 'persistentvolumeclaims' ? { ...options, labelSelector: 'no=such' } : options,
+        );
+      return createClassProtection({ ...ports, informers: { ...ports.informers, of } });
+    },
+  };
+  await classIsKept(await startControllers(t, [blind], { server }));
 });
 
 test('a pod that the cache does not show yet keeps its claim', async (t) => {
