@@ -697,6 +697,31 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 5,
   },
   {
+    name: '[GRP-1] one claim of a group snapshot is deleted before it is protected and under its pod, another one after',
+    was: 'found here: the protected claim waited for the group snapshot, which waited for the pod of the other',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [
+        claim(1),
+        claim(1.2, 'a-more'),
+        at(2, { do: 'create-pod', name: 'p', claims: ['a-more'] }),
+        group(5),
+        claimGone(6, 'a-more'),
+        claimGone(20),
+      ],
+      script: [
+        {
+          fault: 'kube-429',
+          process: 'snapshot-controller',
+          call: 'patch persistentvolumeclaims',
+          nth: 2,
+        },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: '[GRP-1] the snapshot controller dies between the content of a member and its handle',
     was: 'found here: the member was bound without a handle, the group took it for complete, and neither became ready',
     plan: plan({

@@ -120,7 +120,7 @@ const steps: [string, Partial<GroupFacts>, object][] = [
   [
     'no plan',
     { plan: () => ({ reason: 'R', message: 'm' }) },
-    { do: 'fail', reason: 'R', message: 'm', unready: true },
+    { do: 'fail', reason: 'R', message: 'm', unready: true, isUnplanned: true },
   ],
   ['new', { group: group({ metadata: { finalizers: [] } }) }, { do: 'protect' }],
   ['a class was chosen', { plan: planned([], 'other') }, { do: 'protect', className: 'other' }],

@@ -21,7 +21,8 @@ import type { Member } from './plan-member.ts';
 
 export type GroupStep =
   | { do: 'nothing'; why: string }
-  | ({ do: 'fail'; unready: boolean } & Failure)
+  /** With `isUnplanned` nothing can be cut as things are, so no claim that is being deleted has to wait. */
+  | ({ do: 'fail'; unready: boolean; isUnplanned?: true } & Failure)
   /** Set the finalizer on the group snapshot, and the class where it was chosen for it. */
   | { do: 'protect'; className?: string }
   | { do: 'protect-claims'; claims: readonly PersistentVolumeClaim[] }
@@ -81,7 +82,7 @@ function decideWithoutContent({ group, plan }: GroupFacts): GroupStep {
     );
   }
   const planned = plan();
-  if ('reason' in planned) return fail(planned.reason, planned.message);
+  if ('reason' in planned) return { do: 'fail', ...planned, unready: true, isUnplanned: true };
   const protect = protection(group, planned.groupClass.metadata.name);
   if (protect !== undefined) return protect;
   const unprotected = planned.claims.filter(

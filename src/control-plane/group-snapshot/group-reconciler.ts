@@ -44,6 +44,10 @@ export interface GroupReconcilerPorts {
   writes: GroupWrites;
   /** The VolumeSnapshots that the group snapshot with this UID owns, as cached. */
   membersOf(groupUid: string): readonly VolumeSnapshot[];
+  /** Keys of the group snapshots that cannot be cut as things are: they keep no claim from being deleted. */
+  unplanned: Set<string>;
+  /** The claims that the group snapshot selects and that are being deleted, as cached. */
+  goingClaimsOf(group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[];
   /** The PersistentVolume of a driver's volume. */
   volumeOf(names: VolumeNames): PersistentVolume | undefined;
 }
@@ -62,6 +66,8 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
   async function reconcile(key: string, { signal }: { signal: AbortSignal }): Promise<Outcome> {
     /** Created in this run, and perhaps not in the cache yet. */
     const made = new Map<string, VolumeSnapshot>();
+    // Before the claims are read: none of them may go between this run's plan and its content.
+    ports.unplanned.delete(key);
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       signal.throwIfAborted();
       const group = caches.groups.get(key);
@@ -231,10 +237,11 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
 
   /** Emits one event, on the object that the user looks at, with what the user must do. */
   async function fail(
-    { reason, message, unready }: Doing<'fail'>,
+    { reason, message, unready, isUnplanned }: Doing<'fail'>,
     group: VolumeGroupSnapshot,
     signal: AbortSignal,
   ): Promise<Outcome> {
+    if (isUnplanned) await letClaimsGo(group, signal);
     const status = failureChange(group, { message, unready }, clock.now());
     if (status !== undefined) {
       log.info('A group snapshot cannot be created or used yet', {
@@ -246,6 +253,14 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
       await writes.status(group, status, signal);
     }
     return failed({ why: message, quiet: true });
+  }
+
+  /** The server confirms that there is no content: with one, the driver may be cutting. */
+  async function letClaimsGo(group: VolumeGroupSnapshot, signal: AbortSignal): Promise<void> {
+    const name = dynamicGroupContentName(group);
+    if (await ifThere(kube.get(volumeGroupSnapshotContents, { name }, { signal }))) return;
+    ports.unplanned.add(keyOf(group));
+    for (const claim of ports.goingClaimsOf(group)) await ports.claims.release(keyOf(claim), signal);
   }
 
   function beginMetrics(group: VolumeGroupSnapshot, content: VolumeGroupSnapshotContent | undefined): void {

@@ -99,6 +99,9 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     snapshots: options.snapshots,
     contents: options.contents,
   };
+  const unplanned = new Set<string>();
+  const isGoing = ({ metadata }: { metadata: { deletionTimestamp?: string } }): boolean =>
+    metadata.deletionTimestamp !== undefined;
   const groupLoop = createLoop({
     ...options.loop,
     name: 'snapshot-controller-group-snapshot',
@@ -113,6 +116,8 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       claims: sourceClaims,
       writes: new GroupWrites(kube, caches),
       membersOf: (uid) => snapshots.byIndex(MEMBERS_BY_GROUP, uid),
+      unplanned,
+      goingClaimsOf: (group) => claimsOf(group).filter(isGoing),
       volumeOf: (names) => volumes.byIndex(VOLUMES_BY_HANDLE, volumeKey(names))[0],
     }),
   });
@@ -163,10 +168,16 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
     matchesLabels(labelSelectorOf(spec.source.selector), metadata.labels);
   const unreadyIn = (namespace: string) => groups.byIndex(UNREADY_BY_NAMESPACE, namespace);
 
-  // A claim stays while a group snapshot that selects it is not ready.
+  const claimsOf = (group: VolumeGroupSnapshot): readonly PersistentVolumeClaim[] =>
+    claims
+      .list()
+      .filter((claim) => claim.metadata.namespace === group.metadata.namespace && selects(group, claim));
+
+  // A claim stays while a group snapshot that selects it is not ready. One that cannot be cut as things are keeps no claim
+  // from being deleted: it may itself be waiting for another of its claims to be deleted.
   sourceClaims.keepFor((claim) =>
     unreadyIn(claim.metadata.namespace ?? '').some(
-      (group) => group.metadata.deletionTimestamp === undefined && selects(group, claim),
+      (group) => !isGoing(group) && !(isGoing(claim) && unplanned.has(keyOf(group))) && selects(group, claim),
     ),
   );
 
@@ -175,10 +186,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       for (const member of snapshots.byIndex(MEMBERS_BY_GROUP, metadata.uid)) wake.snapshot(keyOf(member));
     };
     const wakeClaims = (group: VolumeGroupSnapshot): void => {
-      for (const claim of claims.list()) {
-        if (claim.metadata.namespace === group.metadata.namespace && selects(group, claim))
-          wake.claim(keyOf(claim));
-      }
+      for (const claim of claimsOf(group)) wake.claim(keyOf(claim));
     };
     const contentChanged = (content: VolumeGroupSnapshotContent): void => {
       if (decideContent(groupSnapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
@@ -232,7 +240,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
       claims.subscribe({
         added: claimChanged,
         updated: (before, claim) => {
-          const isOther = before.status?.phase !== claim.status?.phase;
+          const isOther = before.status?.phase !== claim.status?.phase || isGoing(before) !== isGoing(claim);
           if (isOther || !sameJson(before.metadata.labels, claim.metadata.labels)) claimChanged(claim);
         },
       }),

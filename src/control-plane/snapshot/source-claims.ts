@@ -70,11 +70,16 @@ export class SourceClaims {
     return hasFinalizer(claim, FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE);
   }
 
-  /** Removes the finalizer of one claim when no snapshot needs it. */
   readonly reconcile: Reconcile = async (key, { signal }) => {
+    await this.release(key, signal);
+    return done;
+  };
+
+  /** Removes the finalizer of one claim when no snapshot needs it. */
+  async release(key: string, signal: AbortSignal): Promise<void> {
     const object = this.#claims.get(key);
-    if (object === undefined || !this.isProtected(object)) return done;
-    if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return done;
+    if (object === undefined || !this.isProtected(object)) return;
+    if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return;
     const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
     const resource = persistentVolumeClaims;
     const removal = removeFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
@@ -89,6 +94,5 @@ export class SourceClaims {
     } finally {
       this.#removals.delete(key);
     }
-    return done;
-  };
+  }
 }
