@@ -62,7 +62,8 @@ export function withSnapshots(driver: DriverPlan, random: SeededRandom): DriverP
   const share = random.next();
   const readyMs = random.next() < 0.5 ? random.int(20_000) : 0;
   if (share >= SNAPSHOT_SHARE) return driver;
-  return { ...driver, snapshots: share < SNAPSHOT_SHARE / 2 ? 'single' : 'groups', readyMs };
+  const copyMs = random.int(4_000);
+  return { ...driver, snapshots: share < SNAPSHOT_SHARE / 2 ? 'single' : 'groups', readyMs, copyMs };
 }
 
 export function planSnapshotClasses(driver: DriverPlan, random: SeededRandom): SnapshotClassPlan[] {

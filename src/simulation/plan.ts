@@ -33,6 +33,8 @@ export interface DriverPlan {
   readonly snapshots?: 'single' | 'groups';
   /** How long after it was cut a snapshot is ready to use; at once unless given. */
   readonly readyMs?: number;
+  /** How long it copies a snapshot into a new volume; a moment unless given. */
+  readonly copyMs?: number;
   /** Replicas of each of its sidecars; with more than one they elect a leader. */
   readonly replicas: number;
 }

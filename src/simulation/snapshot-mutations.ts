@@ -1,17 +1,21 @@
 // The deliberate bugs in what has to do with snapshots.
 
 import {
+  type PersistentVolumeClaim,
   persistentVolumeClaims,
   type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
   type VolumeSnapshotContent,
   volumeGroupSnapshotContents,
   volumeSnapshotContents,
+  volumeSnapshots,
 } from '../api/kinds.ts';
 import type { Metadata } from '../api/object.ts';
 import {
   ANN_GROUP_SNAPSHOT_BEING_CREATED,
   ANN_SNAPSHOT_BEING_CREATED,
   FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
+  FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
 } from '../api/well-known.ts';
 import { type Mutation, onCall, seenAs, strip } from './mutation.ts';
 
@@ -82,6 +86,28 @@ export const SNAPSHOT_MUTATIONS = {
         const { volume } = (await next(rest)) as { volume: object };
         return { volume: { ...volume, contentSource: volumeContentSource } };
       }),
+  },
+  'restored-snapshot-unprotected': {
+    what: 'the snapshot controller does not look whether a volume is being made from a snapshot',
+    rule: 'restore',
+    process: 'snapshot-controller',
+    kube: (inner) =>
+      seenAs<VolumeSnapshot>(
+        seenAs<PersistentVolumeClaim>(inner, persistentVolumeClaims, ({ spec, ...claim }) => {
+          const { dataSource: _, dataSourceRef: __, ...others } = spec;
+          return { ...claim, spec: others };
+        }),
+        volumeSnapshots,
+        ({ metadata, ...snapshot }) => ({
+          ...snapshot,
+          metadata: {
+            ...metadata,
+            finalizers: (metadata.finalizers ?? []).filter(
+              (each) => each !== FINALIZER_SNAPSHOT_SOURCE_PROTECTION,
+            ),
+          },
+        }),
+      ),
   },
   'snapshot-source-unprotected': {
     what: 'a claim loses its protection while a snapshot of it is being cut',

@@ -224,13 +224,13 @@ export class StorageBackend {
   }
 
   /** Waits as long as the call takes, under the SDK's lock; ends with the driver. */
-  async work(method: string, volume: string): Promise<void> {
+  async work(method: string, volume: string, { copyMs = 0 }: { copyMs?: number } = {}): Promise<void> {
     const key = `${method} ${volume}`;
     const generation = this.#generation;
     const ms = this.#paces.get(key) ?? 1;
     this.#paces.delete(key);
     this.#busy.set(key, (this.#busy.get(key) ?? 0) + 1);
-    await this.clock.sleep(ms);
+    await this.clock.sleep(ms + copyMs);
     if (generation !== this.#generation) throw refuse.unavailable('the driver was restarted');
     this.#busy.set(key, (this.#busy.get(key) ?? 1) - 1);
   }

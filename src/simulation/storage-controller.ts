@@ -20,10 +20,10 @@ export function controllerOperations(backend: StorageBackend): ControllerOperati
   const { plan } = backend;
   return {
     createVolume: async (request) => {
-      await backend.work('CreateVolume', request.name);
+      const source = restoredFrom(request);
+      await backend.work('CreateVolume', request.name, source === '' ? {} : { copyMs: plan.copyMs ?? 0 });
       const known = backend.byName(request.name);
       if (known) return described(known);
-      const source = restoredFrom(request);
       if (source !== '') backend.snapshots.find(source);
       if (backend.isFull) throw refuse.resourceExhausted('no room left');
       const id = `${plan.short}-${backend.random.suffix(6)}`;
