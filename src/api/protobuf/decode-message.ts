@@ -34,7 +34,20 @@ export function decodeFields(name: string, message: Message, reader: WireReader,
     if (wireType !== expected) throw new WireError(`${name}.${field.json} has wire type ${wireType}`);
     readField(object, field, reader, depth);
   }
+  if (message.isChoice) return chosen(message, object);
   return message.isList ? (object.items ?? []) : object;
+}
+
+function chosen({ fields }: Message, object: Json): unknown {
+  let value: unknown = null;
+  let highest = 0;
+  for (const { number, json } of fields.values()) {
+    if (number > highest && Object.hasOwn(object, json)) {
+      value = object[json];
+      highest = number;
+    }
+  }
+  return value;
 }
 
 function readField(object: Json, field: Field, reader: WireReader, depth: number): void {

@@ -113,6 +113,60 @@ suite('kinds and their special fields', () => {
       { gracePeriodSeconds: 0, propagationPolicy: 'Foreground' },
     ],
     [
+      'a schema: booleans, lists and documents where JSON has several types',
+      object(
+        'apiextensions.k8s.io/v1',
+        'CustomResourceDefinition',
+        block(
+          2,
+          block(
+            7,
+            number(2, 0),
+            block(
+              4,
+              block(
+                1,
+                block(5, 'object'),
+                block(8, block(1, '{"a":1}')),
+                block(20, block(1, '"x"')),
+                block(20, block(1, '2')),
+                block(24, block(1, block(5, 'string'))),
+                block(29, block(1, 'open'), block(2, block(30, number(1, 1)))),
+                block(29, block(1, 'map'), block(2, block(30, number(1, 0), block(2, block(5, 'integer'))))),
+                block(32, block(1, 'd'), block(2, block(2, 'a'), block(2, 'b'))),
+                number(38, 0),
+              ),
+            ),
+            block(5, block(1)),
+          ),
+        ),
+      ),
+      {
+        spec: {
+          versions: [
+            {
+              served: false,
+              schema: {
+                openAPIV3Schema: {
+                  type: 'object',
+                  default: { a: 1 },
+                  enum: ['x', 2],
+                  items: { type: 'string' },
+                  properties: {
+                    open: { additionalProperties: true },
+                    map: { additionalProperties: { type: 'integer' } },
+                  },
+                  dependencies: { d: ['a', 'b'] },
+                  'x-kubernetes-preserve-unknown-fields': false,
+                },
+              },
+              subresources: { status: {} },
+            },
+          ],
+        },
+      },
+    ],
+    [
       'fields of a newer version are passed over',
       object('v1', 'ConfigMap', block(900, 'x'), number(901, 7), block(1, block(1, 'c'))),
       { metadata: { name: 'c' } },

@@ -23,7 +23,13 @@ export function messageWriter(name: string): Write {
 }
 
 function makeWriter(name: string): Write {
-  const { fields, isList } = messageOf(name);
+  const { fields, isList, isChoice } = messageOf(name);
+  if (isChoice) {
+    // Only in CustomResourceDefinitions, which Berth sends as JSON.
+    return () => {
+      throw new WireError(`${name} is not written`);
+    };
+  }
   const byKey = new Map<string, Write>();
   const inlined: { number: number; keys: ReadonlySet<string>; write: Write }[] = [];
   for (const { number, json, type, shape, isInline } of fields.values()) {

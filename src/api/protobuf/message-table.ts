@@ -17,6 +17,8 @@ export interface Message {
   fields: ReadonlyMap<number, Field>;
   /** The message is a list in JSON. */
   isList: boolean;
+  /** The message is one of several types in JSON, such as a schema or a boolean: its field of the highest number that is set. */
+  isChoice: boolean;
 }
 
 const parsed = new Map<string, Message>();
@@ -28,7 +30,8 @@ export function messageOf(name: string): Message {
   if (text === undefined) throw new WireError(`${name} is not in the table of messages`);
   const isList = text.startsWith('[]');
   const fields = new Map<number, Field>();
-  for (const each of (isList ? text.slice(2) : text).split('|')) {
+  const isChoice = text.startsWith('?');
+  for (const each of text.replace(/^(\[\]|\?)/, '').split('|')) {
     const [number, json = '', written = ''] = each.split(' ');
     const [, shape, flag, type = ''] = /^([*%]?)([<!]?)(.*)$/.exec(written) ?? [];
     if (!number) continue;
@@ -41,7 +44,7 @@ export function messageOf(name: string): Message {
       keepsEmpty: flag === '!',
     });
   }
-  const message = { fields, isList };
+  const message = { fields, isList, isChoice };
   parsed.set(name, message);
   return message;
 }

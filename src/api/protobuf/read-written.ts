@@ -42,8 +42,8 @@ export function readMetadata(body: Buffer): Record<string, unknown> {
 const OBJECT_META = 'meta/v1.ObjectMeta';
 let briefMetadata: Message | undefined;
 
-function withoutManagedFields({ fields, isList }: Message): Message {
-  return { fields: new Map([...fields].filter(([, { json }]) => json !== 'managedFields')), isList };
+function withoutManagedFields({ fields, ...rest }: Message): Message {
+  return { ...rest, fields: new Map([...fields].filter(([, { json }]) => json !== 'managedFields')) };
 }
 
 /** A reader that has entered the object's metadata. */

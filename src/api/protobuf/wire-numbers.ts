@@ -1,8 +1,47 @@
 // Protobuf field numbers of the Kubernetes kinds, in one table.
 // Each message: `number json-name type` for each field, `|` between them; `*` repeated, `%` map of strings to,
-// `<` folded into the parent, `!` an empty value is kept; `[]` the message stands for its only list.
+// `<` folded into the parent, `!` an empty value is kept; `[]` the message stands for its only list, `?` for the one
+// of its fields that is set.
 
 export const messages: Readonly<Record<string, string>> = {
+  'apiextensions/v1.CustomResourceColumnDefinition':
+    '1 name !string|2 type !string|3 format string|4 description string|5 priority int|6 jsonPath !string',
+  'apiextensions/v1.CustomResourceConversion':
+    '1 strategy !string|2 webhook apiextensions/v1.WebhookConversion',
+  'apiextensions/v1.CustomResourceDefinition':
+    '1 metadata meta/v1.ObjectMeta|2 spec !apiextensions/v1.CustomResourceDefinitionSpec|3 status apiextensions/v1.CustomResourceDefinitionStatus',
+  'apiextensions/v1.CustomResourceDefinitionCondition':
+    '1 type !string|2 status !string|3 lastTransitionTime Time|4 reason string|5 message string|6 observedGeneration int',
+  'apiextensions/v1.CustomResourceDefinitionNames':
+    '1 plural !string|2 singular string|3 shortNames *string|4 kind !string|5 listKind string|6 categories *string',
+  'apiextensions/v1.CustomResourceDefinitionSpec':
+    '1 group !string|3 names !apiextensions/v1.CustomResourceDefinitionNames|4 scope !string|7 versions *apiextensions/v1.CustomResourceDefinitionVersion|9 conversion apiextensions/v1.CustomResourceConversion|10 preserveUnknownFields bool',
+  'apiextensions/v1.CustomResourceDefinitionStatus':
+    '1 conditions *apiextensions/v1.CustomResourceDefinitionCondition|2 acceptedNames apiextensions/v1.CustomResourceDefinitionNames|3 storedVersions *string|4 observedGeneration int',
+  'apiextensions/v1.CustomResourceDefinitionVersion':
+    '1 name !string|2 served !bool|3 storage !bool|7 deprecated bool|8 deprecationWarning !string|4 schema apiextensions/v1.CustomResourceValidation|5 subresources apiextensions/v1.CustomResourceSubresources|6 additionalPrinterColumns *apiextensions/v1.CustomResourceColumnDefinition|9 selectableFields *apiextensions/v1.SelectableField',
+  'apiextensions/v1.CustomResourceSubresourceScale':
+    '1 specReplicasPath !string|2 statusReplicasPath !string|3 labelSelectorPath !string',
+  'apiextensions/v1.CustomResourceSubresourceStatus': '',
+  'apiextensions/v1.CustomResourceSubresources':
+    '1 status apiextensions/v1.CustomResourceSubresourceStatus|2 scale apiextensions/v1.CustomResourceSubresourceScale',
+  'apiextensions/v1.CustomResourceValidation': '1 openAPIV3Schema apiextensions/v1.JSONSchemaProps',
+  'apiextensions/v1.ExternalDocumentation': '1 description string|2 url string',
+  'apiextensions/v1.JSONSchemaProps':
+    '1 id string|2 $schema string|3 $ref !string|4 description string|5 type string|6 format string|7 title string|8 default Raw|9 maximum !double|10 exclusiveMaximum bool|11 minimum !double|12 exclusiveMinimum bool|13 maxLength !int|14 minLength !int|15 pattern string|16 maxItems !int|17 minItems !int|18 uniqueItems bool|19 multipleOf !double|20 enum *Raw|21 maxProperties !int|22 minProperties !int|23 required *string|24 items apiextensions/v1.JSONSchemaPropsOrArray|25 allOf *apiextensions/v1.JSONSchemaProps|26 oneOf *apiextensions/v1.JSONSchemaProps|27 anyOf *apiextensions/v1.JSONSchemaProps|28 not apiextensions/v1.JSONSchemaProps|29 properties %apiextensions/v1.JSONSchemaProps|30 additionalProperties !apiextensions/v1.JSONSchemaPropsOrBool|31 patternProperties %apiextensions/v1.JSONSchemaProps|32 dependencies %apiextensions/v1.JSONSchemaPropsOrStringArray|33 additionalItems !apiextensions/v1.JSONSchemaPropsOrBool|34 definitions %apiextensions/v1.JSONSchemaProps|35 externalDocs apiextensions/v1.ExternalDocumentation|36 example Raw|37 nullable bool|38 x-kubernetes-preserve-unknown-fields !bool|39 x-kubernetes-embedded-resource bool|40 x-kubernetes-int-or-string bool|41 x-kubernetes-list-map-keys *string|42 x-kubernetes-list-type !string|43 x-kubernetes-map-type !string|44 x-kubernetes-validations *apiextensions/v1.ValidationRule',
+  'apiextensions/v1.JSONSchemaPropsOrArray':
+    '?1 schema apiextensions/v1.JSONSchemaProps|2 jSONSchemas *apiextensions/v1.JSONSchemaProps',
+  'apiextensions/v1.JSONSchemaPropsOrBool': '?1 allows !bool|2 schema apiextensions/v1.JSONSchemaProps',
+  'apiextensions/v1.JSONSchemaPropsOrStringArray':
+    '?1 schema apiextensions/v1.JSONSchemaProps|2 property *string',
+  'apiextensions/v1.SelectableField': '1 jsonPath !string',
+  'apiextensions/v1.ServiceReference': '1 namespace !string|2 name !string|3 path !string|4 port !int',
+  'apiextensions/v1.ValidationRule':
+    '1 rule !string|2 message string|3 messageExpression string|4 reason !string|5 fieldPath string|6 optionalOldSelf !bool',
+  'apiextensions/v1.WebhookClientConfig':
+    '3 url !string|1 service apiextensions/v1.ServiceReference|2 caBundle bytes',
+  'apiextensions/v1.WebhookConversion':
+    '2 clientConfig apiextensions/v1.WebhookClientConfig|3 conversionReviewVersions *string',
   'apps/v1.ControllerRevision': '1 metadata meta/v1.ObjectMeta|2 data !Raw|3 revision !int',
   'apps/v1.DaemonSet':
     '1 metadata meta/v1.ObjectMeta|2 spec apps/v1.DaemonSetSpec|3 status apps/v1.DaemonSetStatus',

@@ -126,3 +126,26 @@ for (const { name, given, to, then } of cases) {
     });
   });
 }
+
+test('a dry run answers in the version that was asked for, as the write would', async (t) => {
+  const { admin, spec } = await contentWorld(t);
+  const draft = (name: string) => ({ metadata: { name }, spec }) as never;
+  const dry = { dryRun: true };
+  await admin.create(betaContents, draft('c'));
+  for (const resource of [volumeGroupSnapshotContents, betaContents, oldContents]) {
+    const answers = [
+      await admin.create(resource as typeof betaContents, draft('new'), dry),
+      await admin.patch(
+        resource,
+        { name: 'c' },
+        { metadata: { labels: { a: 'b' } } },
+        { type: 'merge', ...dry },
+      ),
+      await admin.patch(resource, { name: 'c' }, {}, { type: 'merge', ...dry }),
+    ];
+    assert.deepEqual(
+      answers.map(({ apiVersion }) => apiVersion),
+      answers.map(() => `${resource.group}/${resource.version}`),
+    );
+  }
+});

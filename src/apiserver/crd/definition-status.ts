@@ -2,6 +2,7 @@
 // the server when it stores the definition; in Kubernetes a controller does so a moment later.
 
 import type { CustomResourceDefinition } from '../../api/kinds.ts';
+import { type Loose, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
 
 type Status = NonNullable<CustomResourceDefinition['status']>;
 type Condition = NonNullable<Status['conditions']>[number];
@@ -31,7 +32,7 @@ export function namesTakenBy(
 
 /** `now` as an RFC 3339 timestamp. Conditions that do not change keep their time. */
 export function definitionStatus(crd: CustomResourceDefinition, taken: TakenNames, now: string): Status {
-  const { names, versions } = crd.spec;
+  const { names } = crd.spec;
   const before = crd.status;
   const conflict = firstConflict(names, taken);
   const established =
@@ -48,14 +49,20 @@ export function definitionStatus(crd: CustomResourceDefinition, taken: TakenName
           reason: 'InitialNamesAccepted',
           message: 'the initial names have been accepted',
         };
-  const stored = versions.find((version) => version.storage)?.name;
-  const storedVersions = before?.storedVersions ?? [];
   return {
+    storedVersions: [],
     ...before,
     conditions: [accepted, served].map((condition) => withTime(condition, before?.conditions, now)),
     acceptedNames: conflict ? (before?.acceptedNames ?? { plural: '', kind: '' }) : names,
-    storedVersions: stored && !storedVersions.includes(stored) ? [...storedVersions, stored] : storedVersions,
   };
+}
+
+/** Whoever writes the definition, the server records in its status that objects may be stored in the storage version. */
+export function recordStoredVersion(crd: Loose): void {
+  const stored = mapsOf(mapOf(crd.spec)?.versions).find((version) => version.storage === true)?.name;
+  const known = stringsOf(crd.status?.storedVersions);
+  if (typeof stored !== 'string' || known.includes(stored)) return;
+  crd.status = { ...crd.status, storedVersions: [...known, stored] };
 }
 
 /** The definitions that are served: those whose names were accepted. */

@@ -560,8 +560,8 @@ test('every built-in kind is read from protobuf, which Go clients send', () => {
   );
   assert.deepEqual(
     unread.map(({ group, kind }) => `${group} ${kind}`),
-    // The first is no kind of Kubernetes any more; the second is JSON only (docs/apiserver.md).
-    ['policy PodSecurityPolicy', 'apiextensions.k8s.io CustomResourceDefinition'],
+    // No kind of Kubernetes any more.
+    ['policy PodSecurityPolicy'],
   );
 });
 

@@ -1,6 +1,7 @@
 // Leases and CustomResourceDefinitions.
 
 import { setDefinitionDefaults } from '../crd/definition-defaults.ts';
+import { recordStoredVersion } from '../crd/definition-status.ts';
 import { validateDefinition, validateDefinitionUpdate } from '../crd/validate-definition.ts';
 import type { Kind } from '../kind.ts';
 import { definitionColumns, leaseColumns } from '../printing/other-columns.ts';
@@ -38,6 +39,9 @@ const definitionKind = defineKind({
   columns: definitionColumns,
   hasGeneration: true,
   setDefaults: setDefinitionDefaults,
+  normalise(crd, _current, subresource) {
+    if (subresource === '') recordStoredVersion(crd);
+  },
   validate: validateDefinition,
   validateUpdate: validateDefinitionUpdate,
 });

@@ -53,7 +53,7 @@ async function createNamed(machine: Machine, request: WriteRequest, draft: KubeO
   };
   if (request.dryRun) {
     const object = prepare(machine.store.head(type, key));
-    return { kind: 'object', version: dryRunVersion(key, object, machine), created: true };
+    return { kind: 'object', version: present(dryRunVersion(key, object, machine), kind), created: true };
   }
   const version = await machine.store.write(type, key, (current) => ({
     kind: 'put',
@@ -92,7 +92,7 @@ export function prepareCreate(
   return toStored(object, kind);
 }
 
-/** The result of a dry run: the object that would have been stored. */
+/** The result of a dry run: the object that would have been stored, in the version that it would be stored in. */
 export function dryRunVersion(key: string, object: KubeObject, { store }: Machine): Version {
   return new Version({ key, revision: store.revision, object, freeze: false });
 }
