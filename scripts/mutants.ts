@@ -28,7 +28,7 @@ import {
 import { Judge } from './mutants/judge.ts';
 import { type Mutation, mutationsOf } from './mutants/mutation-sites.ts';
 import { switchableSource } from './mutants/switchable-source.ts';
-import { isTest, projectRoot, withSourceFiles } from './source-files.ts';
+import { isTest, projectRoot, type TypeCheck, withSourceFiles, withTypeChecks } from './source-files.ts';
 import { runTestFile } from './test-file.ts';
 
 /** Folders below test/ that belong to a folder of src/. */
@@ -90,7 +90,8 @@ print(`${files.reduce((sum, { tests }) => sum + tests.length, 0)} tests in ${fil
 const unreached = sites.filter((site) => reachingTests(site).length === 0);
 print(`no test reaches ${unreached.length} of the sites`);
 if (values.unreached) {
-  for (const { path, line, before } of unreached) print(`${path}:${line}: ${oneLine(before)}`);
+  for (const { path, line, before } of withTypeChecks(projectRoot, (check) => compiling(unreached, check)))
+    print(`${path}:${line}: ${oneLine(before)}`);
   process.exit();
 }
 const mutations = choose(sites, { seed: Number(values.seed), count: Number(values.count) });
@@ -147,7 +148,30 @@ function choose(all: readonly Mutation[], { seed, count }: { seed: number; count
     const other = random.int(index + 1);
     [shuffled[index], shuffled[other]] = [shuffled[other] as Mutation, shuffled[index] as Mutation];
   }
-  return shuffled.slice(0, count);
+  return withTypeChecks(projectRoot, (check) => {
+    const chosen: Mutation[] = [];
+    while (chosen.length < count && shuffled.length > 0)
+      chosen.push(...compiling(shuffled.splice(0, count), check));
+    return chosen.slice(0, count);
+  });
+}
+
+/** Those that compile: the static checks notice the others, and no test has to. */
+function compiling(all: readonly Mutation[], check: TypeCheck): Mutation[] {
+  const wrong = new Set<Mutation>();
+  // One of each file at a time.
+  for (let left = all; left.length > 0; ) {
+    const round = new Map(left.toReversed().map((mutation) => [mutation.path, mutation]));
+    const failed = check(new Map([...round].map(([path, mutation]) => [path, mutated(mutation)])));
+    for (const path of failed) wrong.add(round.get(path) as Mutation);
+    left = left.filter((mutation) => round.get(mutation.path) !== mutation);
+  }
+  return all.filter((mutation) => !wrong.has(mutation));
+}
+
+function mutated({ path, start, end, after }: Mutation): string {
+  const original = readFileSync(join(projectRoot, path), 'utf8');
+  return original.slice(0, start) + after + original.slice(end);
 }
 
 /** Test files below the folder, and those below test/ that belong to it. */
@@ -209,8 +233,11 @@ async function keepCoverage(path: string, to: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** Files beside the mutated one come first: their tests state its rules. Then the fastest. */
-function reachingTests({ path, start }: Mutation): ReachingTests[] {
+/**
+ * Files beside the mutated one come first: their tests state its rules. Then the fastest. The whole expression has to be
+ * reached: for V8 an operator such as `&&` is part of the operand after it, which may never be evaluated.
+ */
+function reachingTests({ path, whole: { start } }: Mutation): ReachingTests[] {
   const isFar = ({ file }: ReachingTests): number => (dirname(file.path) === dirname(path) ? 0 : 1);
   return files
     .map((file) => {
@@ -228,22 +255,18 @@ async function firstToNotice(
   reaching: readonly ReachingTests[],
 ): Promise<string | undefined> {
   const mutation = mutations[number] as Mutation;
-  const original = readFileSync(join(projectRoot, mutation.path), 'utf8');
   const mutant = {
     number,
     file: join(mkdtempSync(join(base, 'm-')), 'mutant.ts'),
     url: urlOf(mutation.path),
   };
-  writeFileSync(
-    mutant.file,
-    original.slice(0, mutation.start) + mutation.after + original.slice(mutation.end),
-  );
+  writeFileSync(mutant.file, mutated(mutation));
   for (const { file, tests, durationMs } of reaching) {
     const names = [...new Set(tests.map(({ name }) => name))];
     const limitMs = 2 * durationMs + 3000;
     // What runs while modules are loaded cannot be switched on later.
     const needsNewProcess =
-      !file.isReusable || ran(file.loaded, { path: mutation.path, offset: mutation.start });
+      !file.isReusable || ran(file.loaded, { path: mutation.path, offset: mutation.whole.start });
     const isNoticed = needsNewProcess
       ? (await failures(file.path, {
           env: {

@@ -64,6 +64,32 @@ export function withSourceFiles<R>(
   }
 }
 
+/** Passes `use` a function that returns those of the project's files that would have type errors with other texts. */
+export function withTypeChecks<R>(root: string, use: (findErrors: TypeCheck) => R): R {
+  let texts: ReadonlyMap<string, string> = new Map();
+  const compiler = new API({ cwd: root, fs: { readFile: (name) => texts.get(relative(root, name)) } });
+  try {
+    let snapshot = compiler.updateSnapshot({ openProject: join(root, 'tsconfig.json') });
+    return use((changed) => {
+      // The files of the last call have their own text again.
+      const names = [...new Set([...texts.keys(), ...changed.keys()])].map((path) => join(root, path));
+      const before = snapshot;
+      texts = changed;
+      snapshot = compiler.updateSnapshot({ fileChanges: { changed: names } });
+      before.dispose();
+      const program = snapshot.getProjects()[0]?.program;
+      return new Set(
+        changed.keys().filter((path) => program?.getSemanticDiagnostics(join(root, path)).length !== 0),
+      );
+    });
+  } finally {
+    compiler.close();
+  }
+}
+
+/** From paths, relative to the root, and their texts to the paths with errors. */
+export type TypeCheck = (texts: ReadonlyMap<string, string>) => ReadonlySet<string>;
+
 /** Every node, parents first. */
 export function* nodesOf(tree: Node): Generator<Node> {
   const pending: Node[] = [tree];

@@ -40,3 +40,104 @@ test('[CBT-1] a token counts until it expires', async (t) => {
   assert.equal(expired.code, 'UNAUTHENTICATED');
   assert.match(expired.description, /not valid for audience backup: .*expired/);
 });
+
+const user = { username: 'agent', groups: ['g'], uid: 'u', extra: { pod: ['p'] } };
+const caller = { token: 't', audience: 'backup', namespace: 'ns', signal: new AbortController().signal };
+
+/** Reviews with these answers; an Error is thrown. What is asked about access is kept. */
+function reviews(token: object | Error, access: object | Error = { allowed: true }) {
+  const asked: object[] = [];
+  const create = async ({ plural }: { plural: string }, { spec }: { spec: object }) => {
+    const status = plural === 'tokenreviews' ? token : access;
+    if (plural !== 'tokenreviews') asked.push(spec);
+    if (status instanceof Error) throw status;
+    return { status };
+  };
+  return { asked, kube: { create } as never };
+}
+const known = { authenticated: true, user, audiences: ['backup'] };
+
+test('[CBT-1] the review of access gets all that is known of the caller, and no more', async () => {
+  const full = reviews(known);
+  await authorizeCaller(full.kube, caller);
+  const resourceAttributes = {
+    verb: 'get',
+    group: 'snapshot.storage.k8s.io',
+    version: 'v1',
+    resource: 'volumesnapshots',
+    namespace: 'ns',
+  };
+  const { username, ...rest } = user;
+  assert.deepEqual(full.asked, [{ user: username, ...rest, resourceAttributes }]);
+  const bare = reviews({ ...known, user: { username } });
+  await authorizeCaller(bare.kube, caller);
+  assert.deepEqual(bare.asked, [{ user: username, groups: [], resourceAttributes }]);
+});
+
+const refusals: {
+  name: string;
+  token?: object | Error;
+  access?: object | Error;
+  code: string;
+  says: RegExp;
+}[] = [
+  {
+    name: 'a token that is not valid',
+    token: { ...known, authenticated: false },
+    code: 'UNAUTHENTICATED',
+    says: /audience backup; /,
+  },
+  {
+    name: 'a token of nobody',
+    token: { ...known, user: undefined },
+    code: 'UNAUTHENTICATED',
+    says: /not valid/,
+  },
+  {
+    name: 'a token for another audience',
+    token: { ...known, audiences: ['other'] },
+    code: 'UNAUTHENTICATED',
+    says: /not valid/,
+  },
+  {
+    name: 'a token for no audience',
+    token: { ...known, audiences: undefined },
+    code: 'UNAUTHENTICATED',
+    says: /not valid/,
+  },
+  {
+    name: 'a token with an error',
+    token: { error: 'expired' },
+    code: 'UNAUTHENTICATED',
+    says: /backup: expired; /,
+  },
+  {
+    name: 'a token that cannot be reviewed',
+    token: new Error('down'),
+    code: 'INTERNAL',
+    says: /security token: down/,
+  },
+  { name: 'a caller without the right', access: {}, code: 'PERMISSION_DENIED', says: /namespace ns; / },
+  {
+    name: 'a caller that is denied',
+    access: { allowed: true, denied: true, reason: 'rule 7' },
+    code: 'PERMISSION_DENIED',
+    says: /\(rule 7\)/,
+  },
+  {
+    name: 'access that cannot be reviewed',
+    access: new Error('down'),
+    code: 'INTERNAL',
+    says: /whether agent may read snapshots: down/,
+  },
+];
+for (const { name, token = known, access, code, says } of refusals) {
+  test(`[CBT-1] refused: ${name}`, async () => {
+    await assert.rejects(authorizeCaller(reviews(token, access).kube, caller), (error) => {
+      assert.ok(error instanceof CsiError);
+      assert.equal(error.code, code);
+      assert.match(error.description, says);
+      return true;
+    });
+  });
+}

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumeClaims, persistentVolumes } from '../../../api/kinds.ts';
+import { persistentVolumeClaims, persistentVolumes, secrets } from '../../../api/kinds.ts';
+import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
 import { cleanUpClaim } from './clean-up-claim.ts';
 import { provisionClaim } from './provision-claim.ts';
 import { type Answer, claimBench } from './testing/claim-bench.ts';
 
 const name = { name: 'data', namespace: 'default' };
+const secret = { name: 'key', namespace: 'default' };
+const withSecret = {
+  'csi.storage.k8s.io/provisioner-secret-name': secret.name,
+  'csi.storage.k8s.io/provisioner-secret-namespace': secret.namespace,
+};
 
 /** A claim whose first call created a volume without a record, and which is being deleted now. */
-async function unrecorded(t: Parameters<typeof claimBench>[0]) {
-  const bench = await claimBench(t);
+async function unrecorded(...given: Parameters<typeof claimBench>) {
+  const bench = await claimBench(...given);
+  await bench.kube.create(secrets, { metadata: secret, data: { k: Buffer.from('v').toString('base64') } });
   const { uid } = (await bench.makeClaim()).metadata;
   bench.answers.push({ after: 'DEADLINE_EXCEEDED' });
   await provisionClaim(await bench.provision(uid));
@@ -91,3 +98,112 @@ test('[PROV-5] a volume that turns out to be recorded is not deleted', async (t)
   assert.deepEqual(bench.calls, ['create']);
   assert.equal(bench.made.size, 1);
 });
+
+interface Going {
+  name: string;
+  /** What the server has of the claim by now. */
+  change: (bench: Awaited<ReturnType<typeof claimBench>>, uid: string) => Promise<unknown>;
+  node?: string;
+  isKept: boolean;
+}
+const patch = (bench: Awaited<ReturnType<typeof claimBench>>, change: object) =>
+  bench.kube.patch(persistentVolumeClaims, name, change, { type: 'merge' });
+const annotations = { [ANN_SELECTED_NODE]: 'n1' };
+const goings: Going[] = [
+  { name: 'the claim waits for it', change: async () => {}, isKept: true },
+  {
+    name: 'the claim is bound to it',
+    change: (bench, uid) => patch(bench, { spec: { volumeName: `pvc-${uid}` } }),
+    isKept: true,
+  },
+  {
+    name: 'the claim is bound to another',
+    change: (bench) => patch(bench, { spec: { volumeName: 'other' } }),
+    isKept: false,
+  },
+  {
+    name: 'the claim is this node’s',
+    change: (bench) => patch(bench, { metadata: { annotations } }),
+    node: 'n1',
+    isKept: true,
+  },
+  {
+    name: 'the claim is another node’s',
+    change: (bench) => patch(bench, { metadata: { annotations } }),
+    node: 'n2',
+    isKept: false,
+  },
+  {
+    name: 'a new claim has its name',
+    change: async (bench) => {
+      await patch(bench, { metadata: { finalizers: null } });
+      await bench.kube.delete(persistentVolumeClaims, name);
+      await bench.makeClaim();
+    },
+    isKept: false,
+  },
+];
+for (const { name: title, change, node, isKept } of goings) {
+  test(`[PROV-5] a volume without a record is ${isKept ? 'kept' : 'deleted'} when the server says: ${title}`, async (t) => {
+    const bench = await claimBench(t);
+    const { uid } = (await bench.makeClaim()).metadata;
+    bench.answers.push({ after: 'DEADLINE_EXCEEDED' });
+    await provisionClaim(await bench.provision(uid));
+    const run = await bench.run(uid);
+    await change(bench, uid);
+    await cleanUpClaim(
+      {
+        ...run,
+        claim: undefined,
+        ...(node && { node: { name: node } as NonNullable<typeof run.node> }),
+      },
+      { isRecorded: false },
+    );
+    assert.deepEqual(bench.calls, isKept ? ['create'] : ['create', 'create', 'delete']);
+    assert.equal(bench.made.size, isKept ? 1 : 0);
+  });
+}
+
+test('[PROV-5] an uncertain call beside a recorded volume ends with the record', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  const run = await bench.run(uid);
+  assert.equal((await cleanUpClaim(run, { isRecorded: true })).kind, 'requeueAfter');
+  const volumeName = `pvc-${uid}`;
+  const recorded = { is: 'recorded', volumeName, handle: undefined, onClaim: true };
+  assert.deepEqual(bench.attempts.of(uid), recorded, 'so that the claim is written once more');
+  assert.deepEqual(bench.calls, []);
+});
+
+const secretCases: {
+  name: string;
+  change: object | undefined;
+  given: object | undefined;
+  calls: number;
+  kind: string;
+}[] = [
+  { name: 'with its secret', change: {}, given: { k: 'v' }, calls: 2, kind: 'requeueAfter' },
+  // It may refuse because the secret is missing: that proves nothing.
+  { name: 'without a secret that is gone', change: undefined, given: undefined, calls: 2, kind: 'failed' },
+  {
+    name: 'not with a secret that cannot be read',
+    change: { data: { k: Buffer.from([0xff]).toString('base64') } },
+    given: { k: 'v' },
+    calls: 1,
+    kind: 'failed',
+  },
+];
+for (const { name: title, change, given, calls, kind } of secretCases) {
+  test(`[PROV-5] after a crash the driver is asked again ${title}`, async (t) => {
+    const bench = await unrecorded(t, withSecret);
+    if (change) await bench.kube.patch(secrets, secret, change, { type: 'merge' });
+    else await bench.kube.delete(secrets, secret);
+    bench.answers.push('INVALID_ARGUMENT');
+    const run = await bench.run(bench.uid);
+    const attempt = { ...run.attempt, known: undefined };
+    const outcome = await cleanUpClaim({ ...run, attempt }, { isRecorded: false });
+    assert.deepEqual(bench.given.at(-1), given);
+    assert.equal(bench.calls.length, calls);
+    assert.equal(outcome.kind, kind);
+  });
+}

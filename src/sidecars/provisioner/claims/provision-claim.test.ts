@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumeClaims } from '../../../api/kinds.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/kinds.ts';
 import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
 import { intentOn } from '../intents/intent.ts';
 import { provisionClaim } from './provision-claim.ts';
@@ -134,4 +134,93 @@ test('[PROV-5] no volume is created from an outdated version of a claim', async 
   assert.equal(outcome.kind === 'failed' && outcome.quiet, true);
   assert.equal(bench.calls.length, 1);
   assert((await bench.read('data'))?.metadata.finalizers?.includes(FINALIZER_PROVISIONING));
+});
+
+const nameOfClaim = { name: 'data', namespace: 'default' };
+const volumeOf = (uid: string, claimUid: string) => ({
+  metadata: { name: `pvc-${uid}` },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    claimRef: { ...nameOfClaim, uid: claimUid },
+    csi: { driver: 'd.test', volumeHandle: `vol-pvc-${uid}` },
+  },
+});
+
+test('[PROV-5] a volume whose record exists already is provisioned', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  // The write of the record succeeded and its answer was lost.
+  await bench.kube.create(persistentVolumes, volumeOf(uid, uid));
+  assert.deepEqual(await provisionClaim(await bench.provision(uid)), { kind: 'done' });
+  assert.deepEqual(bench.calls, ['create']);
+  assert.equal(bench.made.size, 1);
+  assert.equal(bench.ledger.get(uid), undefined);
+});
+
+test('[PROV-5] a record of the same name for another claim is left alone, and tried again slowly', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  await bench.kube.create(persistentVolumes, volumeOf(uid, 'another'));
+  const outcome = await provisionClaim(await bench.provision(uid));
+  assert.equal(outcome.kind === 'failed' && outcome.slow, true);
+  assert.match(bench.events.join(), /PersistentVolume pvc-.* exists and is for another claim/);
+  assert.deepEqual(bench.calls, ['create'], 'the volume may be what that record is about');
+});
+
+const goings: {
+  name: string;
+  change: (bench: Awaited<ReturnType<typeof claimBench>>) => Promise<unknown>;
+}[] = [
+  {
+    name: 'its claim is deleted',
+    change: ({ kube }) => kube.delete(persistentVolumeClaims, nameOfClaim),
+  },
+  {
+    name: 'its claim waits for its finalizers',
+    change: async ({ kube }) => {
+      const finalizers = ['test/kept'];
+      await kube.patch(persistentVolumeClaims, nameOfClaim, { metadata: { finalizers } }, { type: 'merge' });
+      await kube.delete(persistentVolumeClaims, nameOfClaim);
+    },
+  },
+  {
+    name: 'its claim gets another volume',
+    change: ({ kube }) =>
+      kube.patch(persistentVolumeClaims, nameOfClaim, { spec: { volumeName: 'other' } }, { type: 'merge' }),
+  },
+];
+for (const { name, change } of goings) {
+  test(`[PROV-5] a volume is deleted again when, while it is made, ${name}`, async (t) => {
+    const bench = await claimBench(t);
+    const { uid } = (await bench.makeClaim()).metadata;
+    const run = await bench.provision(uid);
+    const calls = {
+      ...run.work.calls,
+      async create(...args: Parameters<typeof run.work.calls.create>) {
+        const made = await run.work.calls.create(...args);
+        await change(bench);
+        await bench.seen((claim) => claim?.metadata.resourceVersion !== run.claim.metadata.resourceVersion);
+        return made;
+      },
+    };
+    await provisionClaim({ ...run, work: { ...run.work, calls } });
+    assert.deepEqual(bench.calls, ['create', 'delete']);
+    assert.deepEqual(await bench.recorded(), []);
+    assert.match(
+      bench.events.join(),
+      /the claim went away while its volume was made; volume .* was deleted again/,
+    );
+  });
+}
+
+test('[PROV-5] a volume is recorded when its claim names it already', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  const run = await bench.provision(uid);
+  const spec = { volumeName: `pvc-${uid}` };
+  await bench.kube.patch(persistentVolumeClaims, nameOfClaim, { spec }, { type: 'merge' });
+  await bench.seen((claim) => claim?.spec.volumeName !== undefined);
+  assert.deepEqual(await provisionClaim(run), { kind: 'done' });
+  assert.deepEqual(await bench.recorded(), [`pvc-${uid}`]);
 });

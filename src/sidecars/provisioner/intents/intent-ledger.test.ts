@@ -3,7 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Lease, PersistentVolumeClaim, StorageClass } from '../../../api/kinds.ts';
 import type { Draft } from '../../../api/object.ts';
-import { ANN_SELECTED_NODE } from '../../../api/well-known.ts';
+import {
+  ANN_PROVISIONING_REQUEST,
+  ANN_SELECTED_NODE,
+  FINALIZER_PROVISIONING,
+} from '../../../api/well-known.ts';
 import { type DriverName, parseDriverName } from '../../../csi/names/driver-name.ts';
 import type { KubeClient } from '../../../runtime/kube/kube.ts';
 import { KubeError, type KubeErrorReason } from '../../../runtime/kube/kube-error.ts';
@@ -11,7 +15,7 @@ import { UnreadableLedgerError } from '../../../runtime/leases/lease-ledger.ts';
 import { memoryLog } from '../../../runtime/log/log.ts';
 import { seededRandom } from '../../../runtime/random.ts';
 import { VirtualClock } from '../../../runtime/time/virtual-clock.ts';
-import { claimOf, type Intent, intentFor } from './intent.ts';
+import { claimOf, type Intent, intentFor, intentOn } from './intent.ts';
 import { createIntentLedger, ledgerName, pageOf } from './intent-ledger.ts';
 
 const fail = (reason: KubeErrorReason, code = 0): never => {
@@ -307,6 +311,61 @@ describe('an intent', () => {
     assert.equal(again.metadata.uid, 'u1');
     assert.ok(again.metadata.deletionTimestamp);
     assert.deepEqual(again.spec, claim.spec);
+  });
+
+  describe('on the claim', () => {
+    const since = '2020-01-01T00:00:00Z';
+    const on = (request: string | undefined, change: object = {}) =>
+      intentOn({
+        metadata: {
+          ...claim.metadata,
+          creationTimestamp: since,
+          finalizers: [FINALIZER_PROVISIONING],
+          annotations: request === undefined ? {} : { [ANN_PROVISIONING_REQUEST]: request },
+        },
+        spec: { ...claim.spec, ...change },
+      } as unknown as PersistentVolumeClaim);
+    const bare = { namespace: 'default', name: 'data', uid: 'u1' };
+    const unknown = { ...bare, digest: '', asked: 2, since, spec: claim.spec };
+
+    it('is there with its finalizer', () => {
+      assert.equal(intentOn(claim), undefined);
+    });
+
+    for (const text of [
+      undefined,
+      '',
+      'null',
+      '{',
+      '{}',
+      '{"source":{"kind":"volume"}}',
+      '{"source":{"id":"x"}}',
+    ])
+      it(`counts as several calls for another request when it reads ${text}`, () => {
+        assert.deepEqual(on(text), unknown);
+      });
+
+    for (const kind of ['snapshot', 'volume'])
+      it(`has a ${kind} as its source`, () => {
+        const source = { kind, id: 'x' };
+        assert.deepEqual(on(JSON.stringify({ source })), { ...unknown, source });
+      });
+    it('has no source of another kind', () => {
+      assert.deepEqual(on('{"source":{"kind":"tape","id":"x"}}'), unknown);
+    });
+
+    it('asks for the size and attributes of the first call, and otherwise for what the claim says', () => {
+      const first = { resources: { requests: { storage: '1Gi' } }, volumeAttributesClassName: 'gold' };
+      const written = { digest: 'd', asked: 1, since: 'then', spec: { ...first, accessModes: ['Edited'] } };
+      const now = { resources: { requests: { storage: '2Gi' } }, volumeAttributesClassName: 'silver' };
+      assert.deepEqual(on(JSON.stringify(written), now), {
+        ...bare,
+        ...written,
+        spec: { ...claim.spec, ...first },
+      });
+      const without = on(JSON.stringify({ ...written, spec: {} }), now);
+      assert.deepEqual(without?.spec, { ...claim.spec, resources: now.resources });
+    });
   });
 
   it('an unreadable page is an error, not an empty ledger', () => {

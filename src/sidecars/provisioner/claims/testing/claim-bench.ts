@@ -40,7 +40,8 @@ const DRIVER = parseDriverName('d.test');
 /** What CreateVolume does: creates the volume, fails, or fails after creating it. */
 export type Answer = 'made' | GrpcCode | { after: GrpcCode };
 
-export async function claimBench(t: TestContext) {
+/** `parameters`: of the class. */
+export async function claimBench(t: TestContext, parameters: Record<string, string> = {}) {
   const server = await testServer(t);
   const kube = server.client(server.adminUser);
   const stop = new AbortController();
@@ -63,6 +64,8 @@ export async function claimBench(t: TestContext) {
   const made = new Set<string>();
   const answers: Answer[] = [];
   const calls: string[] = [];
+  /** What CreateVolume got as secrets. */
+  const given: (Record<string, string> | undefined)[] = [];
   const context: ProvisionerContext = {
     ...{ kube, informers, driver, clock, random, log, flags },
     ...{ env: {}, namespace: 'kube-system', nodeName: undefined, kubeWith: () => kube },
@@ -79,8 +82,9 @@ export async function claimBench(t: TestContext) {
     results: provisionerMetrics(createMetrics()),
     capacityChanged() {},
     calls: {
-      async create({ name = '' }) {
+      async create({ name = '' }, secrets) {
         calls.push('create');
+        given.push(secrets?.reveal());
         const answer = answers.shift() ?? 'made';
         if (typeof answer === 'string' && answer !== 'made')
           throw new CsiError({ code: answer, message: 'no' });
@@ -116,6 +120,7 @@ export async function claimBench(t: TestContext) {
   const storageClass: StorageClass = await kube.create(storageClasses, {
     metadata: { name: 'fast' },
     provisioner: DRIVER,
+    parameters,
   });
 
   const read = (name: string): Promise<PersistentVolumeClaim | undefined> =>
@@ -135,7 +140,7 @@ export async function claimBench(t: TestContext) {
   }
 
   return {
-    ...{ kube, ledger, attempts, answers, calls, made, events, run, read, signal },
+    ...{ kube, ledger, attempts, answers, calls, given, made, events, run, read, signal },
     provision: async (uid: string): Promise<ProvisionRun> => (await run(uid)) as ProvisionRun,
     async makeClaim(metadata: object = {}): Promise<PersistentVolumeClaim> {
       const claim = await kube.create(persistentVolumeClaims, {
@@ -149,6 +154,9 @@ export async function claimBench(t: TestContext) {
       await claims.waitFor('default/data', (each) => each?.metadata.uid === claim.metadata.uid, signal);
       return claim;
     },
+    /** Resolves when the cache of claims shows the claim so. */
+    seen: (holds: (claim: PersistentVolumeClaim | undefined) => boolean) =>
+      claims.waitFor('default/data', holds, signal),
     recorded: async () => (await kube.list(persistentVolumes)).items.map(({ metadata }) => metadata.name),
   };
 }

@@ -1,0 +1,286 @@
+// When sources of restores and clones lose their protection, on a real API server.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { parse } from 'yaml';
+import {
+  customResourceDefinitions,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  volumeSnapshots,
+} from '../../../api/kinds.ts';
+import { FINALIZER_CLONE_PROTECTION, FINALIZER_SNAPSHOT_SOURCE_PROTECTION } from '../../../api/well-known.ts';
+import { testServer } from '../../../apiserver/testing/test-server.ts';
+import type { ControllerCapability } from '../../../csi/messages/capabilities.ts';
+import { createInformers } from '../../../runtime/informer/create-informers.ts';
+import type { KubeClient } from '../../../runtime/kube/kube.ts';
+import { KubeError } from '../../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../../runtime/log/log.ts';
+import { seededRandom } from '../../../runtime/random.ts';
+import { realClock } from '../../../runtime/time/clock.ts';
+import type { ProvisionerContext } from '../provisioner-context.ts';
+import { createCloneProtection, indexPendingBySource } from './clone-protection.ts';
+import { createSnapshotProtection } from './snapshot-protection.ts';
+
+const SNAPSHOTS = 'snapshot.storage.k8s.io';
+const restores: PersistentVolumeClaim = {
+  metadata: { name: 'new', namespace: 'default' },
+  spec: { dataSource: { apiGroup: SNAPSHOTS, kind: 'VolumeSnapshot', name: 's' } },
+} as unknown as PersistentVolumeClaim;
+
+async function snapshotWorld(
+  t: TestContext,
+  given: { finalizers?: string[]; capabilities?: ControllerCapability[]; intervalMs?: number } = {},
+) {
+  const server = await testServer(t);
+  const admin = server.client(server.adminUser);
+  const crd = new URL(
+    '../../../../deploy/crds/snapshot.storage.k8s.io_volumesnapshots.yaml',
+    import.meta.url,
+  );
+  await admin.create(customResourceDefinitions, parse(await readFile(crd, 'utf8')));
+  const finalizers = given.finalizers ?? [FINALIZER_SNAPSHOT_SOURCE_PROTECTION];
+  const name = { name: 's', namespace: 'default' };
+  const made = await admin.create(volumeSnapshots, {
+    metadata: { ...name, finalizers },
+    spec: { source: { persistentVolumeClaimName: 'c' } },
+  });
+  const log = memoryLog();
+  const asked: string[] = [];
+  const pending: PersistentVolumeClaim[] = [];
+  /** Ends of the pauses between sweeps, which the test decides. */
+  const pauses: (() => void)[] = [];
+  let paused = Promise.withResolvers<void>();
+  const clock = {
+    ...realClock,
+    sleep(_ms: number, signal?: AbortSignal) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      signal?.addEventListener('abort', () => reject(signal.reason));
+      pauses.push(resolve);
+      paused.resolve();
+      return promise;
+    },
+  };
+  const context = (kube: KubeClient) =>
+    ({
+      kube,
+      clock,
+      log,
+      driver: { controller: new Set(given.capabilities ?? ['CREATE_DELETE_SNAPSHOT']) },
+      flags: { snapshotOrphanSweepIntervalMs: given.intervalMs ?? 1000 },
+    }) as unknown as ProvisionerContext;
+  return {
+    ...{ admin, log, asked, pending },
+    protection: (kube: KubeClient = admin) =>
+      createSnapshotProtection(context(kube), (key) => {
+        asked.push(key);
+        return pending;
+      }),
+    async swept() {
+      await paused.promise;
+      paused = Promise.withResolvers();
+    },
+    sweepAgain: () => pauses.shift()?.(),
+    finalizers: async () => (await admin.get(volumeSnapshots, name)).metadata.finalizers ?? [],
+    isUnwritten: async () =>
+      (await admin.get(volumeSnapshots, name)).metadata.resourceVersion === made.metadata.resourceVersion,
+  };
+}
+
+const { signal } = new AbortController();
+
+test('[PROV-7] a snapshot loses its protection after the restore, and only that', async (t) => {
+  const world = await snapshotWorld(t, { finalizers: ['test/a', FINALIZER_SNAPSHOT_SOURCE_PROTECTION] });
+  await world.protection().releaseSourceOf(restores, signal);
+  assert.deepEqual(await world.finalizers(), ['test/a']);
+  assert.deepEqual(world.asked, ['snapshot:default/s']);
+});
+
+test('[PROV-7] a snapshot keeps its protection while another claim restores from it', async (t) => {
+  const world = await snapshotWorld(t);
+  world.pending.push(restores);
+  await world.protection().releaseSourceOf(restores, signal);
+  assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
+});
+
+test('[PROV-7] a snapshot without protection is not written, nor a source that is none', async (t) => {
+  const world = await snapshotWorld(t, { finalizers: ['test/a'] });
+  await world.protection().releaseSourceOf(restores, signal);
+  const clone = { ...restores, spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 's' } } };
+  await world.protection().releaseSourceOf(clone, signal);
+  await world.protection().releaseSourceOf({ ...restores, spec: {} }, signal);
+  assert.ok(await world.isUnwritten());
+  assert.deepEqual(world.asked, []);
+  assert.doesNotMatch(world.log.text(), /Could not remove|Removed/);
+});
+
+test('[PROV-7] a snapshot that cannot be read is left to the sweep', async (t) => {
+  const world = await snapshotWorld(t);
+  const gone = { ...restores, spec: { dataSource: { ...restores.spec.dataSource, name: 'gone' } } };
+  await world.protection().releaseSourceOf(gone as PersistentVolumeClaim, signal);
+  assert.match(world.log.text(), /Could not remove the source finalizer/);
+});
+
+test('[PROV-7] the sweep removes leftovers, at its start and at intervals, until it is stopped', async (t) => {
+  const world = await snapshotWorld(t);
+  world.pending.push(restores);
+  const stop = new AbortController();
+  const running = world.protection().run(stop.signal);
+  await world.swept();
+  assert.deepEqual(await world.finalizers(), [FINALIZER_SNAPSHOT_SOURCE_PROTECTION]);
+  world.pending.pop();
+  world.sweepAgain();
+  await world.swept();
+  assert.deepEqual(await world.finalizers(), []);
+  stop.abort();
+  await running;
+});
+
+for (const given of [{ capabilities: [] }, { intervalMs: 0 }]) {
+  test(`[PROV-7] there is no sweep with ${JSON.stringify(given)}`, async (t) => {
+    const world = await snapshotWorld(t, given);
+    await world.protection().run(signal);
+    assert.ok(await world.isUnwritten());
+  });
+}
+
+for (const [reason, code, isTold] of [
+  ['NotFound', 404, false],
+  ['Forbidden', 403, false],
+  ['InternalError', 500, true],
+] as const) {
+  test(`[PROV-7] a sweep that is answered ${reason} is ${isTold ? 'logged' : 'not worth a line'}, and tried again`, async (t) => {
+    const world = await snapshotWorld(t);
+    let refuses = true;
+    const kube = {
+      list: (...args: Parameters<KubeClient['list']>) => {
+        if (!refuses) return world.admin.list(...args);
+        refuses = false;
+        return Promise.reject(new KubeError({ reason, code, message: 'no' }));
+      },
+      patch: world.admin.patch.bind(world.admin),
+      update: world.admin.update.bind(world.admin),
+      get: world.admin.get.bind(world.admin),
+    } as unknown as KubeClient;
+    const stop = new AbortController();
+    const running = world.protection(kube).run(stop.signal);
+    await world.swept();
+    assert.equal(/Could not list snapshots/.test(world.log.text()), isTold);
+    world.sweepAgain();
+    await world.swept();
+    assert.deepEqual(await world.finalizers(), []);
+    stop.abort();
+    await running;
+  });
+}
+
+/** Claims, with the protection of clone sources running. */
+async function cloneWorld(t: TestContext) {
+  const server = await testServer(t);
+  const kube = server.client(server.adminUser);
+  const stop = new AbortController();
+  const [clock, random, log] = [realClock, seededRandom('clones'), memoryLog()];
+  const informers = createInformers({ kube, clock, random, log });
+  const claims = informers.of(persistentVolumeClaims);
+  let denied: string | undefined;
+  let granted: (namespace: string) => void = () => {};
+  const grants = {
+    allows: (claim: PersistentVolumeClaim) => claim.metadata.name !== denied,
+    subscribe: (listener: typeof granted) => {
+      granted = listener;
+      return () => {};
+    },
+  };
+  const loop = { clock, random, log, workers: 1 };
+  const context = { kube, informers, grants, loop, flags: { cloningProtectionThreads: 1 } };
+  const protection = createCloneProtection(
+    context as unknown as ProvisionerContext,
+    indexPendingBySource({ informers, grants } as unknown as ProvisionerContext),
+  );
+  informers.start(stop.signal);
+  await informers.synced(stop.signal);
+  const running = protection.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running.catch(() => {});
+  });
+  const name = (claim: string) => ({ name: claim, namespace: 'default' });
+  return {
+    kube,
+    deny(claim: string, namespace: string) {
+      denied = claim;
+      granted(namespace);
+    },
+    make: (claim: string, spec: object = {}, finalizers: string[] = []) =>
+      kube.create(persistentVolumeClaims, {
+        metadata: { ...name(claim), finalizers },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+      }),
+    patch: (claim: string, change: object) =>
+      kube.patch(persistentVolumeClaims, name(claim), change, { type: 'merge' }),
+    /** Deletes it, without the finalizer that the API server adds. */
+    async remove(claim: string) {
+      const metadata = { finalizers: [FINALIZER_CLONE_PROTECTION] };
+      await kube.patch(persistentVolumeClaims, name(claim), { metadata }, { type: 'merge' });
+      await kube.delete(persistentVolumeClaims, name(claim));
+    },
+    gone: (claim: string) =>
+      claims.waitFor(`default/${claim}`, (each) => each === undefined, AbortSignal.timeout(20_000)),
+    isThere: (claim: string) =>
+      kube.get(persistentVolumeClaims, name(claim)).then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
+const cloneOf = (source: string) => ({ dataSource: { kind: 'PersistentVolumeClaim', name: source } });
+/** Kept by the server until the finalizers are gone. */
+const PROTECTED = [FINALIZER_CLONE_PROTECTION];
+
+test('[PROV-7] a source that is deleted goes when the last pending clone is bound or gone', async (t) => {
+  const world = await cloneWorld(t);
+  for (const source of ['a', 'b', 'c']) await world.make(source, {}, PROTECTED);
+  await world.make('of-a', cloneOf('a'));
+  await world.make('of-b', cloneOf('b'));
+  await world.make('also-of-b', cloneOf('b'));
+  for (const source of ['a', 'b', 'c']) await world.remove(source);
+  await world.gone('c');
+  await world.patch('of-a', { spec: { volumeName: 'pv' } });
+  await world.gone('a');
+  await world.patch('of-b', { metadata: { finalizers: null } });
+  await world.kube.delete(persistentVolumeClaims, { name: 'of-b', namespace: 'default' });
+  await world.gone('of-b');
+  assert.equal(await world.isThere('b'), true, 'another clone of it is pending');
+  await world.patch('also-of-b', { spec: { volumeName: 'pv' } });
+  await world.gone('b');
+});
+
+test('[PROV-7] a source that is not deleted keeps its protection', async (t) => {
+  const world = await cloneWorld(t);
+  await world.make('kept', {}, PROTECTED);
+  await world.make('clone', cloneOf('kept'));
+  await world.patch('clone', { spec: { volumeName: 'pv' } });
+  // One that is done later shows that the loop has been at the first.
+  await world.make('later', {}, PROTECTED);
+  await world.remove('later');
+  await world.gone('later');
+  const { items } = await world.kube.list(persistentVolumeClaims);
+  const kept = items.find(({ metadata }) => metadata.name === 'kept');
+  assert.ok(kept?.metadata.finalizers?.includes(FINALIZER_CLONE_PROTECTION));
+});
+
+test('[POP-2] a source goes when the grant of the last pending clone is withdrawn', async (t) => {
+  const world = await cloneWorld(t);
+  await world.make('source', {}, PROTECTED);
+  await world.make('clone', cloneOf('source'));
+  await world.remove('source');
+  world.deny('clone', 'other');
+  await world.make('later', {}, PROTECTED);
+  await world.remove('later');
+  await world.gone('later');
+  assert.equal(await world.isThere('source'), true, 'grants in another namespace concern other sources');
+  world.deny('clone', 'default');
+  await world.gone('source');
+});
