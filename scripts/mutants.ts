@@ -33,7 +33,7 @@ import { runTestFile } from './test-file.ts';
 
 /** Folders below test/ that belong to a folder of src/. */
 const testFolders: Readonly<Record<string, readonly string[]>> = {
-  apiserver: ['apiserver', 'attacks'],
+  apiserver: ['apiserver', 'attacks', 'fuzz'],
   'control-plane': ['control-plane', 'differential', 'snapshots'],
   node: ['node'],
   sidecars: ['differential', 'provisioner', 'snapshots'],

@@ -1,7 +1,8 @@
-// `npm run differ -- [--seed N] [--steps M] [--only K] [--filter TEXT] [--show COUNT]`: the same requests to the embedded
+// `npm run differ -- [--seed N] [--steps M] [--only K] [--filter TEXT] [--show COUNT] [--record FILE]`: the same requests to the embedded
 // API server and to the kube-apiserver of BERTH_PEERS, and where they answer differently. Directed cases are counted by
 // status code and by whole answer, random steps by whole answer; normalise.ts says what is not compared. `--only` repeats
-// one random sequence, `--filter` selects directed cases by their text, `--steps 0` leaves random ones out.
+// one random sequence, `--filter` selects directed cases by their text, `--steps 0` leaves random ones out. `--record`
+// only writes the answers that test/apiserver/recorded-answers.test.ts replays (recorded.ts).
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,9 @@ import { parseArgs } from 'node:util';
 import { missingPeers } from '../capabilities.ts';
 import { type Comparison, compare, inTurns, type Pair, shrink } from './compare.ts';
 import { directedCases } from './directed.ts';
+import { Side } from './exchange.ts';
 import { randomCase } from './random.ts';
+import { digestOf, kindOf, type Recorded, recordedCases } from './recorded.ts';
 import { startPair } from './servers.ts';
 import { subjects } from './subjects/index.ts';
 
@@ -25,6 +28,7 @@ const { values } = parseArgs({
     filter: { type: 'string', default: '' },
     show: { type: 'string', default: '20' },
     out: { type: 'string' },
+    record: { type: 'string' },
   },
 });
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -75,6 +79,19 @@ async function runRandom(pair: Pair, seed: number, wanted: number): Promise<Comp
   return found;
 }
 
+async function record(pair: Pair, file: string): Promise<void> {
+  const version = await new Side(pair.theirs).take({ method: 'GET', path: '/version' });
+  const answers: Record<string, string> = {};
+  for (const subject of subjects) {
+    const results = await inTurns(recordedCases(subject), CONCURRENCY, (each) => compare(pair, each, 'code'));
+    answers[kindOf(subject)] = results
+      .map(({ differences, theirs }) => (differences.length === 0 ? digestOf(theirs) : '-'))
+      .join(' ');
+  }
+  const source = `kube-apiserver ${(version.body as { gitVersion?: string }).gitVersion}: npm run differ -- --record`;
+  await writeFile(file, `${JSON.stringify({ source, answers } satisfies Recorded, undefined, 2)}\n`);
+}
+
 function describe(found: Comparison): string {
   const { ours, theirs } = found;
   const steps = found.case.steps
@@ -102,6 +119,10 @@ async function main(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'berth-differ-'));
   const pair = await startPair(directory);
   try {
+    if (values.record !== undefined) {
+      await record(pair, values.record);
+      return;
+    }
     const directed = values.only === undefined ? await runDirected(pair) : [];
     const random = await runRandom(pair, Number(values.seed), Number(values.steps));
     const all = [...directed, ...random].map(describe);

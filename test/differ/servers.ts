@@ -8,9 +8,9 @@ import { startKubeApiserver } from '../interop/kube-apiserver.ts';
 import type { Pair } from './compare.ts';
 import { heavyItem } from './directed.ts';
 import { type JsonObject, type Server, Side, serverAt } from './exchange.ts';
-import { subjects } from './subjects/index.ts';
+import { subjects as allSubjects } from './subjects/index.ts';
 import { WIDGETS } from './subjects/others.ts';
-import { collectionOf, NAMESPACE, objectOf } from './subjects/subject.ts';
+import { collectionOf, NAMESPACE, objectOf, type Subject } from './subjects/subject.ts';
 
 const TOKEN = 'differ-admin-token';
 
@@ -39,7 +39,8 @@ export async function startPair(directory: string): Promise<Pair & { stop(): Pro
   return { ours, theirs, stop };
 }
 
-async function prepare(server: Server): Promise<void> {
+/** What the cases of these subjects need. */
+export async function prepare(server: Server, subjects: readonly Subject[] = allSubjects): Promise<void> {
   const side = new Side(server);
   const create = async (path: string, object: JsonObject): Promise<void> => {
     const { code, body } = await side.take({ method: 'POST', path, body: { json: object } });

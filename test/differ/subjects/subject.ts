@@ -36,7 +36,8 @@ export function objectOf(subject: Subject, name: string): JsonObject {
   return { apiVersion, kind, ...sample, metadata };
 }
 
-const METADATA: Subject['values'] = {
+/** Of every kind. */
+export const METADATA: Subject['values'] = {
   'metadata/labels/tier': ['a', 'UPPER', 'not valid!', 5],
   'metadata/labels/a~1b~1c': ['x'],
   'metadata/annotations/note': ['hello', 'two\nlines'],
