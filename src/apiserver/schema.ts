@@ -39,6 +39,7 @@ export interface Schema {
   'x-kubernetes-validations'?: {
     rule: string;
     message?: string;
+    messageExpression?: string;
     fieldPath?: string;
     reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
   }[];

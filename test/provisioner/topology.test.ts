@@ -188,7 +188,10 @@ test('[TOP-1] [REG-8] topology keys come from CSINodeInfo where only that is wri
   const world = await provisionerWorld(t, { driver: { plugin: [...TOPOLOGY.plugin] } });
   await world.make(nodes, { metadata: { name: 'n1', labels: { zone: 'a' } }, spec: {} });
   await world.make(customResourceDefinitions, {
-    metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
+    metadata: {
+      name: 'csinodeinfos.csi.storage.k8s.io',
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' },
+    },
     spec: {
       group: 'csi.storage.k8s.io',
       scope: 'Cluster',

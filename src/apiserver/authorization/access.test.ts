@@ -134,7 +134,10 @@ before(async () => {
   const { group, plural, kind } = csiNodeInfos;
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   await admin.create(customResourceDefinitions, {
-    metadata: { name: `${plural}.${group}` },
+    metadata: {
+      name: `${plural}.${group}`,
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' },
+    },
     spec: {
       group,
       scope: 'Cluster',

@@ -103,6 +103,13 @@ function checkReports(checks: Checks, path: string, schema: LooseMap): void {
     if (rule.reason !== undefined && !REASONS.includes(String(rule.reason))) {
       checks.add(notSupported(`${field}.reason`, rule.reason, REASONS));
     }
+    if (!rule.message && /[\n\r]/.test(String(rule.rule).trim())) {
+      const detail = 'message must be specified if rule contains line breaks';
+      checks.add(required(`${field}.message`, detail));
+    }
+    if (typeof rule.messageExpression === 'string' && /^\s+$/.test(rule.messageExpression)) {
+      checks.add(required(`${field}.messageExpression`, 'messageExpression must be non-empty if specified'));
+    }
     if (typeof rule.message === 'string' && /[\n\r]/.test(rule.message)) {
       checks.add(invalid(`${field}.message`, rule.message, 'message must not contain line breaks'));
     }

@@ -45,14 +45,13 @@ export function checkRuleCosts(
 /** `count`: how often the value can occur; Infinity where only the size of a request bounds it. */
 function visit(walk: Walk, path: string, schema: LooseMap, shape: Shape, count: number): void {
   const times = Number.isFinite(count) ? count : Math.floor(MAX_REQUEST_BYTES / (shape.minBytes + 1));
-  for (const [index, { rule }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
-    const field = `${at(`${path}.x-kubernetes-validations`, index)}.rule`;
-    const cost = ruleCost(String(rule), shape) * times;
-    if (!walk.isExempt && cost > STATIC_ESTIMATED_COST_LIMIT) {
-      walk.checks.add(forbidden(field, exceeds('estimated rule cost', cost / STATIC_ESTIMATED_COST_LIMIT)));
+  for (const [index, { rule, messageExpression }] of mapsOf(schema['x-kubernetes-validations']).entries()) {
+    const field = at(`${path}.x-kubernetes-validations`, index);
+    add(walk, `${field}.rule`, 'estimated rule cost', ruleCost(String(rule), shape) * times);
+    if (typeof messageExpression === 'string' && messageExpression !== '') {
+      const cost = ruleCost(messageExpression, shape) * times;
+      add(walk, `${field}.messageExpression`, 'estimated messageExpression cost', cost);
     }
-    walk.total += cost;
-    walk.costs.push({ path: field, cost });
   }
   for (const [name, property] of Object.entries(mapOf(schema.properties) ?? {})) {
     const below = shape.fields?.get(name) ?? ANY;
@@ -65,6 +64,14 @@ function visit(walk: Walk, path: string, schema: LooseMap, shape: Shape, count: 
   }
   const items = mapOf(schema.items);
   if (items) visit(walk, `${path}.items`, items, shape.element ?? ANY, bound(schema.maxItems, count));
+}
+
+function add(walk: Walk, path: string, what: string, cost: number): void {
+  if (!walk.isExempt && cost > STATIC_ESTIMATED_COST_LIMIT) {
+    walk.checks.add(forbidden(path, exceeds(what, cost / STATIC_ESTIMATED_COST_LIMIT)));
+  }
+  walk.total += cost;
+  walk.costs.push({ path, cost });
 }
 
 function bound(most: unknown, count: number): number {

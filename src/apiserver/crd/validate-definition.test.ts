@@ -113,6 +113,43 @@ rows(validateDefinition, {}, [
   ],
 ]);
 
+const approval = (group: string, annotation?: string) => ({
+  ...crd({ group }),
+  metadata: {
+    name: `widgets.${group}`,
+    ...(annotation === undefined ? {} : { annotations: { 'api-approved.kubernetes.io': annotation } }),
+  },
+});
+const URL_OF_APPROVAL = 'https://github.com/kubernetes/enhancements/pull/1111';
+const NOT_APPROVED = 'metadata.annotations[api-approved.kubernetes.io]';
+rows(validateDefinition, {}, [
+  [
+    'a definition in a group of Kubernetes',
+    approval('storage.k8s.io'),
+    [
+      `${NOT_APPROVED}: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see ${URL_OF_APPROVAL}`,
+    ],
+  ],
+  ['a definition in kubernetes.io itself', approval('kubernetes.io'), [`${NOT_APPROVED}: Required value`]],
+  [
+    'a definition whose approval is neither a URL nor a reason',
+    approval('x.kubernetes.io', 'yes'),
+    [
+      `${NOT_APPROVED}: Invalid value: "yes": protected groups must have approval annotation "api-approved.kubernetes.io" with either a URL or a reason starting with "unapproved", see ${URL_OF_APPROVAL}`,
+    ],
+  ],
+  ['a definition with an approval', approval('x.k8s.io', URL_OF_APPROVAL), []],
+  ['a definition that says it is not approved', approval('x.k8s.io', 'unapproved, experimental'), []],
+  ['a definition in a group that only sounds alike', approval('notk8s.io'), []],
+]);
+
+test('a definition that was stored without an approval can be updated, but not lose one', () => {
+  const errors = (next: Body, current: Body) =>
+    validateDefinition(next as never, current as never).map(({ field }) => field);
+  assert.deepEqual(errors(approval('x.k8s.io'), approval('x.k8s.io')), []);
+  assert.deepEqual(errors(approval('x.k8s.io'), approval('x.k8s.io', URL_OF_APPROVAL)), [NOT_APPROVED]);
+});
+
 test('mutable and immutable fields of a CRD', () => {
   const status = { conditions: [{ type: 'Established', status: 'True' }], storedVersions: ['v1'] };
   const changed = (change: Body, current: Body = status) =>

@@ -7,6 +7,7 @@ import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/lo
 import { at, Checks, forbidden, invalid, required } from '../validation/checks.ts';
 import { checkDeclared, checkVersionParts } from './check-declared.ts';
 import { checkRuleCosts } from './check-rule-costs.ts';
+import { checkRuleTypes } from './check-rule-types.ts';
 import { compileJsonPath, JsonPathError } from './json-path.ts';
 import { checkStructural } from './structural.ts';
 
@@ -27,6 +28,7 @@ export function validateDefinition(crd: Loose, current?: Loose): FieldError[] {
   if (crd.metadata.name !== expected) {
     checks.add(invalid('metadata.name', crd.metadata.name, 'must be spec.names.plural+"."+spec.group'));
   }
+  checkApproval(checks, crd, current);
   checkNames(checks, names);
   if (checks.required('spec.scope', spec.scope))
     checks.oneOf('spec.scope', spec.scope, ['Cluster', 'Namespaced']);
@@ -41,6 +43,35 @@ export function validateDefinition(crd: Loose, current?: Loose): FieldError[] {
     checks.add(invalid('spec.preserveUnknownFields', true, 'must be false'));
   }
   return checks.errors;
+}
+
+const APPROVAL = 'api-approved.kubernetes.io';
+
+/** Groups of the Kubernetes project need its approval. A definition that was stored without may stay without. */
+function checkApproval(checks: Checks, crd: Loose, current: Loose | undefined): void {
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(String(mapOf(crd.spec)?.group))) return;
+  const given = crd.metadata.annotations?.[APPROVAL] ?? '';
+  const state = approvalOf(given);
+  if (
+    state === 'given' ||
+    (current && approvalOf(current.metadata.annotations?.[APPROVAL] ?? '') === state)
+  ) {
+    return;
+  }
+  const field = `metadata.annotations[${APPROVAL}]`;
+  const rule = `protected groups must have approval annotation "${APPROVAL}"`;
+  const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
+  if (state === 'missing') checks.add(required(field, `${rule}, ${see}`));
+  else {
+    const how = `${rule} with either a URL or a reason starting with "unapproved", ${see}`;
+    checks.add(invalid(field, given, how));
+  }
+}
+
+function approvalOf(annotation: string): 'missing' | 'given' | 'invalid' {
+  if (annotation === '') return 'missing';
+  if (annotation.startsWith('unapproved')) return 'given';
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]/i.test(annotation) ? 'given' : 'invalid';
 }
 
 function checkNames(checks: Checks, names: LooseMap): void {
@@ -92,7 +123,10 @@ function checkVersions(checks: Checks, spec: LooseMap, current: LooseMap | undef
     if (!schema) checks.add(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
     else if (checkSchema(checks, `${path}.schema.openAPIV3Schema`, schema) && !isSame) {
       const isExempt = sameJson(schema, schemaOf(current, version.name));
-      if (!isExempt) checkDeclared(checks, `${path}.schema.openAPIV3Schema`, schema);
+      if (!isExempt) {
+        checkDeclared(checks, `${path}.schema.openAPIV3Schema`, schema);
+        checkRuleTypes(checks, `${path}.schema.openAPIV3Schema`, schema);
+      }
       checkVersionParts(checks, path, version, schema);
       checkRuleCosts(checks, `${path}.schema.openAPIV3Schema`, schema, { isExempt });
     }

@@ -8,6 +8,7 @@ import { isObject } from '../patch/json.ts';
 import type { Schema } from '../schema.ts';
 import { duplicate, fieldPath, forbidden, invalid, isFull, required } from '../validation/checks.ts';
 import { CelCostError, CelError, type CelRule, compileCel, Meter } from './cel/cel.ts';
+import { type CelType, typeOf } from './cel/types.ts';
 
 export interface RuleSet {
   /** Whether there are any. */
@@ -22,6 +23,7 @@ interface Compiled {
   rule: CelRule;
   text: string;
   message: string | undefined;
+  messageExpression: CelRule | undefined;
   /** The field that a broken rule is reported for, below the rule's own, and as what. */
   fieldPath: string | undefined;
   reason: FieldError['reason'];
@@ -39,10 +41,13 @@ export function createRuleSet(schema: Schema): RuleSet {
   const rulesOf = (node: Schema): Compiled[] => {
     const known = compiled.get(node);
     if (known) return known;
-    const made = (node['x-kubernetes-validations'] ?? []).map((written) => ({
-      rule: compileCel(written.rule),
+    const rules = node['x-kubernetes-validations'] ?? [];
+    const self = rules.length > 0 ? typeOf(node, node === schema) : undefined;
+    const made = rules.map((written) => ({
+      rule: compileCel(written.rule, self),
       text: written.rule,
       message: written.message,
+      messageExpression: compiledMessage(written.messageExpression, self),
       fieldPath: written.fieldPath,
       reason: written.reason ?? 'FieldValueInvalid',
     }));
@@ -85,20 +90,16 @@ export function createRuleSet(schema: Schema): RuleSet {
 }
 
 /** A CelCostError is reported and rethrown; no more rules are evaluated after it. */
-function evaluate(
-  { rule, text, message, fieldPath: below = '', reason }: Compiled,
-  self: unknown,
-  old: unknown,
-  path: string,
-  run: Run,
-): void {
+function evaluate(compiled: Compiled, self: unknown, old: unknown, path: string, run: Run): void {
+  const { rule, text, fieldPath: below = '', reason } = compiled;
   const { errors, meter, transition } = run;
   if (rule.usesOldSelf !== transition || isFull(errors)) return;
   const shown = typeof self === 'object' ? (Array.isArray(self) ? 'array' : 'object') : self;
   meter.start();
   try {
     if (rule.evaluate({ self, oldSelf: old }, meter) === true) return;
-    errors.push(broken(`${path}${below}`, shown, { reason, detail: message ?? `failed rule: ${text}` }));
+    const detail = composedMessage(compiled, { self, oldSelf: old }, meter) ?? compiled.message;
+    errors.push(broken(`${path}${below}`, shown, { reason, detail: detail ?? `failed rule: ${text}` }));
   } catch (error) {
     if (error instanceof CelError) {
       errors.push(invalid(path, shown, `rule evaluation error: ${error.message}: ${text}`));
@@ -111,6 +112,40 @@ function evaluate(
           : error.message;
       errors.push(invalid(path, shown, why));
     }
+    throw error;
+  }
+}
+
+/** Undefined also where it does not compile: the rule has its other message then. */
+function compiledMessage(text: string | undefined, self: CelType | undefined): CelRule | undefined {
+  if (!text) return undefined;
+  try {
+    return compileCel(text, self);
+  } catch (error) {
+    if (error instanceof CelError) return undefined;
+    throw error;
+  }
+}
+
+/** kube-apiserver's limit, in bytes. */
+const MAX_MESSAGE_BYTES = 5 * 1024;
+
+/** Undefined where there is no expression, where it fails, or where its text is of no use. */
+function composedMessage(
+  { messageExpression }: Compiled,
+  values: { self: unknown; oldSelf: unknown },
+  meter: Meter,
+): string | undefined {
+  if (!messageExpression) return undefined;
+  meter.start();
+  try {
+    const text = messageExpression.evaluate(values, meter);
+    if (typeof text !== 'string' || /[\n\r]/.test(text) || Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
+      return undefined;
+    }
+    return text.trim() || undefined;
+  } catch (error) {
+    if (error instanceof CelError) return undefined;
     throw error;
   }
 }

@@ -32,7 +32,10 @@ export const fastClock: Clock = {
 };
 
 export const nodeInfoDefinition = {
-  metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
+  metadata: {
+    name: 'csinodeinfos.csi.storage.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' },
+  },
   spec: {
     group: 'csi.storage.k8s.io',
     scope: 'Cluster',

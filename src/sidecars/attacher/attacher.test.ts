@@ -134,7 +134,10 @@ test('[ATT-4] it ignores attachments of other attachers, and those already attac
 });
 
 const nodeInfoDefinition = {
-  metadata: { name: 'csinodeinfos.csi.storage.k8s.io' },
+  metadata: {
+    name: 'csinodeinfos.csi.storage.k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' },
+  },
   spec: {
     group: 'csi.storage.k8s.io',
     scope: 'Cluster',

@@ -66,8 +66,11 @@ function estimate(expression: Expression, shapes: Shapes): Estimate {
       const sizes = args.map(({ shape }) => shape.size);
       const { callee, name } = expression;
       const cost = total(args) + callee.cost(...sizes);
+      if (name === 'dyn') return { cost, shape: ANY };
       if (!callee.resultSize) return { cost, shape: ONE };
-      const text = stringShape(callee.resultSize(...sizes));
+      // cel-go bounds the text of a value of unknown type, but not of a number.
+      const isOfUnknown = name === 'string' && args[0]?.shape.kind === 'any';
+      const text = stringShape(isOfUnknown ? (sizes[0] ?? 0) : callee.resultSize(...sizes));
       if (name !== 'split') return { cost, shape: text };
       return { cost, shape: { kind: 'list', size: text.size, minBytes: 2, element: text } };
     }

@@ -96,7 +96,7 @@ export function evaluateCel(expression: Expression, scope: CelScope, meter: Mete
     case 'ternary':
       return value(truth(value(expression.condition)) ? expression.yes : expression.no);
     case 'binary':
-      return combined(expression.operator, value(expression.left), value(expression.right), meter);
+      return combined(expression, value(expression.left), value(expression.right), meter);
     case 'call': {
       const args = expression.args.map(value);
       const { callee } = expression;
@@ -126,7 +126,12 @@ function isPresent(read: () => unknown): boolean {
   }
 }
 
-function combined(operator: string, left: unknown, right: unknown, meter: Meter): unknown {
+function combined(
+  { operator, isDouble }: Extract<Expression, { kind: 'binary' }>,
+  left: unknown,
+  right: unknown,
+  meter: Meter,
+): unknown {
   const visited = (): void => meter.charge(1);
   switch (operator) {
     case '==':
@@ -141,7 +146,7 @@ function combined(operator: string, left: unknown, right: unknown, meter: Meter)
       return sum(left, right);
     default:
       meter.charge(Math.max(1, traversal(Math.min(textSize(left), textSize(right)))));
-      return arithmetic(operator, left, right);
+      return isDouble && operator === '/' ? number(left) / number(right) : arithmetic(operator, left, right);
   }
 }
 

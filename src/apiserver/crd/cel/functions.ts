@@ -27,8 +27,8 @@ export interface CelFunction {
 }
 
 const matchCost = (size = 0, pattern = 0): number => traversal(size + 1) * Math.ceil(pattern * REGEX_FACTOR);
-/** A number or boolean as text. */
-const SCALAR_TEXT = 32;
+/** cel-go knows no bound of a conversion's text. Finite, so that it can be multiplied by 0. */
+const UNBOUNDED = 2 ** 53;
 
 /** What can be converted. */
 function scalar(value: unknown): unknown {
@@ -50,8 +50,9 @@ export const FUNCTIONS: Readonly<Record<string, CelFunction>> = {
     arity: 1,
     call: (value) => asText(scalar(value)),
     cost: () => 1,
-    resultSize: (size) => Math.max(size, SCALAR_TEXT),
+    resultSize: () => UNBOUNDED,
   },
+  dyn: { arity: 1, call: (value) => value, cost: () => 1 },
   int: { arity: 1, call: (value) => Math.trunc(Number(scalar(value))), cost: () => 1 },
   double: { arity: 1, call: (value) => Number(scalar(value)), cost: () => 1 },
 };

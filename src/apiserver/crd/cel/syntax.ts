@@ -6,10 +6,25 @@ export class CelError extends Error {
   override readonly name = 'CelError';
 }
 
+/** The expression may be right, but calls a function that this evaluator does not have. */
+export class UnknownFunctionError extends CelError {
+  constructor(name: string) {
+    super(`unknown function "${name}"`);
+  }
+}
+
 export type Macro = 'all' | 'exists' | 'exists_one' | 'filter' | 'map';
 
-export type Expression =
-  | { readonly kind: 'constant'; readonly value: string | number | boolean | null }
+/** `at`: where errors about it point, an index into the rule. */
+export type Expression = { readonly at: number } & Form;
+
+type Form =
+  | {
+      readonly kind: 'constant';
+      readonly type: 'string' | 'bool' | 'null';
+      readonly value: string | boolean | null;
+    }
+  | { readonly kind: 'constant'; readonly type: 'int' | 'double'; readonly value: number }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'field'; readonly target: Expression; readonly name: string }
   | { readonly kind: 'index'; readonly target: Expression; readonly index: Expression }
@@ -21,6 +36,8 @@ export type Expression =
       readonly operator: string;
       readonly left: Expression;
       readonly right: Expression;
+      /** Set by the type check: the operands are of type `double`. At run time both types are numbers. */
+      isDouble?: boolean;
     }
   /** A whole chain of one operator, so that a long chain is not a deep tree. */
   | { readonly kind: 'logic'; readonly operator: '&&' | '||'; readonly terms: readonly Expression[] }
