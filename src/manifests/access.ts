@@ -3,15 +3,16 @@
 // Kubernetes.
 
 import type { CSIDriverSpec } from 'kubernetes-types/storage/v1.js';
+import { namespaceObjects } from './namespaces.ts';
 import { baseName, controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
 import { publishedRbac, RBAC_COMPONENTS } from './published-rbac.ts';
 
 export async function accessObjects(plan: Plan): Promise<Manifest[]> {
   const { namespace, secrets } = plan;
-  const account = (name: string, component: 'controller' | 'node') => ({
+  const account = (component: 'controller' | 'node', at: { name: string; namespace: string }) => ({
     apiVersion: 'v1',
     kind: 'ServiceAccount',
-    metadata: { name, namespace, labels: labelsOf(plan, component) },
+    metadata: { ...at, labels: labelsOf(plan, component) },
   });
   const components = RBAC_COMPONENTS.filter((component) => plan.sidecars.includes(component));
   const roles = await publishedRbac({
@@ -22,23 +23,16 @@ export async function accessObjects(plan: Plan): Promise<Manifest[]> {
     suffix: baseName(plan),
   });
   return [
-    ...(plan.makesNamespace ? [namespaceObject(namespace)] : []),
+    ...namespaceObjects(plan),
     ...(plan.controller === 'none'
       ? []
       : [
-          account(controllerName(plan), 'controller'),
+          account('controller', { name: controllerName(plan), namespace }),
           ...roles.filter(({ kind }) => kind !== 'ServiceAccount'),
         ]),
-    account(nodeName(plan), 'node'),
+    account('node', { name: nodeName(plan), namespace: plan.nodeNamespace }),
   ];
 }
-
-/** The node pods are privileged: pod security admission must allow that in this namespace. */
-const namespaceObject = (name: string): Manifest => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
-});
 
 export function csiDriverObjects(plan: Plan): Manifest[] {
   // The cluster-registrar creates it.

@@ -9,6 +9,7 @@ import {
   nodeEnvironment,
   podEnvironment,
   probeContainer,
+  rightsOf,
   SOCKET_VOLUME,
   socketContainer,
 } from './containers.ts';
@@ -21,6 +22,8 @@ import {
   PER_NODE,
   type Plan,
 } from './plan.ts';
+import { disruptionBudgets, networkPolicies } from './policies.ts';
+import { RBAC_COMPONENTS, type RbacComponent } from './published-rbac.ts';
 import {
   metadataArguments,
   metadataMount,
@@ -29,19 +32,26 @@ import {
   metadataVolumes,
 } from './snapshot-metadata.ts';
 
-/** The first port for metrics and health; each sidecar takes the next one. */
+/** The first port for metrics and health. In a container of its own, each sidecar has the same port in every deployment. */
 const FIRST_PORT = 8080;
+const ownPort = (sidecar: string): number => FIRST_PORT + RBAC_COMPONENTS.indexOf(sidecar as RbacComponent);
 
 export function controllerObjects(plan: Plan): Manifest[] {
   if (plan.controller === 'none' || plan.controller === 'daemonset') return [];
   const labels = labelsOf(plan, 'controller');
   const metadata = { name: controllerName(plan), namespace: plan.namespace, labels };
-  const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template: podTemplate(plan) };
+  const template = podTemplate(plan);
+  const spec = { replicas: plan.replicas, selector: { matchLabels: labels }, template };
+  const beside = [
+    ...metadataObjects(plan),
+    ...disruptionBudgets({ metadata, replicas: plan.replicas }),
+    ...(plan.hasNetworkPolicy ? networkPolicies(metadata, template, plan.driverPorts) : []),
+  ];
   if (plan.controller === 'deployment')
-    return [...metadataObjects(plan), { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
+    return [...beside, { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
   // No pod is looked up by DNS name, so the Service need not exist.
   const setSpec: StatefulSetSpec = { ...spec, serviceName: metadata.name };
-  return [...metadataObjects(plan), { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
+  return [...beside, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: setSpec }];
 }
 
 function podTemplate(plan: Plan): PodTemplateSpec {
@@ -68,40 +78,45 @@ function podTemplate(plan: Plan): PodTemplateSpec {
         ],
       }),
       containers: [
-        driverContainer(plan, 'controller'),
-        ...sidecarContainers(plan),
-        ...(plan.hasProbe ? [probeContainer(plan)] : []),
+        controllerDriver(plan),
+        ...sidecarContainers(plan, plan.controllerUser),
+        ...(plan.hasProbe ? [probeContainer(plan, plan.controllerUser)] : []),
       ],
       volumes: [{ name: SOCKET_VOLUME, emptyDir: {} }, ...metadataVolumes(plan)],
     },
   };
 }
 
-export const sidecarContainers = (plan: Plan): Container[] =>
-  plan.isSeparate ? eachSidecar(plan) : allSidecars(plan);
+const controllerDriver = (plan: Plan): Container => ({
+  ...driverContainer(plan, 'controller'),
+  ...(plan.controllerUser !== undefined && { securityContext: rightsOf(plan.controllerUser) }),
+});
 
-function eachSidecar(plan: Plan): Container[] {
-  return plan.sidecars.map((name, index) =>
-    socketContainer(plan, {
-      ...common(plan, FIRST_PORT + index),
-      name,
-      command: name,
-      arguments: [
-        ...election(plan),
-        ...ownArguments(plan, name),
-        ...ownNodeOnly(plan, name),
-        ...plan.arguments(name),
-      ],
-      ...(name === METADATA && metadataParts),
-      memory: '96Mi',
-    }),
+/** `user`: of the driver's socket; root unless given. */
+export const sidecarContainers = (plan: Plan, user?: number): Container[] =>
+  (plan.isSeparate ? eachSidecar(plan) : allSidecars(plan)).map((container) =>
+    socketContainer(plan, container, user),
   );
+
+function eachSidecar(plan: Plan): BerthContainer[] {
+  return plan.sidecars.map((name) => ({
+    ...common(plan, ownPort(name)),
+    name,
+    command: name,
+    arguments: [
+      ...election(plan),
+      ...ownArguments(plan, name),
+      ...ownNodeOnly(plan, name),
+      ...plan.arguments(name),
+    ],
+    ...(name === METADATA && metadataParts),
+  }));
 }
 
-function allSidecars(plan: Plan): Container[] {
+function allSidecars(plan: Plan): BerthContainer[] {
   if (plan.sidecars.length === 0) return [];
   return [
-    socketContainer(plan, {
+    {
       ...common(plan, FIRST_PORT),
       name: 'sidecars',
       command: 'sidecars',
@@ -119,8 +134,7 @@ function allSidecars(plan: Plan): Container[] {
         ),
       ],
       ...(plan.sidecars.includes(METADATA) && metadataParts),
-      memory: '128Mi',
-    }),
+    },
   ];
 }
 

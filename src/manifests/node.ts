@@ -1,7 +1,6 @@
 // The node pod: the driver's node service and the registrar that registers it with the kubelet, and the sidecars where
-// they have no pod of their own. It mounts three
-// directories of the host: the plugin registry, the directory of the driver's socket, and the kubelet's directory, with
-// bidirectional mount propagation. Pure.
+// they have no pod of their own. It mounts three directories of the host: the plugin registry, the directory of the
+// driver's socket, and the kubelet's directory, with bidirectional mount propagation. Pure.
 
 import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
@@ -9,6 +8,7 @@ import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.t
 import { driverContainer, probeContainer, SOCKET_VOLUME, socketContainer } from './containers.ts';
 import { sidecarContainers } from './controller.ts';
 import { controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+import { networkPolicies } from './policies.ts';
 import { metadataObjects, metadataVolumes } from './snapshot-metadata.ts';
 
 const REGISTRATION = 'registration-dir';
@@ -50,9 +50,13 @@ export function nodeObjects(plan: Plan): Manifest[] {
       },
     },
   };
-  const metadata = { name: nodeName(plan), namespace: plan.namespace, labels };
+  const metadata = { name: nodeName(plan), namespace: plan.nodeNamespace, labels };
   const set = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec };
-  return hasSidecars ? [...metadataObjects(plan), set] : [set];
+  return [
+    ...(hasSidecars ? metadataObjects(plan) : []),
+    ...(plan.hasNetworkPolicy ? networkPolicies(metadata, spec.template, plan.driverPorts) : []),
+    set,
+  ];
 }
 
 function nodeDriver(plan: Plan): Container {
@@ -81,7 +85,6 @@ const registrar = (plan: Plan): Container =>
     port: plan.healthPort + 1,
     healthPath: '/healthz',
     mounts: [{ name: REGISTRATION, mountPath: REGISTRATION_DIR }],
-    memory: '64Mi',
   });
 
 const pluginDir = ({ kubeletDir, driverName }: Plan): string =>

@@ -4,7 +4,9 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { berthContainer } from './containers.ts';
+import { namespaceObject } from './namespaces.ts';
 import { GROUPS_GATE, type Manifest } from './plan.ts';
+import { disruptionBudgets, networkPolicies } from './policies.ts';
 import { COMPONENT_ACCOUNTS, publishedRbac } from './published-rbac.ts';
 
 const definitions = new URL('../../deploy/crds/', import.meta.url);
@@ -21,6 +23,9 @@ export interface OncePlan {
   part: OncePart;
   berthImage: string;
   namespace: string;
+  makesNamespace: boolean;
+  logLevel: number;
+  hasNetworkPolicy: boolean;
   replicas: number;
   arguments: readonly string[];
   /** The snapshot controller handles group snapshots, too. */
@@ -71,26 +76,30 @@ async function programObjects(
     arguments: ['--leader-election', ...flags, ...plan.arguments],
     port: PORT,
     healthPath: '/healthz/leader-election',
-    memory: '96Mi',
   });
+  const metadata = { name, namespace, labels };
+  const template = {
+    metadata: { labels },
+    spec: {
+      serviceAccountName: name,
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      containers: [container],
+    },
+  };
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace, labels },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          serviceAccountName: name,
-          priorityClassName: 'system-cluster-critical',
-          nodeSelector: { 'kubernetes.io/os': 'linux' },
-          containers: [container],
-        },
-      },
-    },
+    metadata,
+    spec: { replicas, selector: { matchLabels: labels }, template },
   };
   const access = await publishedRbac({ components: [command], namespace, secrets: 'none' });
-  return [...access, deployment];
+  return [
+    // Its pods need no rights on the node.
+    ...(plan.makesNamespace ? [namespaceObject(namespace, 'restricted')] : []),
+    ...access,
+    ...disruptionBudgets({ metadata, replicas }),
+    ...(plan.hasNetworkPolicy ? networkPolicies(metadata, template) : []),
+    deployment,
+  ];
 }

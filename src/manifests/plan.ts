@@ -21,6 +21,8 @@ export interface Plan {
   /** An image with `berth` on its PATH. */
   berthImage: string;
   namespace: string;
+  /** Of the node pods, which are privileged. */
+  nodeNamespace: string;
   makesNamespace: boolean;
   /** Which Secrets the sidecars may read. */
   secrets: 'none' | 'everywhere' | { namespace: string };
@@ -39,6 +41,13 @@ export interface Plan {
   /** One container per sidecar instead of one for all. */
   isSeparate: boolean;
   arguments: ArgumentsOf;
+  /** Verbosity of Berth's containers. */
+  logLevel: number;
+  hasNetworkPolicy: boolean;
+  /** Ports of the driver that the NetworkPolicy lets in, beside those of metrics and health. */
+  driverPorts: readonly number[];
+  /** The user of the controller pod; root when undefined. */
+  controllerUser: number | undefined;
   controllerNodeSelector: Readonly<Record<string, string>>;
   kubeletDir: string;
   /** Host directories that are mounted into the driver on each node, at the same path. */
@@ -77,6 +86,12 @@ export function problemOf(plan: Plan): string | undefined {
   }
   if (plan.groupSnapshots && !sidecars.includes('snapshotter')) {
     return '--group-snapshots needs the snapshotter; add it to --sidecars';
+  }
+  if (controller === 'daemonset' && plan.nodeNamespace !== plan.namespace) {
+    return `--controller=daemonset has one pod for everything: leave out --node-namespace=${plan.nodeNamespace}`;
+  }
+  if (plan.controllerUser !== undefined && !['deployment', 'statefulset'].includes(controller)) {
+    return `--controller-user=${plan.controllerUser} is the user of the controller's own pod, which --controller=${controller} has not`;
   }
   const relative = [plan.kubeletDir, ...plan.hostPaths].find((path) => !path.startsWith('/'));
   if (relative !== undefined) return `"${relative}" is not an absolute path`;

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import type { Container, Volume } from 'kubernetes-types/core/v1.js';
-import { namespaces } from '../../src/api/kinds.ts';
+import { namespaces, pods, serviceAccounts } from '../../src/api/kinds.ts';
+import type { Resource } from '../../src/api/object.ts';
 import { testServer } from '../../src/apiserver/testing/test-server.ts';
 import { resourceOfManifest } from '../../src/cli/objects/find-resource.ts';
 import { defineDriver } from '../../src/driver/driver.ts';
@@ -58,6 +59,13 @@ const shapes: [string, string[]][] = [
       '--arg=livenessprobe=--probe-timeout=5s',
     ],
   ],
+  [
+    'two namespaces, not root where it need not be',
+    [
+      ...['--namespace=storage', '--node-namespace=vault', '--create-namespace', '--controller-user=1000'],
+      ...['--replicas=2', '--driver-ports=8443', '--log-level=5'],
+    ],
+  ],
   ['once for all drivers', ['--part=snapshot-controller', '--replicas=2', '--namespace=storage']],
   ['once, with group snapshots', ['--part=snapshot-controller', '--group-snapshots']],
   ['once, for populators', ['--part=data-source-validator', '--replicas=2']],
@@ -99,6 +107,62 @@ test('[DEP-1] [DEP-2] every shape is taken by a real kube-apiserver as it stands
   t.after(() => kube.close());
   await accept(kube);
 });
+
+test('[DEP-1] [REAL-3] the pods meet the Pod Security level of their namespaces, and none stricter', {
+  skip: missingPeers('etcd', 'kube-apiserver'),
+}, async (t) => {
+  const server = await startKubeApiserver(await temporary(t));
+  t.after(() => server.stop());
+  const config = await loadKubeConfig({ path: server.kubeconfig, env: {} });
+  const kube = createHttpKubeClient({ clock: realClock, random: realRandom, log: silentLog, config });
+  t.after(() => kube.close());
+  const split = ['--namespace=control', '--node-namespace=machines', '--create-namespace'];
+  for (const flags of [
+    [...usual, '--namespace=together', '--create-namespace'],
+    [...usual, ...split],
+    [...usual, ...split, '--controller-user=1000'],
+    ['--part=snapshot-controller', '--namespace=once', '--create-namespace'],
+  ]) {
+    const manifests = await printManifests(flags);
+    for (const { apiVersion, kind, metadata } of manifests) {
+      const resource = { Namespace: namespaces, ServiceAccount: serviceAccounts }[kind] as
+        | Resource
+        | undefined;
+      const { name = '', namespace } = metadata;
+      const at = { name, ...(namespace && { namespace }) };
+      const options = { type: 'apply', fieldManager: 'test', force: true } as const;
+      if (resource) await kube.patch(resource, at, { apiVersion, kind, metadata }, options);
+    }
+    for (const { kind, metadata, spec } of manifests.filter(({ spec: given }) => given?.template)) {
+      const namespace = metadata.namespace ?? '';
+      const pod = { ...spec.template, metadata: { ...spec.template.metadata, name: 'p', namespace } };
+      const refusal = () =>
+        kube.create(pods, pod, { dryRun: true }).then(
+          () => '',
+          (error: unknown) => String(error),
+        );
+      assert.equal(await refusal(), '', `${kind} of ${flags.join(' ')}`);
+      const labels = manifests.find(({ metadata: { name } }) => name === namespace)?.metadata.labels;
+      const level = labels?.[ENFORCE] ?? '';
+      const setLevel = (value: string) =>
+        kube.patch(
+          namespaces,
+          { name: namespace },
+          { metadata: { labels: { [ENFORCE]: value } } },
+          { type: 'merge' },
+        );
+      const stricter = { privileged: 'baseline', baseline: 'restricted' }[level];
+      if (stricter === undefined) continue;
+      // The other pods of this namespace may meet it.
+      if (level === 'privileged' && kind !== 'DaemonSet') continue;
+      await setLevel(stricter);
+      assert.match(await refusal(), /violates PodSecurity/, `${kind} of ${flags.join(' ')}`);
+      await setLevel(level);
+    }
+  }
+});
+
+const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
 test('[DEP-1] kubectl applies what is printed, and deletes it again', {
   skip: lacking('kubectl'),
@@ -213,6 +277,50 @@ test('[DEP-1] a DaemonSet has driver and sidecars in one pod, which elect a lead
   }
 });
 
+test('[DEP-1] replicas are drained one at a time, and pods let in only what their containers serve', async () => {
+  const budgets = (flags: string[]) => printManifests(flags).then((all) => named(all, 'PodDisruptionBudget'));
+  assert.deepEqual(await budgets(usual), []);
+  assert.deepEqual(await budgets([...usual, '--replicas=2']), ['some-csi-test-controller']);
+  assert.deepEqual(await budgets(['--part=snapshot-controller', '--replicas=2']), ['snapshot-controller']);
+
+  const manifests = await printManifests([...usual, '--replicas=2', '--driver-ports=8443', '--separate']);
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+  assert.equal(policies.length, 2);
+  for (const { metadata, spec } of policies) {
+    const owner = manifests.find(
+      ({ kind, metadata: { name } }) => /Set|Deployment/.test(kind) && name === metadata.name,
+    );
+    assert(owner);
+    assert.deepEqual(spec.podSelector.matchLabels, owner.spec.template.metadata.labels);
+    const served = containersOf(owner).flatMap(({ ports = [] }) =>
+      ports.map(({ containerPort }) => containerPort),
+    );
+    assert(served.length > 0);
+    assert.deepEqual(
+      spec.ingress[0].ports.map(({ port }: { port: number }) => port),
+      [...served, 8443],
+    );
+  }
+  const budget = one(manifests, 'PodDisruptionBudget');
+  assert.deepEqual(budget.spec.selector, one(manifests, 'Deployment').spec.selector);
+  // Policies do not apply to pods in the host's network.
+  const onHost = await printManifests([...usual, '--host-network']);
+  assert.deepEqual(named(onHost, 'NetworkPolicy'), ['some-csi-test-controller']);
+  assert.deepEqual(named(await printManifests([...usual, '--network-policy=false']), 'NetworkPolicy'), []);
+});
+
+test('[DEP-1] every container has a probe or answers one, and requests what was measured', async () => {
+  for (const flags of [[], ['--separate'], ['--controller=daemonset']]) {
+    const manifests = await printManifests([...usual, ...flags]);
+    for (const container of manifests.filter(({ spec }) => spec?.template).flatMap(containersOf)) {
+      const probed = container.livenessProbe !== undefined && container.readinessProbe !== undefined;
+      assert.equal(probed, container.name !== 'liveness-probe', container.name);
+      if (container.name === 'driver') continue;
+      assert.match(String(container.resources?.requests?.memory), /^[1-9]\d*Mi$/, container.name);
+    }
+  }
+});
+
 test('a driver that gets no arguments is warned about', async () => {
   const { stderr } = await runManifests(usual);
   assert.match(stderr, /the driver gets no arguments, only CSI_ENDPOINT and NODE_ID/);
@@ -314,6 +422,12 @@ test('what cannot be deployed is refused in one sentence', async () => {
     [[...usual, '--sidecars=attacher', '--storage-capacity'], /--storage-capacity needs the provisioner/],
     [[...usual, '--sidecars=attacher', '--group-snapshots'], /--group-snapshots needs the snapshotter/],
     [[...usual, '--sidecars=nobody'], /there is no sidecar "nobody", only /],
+    [
+      [...usual, '--controller=daemonset', '--node-namespace=n'],
+      /one pod for everything: leave out --node-namespace=n/,
+    ],
+    [[...usual, '--controller=daemonset', '--controller-user=1'], /--controller-user=1 is the user of the/],
+    [[...usual, '--driver-ports=99999'], /--driver-ports has "99999", which is not a port/],
     [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
     [[...usual, '--lifecycle-modes=Eternal'], /neither Persistent nor Ephemeral/],
     [[...usual, '--arg=nobody=--x'], /is not of the form CONTAINER=ARGUMENT/],
