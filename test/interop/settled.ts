@@ -13,11 +13,15 @@ export type Settled = <T extends KubeObject>(
 
 export function settledIn(
   informers: Informers,
-  { signal, output }: { signal: AbortSignal; output: () => string },
+  {
+    signal,
+    output,
+    limitMs = STEP_LIMIT_MS,
+  }: { signal: AbortSignal; output: () => string; limitMs?: number },
 ): Settled {
   return async (resource, key, wanted) => {
     const informer = informers.of(resource);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
       return await informer.waitFor(key, wanted, limit);
     } catch {
