@@ -25,6 +25,10 @@ export function staticChecks(): StaticCheck[] {
     { name: 'lock file', command: ['node', 'scripts/check-lockfile.ts'] },
     { name: 'generated code', command: ['node', 'scripts/generate-proto.ts', '--check'] },
     { name: 'generated schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
+    {
+      name: 'generated dashboards and rules',
+      command: ['node', 'scripts/generate-monitoring.ts', '--check'],
+    },
   ];
   return checks.filter(
     ({ command: [program, script] }) => program !== 'node' || existsSync(join(projectRoot, script ?? '')),
