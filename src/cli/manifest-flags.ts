@@ -77,6 +77,9 @@ export const manifestFlags = {
   diff: boolFlag({
     help: 'Compare with the cluster instead: what is missing, differs or is left over. Exits with 1 if anything is',
   }),
+  'replace-official': boolFlag({
+    help: 'Read the workloads of --namespace from the cluster instead, and print them with the official sidecars replaced by Berth',
+  }),
   ...connectionFlags,
   namespace: stringFlag({ help: 'Namespace of the pods', default: 'kube-system' }),
   'create-namespace': boolFlag({

@@ -18,6 +18,7 @@ import { type CommandContext, defineCommand, ExitCode, standardFlags, UsageError
 import { commands } from './commands.ts';
 import { availableSidecars, isOnce, manifestFlags, oncePlanOf, planOf } from './manifest-flags.ts';
 import { openClient } from './objects/open-client.ts';
+import { replaceOfficial } from './replace-official.ts';
 import { packageVersion } from './version.ts';
 
 const WITHOUT_ARGUMENTS =
@@ -46,6 +47,7 @@ export const command = defineCommand({
   flags: manifestFlags,
   async run(context: Context) {
     const { flags: values, stdout } = context;
+    if (values.replaceOfficial) return await replaceOfficial(context);
     if (values.format !== 'yaml' && (values.output === undefined || values.diff)) {
       throw new UsageError(`--format=${values.format} writes files: give --output DIRECTORY, and not --diff`);
     }
