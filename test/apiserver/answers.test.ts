@@ -762,3 +762,99 @@ test('the published schemas name values, and say how lists merge', async () => {
     [81, 80],
   );
 });
+
+test('a custom resource is sent with its type, unlike a built-in kind', async () => {
+  const WIDGETS = '/apis/typed.example.com/v1/widgets';
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const definition: JsonObject = {
+    metadata: { name: 'widgets.typed.example.com' },
+    spec: {
+      group: 'typed.example.com',
+      scope: 'Cluster',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+  const [apiVersion, kind, metadata] = ['typed.example.com/v1', 'Widget', { name: 'a' }];
+  await expectCodes([
+    ['the definition', 201, post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition)],
+    ['no kind', 400, post(WIDGETS, { apiVersion, metadata })],
+    ['no version', 400, post(WIDGETS, { kind, metadata })],
+    ['both', 201, post(WIDGETS, { apiVersion, kind, metadata })],
+    ['an update without a kind', 400, put(`${WIDGETS}/a`, { apiVersion, metadata })],
+  ]);
+  const refused = await answer(put(`${WIDGETS}/a`, { apiVersion, metadata, odd: 1 }));
+  assert.deepEqual(refused.warnings, []);
+});
+
+test('a Service that is moved elsewhere gives its address back', async () => {
+  const SERVICES = '/api/v1/namespaces/default/services';
+  const spec = { selector: { a: 'b' }, ports: [{ port: 80 }], externalIPs: ['10.1.2.3'] };
+  const made = await answer(post(SERVICES, { metadata: { name: 'moved' }, spec }));
+  assert.equal((made.body.spec as JsonObject).externalTrafficPolicy, 'Cluster');
+  const inside = await answer(patch('merge', `${SERVICES}/moved`, { spec: { externalIPs: null } }));
+  assert.equal((inside.body.spec as JsonObject).externalTrafficPolicy, undefined);
+  const moved = { spec: { type: 'ExternalName', externalName: 'a.example' } };
+  const elsewhere = await answer(patch('merge', `${SERVICES}/moved`, moved));
+  assert.deepEqual(elsewhere.body.spec, {
+    selector: { a: 'b' },
+    ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+    sessionAffinity: 'None',
+    ...moved.spec,
+  });
+  const back = await answer(
+    patch('merge', `${SERVICES}/moved`, { spec: { type: 'ClusterIP', externalName: null } }),
+  );
+  assert.match(String((back.body.spec as JsonObject).clusterIP), /^10\.96\./);
+  await expectCodes([
+    [
+      'IPv6',
+      422,
+      post(SERVICES, { metadata: { name: 'six' }, spec: { ports: [{ port: 80 }], ipFamilies: ['IPv6'] } }),
+    ],
+    ['another address', 422, patch('merge', `${SERVICES}/moved`, { spec: { clusterIP: '10.96.9.9' } })],
+  ]);
+  const free = await answer(post(SERVICES, { metadata: { name: 'free' }, spec: { clusterIP: 'None' } }));
+  assert.deepEqual((free.body.spec as JsonObject).ipFamilies, ['IPv4', 'IPv6']);
+});
+
+test("the generation of a PriorityClass stays 1, ports of a template are not made the host's", async () => {
+  const CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses';
+  const changed = await answer(
+    post(CLASSES, { metadata: { name: 'stays' }, value: 1 }),
+    patch('merge', `${CLASSES}/stays`, { description: 'other' }),
+  );
+  assert.equal((changed.body.metadata as JsonObject).generation, 1);
+  const template = (labels: JsonObject): JsonObject => ({
+    metadata: { labels },
+    spec: { hostNetwork: true, containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80 }] }] },
+  });
+  const portsOf = (spec: Json | undefined): Json =>
+    ((spec as { containers: { ports: Json }[] }).containers[0] as { ports: Json }).ports;
+  const deployment = await answer(
+    post('/apis/apps/v1/namespaces/default/deployments', {
+      metadata: { name: 'hosts' },
+      spec: { selector: { matchLabels: { a: 'b' } }, template: template({ a: 'b' }) },
+    }),
+  );
+  const { template: kept } = deployment.body.spec as { template: JsonObject };
+  assert.deepEqual(portsOf(kept.spec), [{ containerPort: 80, protocol: 'TCP' }]);
+  const pod = await answer(
+    post('/api/v1/namespaces/default/pods', { metadata: { name: 'hosts' }, spec: template({}).spec as Json }),
+  );
+  assert.deepEqual(portsOf(pod.body.spec), [{ containerPort: 80, hostPort: 80, protocol: 'TCP' }]);
+});
+
+test('an applied quantity is a scalar', async () => {
+  const claim = (storage: Json): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'scalar' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+  });
+  const path = '/api/v1/namespaces/default/persistentvolumeclaims/scalar';
+  const refused = await answer(apply(path, claim([])));
+  assert.equal(refused.code, 500);
+  assert.match(String(refused.body.message), /\.spec\.resources\.requests\.storage: expected any scalar/);
+  await expectCodes([['a number', 201, apply(path, claim(1024))]]);
+});

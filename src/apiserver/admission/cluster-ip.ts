@@ -16,7 +16,8 @@ export function clusterIP({ reader }: { reader: Reader }): AdmissionPlugin {
     mutate(request) {
       if (!isAbout(request, services) || request.operation === 'delete' || request.subresource !== '') return;
       const { spec } = request.object as Service;
-      if (!spec || spec.type === 'ExternalName' || spec.clusterIP) return;
+      // Validation rejects a family that this server has no addresses of.
+      if (!spec || spec.type === 'ExternalName' || spec.clusterIP || spec.ipFamilies?.[0] === 'IPv6') return;
       const used = new Set<string | undefined>();
       for (const each of reader.list(services)) {
         used.add(each.spec?.clusterIP);

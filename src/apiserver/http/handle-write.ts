@@ -1,6 +1,7 @@
 // Writes over HTTP: reads the body after authorization, and passes it to the verb.
 
 import type { IncomingMessage } from 'node:http';
+import { apiVersionOf } from '../../api/object.ts';
 import type { PatchType } from '../../runtime/kube/kube.ts';
 import { forbidden } from '../validation/checks.ts';
 import { type Answer, type Write, write } from '../verbs/dispatch.ts';
@@ -47,7 +48,7 @@ export async function writeOverHttp(
     const answer = await exchange.fair.once(exchange.client, () => {
       const parsed = parse?.();
       release();
-      const { asked, dryRun } = whatIsAsked(exchange, verb, parsed);
+      const { asked, dryRun } = whatIsAsked(exchange, { verb, resource }, parsed);
       if (asked.verb !== 'delete' && asked.verb !== 'deletecollection') {
         reportDuplicates(request, parsed?.duplicates ?? []);
       }
@@ -72,9 +73,24 @@ function parserFor(
   return bodyParser(bytes, { contentType, accepted, yaml, client, maxBytes: bodies.limits.maxBytes });
 }
 
+/** Built-in kinds may leave their type out; a custom resource has no other that it could be decoded as. */
+function requireType({ kind }: ResourceRequest, body: unknown): void {
+  const { apiVersion, kind: given } = (body ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  if (!given) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind.kind}): Object 'Kind' is missing`,
+    );
+  }
+  if (!apiVersion) {
+    throw badRequest(
+      `the API version in the data () does not match the expected API version (${apiVersionOf(kind)})`,
+    );
+  }
+}
+
 function whatIsAsked(
   { message, info }: ResourceExchange,
-  verb: string,
+  { verb, resource }: { verb: string; resource: ResourceRequest },
   parsed: ParsedBody | undefined,
 ): { asked: Write; dryRun: boolean } {
   if (verb === 'delete' || verb === 'deletecollection') {
@@ -87,7 +103,10 @@ function whatIsAsked(
   }
   if (parsed === undefined) throw badRequest('the request has no body');
   const { value: body } = parsed;
-  if (verb === 'create' || verb === 'update') return { asked: { verb, body }, dryRun: false };
+  if (verb === 'create' || verb === 'update') {
+    if (resource.kind.isCustom) requireType(resource, body);
+    return { asked: { verb, body }, dryRun: false };
+  }
   const type = PATCH_TYPES.get(mediaTypeOf(message.headers['content-type'])) as PatchType;
   const force = readBoolean(info.query, 'force');
   if (force !== undefined && type !== 'apply') {

@@ -75,7 +75,7 @@ const table: [name: string, shortNames: string, subresources: string, traits: st
   ['storageclasses.v1.storage.k8s.io', 'sc', '', 'cluster, answers deleted'],
   ['volumeattachments.v1.storage.k8s.io', '', 'status', 'cluster, needs version, answers deleted'],
   ['volumeattributesclasses.v1.storage.k8s.io', 'vac', '', 'cluster, answers deleted'],
-  ['priorityclasses.v1.scheduling.k8s.io', 'pc', '', 'cluster, generation'],
+  ['priorityclasses.v1.scheduling.k8s.io', 'pc', '', 'cluster'],
   ['runtimeclasses.v1.node.k8s.io', '', '', 'cluster, needs version, created by update'],
   ['networkpolicies.v1.networking.k8s.io', 'netpol', '', 'namespaced, generation'],
   ['poddisruptionbudgets.v1.policy', 'pdb', 'status', 'namespaced, generation, needs version'],

@@ -1,6 +1,8 @@
 // Services, Endpoints and EndpointSlices, as objects: pods read them as environment variables and clients by the API.
 // Nothing routes traffic to a Service's address.
 
+import { deleteOwn, getOwn } from '../../api/own-property.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { Kind } from '../kind.ts';
 import { endpointSliceColumns, endpointsColumns, serviceColumns } from '../printing/network-columns.ts';
 import {
@@ -10,6 +12,8 @@ import {
   validateService,
   validateServiceUpdate,
 } from '../validation/service.ts';
+import { isWithoutSelector } from '../validation/service-addresses.ts';
+import { serviceWarnings } from '../validation/warnings.ts';
 import { defineKind } from './define-kind.ts';
 import { ensureMap, type LooseMap, mapOf, mapsOf, setDefault, stringOf, stringsOf } from './loose.ts';
 
@@ -31,9 +35,7 @@ const serviceKind = defineKind({
     if (spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer') {
       setDefault(spec, 'internalTrafficPolicy', 'Cluster');
     }
-    if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') {
-      setDefault(spec, 'externalTrafficPolicy', 'Cluster');
-    }
+    if (isReachedFromOutside(spec)) setDefault(spec, 'externalTrafficPolicy', 'Cluster');
     if (spec.sessionAffinity === 'ClientIP') {
       setDefault(
         ensureMap(ensureMap(spec, 'sessionAffinityConfig'), 'clientIP'),
@@ -50,15 +52,21 @@ const serviceKind = defineKind({
   normalise(service, current) {
     const spec: LooseMap = { ...service.spec };
     service.spec = spec;
+    const before = mapOf(current?.spec);
+    if (before) dropOfOtherType(spec, before);
     if (spec.type !== 'ExternalName') {
-      setDefault(spec, 'ipFamilies', ['IPv4']);
-      setDefault(spec, 'ipFamilyPolicy', 'SingleStack');
+      const isFree = isWithoutSelector(spec);
+      setDefault(spec, 'ipFamilyPolicy', isFree ? 'RequireDualStack' : 'SingleStack');
+      const [first = 'IPv4', ...more] = stringsOf(spec.ipFamilies);
+      const needsBoth = isFree && spec.ipFamilyPolicy !== 'SingleStack' && more.length === 0;
+      spec.ipFamilies = [first, ...(needsBoth ? [first === 'IPv4' ? 'IPv6' : 'IPv4'] : more)];
       // A client that leaves the address out keeps it.
-      const address = mapOf(current?.spec)?.clusterIP;
-      if (address !== undefined && stringOf(spec.clusterIP) === '') spec.clusterIP = address;
+      if (before?.clusterIP !== undefined && stringOf(spec.clusterIP) === '')
+        spec.clusterIP = before.clusterIP;
     }
-    equalAddresses(spec);
+    equalAddresses(spec, before);
   },
+  warnings: serviceWarnings,
   validate: validateService,
   validateUpdate: validateServiceUpdate,
   selectable: {
@@ -70,11 +78,32 @@ const serviceKind = defineKind({
 /** Kubernetes' default: three hours. */
 const SESSION_SECONDS = 10_800;
 
-/** `clusterIP` is the first of `clusterIPs`; either may be given. */
-function equalAddresses(spec: LooseMap): void {
+/** `clusterIP` is the first of `clusterIPs`; either may be given, and a change of the former counts for both. */
+function equalAddresses(spec: LooseMap, before: LooseMap | undefined): void {
   const [first] = stringsOf(spec.clusterIPs);
   if (stringOf(spec.clusterIP) === '' && first !== undefined) spec.clusterIP = first;
-  else if (stringOf(spec.clusterIP) !== '' && first === undefined) spec.clusterIPs = [spec.clusterIP];
+  else if (stringOf(spec.clusterIP) === '') return;
+  else if (first === undefined || isOnlyChange(spec, before)) spec.clusterIPs = [spec.clusterIP];
+}
+
+const isOnlyChange = (spec: LooseMap, before: LooseMap | undefined): boolean =>
+  before !== undefined && spec.clusterIP !== before.clusterIP && sameJson(spec.clusterIPs, before.clusterIPs);
+
+const isReachedFromOutside = (spec: LooseMap): boolean =>
+  spec.type === 'NodePort' ||
+  spec.type === 'LoadBalancer' ||
+  (spec.type === 'ClusterIP' && stringsOf(spec.externalIPs).length > 0);
+
+/** What a Service of the new type cannot have is dropped with the type, unless the client has just changed it. */
+function dropOfOtherType(spec: LooseMap, before: LooseMap): void {
+  const drop = (field: string): void => {
+    if (sameJson(getOwn(spec, field), getOwn(before, field))) deleteOwn(spec, field);
+  };
+  if (spec.type === 'ExternalName' && before.type !== 'ExternalName') {
+    for (const field of ['clusterIP', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) drop(field);
+    if (spec.clusterIP === undefined) drop('clusterIPs');
+  }
+  if (isReachedFromOutside(before) && !isReachedFromOutside(spec)) drop('externalTrafficPolicy');
 }
 
 const endpointsKind = defineKind({

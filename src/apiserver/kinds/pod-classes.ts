@@ -20,7 +20,10 @@ const priorityClassKind = defineKind({
   namespaced: false,
   shortNames: ['pc'],
   columns: priorityClassColumns,
-  hasGeneration: true,
+  // It is 1 and stays so.
+  prepareForCreate: ({ metadata }) => {
+    metadata.generation = 1;
+  },
   setDefaults: (priorityClass) => setDefault(priorityClass, 'preemptionPolicy', 'PreemptLowerPriority'),
   validate: validatePriorityClass,
   validateUpdate: validatePriorityClassUpdate,

@@ -18,14 +18,17 @@ export function setPodSpecDefaults(spec: LooseMap): void {
   }
   for (const volume of mapsOf(spec.volumes)) setVolumeDefaults(volume);
   for (const field of ['containers', 'initContainers', 'ephemeralContainers']) {
-    for (const container of mapsOf(spec[field])) setContainerDefaults(container, spec.hostNetwork === true);
+    for (const container of mapsOf(spec[field])) setContainerDefaults(container);
   }
 }
 
-/** Pods only: limits default the requests. Templates are not changed. */
+/** Pods only: limits default the requests, and on the host's network ports are the host's. Templates are not changed. */
 export function setPodRequestDefaults(spec: LooseMap): void {
   for (const field of ['containers', 'initContainers']) {
     for (const container of mapsOf(spec[field])) {
+      for (const port of spec.hostNetwork === true ? mapsOf(container.ports) : []) {
+        if (port.containerPort !== undefined) setDefault(port, 'hostPort', port.containerPort);
+      }
       const limits = mapOf(mapOf(container.resources)?.limits);
       if (!limits) continue;
       const requests = ensureMap(ensureMap(container, 'resources'), 'requests');
@@ -34,7 +37,7 @@ export function setPodRequestDefaults(spec: LooseMap): void {
   }
 }
 
-function setContainerDefaults(container: LooseMap, hostNetwork: boolean): void {
+function setContainerDefaults(container: LooseMap): void {
   setDefault(container, 'terminationMessagePath', '/dev/termination-log');
   setDefault(container, 'terminationMessagePolicy', 'File');
   setDefault(
@@ -45,7 +48,6 @@ function setContainerDefaults(container: LooseMap, hostNetwork: boolean): void {
   ensureMap(container, 'resources');
   for (const port of mapsOf(container.ports)) {
     setDefault(port, 'protocol', 'TCP');
-    if (hostNetwork && port.containerPort !== undefined) setDefault(port, 'hostPort', port.containerPort);
   }
   for (const variable of mapsOf(container.env)) {
     const reference = mapOf(mapOf(variable.valueFrom)?.fieldRef);

@@ -21,7 +21,9 @@ export function problemOfApplied(applied: KubeObject, kind: Kind): string | unde
 
 function problemOf(value: Json, schema: Schema | undefined, path: string): string | undefined {
   if (value === null || schema === undefined) return undefined;
-  if (schema['x-kubernetes-int-or-string'] || schema.format === 'quantity') return undefined;
+  if (schema['x-kubernetes-int-or-string'] || schema.format === 'quantity') {
+    return typeof value === 'object' ? expected('any scalar', value, path) : undefined;
+  }
   if (schema['x-kubernetes-embedded-resource'] && isJsonObject(value)) {
     const { apiVersion: _version, kind: _kind, metadata: _metadata, ...sections } = value;
     return problemOfFields(sections, schema, path);

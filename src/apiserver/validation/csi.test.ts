@@ -94,7 +94,11 @@ rows(validateCSINode, {}, [
   ['a CSINode without a spec', {}, []],
   ['no node ID', node({ name: 'd.example' }), ['spec.drivers[0].nodeID: Required value']],
   ['the longest node ID', node({ ...entry, nodeID: 'x'.repeat(256) }), []],
-  ['a longer node ID', node({ ...entry, nodeID: 'x'.repeat(257) }), ['spec.drivers[0].nodeID: Too long']],
+  [
+    'a longer node ID',
+    node({ ...entry, nodeID: 'x'.repeat(257) }),
+    ['spec.drivers[0].nodeID: Invalid value'],
+  ],
   [
     'a negative count',
     node({ ...entry, allocatable: { count: -1 } }),

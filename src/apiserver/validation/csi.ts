@@ -4,7 +4,7 @@ import { qualifiedNameProblems } from '../../api/names.ts';
 import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringsOf } from '../kinds/loose.ts';
-import { at, Checks, duplicate, IMMUTABLE, invalid, required, tooLong } from './checks.ts';
+import { at, Checks, duplicate, IMMUTABLE, invalid, required } from './checks.ts';
 import { checkDriverName } from './volume.ts';
 
 const LIFECYCLE_MODES = ['Ephemeral', 'Persistent'];
@@ -92,7 +92,7 @@ export function validateCSINode(node: Loose): FieldError[] {
       checks.required(`${path}.nodeID`, driver.nodeID) &&
       Buffer.byteLength(String(driver.nodeID)) > MAX_NODE_ID_BYTES
     ) {
-      checks.add(tooLong(`${path}.nodeID`, MAX_NODE_ID_BYTES));
+      checks.add(invalid(`${path}.nodeID`, driver.nodeID, `must be ${MAX_NODE_ID_BYTES} characters or less`));
     }
     checks.nonNegative(`${path}.allocatable.count`, mapOf(driver.allocatable)?.count);
     const keys = stringsOf(driver.topologyKeys);

@@ -8,6 +8,7 @@ import {
   validateServiceUpdate,
 } from './service.ts';
 import { type Body, rows } from './testing/rows.ts';
+import { serviceWarnings } from './warnings.ts';
 
 const service = (spec: Body) => ({ spec: { type: 'ClusterIP', ports: [{ port: 80 }], ...spec } });
 rows(validateService, {}, [
@@ -30,12 +31,36 @@ rows(validateService, {}, [
   [
     'a service elsewhere, with an address here',
     service({ type: 'ExternalName', externalName: 'a.example', clusterIP: '10.0.0.1' }),
-    ['spec.clusterIPs[0]: Forbidden: may not be set for ExternalName services'],
+    ['spec.clusterIPs: Forbidden: may not be set for ExternalName services'],
   ],
   [
     'an address that is none',
-    service({ clusterIPs: ['10.0'] }),
+    service({ clusterIP: '10.0', clusterIPs: ['10.0'], ports: [] }),
     ['spec.clusterIPs[0]: Invalid value: "10.0"'],
+  ],
+  [
+    'an address of another family',
+    service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv6'] }),
+    ['spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`'],
+  ],
+  [
+    'two first addresses',
+    service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.2'] }),
+    ['spec.clusterIPs: Invalid value: ["10.0.0.2"]: first value must match `clusterIP`'],
+  ],
+  [
+    'families that no address is of, before anything else',
+    service({ ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack', ports: [] }),
+    [
+      'spec.ipFamilies[1]: Invalid value: "IPv6": not configured on this cluster',
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured',
+    ],
+  ],
+  ['families of whoever writes the endpoints', service({ clusterIP: 'None', ipFamilies: ['IPv6'] }), []],
+  [
+    'families that do not exist',
+    service({ ipFamilies: ['IPv5'] }),
+    ['spec.ipFamilies[0]: Unsupported value'],
   ],
   [
     'ports with names',
@@ -90,6 +115,29 @@ test('the clusterIP of a service is immutable while it has one', () => {
   assert.equal(errors({}, two), 0);
   assert.equal(errors({ ...one, type: 'ExternalName' }, two), 0);
   assert.equal(errors(one, { type: 'ExternalName' }), 0);
+});
+
+test('an address that is none is not reported as a change, too', () => {
+  const before = service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] });
+  const after = service({ clusterIP: 'x', clusterIPs: ['x'] });
+  assert.deepEqual(validateServiceUpdate(after as never, before as never), []);
+});
+
+test('a service is warned of what it ignores', () => {
+  const warned = (spec: Body) => serviceWarnings(service({ sessionAffinity: 'None', ...spec }) as never);
+  assert.deepEqual(warned({}), []);
+  assert.deepEqual(warned({ externalName: 'a.b' }), [
+    'spec.externalName is ignored when spec.type is not "ExternalName"',
+  ]);
+  assert.equal(
+    warned({ clusterIP: 'None', externalIPs: ['10.1.2.3'], sessionAffinity: 'ClientIP' }).length,
+    2,
+  );
+  assert.match(String(warned({ externalIPs: ['10.1.2.3'] })), /^spec.externalIPs is deprecated/);
+  assert.match(
+    String(warned({ type: 'ExternalName', externalIPs: ['1.2.3.4'] })),
+    /^spec.externalIPs is ignored/,
+  );
 });
 
 const subset = (change: Body) => ({
@@ -148,6 +196,12 @@ rows(validateEndpointSlice, slice, [
     ['ports[1].protocol: Unsupported value', 'ports[1].name: Duplicate value'],
   ],
 ]);
+
+test('endpoints that do not change are not judged again', () => {
+  const next = { ...slice, addressType: 'IPv6' } as never;
+  assert.deepEqual(validateEndpointSlice(next, slice as never), []);
+  assert.equal(validateEndpointSlice(next, { ...slice, endpoints: [] } as never).length, 1);
+});
 
 test('the address type of an EndpointSlice is immutable', () => {
   const of = (addressType: string) => ({ addressType }) as never;

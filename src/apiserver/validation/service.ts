@@ -8,16 +8,18 @@ import {
   labelKeyProblems,
   labelValueProblems,
 } from '../../api/names.ts';
+import { sameJson } from '../../api/same-json.ts';
 import type { FieldError } from '../kind.ts';
 import { type Loose, type LooseMap, mapOf, mapsOf, stringOf, stringsOf } from '../kinds/loose.ts';
 import { at, Checks, forbidden, invalid, required } from './checks.ts';
+import { addressErrors, NO_ADDRESS } from './service-addresses.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
-const NO_ADDRESS = 'None';
-const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 
-export function validateService(service: Loose): FieldError[] {
+export function validateService(service: Loose, current?: Loose): FieldError[] {
+  const wrongAddresses = addressErrors(service, current);
+  if (wrongAddresses.length > 0) return wrongAddresses;
   const checks = new Checks();
   checks.text('metadata.name', service.metadata.name, dns1035LabelProblems);
   const spec = mapOf(service.spec) ?? {};
@@ -25,10 +27,6 @@ export function validateService(service: Loose): FieldError[] {
   checks.oneOf('spec.sessionAffinity', spec.sessionAffinity, ['ClientIP', 'None']);
   checks.oneOf('spec.internalTrafficPolicy', spec.internalTrafficPolicy, ['Cluster', 'Local']);
   checks.oneOf('spec.externalTrafficPolicy', spec.externalTrafficPolicy, ['Cluster', 'Local']);
-  checks.oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, FAMILY_POLICIES);
-  for (const [index, family] of stringsOf(spec.ipFamilies).entries()) {
-    checks.oneOf(at('spec.ipFamilies', index), family, ['IPv4', 'IPv6']);
-  }
   for (const [key, value] of Object.entries(mapOf(spec.selector) ?? {})) {
     checks.text('spec.selector', key, labelKeyProblems);
     checks.text('spec.selector', value, labelValueProblems);
@@ -48,15 +46,9 @@ export function validateService(service: Loose): FieldError[] {
   if (spec.type === 'ExternalName') {
     checks.required('spec.externalName', spec.externalName);
     checks.text('spec.externalName', spec.externalName, dns1123SubdomainProblems);
-    if (spec.clusterIP)
-      checks.add(forbidden('spec.clusterIPs[0]', 'may not be set for ExternalName services'));
+    if (spec.clusterIP) checks.add(forbidden('spec.clusterIPs', 'may not be set for ExternalName services'));
   } else if (ports.length === 0 && !isHeadless) checks.add(required('spec.ports'));
-  for (const [index, address] of stringsOf(spec.clusterIPs).entries()) {
-    if (address !== NO_ADDRESS && isIP(address) === 0) {
-      checks.add(invalid(at('spec.clusterIPs', index), address, 'must be a valid IP address'));
-    }
-  }
-  if (isHeadless && spec.type !== 'ClusterIP') {
+  if (isHeadless && (spec.type === 'NodePort' || spec.type === 'LoadBalancer')) {
     checks.add(
       invalid('spec.clusterIPs[0]', NO_ADDRESS, `may not be set to 'None' for ${spec.type} services`),
     );
@@ -93,8 +85,10 @@ function checkPort(checks: Checks, field: string, port: unknown): void {
 export function validateServiceUpdate(next: Loose, current: Loose): FieldError[] {
   const checks = new Checks();
   const [after, before] = [mapOf(next.spec) ?? {}, mapOf(current.spec) ?? {}];
-  if (before.type !== 'ExternalName' && after.type !== 'ExternalName' && before.clusterIP) {
-    checks.immutable('spec.clusterIP', after.clusterIP, before.clusterIP);
+  if (before.type === 'ExternalName' || after.type === 'ExternalName' || !before.clusterIP)
+    return checks.errors;
+  if (after.clusterIP !== before.clusterIP && addressErrors(next, current).length === 0) {
+    checks.add(invalid('spec.clusterIPs[0]', after.clusterIPs, 'may not change once set'));
   }
   return checks.errors;
 }
@@ -132,11 +126,28 @@ function checkAddress(checks: Checks, field: string, address: unknown): void {
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6'];
 const MOST_ENDPOINTS = 1000;
 
-export function validateEndpointSlice(slice: Loose): FieldError[] {
+export function validateEndpointSlice(slice: Loose, current?: Loose): FieldError[] {
   const checks = new Checks();
   if (checks.required('addressType', slice.addressType)) {
     checks.oneOf('addressType', slice.addressType, ADDRESS_TYPES);
   }
+  // Endpoints that were accepted once stay valid.
+  if (current === undefined || !sameJson(slice.endpoints, current.endpoints)) checkEndpoints(checks, slice);
+  const ports = mapsOf(slice.ports);
+  for (const [index, port] of ports.entries()) {
+    const field = at('ports', index);
+    if (stringOf(port.name) !== '') checks.text(`${field}.name`, port.name, dns1123LabelProblems);
+    checks.oneOf(`${field}.protocol`, port.protocol, PROTOCOLS);
+  }
+  checks.unique(
+    'ports',
+    ports.map(({ name }) => name),
+    (index) => `${at('ports', index)}.name`,
+  );
+  return checks.errors;
+}
+
+function checkEndpoints(checks: Checks, slice: Loose): void {
   const endpoints = mapsOf(slice.endpoints);
   if (endpoints.length > MOST_ENDPOINTS) {
     checks.add(invalid('endpoints', endpoints.length, `must have at most ${MOST_ENDPOINTS} items`));
@@ -160,18 +171,6 @@ export function validateEndpointSlice(slice: Loose): FieldError[] {
       }
     }
   }
-  const ports = mapsOf(slice.ports);
-  for (const [index, port] of ports.entries()) {
-    const field = at('ports', index);
-    if (stringOf(port.name) !== '') checks.text(`${field}.name`, port.name, dns1123LabelProblems);
-    checks.oneOf(`${field}.protocol`, port.protocol, PROTOCOLS);
-  }
-  checks.unique(
-    'ports',
-    ports.map(({ name }) => name),
-    (index) => `${at('ports', index)}.name`,
-  );
-  return checks.errors;
 }
 
 export function validateEndpointSliceUpdate(next: Loose, current: Loose): FieldError[] {

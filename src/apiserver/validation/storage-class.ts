@@ -33,7 +33,8 @@ export function validateStorageClass(storageClass: Loose): FieldError[] {
   const checks = new Checks();
   checkProvisioner(checks, 'provisioner', storageClass.provisioner);
   checkParameters(checks, storageClass.parameters, { mayBeEmpty: true });
-  checks.oneOf('reclaimPolicy', storageClass.reclaimPolicy, ['Delete', 'Retain']);
+  // An empty one is accepted, and means Delete.
+  checks.oneOf('reclaimPolicy', storageClass.reclaimPolicy || undefined, ['Delete', 'Retain']);
   checks.oneOf('volumeBindingMode', storageClass.volumeBindingMode, ['Immediate', 'WaitForFirstConsumer']);
   checkTopologySelectorTerms(checks, 'allowedTopologies', storageClass.allowedTopologies);
   return checks.errors;

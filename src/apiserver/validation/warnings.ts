@@ -41,6 +41,28 @@ export function volumeWarnings(volume: Loose): string[] {
   ];
 }
 
+export function serviceWarnings(service: Loose): string[] {
+  const spec = mapOf(service.spec) ?? {};
+  const isHeadless = spec.type === 'ClusterIP' && spec.clusterIP === 'None';
+  const isElsewhere = spec.type === 'ExternalName';
+  const hasExternal = Array.isArray(spec.externalIPs) && spec.externalIPs.length > 0;
+  const ignored: [boolean, string][] = [
+    [isHeadless && Boolean(spec.loadBalancerIP), 'spec.loadBalancerIP is ignored for headless services'],
+    [isHeadless && hasExternal, 'spec.externalIPs is ignored for headless services'],
+    [isHeadless && spec.sessionAffinity !== 'None', 'spec.SessionAffinity is ignored for headless services'],
+    [
+      hasExternal && !isHeadless && !isElsewhere,
+      'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    ],
+    [hasExternal && isElsewhere, 'spec.externalIPs is ignored when spec.type is "ExternalName"'],
+    [
+      !isElsewhere && Boolean(spec.externalName),
+      'spec.externalName is ignored when spec.type is not "ExternalName"',
+    ],
+  ];
+  return ignored.filter(([holds]) => holds).map(([, text]) => text);
+}
+
 export function claimWarnings(claim: Loose): string[] {
   const resources = mapOf(mapOf(claim.spec)?.resources) ?? {};
   const fractional = ['requests', 'limits'].flatMap((part) => {

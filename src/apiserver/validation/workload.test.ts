@@ -105,3 +105,23 @@ test('immutable fields of a StatefulSet, and the selector of any workload', () =
   ]);
   assert.deepEqual(validateWorkloadUpdate({ spec: { selector } } as never, before as never, 'status'), []);
 });
+
+test('the counts in a status are possible ones', () => {
+  const found = (kind: string, status: Body, before: Body = {}) =>
+    validateWorkloadUpdate({ kind, status } as never, { kind, status: before } as never, 'status').map(
+      ({ field, message }) => `${field}: ${message}`,
+    );
+  assert.deepEqual(found('StatefulSet', { replicas: 3, readyReplicas: 3, availableReplicas: 2 }), []);
+  assert.deepEqual(found('DaemonSet', { numberReady: -1 }), [
+    'status.numberReady: Invalid value: -1: must be greater than or equal to 0',
+  ]);
+  assert.deepEqual(found('StatefulSet', { replicas: 1, updatedReplicas: 2 }), [
+    'status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas',
+  ]);
+  assert.deepEqual(found('Deployment', { replicas: 2, readyReplicas: 1, availableReplicas: 2 }), [
+    'status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas',
+  ]);
+  assert.deepEqual(found('DaemonSet', {}, { collisionCount: 1 }), [
+    'status.collisionCount: Invalid value: 0: cannot be decremented',
+  ]);
+});

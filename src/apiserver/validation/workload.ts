@@ -1,5 +1,6 @@
 // Deployments, ReplicaSets, DaemonSets and StatefulSets: selector, template, replicas. Also ControllerRevisions.
 
+import { getOwn } from '../../api/own-property.ts';
 import { sameJson } from '../../api/same-json.ts';
 import { labelSelectorOf, matchesLabels, SelectorError } from '../../api/selectors.ts';
 import type { FieldError, Subresource } from '../kind.ts';
@@ -110,9 +111,49 @@ function selects(selector: object, labels: unknown): boolean {
 
 export function validateWorkloadUpdate(next: Loose, current: Loose, subresource: Subresource): FieldError[] {
   const checks = new Checks();
-  if (subresource !== 'status')
-    checks.immutable('spec.selector', next.spec?.selector, current.spec?.selector);
+  if (subresource === 'status') checkStatus(checks, next, current);
+  else checks.immutable('spec.selector', next.spec?.selector, current.spec?.selector);
   return checks.errors;
+}
+
+/** Counts that cannot exceed another one. */
+const BOUNDS: Readonly<Record<string, readonly [field: string, bound: string][]>> = {
+  Deployment: [
+    ['updatedReplicas', 'replicas'],
+    ['readyReplicas', 'replicas'],
+    ['availableReplicas', 'replicas'],
+    ['availableReplicas', 'readyReplicas'],
+  ],
+  ReplicaSet: [
+    ['fullyLabeledReplicas', 'replicas'],
+    ['readyReplicas', 'replicas'],
+    ['availableReplicas', 'replicas'],
+    ['availableReplicas', 'readyReplicas'],
+  ],
+  StatefulSet: [
+    ['readyReplicas', 'replicas'],
+    ['currentReplicas', 'replicas'],
+    ['updatedReplicas', 'replicas'],
+    ['availableReplicas', 'replicas'],
+    ['availableReplicas', 'readyReplicas'],
+  ],
+};
+
+function checkStatus(checks: Checks, next: Loose, current: Loose): void {
+  const [status, before] = [mapOf(next.status) ?? {}, mapOf(current.status) ?? {}];
+  for (const [field, value] of Object.entries(status)) {
+    if (typeof value === 'number') checks.nonNegative(`status.${field}`, value);
+  }
+  const numberAt = (field: string): number => Number(getOwn(status, field) ?? 0);
+  for (const [field, bound] of getOwn(BOUNDS, next.kind) ?? []) {
+    if (numberAt(field) > numberAt(bound)) {
+      const name = bound === 'replicas' ? 'status.replicas' : bound;
+      checks.add(invalid(`status.${field}`, numberAt(field), `cannot be greater than ${name}`));
+    }
+  }
+  if (Number(before.collisionCount ?? 0) > Number(status.collisionCount ?? 0)) {
+    checks.add(invalid('status.collisionCount', status.collisionCount ?? 0, 'cannot be decremented'));
+  }
 }
 
 const STATEFUL_CHANGES =
@@ -141,6 +182,7 @@ export function validateStatefulSetUpdate(
   ) {
     checks.add(forbidden('spec', STATEFUL_CHANGES));
   }
+  if (subresource === 'status') checkStatus(checks, next, current);
   return checks.errors;
 }
 
