@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { nodes, pods } from '../../api/kinds.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
 import { pod } from '../testing/objects.ts';
 import { startControllers } from '../testing/start-controllers.ts';
@@ -105,4 +107,80 @@ test('when a pod must be force-deleted', () => {
   for (const { then, ...snapshot } of table) {
     assert.equal(decidePod(snapshot).do, then, JSON.stringify(snapshot));
   }
+});
+
+/** Pod GC whose client is changed, without a quarantine. */
+const startWith = (t: TestContext, change: (kube: KubeClient) => object) =>
+  startControllers(t, [
+    {
+      account: 'pod-garbage-collector',
+      create: (ports) => {
+        const kube = Object.assign(Object.create(ports.kube), change(ports.kube)) as KubeClient;
+        return createPodGc({ ...ports, kube }, { quarantineMs: 0 });
+      },
+    },
+  ]);
+
+test('a pod is kept when the server knows its node, although the cache does not show it', async (t) => {
+  let asked = 0;
+  const started = await startWith(t, (kube) => ({
+    get: async (...args: Parameters<typeof kube.get>) => {
+      if ((args[0] as { plural: string }).plural !== 'nodes') return kube.get(...args);
+      asked++;
+      return { metadata: { name: 'a' } } as never;
+    },
+  }));
+  await started.kube.create(pods, pod('p', { nodeName: 'a' }));
+  while (asked === 0) await setImmediate();
+  await started.kube.create(pods, pod('unscheduled', {}, { finalizers: ['test/a'] }));
+  await started.kube.delete(pods, named('unscheduled'));
+  await started.settled(pods, 'default/unscheduled', (object) => object?.status?.phase === 'Failed');
+  assert.equal((await started.kube.get(pods, named('p'))).metadata.deletionTimestamp, undefined);
+});
+
+test('a pod is kept and tried again when the server does not answer about its node', async (t) => {
+  let refusals = 0;
+  const started = await startWith(t, (kube) => ({
+    get: async (...args: Parameters<typeof kube.get>) => {
+      if ((args[0] as { plural: string }).plural !== 'nodes' || refusals > 0) return kube.get(...args);
+      refusals++;
+      throw new KubeError({ code: 500, reason: 'InternalError', message: 'no' });
+    },
+  }));
+  await started.kube.create(pods, pod('p', { nodeName: 'a' }));
+  await started.settled(pods, 'default/p', (object) => object === undefined);
+  assert.match(started.log.text(), /Failed, will retry/);
+});
+
+test('a pod that is gone meanwhile is no error; one that cannot be deleted is tried again', async (t) => {
+  const answers = [404, 500];
+  const started = await startWith(t, (kube) => ({
+    delete: async (...args: Parameters<typeof kube.delete>) => {
+      const code = answers.shift();
+      if (code === undefined) return kube.delete(...args);
+      const reason = code === 404 ? 'NotFound' : 'InternalError';
+      throw new KubeError({ code, reason, message: 'no' });
+    },
+  }));
+  await started.kube.create(pods, pod('p', { nodeName: 'a' }));
+  // Marked Failed, and its deletion was answered with NotFound: that write wakes it again.
+  await started.settled(pods, 'default/p', (object) => object === undefined);
+  assert.equal(started.log.text().split('Failed, will retry').length - 1, 1);
+});
+
+test('a pod that has ended is not marked', async (t) => {
+  const started = await start(t);
+  const { kube } = started;
+  await kube.create(nodes, { metadata: { name: 'a' } });
+  await kube.create(pods, pod('p', { nodeName: 'a' }, { finalizers: ['test/a'] }));
+  const ended = { status: { phase: 'Succeeded' } };
+  await kube.patch(pods, named('p'), ended, { type: 'merge', subresource: 'status' });
+  await kube.delete(nodes, { name: 'a' });
+  const seen = await started.settled(
+    pods,
+    'default/p',
+    (object) => object?.metadata.deletionTimestamp !== undefined,
+  );
+  assert.equal(seen?.status?.phase, 'Succeeded');
+  assert.equal(seen.status.conditions, undefined);
 });

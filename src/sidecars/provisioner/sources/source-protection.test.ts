@@ -21,6 +21,7 @@ import { seededRandom } from '../../../runtime/random.ts';
 import { realClock } from '../../../runtime/time/clock.ts';
 import type { ProvisionerContext } from '../provisioner-context.ts';
 import { createCloneProtection, indexPendingBySource } from './clone-protection.ts';
+import { findSource } from './find-source.ts';
 import { createSnapshotProtection } from './snapshot-protection.ts';
 
 const SNAPSHOTS = 'snapshot.storage.k8s.io';
@@ -284,3 +285,34 @@ test('[POP-2] a source goes when the grant of the last pending clone is withdraw
   world.deny('clone', 'default');
   await world.gone('source');
 });
+
+for (const [reason, code, isFatal] of [
+  ['Forbidden', 403, false],
+  ['InternalError', 500, true],
+] as const) {
+  test(`[PROV-7] a snapshot that may not be protected (${reason}) is ${isFatal ? 'not used' : 'used all the same'}`, async () => {
+    const name = { name: 's', namespace: 'default' };
+    const snapshot = {
+      metadata: { ...name, uid: 'u', resourceVersion: '1' },
+      status: { readyToUse: true, boundVolumeSnapshotContentName: 'c' },
+    };
+    const content = {
+      metadata: { name: 'c' },
+      spec: { driver: 'd', volumeSnapshotRef: { ...name, uid: 'u' } },
+      status: { snapshotHandle: 'h' },
+    };
+    const refuse = () => Promise.reject(new KubeError({ reason, code, message: 'no' }));
+    const kube = {
+      get: async ({ kind }: { kind: string }) => (kind === 'VolumeSnapshot' ? snapshot : content),
+      patch: refuse,
+      update: refuse,
+    };
+    const driver = { name: 'd', controller: new Set(['CREATE_DELETE_SNAPSHOT']) };
+    const flags = { preventVolumeModeConversion: true };
+    const context = { kube, log: memoryLog(), driver, flags } as never;
+    const found = await findSource(context, restores, { kind: 'snapshot', ...name }, signal);
+    assert.deepEqual(found.content, { kind: 'snapshot', id: 'h' });
+    if (isFatal) await assert.rejects(found.protect(), /no/);
+    else await found.protect();
+  });
+}
