@@ -41,6 +41,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   dashboard: { group: 'Look', load: () => import('./dashboard.ts') },
   why: { group: 'Look', load: () => import('./why.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
+  'support-bundle': { group: 'Look', load: () => import('./support-bundle.ts') },
   try: { group: 'Check', load: () => import('./try.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },

@@ -167,7 +167,7 @@ export function linesOf(asked: string, links: readonly Link[], unread: readonly 
 /** Affected objects that are listed by name. */
 const MOST_NAMED = 4;
 
-function troubleLines(
+export function troubleLines(
   troubles: readonly Trouble[],
   facts: Pick<Facts, 'unread' | 'claims' | 'pods'>,
 ): string[] {

@@ -2,12 +2,14 @@
 // one DaemonSet, the snapshot controller in a Deployment. kube-controller-manager makes the pods of both.
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { readTar } from '../../scripts/image/tar.ts';
 import { peerPath, programPath } from '../capabilities.ts';
-import { run, startUp, temporaryDirectory } from '../e2e/up-process.ts';
+import { berth, run, startUp, temporaryDirectory } from '../e2e/up-process.ts';
 import { processes } from '../interop/processes.ts';
 import { BUSYBOX, kubeletArguments, missingForContainers, stillThere } from '../real/real-up.ts';
 import { runManifests } from './print-manifests.ts';
@@ -21,7 +23,7 @@ const skip =
 
 test("[REAL-3] [DEP-2] Berth's image runs driver and sidecars as the manifests say, and volumes live and end", {
   skip,
-  timeout: 175_000,
+  timeout: 240_000,
 }, async (t) => {
   const directory = await temporaryDirectory(t);
   const image = join(directory, 'image');
@@ -104,6 +106,15 @@ test("[REAL-3] [DEP-2] Berth's image runs driver and sidecars as the manifests s
   );
   await up.kubectl('wait', 'pod/reader', '--for=condition=Ready', '--timeout=120s');
   assert.equal(await up.kubectl('logs', 'reader'), 'kept\n');
+
+  const bundle = join(directory, 'bundle.tar.gz');
+  const collected = await berth(['support-bundle', '--kubeconfig', up.kubeconfig, '--output', bundle]);
+  assert.equal(collected.code, 0, collected.stderr);
+  const logs = readTar(gunzipSync(readFileSync(bundle))).filter(({ path }) => path.endsWith('.log'));
+  for (const container of ['driver', 'sidecars', 'snapshot-controller']) {
+    const found = logs.find(({ path }) => path.endsWith(`/${container}.log`));
+    assert(found?.data?.length, `${container} has a log among ${logs.map(({ path }) => path).join(', ')}`);
+  }
 
   await up.kubectl(
     'delete',

@@ -1,7 +1,7 @@
-// Reads the trace and the logs of `berth up`: JSON lines from a path of its API server.
+// Reads lines from a path of an API server: the trace and the logs of `berth up`, and logs and metrics of any cluster.
 
 import { existsSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { defaultDataDirectory, kubeconfigIn } from '../../cluster/data-directory.ts';
@@ -51,7 +51,15 @@ async function open(
   const server = `the API server at ${config.server}`;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const url = new URL(path, config.server);
-    const request = httpsRequest(url, { headers: { ...headers }, ...tls, signal }, resolve);
+    const { insecureSkipVerify, serverName } = config.tls;
+    const options = {
+      headers: { ...headers },
+      ...tls,
+      ...(insecureSkipVerify && { rejectUnauthorized: false }),
+      ...(serverName !== undefined && { servername: serverName }),
+      signal,
+    };
+    const request = (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, options, resolve);
     request.on('error', (error) =>
       reject(new Error(`${server} (${config.source}) cannot be reached: ${error.message}`)),
     );
