@@ -858,3 +858,31 @@ test('an applied quantity is a scalar', async () => {
   assert.match(String(refused.body.message), /\.spec\.resources\.requests\.storage: expected any scalar/);
   await expectCodes([['a number', 201, apply(path, claim(1024))]]);
 });
+
+test('deletionTimestamp has owners, and nobody sets it by an apply', async () => {
+  const dying = { ...map('dying'), metadata: { name: 'dying', finalizers: ['a.b/c'] } };
+  await expectCodes([
+    ['the object', 201, post(MAPS, dying)],
+    [
+      'an apply that would delete it',
+      422,
+      apply(`${MAPS}/dying`, {
+        ...map('dying'),
+        metadata: { name: 'dying', deletionTimestamp: '2030-01-01T00:00:00Z' },
+      }),
+    ],
+  ]);
+  const applied = await answer(
+    remove(`${MAPS}/dying`),
+    patch('merge', `${MAPS}/dying`, { metadata: { managedFields: [] } }),
+    apply(`${MAPS}/dying`, map('dying', { data: { a: '1' } })),
+  );
+  assert.deepEqual(ownersOf(applied.body)['before-first-apply/Update'], {
+    'f:metadata': {
+      'f:deletionGracePeriodSeconds': {},
+      'f:deletionTimestamp': {},
+      'f:finalizers': { '.': {}, 'v:"a.b/c"': {} },
+    },
+  });
+  await answer(patch('merge', `${MAPS}/dying`, { metadata: { finalizers: null } }));
+});

@@ -87,8 +87,15 @@ function normalStatus(status: JsonObject): Json {
 
 function normalTable(table: JsonObject): Json {
   const { columnDefinitions, rows, metadata, ...rest } = table;
-  const columns = (columnDefinitions as JsonObject[]).map(({ description: _text, ...column }) => column);
-  const result: JsonObject = { ...rest, metadata: normal(metadata ?? {}), columnDefinitions: columns };
+  // In a watch only the first event has them.
+  const columns = (columnDefinitions as JsonObject[] | null)?.map(
+    ({ description: _text, ...column }) => column,
+  );
+  const result: JsonObject = {
+    ...rest,
+    metadata: normal(metadata ?? {}),
+    columnDefinitions: columns ?? null,
+  };
   if (Array.isArray(rows)) {
     result.rows = (rows as JsonObject[]).map((row) => ({
       ...row,

@@ -11,13 +11,15 @@ import type { FieldSet, FieldSets } from './field-sets.ts';
 import { ChangesBuilder, compareFields, type FieldChanges, fieldsOf, propertySchema } from './field-walk.ts';
 import type { Json, JsonObject } from './json.ts';
 
-/** The metadata fields that clients write. */
+/** The metadata fields that have owners. The server sets the last two; who applied to an object in deletion owns them. */
 export const OWNED_METADATA = [
   'labels',
   'annotations',
   'finalizers',
   'ownerReferences',
   'generateName',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
 ] as const;
 
 interface Ownership {
