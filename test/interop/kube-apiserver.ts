@@ -29,21 +29,41 @@ export interface KubeApiserver extends Access {
 /** Both count on controllers that are not here: one that makes accounts, one that takes taints off nodes. */
 const WITHOUT_CONTROLLERS = ['ServiceAccount', 'TaintNodesByCondition'];
 
+export interface KubeApiserverOptions {
+  disabledAdmission?: readonly string[];
+  /** Instead of a free port. */
+  port?: number;
+  /** Where pods reach it; on the loopback interface alone unless given. */
+  address?: string;
+  /** Beside the admin's, as in a token file: `token,user,uid,group`. */
+  tokens?: readonly string[];
+  args?: readonly string[];
+}
+
 export async function startKubeApiserver(
   directory: string,
-  { disabledAdmission = WITHOUT_CONTROLLERS }: { disabledAdmission?: readonly string[] } = {},
+  options: KubeApiserverOptions = {},
 ): Promise<KubeApiserver> {
+  const { disabledAdmission = WITHOUT_CONTROLLERS, address, tokens = [], args = [] } = options;
   const etcdPath = peerPath('etcd');
   const serverPath = peerPath('kube-apiserver');
   if (etcdPath === undefined || serverPath === undefined) {
     throw new Error('BERTH_PEERS has no etcd and kube-apiserver');
   }
-  const [clientPort, peerPort, securePort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [clientPort, peerPort, securePort] = await Promise.all([
+    freePort(),
+    freePort(),
+    options.port ?? freePort(),
+  ]);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const secret = { mode: 0o600 };
   await writeFile(join(directory, 'sa.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), secret);
   await writeFile(join(directory, 'sa.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`, secret);
+  await writeFile(
+    join(directory, 'tokens.csv'),
+    [`${TOKEN},admin,admin,system:masters`, ...tokens, ''].join('\n'),
+    secret,
+  );
 
   const startMs = performance.now();
   const logPath = join(directory, 'kube-apiserver.log');
@@ -57,7 +77,9 @@ export async function startKubeApiserver(
   const server = start(serverPath, logPath, [
     `--etcd-servers=http://127.0.0.1:${clientPort}`,
     `--secure-port=${securePort}`,
-    '--bind-address=127.0.0.1',
+    ...(address === undefined
+      ? ['--bind-address=127.0.0.1']
+      : ['--bind-address=0.0.0.0', `--advertise-address=${address}`]),
     `--cert-dir=${join(directory, 'certs')}`,
     `--service-account-key-file=${join(directory, 'sa.pub')}`,
     `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
@@ -68,6 +90,7 @@ export async function startKubeApiserver(
     '--allow-privileged',
     '--service-cluster-ip-range=10.0.0.0/24',
     `--disable-admission-plugins=${disabledAdmission.join(',')}`,
+    ...args,
   ]);
   const stop = async () => {
     for (const child of [server, etcd]) await ended(child);

@@ -10,7 +10,7 @@ import { writeImageArchive } from './image-archive.ts';
 
 export const BUSYBOX = 'local/busybox:1';
 export const AGNHOST = 'local/agnhost:1';
-const PAUSE = 'local/pause:1';
+export const PAUSE = 'local/pause:1';
 
 /** Of the pod `web`: an answer for each connection. */
 export const WEB_PORT = 8080;
@@ -50,11 +50,24 @@ export function missingForContainers(...peers: readonly string[]): string | fals
   );
 }
 
+export interface TestImages {
+  agnhost?: boolean;
+  /** Further names of the images, as in `registry/busybox:tag`. */
+  names?: readonly string[];
+}
+
 /** The flags of `berth up`; writes the images into `directory`. */
-export function kubeletArguments(
-  directory: string,
-  options: { agnhost?: boolean; names?: readonly string[] } = {},
-): string[] {
+export function kubeletArguments(directory: string, options: TestImages = {}): string[] {
+  return [
+    `--kubelet=${peerPath('kubelet')}`,
+    '--sandbox-image',
+    PAUSE,
+    ...writeImages(directory, options).flatMap((path) => ['--kubelet-images', path]),
+  ];
+}
+
+/** Archives of the images that tests use; returns their paths. */
+export function writeImages(directory: string, options: TestImages = {}): string[] {
   const busybox = programPath('busybox') ?? '';
   const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
   const links = Object.fromEntries(
@@ -85,17 +98,11 @@ export function kubeletArguments(
         ]
       : []),
   ];
-  const paths = archives.map((image, index) => {
+  return archives.map((image, index) => {
     const path = join(directory, `image-${index}.tar`);
     writeImageArchive(path, image);
     return path;
   });
-  return [
-    `--kubelet=${peerPath('kubelet')}`,
-    '--sandbox-image',
-    PAUSE,
-    ...paths.flatMap((path) => ['--kubelet-images', path]),
-  ];
 }
 
 /** What of a real node is still there, in words: programs, mounts, cgroups, interfaces, links to logs. */

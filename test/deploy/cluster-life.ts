@@ -1,0 +1,126 @@
+// What a user does in a cluster that runs Berth's image: a container writes to a volume, a snapshot is taken and restored for another
+// container, everything is deleted, and nothing is left.
+
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from '../e2e/up-process.ts';
+import { BUSYBOX } from '../real/real-up.ts';
+
+const IMAGE = fileURLToPath(new URL('../../scripts/image.ts', import.meta.url));
+const DRIVER = 'local.csi.test';
+
+/** Berth's image, as an archive, and its name. */
+export async function buildImage(directory: string): Promise<{ archive: string; name: string }> {
+  const image = join(directory, 'image');
+  const built = await run(process.execPath, [IMAGE, '--output', image], { timeoutMs: 150_000 });
+  assert.equal(built.code, 0, built.stderr);
+  return { archive: `${image}.tar`, name: /^(berth:\S+) for/m.exec(built.stderr)?.[1] ?? '' };
+}
+
+/** The flags of `berth manifests` for driver, registrar and sidecars in one pod. */
+export const driverFlags = (
+  image: string,
+  { kubeletDir, state }: { kubeletDir: string; state: string },
+): string[] => [
+  `--driver-name=${DRIVER}`,
+  `--image=${image}-hostpath`,
+  `--berth-image=${image}`,
+  ...['--controller=daemonset', `--kubelet-dir=${kubeletDir}`, `--host-path=${state}`],
+  ...[
+    'driver',
+    'hostpath',
+    `--driver-name=${DRIVER}`,
+    '--endpoint=$(CSI_ENDPOINT)',
+    '--node-id=$(NODE_ID)',
+    `--state-dir=${state}`,
+  ].map((argument) => `--arg=driver=${argument}`),
+];
+
+export interface UsedCluster {
+  kubectl(...args: readonly string[]): Promise<string>;
+  apply(manifests: string): Promise<string>;
+}
+
+export async function liveInCluster({ kubectl, apply }: UsedCluster, state: string): Promise<void> {
+  await apply(CLASSES);
+  await kubectl('rollout', 'status', '-n', 'kube-system', 'daemonset/local-csi-test-node', '--timeout=120s');
+  await kubectl('rollout', 'status', '-n', 'kube-system', 'deployment/snapshot-controller', '--timeout=120s');
+
+  await apply(podWith('writer', 'data', 'echo kept > /data/file; sleep 1000'));
+  await kubectl('wait', 'pod/writer', '--for=condition=Ready', '--timeout=120s');
+  await apply(SNAPSHOT);
+  await kubectl('wait', 'volumesnapshot/taken', '--for=jsonpath={.status.readyToUse}=true', '--timeout=60s');
+  await apply(
+    podWith('reader', 'restored', 'cat /data/file; sleep 1000', {
+      kind: 'VolumeSnapshot',
+      name: 'taken',
+      apiGroup: 'snapshot.storage.k8s.io',
+    }),
+  );
+  await kubectl('wait', 'pod/reader', '--for=condition=Ready', '--timeout=120s');
+  assert.equal(await kubectl('logs', 'reader'), 'kept\n');
+
+  await kubectl(
+    'delete',
+    '--timeout=120s',
+    'pod/writer',
+    'pod/reader',
+    'pvc/data',
+    'pvc/restored',
+    'volumesnapshot/taken',
+  );
+  await kubectl('wait', 'pv,volumesnapshotcontent', '--all', '--for=delete', '--timeout=120s');
+  assert.deepEqual([readdirSync(join(state, 'volumes')), readdirSync(join(state, 'snapshots'))], [[], []]);
+}
+
+const CLASSES = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: local}
+provisioner: ${DRIVER}
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshotClass
+metadata: {name: local}
+driver: ${DRIVER}
+deletionPolicy: Delete
+`;
+
+const SNAPSHOT = `
+apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata: {name: taken}
+spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: data}}
+`;
+
+function podWith(name: string, claim: string, command: string, dataSource?: object): string {
+  const spec = {
+    storageClassName: 'local',
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '16Mi' } },
+    ...(dataSource && { dataSource }),
+  };
+  const mounted = { name: 'data', mountPath: '/data' };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: claim }, spec },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [
+            { name: 'main', image: BUSYBOX, command: ['sh', '-c', command], volumeMounts: [mounted] },
+          ],
+          volumes: [{ name: 'data', persistentVolumeClaim: { claimName: claim } }],
+        },
+      },
+    ],
+  });
+}
