@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { type Case, directedCases } from './directed.ts';
 import type { Answer } from './exchange.ts';
 import { normalised } from './normalise.ts';
+import { randomCase } from './random.ts';
 import { subjects } from './subjects/index.ts';
 import { METADATA, type Subject } from './subjects/subject.ts';
 
@@ -13,7 +14,13 @@ export interface Recorded {
   readonly source: string;
   /** By apiVersion and kind: the digests of `recordedCases` in their order, separated by spaces. */
   readonly answers: Readonly<Record<string, string>>;
+  /** Of `recordedSequence` 1, 2, …: the digests of the answers to its steps, up to the first that differed. */
+  readonly sequences: readonly string[];
 }
+
+/** Random sequences of requests about one object each, always the same ones. */
+export const recordedSequence = (number: number): Case =>
+  randomCase(subjects, { seed: 1, number, name: `r${number}` });
 
 export const kindOf = ({ apiVersion, kind }: Subject): string => `${apiVersion} ${kind}`;
 
@@ -33,8 +40,8 @@ export function recordedCases(subject: Subject): Case[] {
   );
 }
 
-/** The names of objects count the cases of a run. */
+/** Without the names of objects, which count the cases of a run. */
 export function digestOf(answer: Answer): string {
-  const text = JSON.stringify(normalised(answer)).replaceAll(/\bc\d+\b/g, 'c');
+  const text = JSON.stringify(normalised(answer)).replaceAll(/\b[cr]\d+\b/g, 'c');
   return hash('sha256', text).slice(0, 6);
 }

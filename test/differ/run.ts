@@ -13,12 +13,14 @@ import { type Comparison, compare, inTurns, type Pair, shrink } from './compare.
 import { directedCases } from './directed.ts';
 import { Side } from './exchange.ts';
 import { randomCase } from './random.ts';
-import { digestOf, kindOf, type Recorded, recordedCases } from './recorded.ts';
+import { digestOf, kindOf, type Recorded, recordedCases, recordedSequence } from './recorded.ts';
 import { startPair } from './servers.ts';
 import { subjects } from './subjects/index.ts';
 
 /** Watches take a second each, without using the processor. */
 const CONCURRENCY = 12;
+/** Random sequences that are recorded. */
+const SEQUENCES = 300;
 
 const { values } = parseArgs({
   options: {
@@ -88,8 +90,25 @@ async function record(pair: Pair, file: string): Promise<void> {
       .map(({ differences, theirs }) => (differences.length === 0 ? digestOf(theirs) : '-'))
       .join(' ');
   }
+  const sequences = await inTurns(
+    Array.from({ length: SEQUENCES }, (_, index) => index + 1),
+    CONCURRENCY,
+    async (number) => {
+      const sides = [new Side(pair.ours), new Side(pair.theirs)] as const;
+      const digests: string[] = [];
+      for (const step of recordedSequence(number).steps) {
+        const [ours, theirs] = await Promise.all([sides[0].take(step), sides[1].take(step)]);
+        if (digestOf(ours) !== digestOf(theirs)) break;
+        digests.push(digestOf(theirs));
+      }
+      return digests.join(' ');
+    },
+  );
   const source = `kube-apiserver ${(version.body as { gitVersion?: string }).gitVersion}: npm run differ -- --record`;
-  await writeFile(file, `${JSON.stringify({ source, answers } satisfies Recorded, undefined, 2)}\n`);
+  await writeFile(
+    file,
+    `${JSON.stringify({ source, answers, sequences } satisfies Recorded, undefined, 2)}\n`,
+  );
 }
 
 function describe(found: Comparison): string {
