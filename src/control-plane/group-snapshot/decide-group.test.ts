@@ -362,7 +362,9 @@ const steps: [string, Partial<GroupFacts>, object][] = [
 for (const [name, facts, expected] of steps) {
   test(`[GRP-1] a group snapshot: ${name}`, () => {
     const base: GroupFacts = { group: group(), content: undefined, members: [], plan: planned([claim('a')]) };
-    assert.partialDeepStrictEqual(decideGroup({ ...base, ...facts }), expected);
+    const step = decideGroup({ ...base, ...facts });
+    assert.partialDeepStrictEqual(step, expected);
+    if (step.do === 'fail') assert.equal(step.unready, true);
   });
 }
 

@@ -85,6 +85,7 @@ test('it waits for objects with finalizers, names the finalizers, and is deleted
     { type: 'merge' },
   );
   await started.settled(namespaces, 'n', (object) => object === undefined);
+  assert.doesNotMatch(started.log.text(), /Failed, will retry/, 'waiting is no failure');
 });
 
 test('a deletion that was under way when the controller stopped is taken up', async (t) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csiNodes, persistentVolumes, volumeAttachments } from '../../api/kinds.ts';
 import { attacherFinalizer } from '../../api/well-known.ts';
-import { type Change, DRIVER, wokenBy } from '../testing/wakes.ts';
+import { type Change, changesOf, DRIVER, wokenBy } from '../testing/wakes.ts';
 import { createAttacher } from './attacher.ts';
 import { DEFAULT_ATTACHER_FLAGS } from './attacher-flags.ts';
 
@@ -29,21 +29,9 @@ const node = (nodeID: string, labels: object = {}) => ({
   metadata: { name: 'n', labels },
   spec: { drivers: [{ name: DRIVER, nodeID }] },
 });
-const attachments = (before: object | undefined, after: object | undefined): Change => ({
-  resource: volumeAttachments,
-  before,
-  after,
-});
-const volumes = (before: object | undefined, after: object | undefined): Change => ({
-  resource: persistentVolumes,
-  before,
-  after,
-});
-const nodes = (before: object | undefined, after: object | undefined): Change => ({
-  resource: csiNodes,
-  before,
-  after,
-});
+const attachments = changesOf(volumeAttachments);
+const volumes = changesOf(persistentVolumes);
+const nodes = changesOf(csiNodes);
 type Cached = [typeof volumeAttachments | typeof persistentVolumes, object][];
 /** Those of another driver, and those that are attached, wait for nothing. */
 const waiting: Cached = [

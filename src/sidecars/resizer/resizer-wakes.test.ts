@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '../../api/kinds.ts';
 import type { Resource } from '../../api/object.ts';
 import { ANN_PRE_RESIZE_CAPACITY } from '../../api/well-known.ts';
-import { type Change, DRIVER, wokenBy } from '../testing/wakes.ts';
+import { type Change, changesOf, DRIVER, wokenBy } from '../testing/wakes.ts';
 import { createResizer } from './resizer.ts';
 import { DEFAULT_RESIZER_FLAGS } from './resizer-flags.ts';
 
@@ -30,12 +30,9 @@ const pv = ({ metadata, spec }: Parts = {}) => ({
   metadata: { name: 'pv', ...metadata },
   spec: { csi: { driver: DRIVER, volumeHandle: 'h' }, claimRef: { namespace: 'ns', name: 'c' }, ...spec },
 });
-const of =
-  (resource: Resource) =>
-  (before: object | undefined, after: object | undefined): Change => ({ resource, before, after });
-const claims = of(persistentVolumeClaims);
-const volumes = of(persistentVolumes);
-const classes = of(volumeAttributesClasses);
+const claims = changesOf(persistentVolumeClaims);
+const volumes = changesOf(persistentVolumes);
+const classes = changesOf(volumeAttributesClasses);
 const gold = { metadata: { name: 'gold' } };
 const retry = { annotations: { 'csi.berth/retry': 'now' } };
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { volumeSnapshotClasses, volumeSnapshotContents } from '../../api/kinds.ts';
 import { ANN_SNAPSHOT_BEING_DELETED } from '../../api/well-known.ts';
-import { type Change, DRIVER, wokenBy } from '../testing/wakes.ts';
+import { type Change, changesOf, DRIVER, wokenBy } from '../testing/wakes.ts';
 import { createSnapshotter, type SnapshotterOptions } from './snapshotter.ts';
 
 const LOOP = 'csi-snapshotter-content';
@@ -21,11 +21,7 @@ const content = ({ metadata, spec, status }: { metadata?: object; spec?: object;
   ...(status && { status }),
 });
 const theirs = { driver: 'other' };
-const contents = (before: object | undefined, after: object | undefined): Change => ({
-  resource: volumeSnapshotContents,
-  before,
-  after,
-});
+const contents = changesOf(volumeSnapshotContents);
 const marked = { annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } };
 const retry = { annotations: { 'csi.berth/retry': 'now' } };
 const snaps: Change = { resource: volumeSnapshotClasses, after: { metadata: { name: 'snaps' } } };
