@@ -70,11 +70,21 @@ export const SNAPSHOT_MUTATIONS = {
     what: 'the snapshotter takes every deletion policy for Delete',
     rule: 'deleted-retained',
     process: 'snapshot',
-    kube: (inner) =>
-      seenAs<VolumeSnapshotContent>(inner, volumeSnapshotContents, (content) => ({
+    kube(inner) {
+      const deletable = (content: VolumeSnapshotContent): VolumeSnapshotContent => ({
         ...content,
         spec: { ...content.spec, deletionPolicy: 'Delete' },
-      })),
+      });
+      return {
+        ...seenAs<VolumeSnapshotContent>(inner, volumeSnapshotContents, deletable),
+        // The answer to its own write shows the same policy.
+        async patch(resource, name, patch, options) {
+          const answer = await inner.patch(resource, name, patch, options);
+          const isContent = resource.plural === volumeSnapshotContents.plural;
+          return isContent ? (deletable(answer as unknown as VolumeSnapshotContent) as never) : answer;
+        },
+      };
+    },
   },
   'restored-empty': {
     what: 'the provisioner makes the volume of a claim without the snapshot that it restores',
