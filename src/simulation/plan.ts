@@ -191,7 +191,9 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
   const drivers = planDrivers(shape, options)
     .map((driver) => withExpansion(driver, growth))
     .map((driver) => withSnapshots(driver, snapshots));
-  const nodes = Array.from({ length: oneOf(shape, [1, 1, 2, 2, 2, 3]) }, (_, index) => ({
+  const hasZones = drivers.some(({ topology }) => topology);
+  const nodeCount = Math.max(oneOf(shape, [1, 1, 2, 2, 2, 3]), hasZones ? 2 : 1);
+  const nodes = Array.from({ length: nodeCount }, (_, index) => ({
     name: `n${index + 1}`,
     zone: index % 2 === 0 ? 'a' : 'b',
   }));
