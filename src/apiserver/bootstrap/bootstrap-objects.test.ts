@@ -51,6 +51,60 @@ suite('bootstrap', () => {
     assert.deepEqual(reader.get(clusterRoles, { name: 'system:aggregate-to-edit' })?.rules, []);
   });
 
+  test('adds what a binding or role lacks, and nothing that differs in no way', () => {
+    const annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' };
+    const subject = (name: string, namespace?: string, kind = 'ServiceAccount') => ({
+      kind,
+      name,
+      ...(namespace && { namespace }),
+    });
+    const wanted = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'b', labels: { l: 'new' }, annotations: { ...annotations, a: 'new' } },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' },
+      subjects: [subject('one', 'ns')],
+    };
+    const stored = (change: { labels?: object; annotations?: object; subjects?: object[] }) => {
+      const { labels = { l: 'own' }, annotations: more = { a: 'own' }, subjects = wanted.subjects } = change;
+      const reader = createMemoryReader();
+      const metadata = { name: 'b', labels, annotations: { ...annotations, ...more } };
+      reader.put(clusterRoleBindings, { metadata, roleRef: wanted.roleRef, subjects } as never);
+      const [step] = bootstrapSteps(reader, [wanted as never]);
+      const object = step?.object as {
+        metadata: { labels: object; annotations: object };
+        subjects: object[];
+      };
+      return (
+        step && { labels: object.metadata.labels, a: object.metadata.annotations, subjects: object.subjects }
+      );
+    };
+    const own = { labels: { l: 'own' }, a: { ...annotations, a: 'own' }, subjects: wanted.subjects };
+    assert.equal(stored({}), undefined);
+    assert.deepEqual(stored({ labels: {} }), { ...own, labels: { l: 'new' } });
+    assert.deepEqual(stored({ annotations: {} }), { ...own, a: { ...annotations, a: 'new' } });
+    for (const other of [
+      subject('two', 'ns'),
+      subject('one', 'other'),
+      subject('one', 'ns', 'User'),
+      subject('one'),
+    ])
+      assert.deepEqual(stored({ subjects: [other] }), { ...own, subjects: [other, ...wanted.subjects] });
+    assert.equal(stored({ annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'no' } }), undefined);
+  });
+
+  test('gives every namespace its default account, unless it is being deleted', () => {
+    const reader = createMemoryReader();
+    reader.put(namespaces, { metadata: { name: 'with' } });
+    reader.put(serviceAccounts, { metadata: { name: 'default', namespace: 'with' } });
+    reader.put(namespaces, { metadata: { name: 'without' } });
+    reader.put(namespaces, { metadata: { name: 'going', deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    const made = bootstrapSteps(reader, []).map(
+      ({ operation, object }) => `${operation} ${object.metadata.namespace}`,
+    );
+    assert.deepEqual(made, ['create without']);
+  });
+
   test('aggregated roles are stored with their aggregated rules', () => {
     const reader = createMemoryReader();
     store(reader);
