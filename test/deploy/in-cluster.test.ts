@@ -21,7 +21,7 @@ const skip =
 
 test("[REAL-3] [DEP-2] Berth's image runs driver and sidecars as the manifests say, and volumes live and end", {
   skip,
-  timeout: 240_000,
+  timeout: 175_000,
 }, async (t) => {
   const directory = await temporaryDirectory(t);
   const image = await buildImage(directory);
