@@ -108,8 +108,12 @@ test('[REG-3] a driver that leaves takes its entry with it, and no CSINode is ma
 });
 
 test('[REG-3] a new limit of volumes is published', async (t) => {
-  const { admin, writer } = await world(t);
+  const { admin, writer, calls } = await world(t);
   await writer.install(facts('d', 3), signal);
+  const before = calls.length;
+  await writer.setMaxVolumes(parseDriverName('d'), 3, signal);
+  await writer.setMaxVolumes(parseDriverName('other'), 3, signal);
+  assert.equal(calls.length, before);
   await writer.setMaxVolumes(parseDriverName('d'), 5, signal);
   assert.equal((await admin.get(csiNodes, name)).spec?.drivers[0]?.allocatable?.count, 5);
 });
