@@ -212,6 +212,18 @@ test('with an old Node, an installed Berth says what it needs', async (t) => {
   assert.match(failure.stderr, /^berth needs Node 22\.19 or newer; this is \d+/);
 });
 
+test('with an old Node, npm ci installs a source tree without warnings about engines', async (t) => {
+  const old = await oldNode();
+  if (old === undefined) return t.skip('there is no Node before 22 on this machine');
+  const directory = await mkdtemp(join(tmpdir(), 'ci-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+    await cp(join(root, name), join(directory, name));
+  const env = { ...process.env, PATH: `${dirname(old)}:/usr/bin:/bin` };
+  const { stderr } = await run('npm', ['ci', '--dry-run', '--ignore-scripts'], { cwd: directory, env });
+  assert.doesNotMatch(stderr, /EBADENGINE|Unsupported engine/);
+});
+
 test('with an old Node, a source tree uses the Node of its dependencies', async (t) => {
   const old = await oldNode();
   if (old === undefined) return t.skip('there is no Node before 22 on this machine');

@@ -4,10 +4,9 @@
 
 import type { DaemonSetSpec } from 'kubernetes-types/apps/v1.js';
 import type { Container, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
-import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.ts';
 import { driverContainer, probeContainer, SOCKET_VOLUME, socketContainer } from './containers.ts';
 import { sidecarContainers } from './controller.ts';
-import { controllerName, labelsOf, type Manifest, nodeName, type Plan } from './plan.ts';
+import { controllerName, labelsOf, type Manifest, nodeName, type Plan, pluginDir } from './plan.ts';
 import { networkPolicies } from './policies.ts';
 import { metadataObjects, metadataVolumes } from './snapshot-metadata.ts';
 
@@ -86,9 +85,6 @@ const registrar = (plan: Plan): Container =>
     healthPath: '/healthz',
     mounts: [{ name: REGISTRATION, mountPath: REGISTRATION_DIR }],
   });
-
-const pluginDir = ({ kubeletDir, driverName }: Plan): string =>
-  `${kubeletDir}/plugins/${sanitizedDriverName(driverName as DriverName)}`;
 
 const extraName = (index: number): string => `host-path-${index + 1}`;
 

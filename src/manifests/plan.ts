@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Draft, KubeObject } from '../api/object.ts';
-import type { DriverName } from '../csi/names/driver-name.ts';
+import { type DriverName, sanitizedDriverName } from '../csi/names/driver-name.ts';
 
 /** `daemonset`: driver and sidecars in one pod on each node. */
 export type ControllerShape = 'deployment' | 'statefulset' | 'daemonset' | 'none';
@@ -95,8 +95,25 @@ export function problemOf(plan: Plan): string | undefined {
   }
   const relative = [plan.kubeletDir, ...plan.hostPaths].find((path) => !path.startsWith('/'));
   if (relative !== undefined) return `"${relative}" is not an absolute path`;
+  const tooLong = hostSockets(plan).find((path) => Buffer.byteLength(path) > LONGEST_SOCKET);
+  if (tooLong !== undefined) {
+    return `the socket ${tooLong} would have ${Buffer.byteLength(tooLong)} bytes, and Linux allows ${LONGEST_SOCKET}: use a shorter --kubelet-dir`;
+  }
   return undefined;
 }
+
+/** Of a unix socket's path, without the final zero. */
+const LONGEST_SOCKET = 107;
+
+/** The directory of the driver's socket on the host. */
+export const pluginDir = ({ kubeletDir, driverName }: Pick<Plan, 'kubeletDir' | 'driverName'>): string =>
+  `${kubeletDir}/plugins/${sanitizedDriverName(driverName)}`;
+
+/** The sockets that the kubelet connects to. */
+const hostSockets = (plan: Plan): string[] => [
+  `${pluginDir(plan)}/csi.sock`,
+  `${plan.kubeletDir}/plugins_registry/${sanitizedDriverName(plan.driverName)}-reg.sock`,
+];
 
 /** The sidecars that can act for one node's storage only. */
 export const PER_NODE: readonly string[] = ['provisioner', 'snapshotter'];

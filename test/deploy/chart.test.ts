@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { programPath } from '../capabilities.ts';
 import { run, temporaryDirectory } from '../e2e/up-process.ts';
+import { apiServers } from './api-servers.ts';
 import { type Printed, printManifests, runManifests } from './print-manifests.ts';
 
 const usual = [
@@ -178,3 +179,41 @@ test('[DEP-1] a base or chart is written again without leftovers, and refused wi
     assert.match(stderr, expected);
   }
 });
+
+for (const { name, missing, start } of apiServers) {
+  test(`[DEP-2] the chart is installed, upgraded and removed by Helm, the base applied, on ${name}`, {
+    skip: noHelm || noKubectl || missing,
+    timeout: 120_000,
+  }, async (t) => {
+    const kubeconfig = await start(t);
+    const chart = await write(t, 'helm', usual);
+    const base = await write(t, 'kustomize', usual);
+    const server = ['--kubeconfig', kubeconfig];
+    const did = async (program: string, ...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await run(program, [...args, ...server]);
+      assert.equal(code, 0, `${program} ${args.join(' ')}: ${stderr}`);
+      return stdout;
+    };
+    const helm = (...args: string[]) => did('helm', ...args, '--namespace=kube-system');
+    const same = async (...flags: string[]) => {
+      const { code, stdout } = await runManifests([...usual, ...flags, '--diff', ...server]);
+      assert.equal(code, 0, stdout);
+    };
+    await helm('install', 'some', chart);
+    await same();
+    await helm('upgrade', 'some', chart, '--set=replicas=2,sidecars.resizer=false');
+    await same('--replicas=2', without('resizer'));
+    await helm('uninstall', 'some');
+    const left = await did(
+      'kubectl',
+      'get',
+      'clusterroles,deployments,daemonsets,csidrivers',
+      '-A',
+      '-o',
+      'name',
+    );
+    assert.doesNotMatch(left, /some-csi-test|some\.csi\.test/);
+    await did('kubectl', 'apply', '-k', base);
+    await same();
+  });
+}

@@ -1,33 +1,17 @@
 // `berth manifests --diff`: what a cluster has, against what would be printed, on the embedded and on the real API server.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { testServer } from '../../src/apiserver/testing/test-server.ts';
-import { lacking, missingPeers } from '../capabilities.ts';
-import { run, temporaryDirectory } from '../e2e/up-process.ts';
-import { startKubeApiserver } from '../interop/kube-apiserver.ts';
+import { test } from 'node:test';
+import { lacking } from '../capabilities.ts';
+import { run } from '../e2e/up-process.ts';
+import { apiServers } from './api-servers.ts';
 import { runManifests } from './print-manifests.ts';
 
 const LEFT_OVER = 'in the cluster, and not among what is printed: left over from other flags';
 const usual = ['--driver-name=some.csi.test', '--image=driver:1', '--arg=driver=--x'];
 
-async function embedded(t: TestContext): Promise<string> {
-  const kubeconfig = join(await temporaryDirectory(t), 'kubeconfig');
-  await testServer(t, { listen: true, kubeconfigPath: kubeconfig });
-  return kubeconfig;
-}
-
-async function real(t: TestContext): Promise<string> {
-  const server = await startKubeApiserver(await temporaryDirectory(t));
-  t.after(() => server.stop());
-  return server.kubeconfig;
-}
-
-for (const [name, start, skip] of [
-  ['the embedded API server', embedded, lacking('kubectl')],
-  ['a real kube-apiserver', real, lacking('kubectl') || missingPeers('etcd', 'kube-apiserver')],
-] as const) {
+for (const { name, missing, start } of apiServers) {
+  const skip = lacking('kubectl') || missing;
   for (const serverSide of ['false', 'true']) {
     test(`[DEP-2] differences are told by field, server-side apply ${serverSide}, on ${name}`, {
       skip,

@@ -428,6 +428,10 @@ test('what cannot be deployed is refused in one sentence', async () => {
     ],
     [[...usual, '--controller=daemonset', '--controller-user=1'], /--controller-user=1 is the user of the/],
     [[...usual, '--driver-ports=99999'], /--driver-ports has "99999", which is not a port/],
+    [
+      [...usual, `--kubelet-dir=/${'long/'.repeat(16)}`],
+      /the socket \S+\/plugins\/some\.csi\.test\/csi\.sock would have 111 bytes, and Linux allows 107/,
+    ],
     [[...usual, '--kubelet-dir=k'], /"k" is not an absolute path/],
     [[...usual, '--lifecycle-modes=Eternal'], /neither Persistent nor Ephemeral/],
     [[...usual, '--arg=nobody=--x'], /is not of the form CONTAINER=ARGUMENT/],
