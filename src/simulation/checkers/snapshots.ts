@@ -28,6 +28,8 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
   if (plan.snapshotClasses.length === 0) return {};
   /** By ID: those that exist on the storage. */
   const stored = new Map<string, Cut>();
+  /** Names of the volumes that exist. A repeated CreateVolume of one makes nothing, and needs no snapshot. */
+  const made = new Set<string>();
   /** By UID. */
   const claims = new Map<string, PersistentVolumeClaim>();
   const snapshots = new Map<string, VolumeSnapshot>();
@@ -74,7 +76,8 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
     const going = [...stored.values()].filter(({ snapshot, group }) => snapshot === id || group === id);
     for (const { snapshot } of going) {
       const restore = [...open.values()].find(
-        ({ call }) => call.method === 'CreateVolume' && call.sources.includes(snapshot),
+        ({ call }) =>
+          call.method === 'CreateVolume' && call.sources.includes(snapshot) && !made.has(call.volume),
       );
       if (restore)
         violate('restore', `${actor}: ${method} ${id} while ${restore.call.volume} is being made from it`);
@@ -87,7 +90,7 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
   }
 
   function restores({ volume: name, sources: [id] }: CallFacts, actor: string, atMs: number): void {
-    if (id === undefined) return;
+    if (id === undefined || made.has(name)) return;
     const snapshot = stored.get(id);
     if (snapshot === undefined)
       violate('restore', `${actor}: CreateVolume ${name} from ${id}, which is gone`);
@@ -179,7 +182,10 @@ export function snapshotChecker({ plan, violate }: Rules): Checker {
       else stored.delete(entry.snapshot);
     },
     storage({ change, name, source }) {
-      if (change === 'created') volumeMade(name, source);
+      if (change === 'created') {
+        made.add(name);
+        volumeMade(name, source);
+      } else if (change === 'deleted') made.delete(name);
     },
     call({ id, actor, call }) {
       open.set(id, { actor, call });
