@@ -25,6 +25,8 @@ import {
 import { type Change, changesOf, wokenLoops } from '../runtime/informer/testing/woken-loops.ts';
 import { createBinder } from './binder/binder.ts';
 import type { Controller, ControllerPorts } from './controller.ts';
+import { createDataSourceValidator } from './data-source-validator/data-source-validator.ts';
+import { createEphemeralClaims } from './ephemeral/ephemeral-claims.ts';
 import { createNamespaceController } from './namespace/namespace-controller.ts';
 import { createPodGc } from './pod-gc/pod-gc.ts';
 import { createClaimProtection } from './protection/claim-protection.ts';
@@ -65,6 +67,7 @@ const nodeChanges = changesOf(nodes);
 const snapshots = changesOf(volumeSnapshots);
 const contents = changesOf(volumeSnapshotContents);
 const namespaceChanges = changesOf(namespaces);
+const ephemeral = { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } };
 const label = { metadata: { labels: { a: 'b' } } };
 const deleting = { metadata: { deletionTimestamp } };
 
@@ -331,6 +334,36 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
       ['a pod that is deleted before it is scheduled', podChanges(pod(), pod(deleting)), ['pod-garbage']],
       ['a pod without its node', podChanges(undefined, pod({ spec: { nodeName: 'n' } })), ['pod-garbage']],
       ['a pod with its node', podChanges(undefined, pod({ spec: { nodeName: 'n' } })), [], [[nodes, node()]]],
+    ],
+  ],
+  [
+    'the claims of ephemeral volumes',
+    createEphemeralClaims,
+    [
+      ['a pod with an ephemeral volume', podChanges(undefined, pod(ephemeral)), ['ephemeral-claims']],
+      [
+        'a pod without one',
+        podChanges(undefined, pod({ spec: { volumes: [{ name: 'e', emptyDir: {} }] } })),
+        [],
+      ],
+      ['a pod that is being deleted', podChanges(pod(), pod({ ...ephemeral, ...deleting })), []],
+      ['a pod that has ended', podChanges(pod(), pod({ ...ephemeral, status: { phase: 'Failed' } })), []],
+      [
+        'the end of its claim',
+        claims({ ...claim(), metadata: { name: 'p-v', namespace: 'ns', uid: 'x' } }, undefined),
+        ['ephemeral-claims'],
+        [[pods, pod(ephemeral)]],
+      ],
+      ['the end of another claim', claims(claim(), undefined), [], [[pods, pod(ephemeral)]]],
+    ],
+  ],
+  [
+    'the validator of data sources',
+    createDataSourceValidator,
+    [
+      ['a claim', claims(undefined, claim()), ['pvc']],
+      ['a change of a claim', claims(claim(), claim(label)), []],
+      ['another claim of that name', claims(claim(), claim({ metadata: { uid: 'x' } })), ['pvc']],
     ],
   ],
   [

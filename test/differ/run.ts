@@ -1,8 +1,8 @@
-// `npm run differ -- [--seed N] [--steps M] [--only K] [--filter TEXT] [--show COUNT] [--record FILE]`: the same requests to the embedded
-// API server and to the kube-apiserver of BERTH_PEERS, and where they answer differently. Directed cases are counted by
-// status code and by whole answer, random steps by whole answer; normalise.ts says what is not compared. `--only` repeats
-// one random sequence, `--filter` selects directed cases by their text, `--steps 0` leaves random ones out. `--record`
-// only writes the answers that test/apiserver/recorded-answers.test.ts replays (recorded.ts).
+// `npm run differ -- [--seed N] [--steps M] [--only K] [--filter TEXT] [--show COUNT] [--record FILE]`: the same
+// requests to the embedded API server and to the kube-apiserver of BERTH_PEERS, and where they answer differently.
+// Directed cases are counted by status code and by whole answer, random steps by whole answer; normalise.ts says what is
+// not compared. `--only` repeats one random sequence, `--filter` selects directed cases by their text, `--steps 0` leaves
+// random ones out. `--record` only writes the answers that test/apiserver/recorded-answers.test.ts replays (recorded.ts).
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -28,7 +28,7 @@ const named = (name: string) => ({ name, namespace: 'default' });
 test('a pod gets a claim from its template, which is deleted with it', async (t) => {
   const started = await start(t);
   const { kube } = started;
-  const owner = await kube.create(pods, pod('p', { volumes: [scratch, { name: 'e', emptyDir: {} }] }));
+  const owner = await kube.create(pods, pod('p', { volumes: [{ name: 'e', emptyDir: {} }, scratch] }));
   const made = await started.settled(
     persistentVolumeClaims,
     'default/p-scratch',

@@ -1,0 +1,142 @@
+// What the reconciler of group snapshots asks the server, because the cache may lag, and what it leaves alone.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER_GROUP_SNAPSHOT_BOUND } from '../../api/well-known.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { memoryLog } from '../../runtime/log/log.ts';
+import { VirtualClock } from '../../runtime/time/virtual-clock.ts';
+import { createGroupReconciler } from './group-reconciler.ts';
+
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+const group = (metadata: object = {}, spec: object = {}) => ({
+  metadata: {
+    name: 'g',
+    namespace: 'ns',
+    uid: 'u',
+    finalizers: [FINALIZER_GROUP_SNAPSHOT_BOUND],
+    ...metadata,
+  },
+  spec: { source: { selector: { matchLabels: { app: 'db' } } }, ...spec },
+});
+const ref = { name: 'g', namespace: 'ns', uid: 'u' };
+const content = {
+  metadata: { name: 'groupsnapcontent-u', uid: 'c' },
+  spec: { source: {}, volumeGroupSnapshotRef: ref },
+};
+
+/** One run over a group snapshot; `onServer` are objects by plural that the caches do not show. */
+async function run(
+  given: ReturnType<typeof group>,
+  {
+    onServer = {},
+    cached,
+    writes: answers = {},
+  }: { onServer?: Record<string, object[]>; cached?: object; writes?: object } = {},
+) {
+  const heard: string[] = [];
+  let current: object | undefined = given;
+  const end = (what: string) => async () => {
+    heard.push(what);
+    current = undefined;
+  };
+  const log = memoryLog();
+  const reconcile = createGroupReconciler({
+    kube: {
+      get: async ({ plural }: { plural: string }) => {
+        heard.push(`get ${plural}`);
+        const [found] = onServer[plural] ?? [];
+        if (found) return found;
+        throw new KubeError({ code: 404, reason: 'NotFound', message: 'none' });
+      },
+      list: async ({ plural }: { plural: string }) => {
+        heard.push(`list ${plural}`);
+        return { items: onServer[plural] ?? [] };
+      },
+    },
+    clock: new VirtualClock(),
+    log,
+    recorder: {
+      event: (_about: object, _type: string, reason: string) => void heard.push(`event ${reason}`),
+      flush: async () => {},
+    },
+    metrics: { begin() {}, end() {} },
+    caches: {
+      groups: { get: () => current },
+      groupContents: { get: () => cached },
+      snapshots: { get: () => undefined },
+    },
+    classes: { list: () => [], get: () => undefined },
+    claims: {
+      read: async () => undefined,
+      release: async (key: string) => void heard.push(`release ${key}`),
+    },
+    writes: {
+      status: async () => void heard.push('status'),
+      release: end('released'),
+      markContent: end('marked'),
+      deleteMember: end('member deleted'),
+      ...answers,
+    },
+    membersOf: () => [],
+    unplanned: { add: (key: string) => void heard.push(`unplanned ${key}`), delete: () => false },
+    goingClaimsOf: () => [{ metadata: { name: 'c', namespace: 'ns' } }],
+    volumeOf: () => undefined,
+  } as never);
+  const outcome = await reconcile('ns/g', { signal: new AbortController().signal } as never);
+  return { outcome, heard, log };
+}
+
+test('[GRP-1] a group snapshot that is deleted is released only when the server has no content and no member of it', async () => {
+  const deleted = group({ deletionTimestamp });
+  const CONTENTS = 'volumegroupsnapshotcontents';
+  const released = await run(deleted);
+  assert.deepEqual(released.heard, [`get ${CONTENTS}`, 'list volumesnapshots', 'released']);
+  const withContent = await run(deleted, { onServer: { [CONTENTS]: [content] } });
+  assert.equal(withContent.heard.at(-1), 'marked');
+  const cachedContent = await run(deleted, { cached: content });
+  assert.deepEqual(
+    cachedContent.heard,
+    ['list volumesnapshots', 'marked'],
+    'a cached content is not read again',
+  );
+  const member = { metadata: { name: 'm', namespace: 'ns', ownerReferences: [{ uid: 'u' }] } };
+  const other = { metadata: { name: 'o', namespace: 'ns', ownerReferences: [{ uid: 'v' }] } };
+  const withMember = await run(deleted, { onServer: { volumesnapshots: [other, member] } });
+  assert.equal(withMember.heard.at(-1), 'member deleted');
+  const withOther = await run(deleted, { onServer: { volumesnapshots: [other] } });
+  assert.equal(withOther.heard.at(-1), 'released');
+});
+
+test('[GRP-1] a group snapshot that cannot be planned lets its claims go, unless the server has its content', async () => {
+  const { outcome, heard, log } = await run(group());
+  assert.equal(outcome.kind === 'failed' && outcome.quiet, true, 'the event tells the user');
+  assert.deepEqual(heard, [
+    'list persistentvolumeclaims',
+    'get volumegroupsnapshotcontents',
+    'unplanned ns/g',
+    'release ns/c',
+    'event GroupSnapshotContentCreationFailed',
+    'status',
+  ]);
+  assert.match(log.text(), /cannot be created or used yet/);
+  const made = await run(group(), { onServer: { volumegroupsnapshotcontents: [content] } });
+  assert.deepEqual(
+    made.heard.filter((each) => /unplanned|release/.test(each)),
+    [],
+  );
+});
+
+test('[GRP-1] a group snapshot that is wrong keeps its claims', async () => {
+  const { heard } = await run(group({}, { source: {} }));
+  assert.deepEqual(heard, ['event GroupSnapshotValidationError', 'status']);
+});
+
+test('[GRP-1] what is gone before it is written is no error; another error is', async () => {
+  const refuse = (code: number, reason: 'NotFound' | 'InternalError') => ({
+    release: () => Promise.reject(new KubeError({ code, reason, message: 'refused' })),
+  });
+  const deleted = group({ deletionTimestamp });
+  assert.deepEqual((await run(deleted, { writes: refuse(404, 'NotFound') })).outcome, { kind: 'done' });
+  await assert.rejects(run(deleted, { writes: refuse(500, 'InternalError') }), /refused/);
+});
