@@ -36,7 +36,7 @@ export interface Bundle {
 }
 
 /** Groups of which every kind belongs to volumes. */
-const GROUPS = /(?:^|\.)storage\.k8s\.io$|^csi\.storage\.k8s\.io$/;
+const GROUPS = /(?:^|\.)storage\.k8s\.io$/;
 const KINDS: ReadonlySet<string> = new Set([
   ...['v1 PersistentVolume', 'v1 PersistentVolumeClaim', 'v1 Node', 'v1 Event', 'v1 Pod'],
   ...['apps/v1 Deployment', 'apps/v1 StatefulSet', 'apps/v1 DaemonSet'],

@@ -24,22 +24,12 @@ const OPEN_MAPS: ReadonlySet<string> = new Set([
   'attachmentMetadata',
   'mutableParameters',
 ]);
-const KNOWN_PARAMETER =
-  /^(?:csi\.storage|storage\.kubernetes|snapshot\.storage)\.?[\w.]*(?:k8s\.io|kubernetes\.io|io)\//;
-const KNOWN_ANNOTATION = /^(?:[\w-]+\.)*(?:kubernetes\.io|k8s\.io|csi\.berth)\//;
+/** Keys of parameters and annotations whose values are Kubernetes' or Berth's own. */
+const KNOWN_KEY = /^(?:[\w-]+\.)*(?:kubernetes\.io|k8s\.io|csi\.berth)\//;
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
-  ...[
-    'CSI_ENDPOINT',
-    'NODE_ID',
-    'NODE_NAME',
-    'KUBE_NODE_NAME',
-    'POD_NAME',
-    'POD_NAMESPACE',
-    'NAMESPACE',
-    'ADDRESS',
-  ],
-]);
+const KNOWN_VARIABLES: ReadonlySet<string> = new Set(
+  'CSI_ENDPOINT NODE_ID NODE_NAME KUBE_NODE_NAME POD_NAME POD_NAMESPACE NAMESPACE ADDRESS'.split(' '),
+);
 
 export class SecretStripper {
   readonly #learned = new Set<string>();
@@ -57,7 +47,7 @@ export class SecretStripper {
     this.#learnFromJson(annotations?.[LAST_APPLIED]);
     const kept = own.map(([name, value]) => [
       name,
-      KNOWN_ANNOTATION.test(name) && !looksSecret(name) ? this.#patterns(value) : this.#hide(name, value),
+      KNOWN_KEY.test(name) && !looksSecret(name) ? this.#patterns(value) : this.#hide(name, value),
     ]);
     const rest = this.#walk({ ...object, metadata }) as { metadata: object };
     return {
@@ -100,7 +90,7 @@ export class SecretStripper {
   }
 
   #parameter(name: string, value: string): string {
-    const isKept = KNOWN_PARAMETER.test(name) || (this.#keepsParameters && !looksSecret(name));
+    const isKept = (this.#keepsParameters || KNOWN_KEY.test(name)) && !looksSecret(name);
     return isKept ? this.#patterns(value) : this.#hide(name, value);
   }
 
