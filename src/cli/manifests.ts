@@ -56,11 +56,8 @@ export const command = defineCommand({
         '--output is for --format=helm and --format=kustomize; plain manifests are printed',
       );
     }
-    if (
-      values.format === 'helm' &&
-      (values.createNamespace || values.part !== 'all') &&
-      !isOnce(values.part)
-    ) {
+    const isPartly = values.part !== 'all' && !isOnce(values.part);
+    if (values.format === 'helm' && (values.createNamespace || isPartly)) {
       throw new UsageError(
         '--format=helm makes one chart of all parts, and Helm creates namespaces: leave out --part and --create-namespace',
       );

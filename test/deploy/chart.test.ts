@@ -173,6 +173,10 @@ test('[DEP-1] a base or chart is written again without leftovers, and refused wi
     [[`--output=${base}`], /--output is for --format=helm/],
     [['--format=helm', `--output=${base}`, '--part=node'], /one chart of all parts/],
     [['--format=helm', `--output=${base}`, '--create-namespace'], /Helm creates namespaces/],
+    [
+      ['--format=helm', `--output=${base}`, '--part=snapshot-controller', '--create-namespace'],
+      /Helm creates namespaces/,
+    ],
   ] as const) {
     const { code, stderr } = await runManifests([...usual, ...wrong]);
     assert.equal(code, 2);
