@@ -9,6 +9,7 @@ import {
   persistentVolumes,
   pods,
   resourceQuotas,
+  statefulSets,
   storageClasses,
   volumeSnapshotClasses,
   volumeSnapshotContents,
@@ -33,6 +34,7 @@ import { createClaimProtection } from './protection/claim-protection.ts';
 import { createVolumeProtection } from './protection/volume-protection.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createSnapshotController, SNAPSHOT_CONTROLLER_DEFAULTS } from './snapshot/snapshot-controller.ts';
+import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
 
 interface Parts {
   metadata?: object;
@@ -68,6 +70,8 @@ const snapshots = changesOf(volumeSnapshots);
 const contents = changesOf(volumeSnapshotContents);
 const namespaceChanges = changesOf(namespaces);
 const ephemeral = { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } };
+const set = object('web', inNamespace);
+const named = (name: string, namespace = 'ns') => ({ ...claim(), metadata: { name, namespace, uid: name } });
 const label = { metadata: { labels: { a: 'b' } } };
 const deleting = { metadata: { deletionTimestamp } };
 
@@ -355,6 +359,32 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
         [[pods, pod(ephemeral)]],
       ],
       ['the end of another claim', claims(claim(), undefined), [], [[pods, pod(ephemeral)]]],
+    ],
+  ],
+  [
+    'the controller of StatefulSets',
+    createStatefulSetController,
+    [
+      ['a set', changesOf(statefulSets)(undefined, set()), ['statefulsets']],
+      [
+        'the end of a member’s claim',
+        claims(named('data-web-0'), undefined),
+        ['statefulsets'],
+        [[statefulSets, set()]],
+      ],
+      [
+        'the end of a claim without an ordinal',
+        claims(named('data-web'), undefined),
+        [],
+        [[statefulSets, set()]],
+      ],
+      ['the end of another set’s claim', claims(named('data-db-0'), undefined), [], [[statefulSets, set()]]],
+      [
+        'the end of a claim in another namespace',
+        claims(named('data-web-0', 'other'), undefined),
+        [],
+        [[statefulSets, set()]],
+      ],
     ],
   ],
   [
