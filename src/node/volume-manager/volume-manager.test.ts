@@ -676,6 +676,42 @@ describe('the volume manager', { concurrency: 8 }, () => {
       assert.deepEqual(await readdir(join(world.root('n1'), 'plugins/kubernetes.io/csi', DRIVER)), []);
     }));
 
+  test('a pod that goes while the node still resolves the pods it started with leaves no directory', (t) =>
+    inWorld(t, {}, async (world) => {
+      const driver = world.scripted();
+      await world.driverObject(DRIVER, { attachRequired: false });
+      for (const name of ['data', 'late']) await world.volume({ name, driver: DRIVER });
+      await world.admin.create(nodes, { metadata: { name: 'n1' } });
+      const pod = await world.pod('p', [claimVolume('data')]);
+      const other = await world.pod('q', [claimVolume('late')]);
+      const resolved = Promise.withResolvers<void>();
+      await world.startNode('n1', {
+        through: (kube) =>
+          Object.assign(Object.create(kube) as KubeClient, {
+            async get(resource: Resource, name: { name: string }, options: object) {
+              if (resource.plural === 'persistentvolumes' && name.name === 'pv-late') await resolved.promise;
+              return kube.get(resource, name, options);
+            },
+          }),
+      });
+      const deleted = Promise.withResolvers<void>();
+      driver.script('NodePublishVolume', {
+        until: deleted.promise,
+        fail: 'INVALID_ARGUMENT',
+        message: 'not with me',
+      });
+      await world.register('n1', driver);
+      await driver.until(() => driver.callsOf('NodePublishVolume').length === 1);
+      await world.deletePod(pod, 0);
+      await world.untilGone(pod);
+      deleted.resolve();
+      await world.untilEvent('FailedMount', /not with me/);
+      resolved.resolve();
+      await world.untilRunning(other);
+      await driver.until(() => driver.callsOf('NodeUnstageVolume').length === 1);
+      assert.deepEqual(await readdir(join(world.root('n1'), 'pods')), [other.metadata.uid]);
+    }));
+
   for (const [what, put] of [
     ['a symbolic link out of the pod’s directory', (path: string) => symlink('/etc', path)],
     ['a file', (path: string) => writeFile(path, 'precious')],

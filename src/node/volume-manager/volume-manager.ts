@@ -149,8 +149,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     populated() {
       desired.isPopulated = true;
       for (const key of actual.keys()) reconciler.add(key);
-      for (const uid of podDirectories) void tidy(uid);
-      podDirectories = [];
+      for (const uid of untidied) void tidy(uid);
+      untidied.clear();
       // isClear was false for every pod until now.
       for (const pod of ports.pods.list()) ports.podChanged(keyOf(pod));
       inUse.changed();
@@ -158,7 +158,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   });
   const stats = createVolumeStats({ ...ports, desired, actual });
   const health = createMountHealth({ ...ports, actual, found: (key) => reconciler.retry(key) });
-  let podDirectories: string[] = [];
+  /** Pods whose directories are looked at once it is known which pods there are. */
+  const untidied = new Set<string>();
   let running: AbortSignal | undefined;
 
   /** A pod that has the volume already keeps its label, also after the driver's object changed. */
@@ -182,7 +183,8 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 
   /** Removes the directory of a pod that is gone, once nothing is mounted below it. */
   async function tidy(uid: string): Promise<void> {
-    if (running?.aborted || !desired.isPopulated || podByUid(uid) || !isClear(uid)) return;
+    if (!desired.isPopulated) untidied.add(uid);
+    if (running?.aborted || podByUid(uid) || !isClear(uid)) return;
     plugin.tokens.forget(uid);
     limit.forget(uid);
     stats.forget(uid);
@@ -220,7 +222,7 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
     isClear,
     async run(signal, known) {
       running = signal;
-      podDirectories = await reconstruct(plugin, actual, log);
+      for (const uid of await reconstruct(plugin, actual, log)) untidied.add(uid);
       signal.throwIfAborted();
       known();
       const stopFollowing = followChanges({

@@ -182,6 +182,19 @@ test('a required kind that is not installed keeps the informer unsynced, and is 
   assert.match(log.text(), /NotFound/);
 });
 
+test('a kind that the account may not read is said to be one, and is read once it may', async () => {
+  const { clock, kube, world, informers, informer, stop, log } = setUp();
+  kube.failures.push(...Array.from({ length: 4 }, () => kubeError('Forbidden', 403)));
+  world.create('a', '1');
+  informers.start(stop.signal);
+  await clock.advance(1_000);
+  assert.equal(informer.hasSynced, false);
+  assert.match(log.text(), /the account may not read the kind, deploy\/rbac has the roles; listing again/);
+  assert.doesNotMatch(log.text(), /lost track/);
+  await clock.advance(60_000);
+  assert.deepEqual(summary(informer.list()), summary(world.list()));
+});
+
 test('indexes follow changes, whenever they are added', async () => {
   const { clock, world, informers, informer, stop } = setUp();
   const byValue = (object: KubeObject) => [object.metadata.annotations?.value ?? ''];

@@ -262,7 +262,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #report(error: unknown, then: 'list' | 'watch'): void {
     this.#metrics?.failed(error);
     const next = then === 'list' ? 'listing again' : 'resuming the watch';
-    if (then === 'list') this.#log.warn(`lost track of the server; ${next}`, { error });
+    if (isForbidden(error))
+      this.#log.warn(`the account may not read the kind, deploy/rbac has the roles; ${next}`, { error });
+    else if (then === 'list') this.#log.warn(`lost track of the server; ${next}`, { error });
     else this.#log.v(2).info(`the watch broke off; ${next}`, { error });
   }
 

@@ -175,6 +175,7 @@ test('[REG-2] as a process: registers, answers /healthz, exits 1 when refused an
   const refused = rig.spawn('node-registrar', flags);
   await rig.serve(new ScriptedDriver({ name: DRIVER }));
   await refused.said('Waiting for the kubelet');
+  assert.match(refused.output(), /it looks in plugins_registry of its root directory/);
   await kubelet(t, socketPath).registration.notifyRegistrationStatus({
     pluginRegistered: false,
     error: 'no',

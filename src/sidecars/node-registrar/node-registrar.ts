@@ -69,7 +69,10 @@ export function createNodeRegistrar(options: NodeRegistrarOptions): NodeRegistra
       clock,
       log,
     });
-    log.info('Waiting for the kubelet to register the driver', { socket: socketPath });
+    log.info(
+      'Waiting for the kubelet to register the driver: it looks in plugins_registry of its root directory',
+      { socket: socketPath },
+    );
     return { server, inode: (await inodeOf(socketPath)) ?? 0 };
   }
 
