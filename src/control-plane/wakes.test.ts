@@ -1,7 +1,5 @@
 // Which changes make controllers look at an object, and which concern nobody.
 
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import {
   namespaces,
   nodes,
@@ -23,7 +21,7 @@ import {
   FINALIZER_PVC_PROTECTION,
   FINALIZER_SNAPSHOT_CONTENT,
 } from '../api/well-known.ts';
-import { type Change, changesOf, wokenLoops } from '../runtime/informer/testing/woken-loops.ts';
+import { changesOf } from '../runtime/informer/testing/woken-loops.ts';
 import { createBinder } from './binder/binder.ts';
 import type { Controller, ControllerPorts } from './controller.ts';
 import { createDataSourceValidator } from './data-source-validator/data-source-validator.ts';
@@ -35,27 +33,16 @@ import { createVolumeProtection } from './protection/volume-protection.ts';
 import { createResourceQuota } from './resource-quota/resource-quota.ts';
 import { createSnapshotController, SNAPSHOT_CONTROLLER_DEFAULTS } from './snapshot/snapshot-controller.ts';
 import { createStatefulSetController } from './statefulset/statefulset-controller.ts';
+import { deleting, objectsLike, testWakes, type WakeRow } from './testing/wake-rows.ts';
 
-interface Parts {
-  metadata?: object;
-  spec?: object;
-  status?: object;
-}
-const deletionTimestamp = '2026-01-01T00:00:00Z';
-const object =
-  (name: string, common: Parts = {}) =>
-  ({ metadata, spec, status }: Parts = {}) => ({
-    metadata: { name, uid: `uid-${name}`, ...common.metadata, ...metadata },
-    spec: { ...common.spec, ...spec },
-    ...((common.status ?? status) && { status: { ...common.status, ...status } }),
-  });
+const { deletionTimestamp } = deleting.metadata;
 const inNamespace = { metadata: { namespace: 'ns' } };
-const claim = object('c', { ...inNamespace, spec: { storageClassName: 'slow' } });
-const volume = object('pv', { spec: { storageClassName: 'slow' } });
-const pod = object('p', inNamespace);
-const node = object('n');
-const snapshot = object('s', { ...inNamespace, spec: { source: { persistentVolumeClaimName: 'c' } } });
-const content = object('sc', {
+const claim = objectsLike('c', { ...inNamespace, spec: { storageClassName: 'slow' } });
+const volume = objectsLike('pv', { spec: { storageClassName: 'slow' } });
+const pod = objectsLike('p', inNamespace);
+const node = objectsLike('n');
+const snapshot = objectsLike('s', { ...inNamespace, spec: { source: { persistentVolumeClaimName: 'c' } } });
+const content = objectsLike('sc', {
   metadata: { finalizers: [FINALIZER_SNAPSHOT_CONTENT] },
   spec: {
     source: { volumeHandle: 'v' },
@@ -70,19 +57,17 @@ const snapshots = changesOf(volumeSnapshots);
 const contents = changesOf(volumeSnapshotContents);
 const namespaceChanges = changesOf(namespaces);
 const ephemeral = { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } };
-const set = object('web', inNamespace);
+const set = objectsLike('web', inNamespace);
 const named = (name: string, namespace = 'ns') => ({ ...claim(), metadata: { name, namespace, uid: name } });
 const label = { metadata: { labels: { a: 'b' } } };
-const deleting = { metadata: { deletionTimestamp } };
 
-type Row = [name: string, change: Change, woken: string[], cached?: [Resource, object][]];
 const waitingClaim: [Resource, object][] = [[persistentVolumeClaims, claim()]];
 const onNode = { metadata: { annotations: { [ANN_SELECTED_NODE]: 'n' } } };
 const [SNAPSHOT, CONTENT, CLAIM] = ['snapshot', 'content', 'claim'].map(
   (each) => `snapshot-controller-${each}`,
 ) as [string, string, string];
 
-const tables: [name: string, create: (ports: ControllerPorts) => Controller, rows: Row[]][] = [
+const tables: [name: string, create: (ports: ControllerPorts) => Controller, rows: WakeRow[]][] = [
   [
     'the binder',
     createBinder,
@@ -169,11 +154,11 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
       ],
       [
         'the class of a waiting claim',
-        changesOf(storageClasses)(undefined, object('slow')()),
+        changesOf(storageClasses)(undefined, objectsLike('slow')()),
         ['claims'],
         waitingClaim,
       ],
-      ['another class', changesOf(storageClasses)(undefined, object('fast')()), [], waitingClaim],
+      ['another class', changesOf(storageClasses)(undefined, objectsLike('fast')()), [], waitingClaim],
     ],
   ],
   [
@@ -236,13 +221,13 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
       ],
       [
         'the class of a snapshot without a content',
-        changesOf(volumeSnapshotClasses)(undefined, object('x')()),
+        changesOf(volumeSnapshotClasses)(undefined, objectsLike('x')()),
         [SNAPSHOT],
         [[volumeSnapshots, snapshot()]],
       ],
       [
         'a class, where each snapshot has its content',
-        changesOf(volumeSnapshotClasses)(undefined, object('x')()),
+        changesOf(volumeSnapshotClasses)(undefined, objectsLike('x')()),
         [],
         [[volumeSnapshots, snapshot({ status: { boundVolumeSnapshotContentName: 'sc' } })]],
       ],
@@ -315,17 +300,17 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
     [
       [
         'a namespace',
-        namespaceChanges(undefined, object('x', { spec: { finalizers: ['kubernetes'] } })()),
+        namespaceChanges(undefined, objectsLike('x', { spec: { finalizers: ['kubernetes'] } })()),
         [],
       ],
       [
         'a namespace that is being deleted',
-        namespaceChanges(undefined, object('x', { spec: { finalizers: ['kubernetes'] } })(deleting)),
+        namespaceChanges(undefined, objectsLike('x', { spec: { finalizers: ['kubernetes'] } })(deleting)),
         ['namespaces'],
       ],
       [
         'a namespace that others keep',
-        namespaceChanges(undefined, object('x', { spec: { finalizers: ['a/b'] } })(deleting)),
+        namespaceChanges(undefined, objectsLike('x', { spec: { finalizers: ['a/b'] } })(deleting)),
         [],
       ],
     ],
@@ -366,6 +351,24 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
     createStatefulSetController,
     [
       ['a set', changesOf(statefulSets)(undefined, set()), ['statefulsets']],
+      ['a changed set', changesOf(statefulSets)(set(), set(label)), ['statefulsets']],
+      ['a member', podChanges(undefined, named('web-0')), ['statefulsets'], [[statefulSets, set()]]],
+      [
+        'a changed member',
+        podChanges(named('web-0'), named('web-0')),
+        ['statefulsets'],
+        [[statefulSets, set()]],
+      ],
+      [
+        'the end of a member',
+        podChanges(named('web-0'), undefined),
+        ['statefulsets'],
+        [[statefulSets, set()]],
+      ],
+      ['a member of a set that is gone', podChanges(undefined, named('web-0')), []],
+      ['a pod without an ordinal', podChanges(undefined, named('web')), [], [[statefulSets, set()]]],
+      ['a pod of another set', podChanges(undefined, named('db-0')), [], [[statefulSets, set()]]],
+      ['a member’s claim', claims(undefined, named('data-web-0')), [], [[statefulSets, set()]]],
       [
         'the end of a member’s claim',
         claims(named('data-web-0'), undefined),
@@ -400,37 +403,26 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
     'the usage of quotas',
     createResourceQuota,
     [
-      ['a quota', changesOf(resourceQuotas)(undefined, object('q', inNamespace)()), ['resource-quota']],
+      ['a quota', changesOf(resourceQuotas)(undefined, objectsLike('q', inNamespace)()), ['resource-quota']],
       [
         'a claim',
         claims(undefined, claim()),
         ['resource-quota'],
-        [[resourceQuotas, object('q', inNamespace)()]],
+        [[resourceQuotas, objectsLike('q', inNamespace)()]],
       ],
       [
         'a claim in another namespace',
         claims(undefined, claim()),
         [],
-        [[resourceQuotas, object('q', { metadata: { namespace: 'other' } })()]],
+        [[resourceQuotas, objectsLike('q', { metadata: { namespace: 'other' } })()]],
       ],
       [
         'the end of a claim',
         claims(claim(), undefined),
         ['resource-quota'],
-        [[resourceQuotas, object('q', inNamespace)()]],
+        [[resourceQuotas, objectsLike('q', inNamespace)()]],
       ],
     ],
   ],
 ];
-for (const [name, create, rows] of tables)
-  for (const [what, change, woken, cached = []] of rows)
-    test(`${name}: ${what} wakes ${woken.join(', ') || 'nothing'}`, async (t) => {
-      const found = await wokenLoops(t, (ports) => create(ports as unknown as ControllerPorts), {
-        change,
-        cached,
-      });
-      assert.deepEqual(
-        found.map((each) => each.replace(/ ×.*/, '')),
-        woken,
-      );
-    });
+for (const [name, create, rows] of tables) testWakes(name, create, rows);

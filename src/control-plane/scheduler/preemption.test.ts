@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/kinds.ts';
-import { preemptionFor } from './preemption.ts';
+import { goesFirst, preemptionFor } from './preemption.ts';
 
 const pod = (spec: Partial<Pod['spec']>, metadata: object = {}): Pod =>
   ({ metadata: { name: 'p', ...metadata }, spec: { nodeName: 'n', priority: 1, ...spec } }) as Pod;
@@ -39,3 +39,26 @@ for (const { name, wants, holders, gives } of table) {
     assert.deepEqual(preemptionFor(wants, holders), gives ? { nodeName: 'n', victims: holders } : undefined);
   });
 }
+
+const nominated = (spec: Partial<Pod['spec']>, metadata: object = {}): Pod => ({
+  ...pod(spec, metadata),
+  status: { nominatedNodeName: 'n' },
+});
+const orders: [name: string, other: Pod, goes: boolean][] = [
+  ['a pod of higher priority that others gave way to', nominated({ priority: 2 }), true],
+  ['one that nobody gave way to', high, false],
+  ['one of the same priority', nominated({}), false],
+  ['one of lower priority', nominated({ priority: 0 }), false],
+  ['one that is being deleted', nominated({ priority: 2 }, { deletionTimestamp: 'x' }), false],
+];
+for (const [name, other, goes] of orders)
+  test(`[TOP-8] ${name} ${goes ? 'goes' : 'does not go'} first`, () => {
+    assert.equal(goesFirst(other, pod({})), goes);
+  });
+
+test('[TOP-8] a pod without a priority has priority 0', () => {
+  const without: Pod = { ...high, spec: { containers: [] } };
+  assert.equal(goesFirst(nominated({ priority: 1 }), without), true);
+  assert.equal(goesFirst(nominated({ priority: 0 }), without), false);
+  assert.equal(goesFirst({ ...nominated({}), spec: without.spec }, pod({ priority: -1 })), true);
+});
