@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type VolumeSnapshot,
+  volumeSnapshots,
+} from '../../api/kinds.ts';
+import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
+import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
+import type { KubeClient } from '../../runtime/kube/kube.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { SourceClaims } from './source-claims.ts';
+
+const never = new AbortController().signal;
+const claim = (finalizers: string[], resourceVersion = '1'): PersistentVolumeClaim =>
+  ({ metadata: { name: 'c', namespace: 'ns', uid: 'u', resourceVersion, finalizers }, spec: {} }) as never;
+const held = claim([FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE]);
+const snapshot = (source: object, status?: object): VolumeSnapshot =>
+  ({ metadata: { name: 's', namespace: 'ns' }, spec: { source }, status }) as never;
+const ofClaim = { persistentVolumeClaimName: 'c' };
+
+function world(known: PersistentVolumeClaim | undefined, taken?: VolumeSnapshot) {
+  const informers = manualInformers();
+  const requests: string[] = [];
+  const answers: PromiseWithResolvers<PersistentVolumeClaim>[] = [];
+  const ask = (what: string) => {
+    requests.push(what);
+    const answer = Promise.withResolvers<PersistentVolumeClaim>();
+    answers.push(answer);
+    return answer.promise;
+  };
+  const kube = { get: () => ask('read'), patch: () => ask('patch') } as unknown as KubeClient;
+  const source = new SourceClaims(kube, {
+    claims: informers.of(persistentVolumeClaims),
+    snapshots: informers.of(volumeSnapshots),
+  });
+  if (known) informers.change(persistentVolumeClaims, undefined, known);
+  if (taken) informers.change(volumeSnapshots, undefined, taken);
+  return { source, requests, answers };
+}
+
+const kept: [string, PersistentVolumeClaim | undefined, VolumeSnapshot | undefined, boolean][] = [
+  ['a claim without snapshots', held, undefined, true],
+  ['a claim whose snapshot is ready', held, snapshot(ofClaim, { readyToUse: true }), true],
+  ['a claim whose snapshot is not ready', held, snapshot(ofClaim, { readyToUse: false }), false],
+  ['a claim whose snapshot has no status', held, snapshot(ofClaim), false],
+  ['a claim beside a snapshot of no claim', held, snapshot({ volumeSnapshotContentName: 'x' }), true],
+  ['a claim without the finalizer', claim(['a/b']), undefined, false],
+  ['a claim that is gone', undefined, undefined, false],
+];
+for (const [name, known, taken, isReleased] of kept)
+  test(`the finalizer of ${name} is ${isReleased ? 'removed' : 'left'}`, async () => {
+    const { source, requests, answers } = world(known, taken);
+    const released = source.release('ns/c', never);
+    answers[0]?.resolve(claim([], '2'));
+    await released;
+    assert.deepEqual(requests, isReleased ? ['patch'] : []);
+    const left = isReleased ? [] : known?.metadata.finalizers;
+    assert.deepEqual((await source.read('ns/c', never))?.metadata.finalizers, left, 'as it was written');
+  });
+
+test('a claim that others need keeps its finalizer', async () => {
+  const { source, requests } = world(held);
+  source.keepFor(({ metadata }) => metadata.name === 'c');
+  await source.release('ns/c', never);
+  assert.deepEqual(requests, []);
+});
+
+test('a claim is read after a removal in flight, and from the server when its outcome is unknown', async () => {
+  const { source, requests, answers } = world(held);
+  const failing = source.release('ns/c', never);
+  const read = source.read('ns/c', never);
+  answers[0]?.reject(new Error('timed out'));
+  await assert.rejects(failing, /timed out/);
+  while (answers.length < 2) await Promise.resolve();
+  assert.deepEqual(requests, ['patch', 'read']);
+  answers[1]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
+  assert.equal(await read, undefined);
+  const again = source.release('ns/c', never);
+  answers[2]?.resolve(claim([], '2'));
+  await again;
+  assert.deepEqual((await source.read('ns/c', never))?.metadata.finalizers, [], 'certain again');
+  assert.deepEqual(requests, ['patch', 'read', 'patch']);
+});
+
+test('a claim that is gone when its finalizer is removed is no failure', async () => {
+  const { source, answers } = world(held);
+  const released = source.release('ns/c', never);
+  answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
+  await released;
+  assert.equal((await source.read('ns/c', never))?.metadata.name, 'c', 'the cache will tell');
+});
