@@ -722,6 +722,59 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 5,
   },
   {
+    name: '[GRP-1] a member and its group snapshot are deleted while the content of the member is being created',
+    was: 'found here: the content was created after its snapshot was gone, and stayed for ever',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [
+        claim(1),
+        claim(1.2, 'a-more'),
+        group(5),
+        at(5.6, { do: 'delete-member', group: 'g' }),
+        at(5.8, { do: 'delete-group', name: 'g' }),
+      ],
+      script: [
+        {
+          fault: 'kube-slow',
+          process: 'snapshot-controller',
+          call: 'create volumesnapshotcontents',
+          nth: 1,
+        },
+      ],
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
+    name: '[GRP-1] a group snapshot is deleted before its member is ready, which a claim restores',
+    was: 'found here: the source of the member was kept for it, and it never became ready',
+    plan: plan({
+      driver: { snapshots: 'groups' },
+      steps: [
+        claim(1),
+        claim(1.2, 'a-more'),
+        group(5),
+        at(5.3, {
+          do: 'create-claim',
+          name: 'restored',
+          className: NOW.name,
+          mode: 'ReadWriteOnce',
+          from: { group: 'g' },
+        }),
+        at(5.5, { do: 'delete-group', name: 'g' }),
+        claimGone(6),
+      ],
+      script: [1, 2, 3, 4, 5, 6].map((nth) => ({
+        fault: 'kube-429',
+        process: 'snapshot-controller',
+        call: 'patch volumesnapshotcontents',
+        nth,
+      })),
+    }),
+    faults: [],
+    seeds: 5,
+  },
+  {
     name: '[GRP-1] the snapshot controller dies between the content of a member and its handle',
     was: 'found here: the member was bound without a handle, the group took it for complete, and neither became ready',
     plan: plan({

@@ -23,6 +23,8 @@ export class AttachedReport {
   readonly #ports: AttachedReportPorts;
   readonly #latest: ReadYourWrites<Node>;
   readonly #withheld = new Set<string>();
+  /** UIDs of Nodes that the server no longer has, by name: the cache may show them for a while. */
+  readonly #absent = new Map<string, string>();
   /** The write in flight, or the last one. */
   readonly #last = new Map<string, Promise<unknown>>();
   /** The write that follows it, as long as it has not begun. */
@@ -63,7 +65,8 @@ export class AttachedReport {
 
   /** The node as last watched or answered, whichever is newer. */
   node(nodeName: string): Node | undefined {
-    return this.#latest.get(nodeName);
+    const node = this.#latest.get(nodeName);
+    return node?.metadata.uid === this.#absent.get(nodeName) ? undefined : node;
   }
 
   /** Whether the list is right as far as the caches tell. */
@@ -86,8 +89,9 @@ export class AttachedReport {
         await kube.patch(nodes, { name: nodeName }, { status: { volumesAttached } }, options),
       );
     } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
+      if (!isNotFound(error)) throw error;
+      this.#absent.set(nodeName, known.metadata.uid);
+      return undefined;
     }
   }
 

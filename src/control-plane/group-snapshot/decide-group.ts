@@ -7,6 +7,7 @@ import type {
   VolumeGroupSnapshot,
   VolumeGroupSnapshotContent,
   VolumeSnapshot,
+  VolumeSnapshotContent,
 } from '../../api/kinds.ts';
 import {
   ANN_GROUP_SNAPSHOT_BEING_DELETED,
@@ -32,6 +33,7 @@ export type GroupStep =
   | { do: 'create-members'; content: VolumeGroupSnapshotContent; infos: readonly Member['info'][] }
   | ({ do: 'write-status' } & StatusChange)
   | { do: 'delete-members'; members: readonly VolumeSnapshot[] }
+  | { do: 'delete-strays'; strays: readonly VolumeSnapshotContent[] }
   | { do: 'mark-content'; content: VolumeGroupSnapshotContent }
   | { do: 'delete-content'; content: VolumeGroupSnapshotContent }
   | { do: 'release' };
@@ -42,6 +44,8 @@ export interface GroupFacts {
   content: VolumeGroupSnapshotContent | undefined;
   /** The VolumeSnapshots that it owns. */
   members: readonly VolumeSnapshot[];
+  /** Contents of members whose VolumeSnapshots are gone. Read only for a group snapshot that is being deleted. */
+  strays?: readonly VolumeSnapshotContent[];
   /** Read only where a content is to be created. */
   plan(): GroupPlan | Failure;
 }
@@ -151,7 +155,7 @@ function follow({ group, members }: GroupFacts, content: VolumeGroupSnapshotCont
 }
 
 /** Those that the driver named; empty until the group snapshot has a handle. */
-function memberInfos({ status }: VolumeGroupSnapshotContent): Member['info'][] {
+export function memberInfos({ status }: VolumeGroupSnapshotContent): Member['info'][] {
   if (status?.volumeGroupSnapshotHandle === undefined) return [];
   return (status.volumeSnapshotInfoList ?? []).flatMap((info) => {
     const { volumeHandle, snapshotHandle } = info;
@@ -160,7 +164,7 @@ function memberInfos({ status }: VolumeGroupSnapshotContent): Member['info'][] {
 }
 
 /** Members first: a volume may be being restored from one, and its own deletion waits for that. */
-function decideDeletion({ group, content: found, members }: GroupFacts): GroupStep {
+function decideDeletion({ group, content: found, members, strays = [] }: GroupFacts): GroupStep {
   if (!group.metadata.finalizers?.includes(FINALIZER_GROUP_SNAPSHOT_BOUND)) {
     return nothing('other finalizers keep it');
   }
@@ -170,6 +174,11 @@ function decideDeletion({ group, content: found, members }: GroupFacts): GroupSt
   // A content that references another group snapshot is left alone.
   const content = found && refersToGroup(found.spec.volumeGroupSnapshotRef, group) ? found : undefined;
   if (content === undefined) return { do: 'release' };
+  // A member that was deleted while its content was being created.
+  const left = strays.filter(
+    ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec.deletionPolicy === 'Delete',
+  );
+  if (left.length > 0) return { do: 'delete-strays', strays: left };
   if (content.metadata.annotations?.[ANN_GROUP_SNAPSHOT_BEING_DELETED] === undefined) {
     return { do: 'mark-content', content };
   }

@@ -1,7 +1,7 @@
 // Reconciles one VolumeGroupSnapshot: reads what it refers to, has the next step decided and performs it, until nothing is
 // left to do. Writes group snapshots and their statuses, their contents, and their members; emits Events.
 
-import { dynamicGroupContentName } from '../../api/group-snapshots.ts';
+import { dynamicGroupContentName, memberNames } from '../../api/group-snapshots.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -11,7 +11,9 @@ import {
   type VolumeGroupSnapshotClass,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
+  type VolumeSnapshotContent,
   volumeGroupSnapshotContents,
+  volumeSnapshotContents,
   volumeSnapshots,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
@@ -27,7 +29,7 @@ import { done, failed, type Outcome, type Reconcile } from '../../runtime/queue/
 import type { SnapshotMetrics } from '../snapshot/snapshot-metrics.ts';
 import { failureChange } from '../snapshot/snapshot-status.ts';
 import type { SourceClaims } from '../snapshot/source-claims.ts';
-import { decideGroup, type GroupFacts, type GroupStep } from './decide-group.ts';
+import { decideGroup, type GroupFacts, type GroupStep, memberInfos } from './decide-group.ts';
 import { isCut, isReady } from './group-status.ts';
 import type { GroupCaches, GroupWrites } from './group-writes.ts';
 import { planGroupContent } from './plan-group-content.ts';
@@ -115,10 +117,12 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     const isGoing = group.metadata.deletionTimestamp !== undefined;
     const isPlanned = content === undefined && !isGoing && !isCut(group) && group.spec.source.selector;
     const claims = isPlanned ? await selectedClaims(group, signal) : [];
+    const members = await membersOf(group, made, signal);
     return {
       group,
       content,
-      members: await membersOf(group, made, signal),
+      members,
+      ...(isGoing && content && members.length === 0 && { strays: await straysOf(group, content, signal) }),
       plan: () => planGroupContent({ group, claims, classes: ports.classes.list() }),
     };
   }
@@ -137,6 +141,19 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
     return items.filter(({ metadata: { ownerReferences = [] } }) =>
       ownerReferences.some(({ uid }) => uid === metadata.uid),
     );
+  }
+
+  /** From the server: the cache may lack a content that was created a moment ago. */
+  async function straysOf(
+    { metadata }: VolumeGroupSnapshot,
+    content: VolumeGroupSnapshotContent,
+    signal: AbortSignal,
+  ): Promise<VolumeSnapshotContent[]> {
+    const found = memberInfos(content).map(({ volumeHandle }) => {
+      const { content: name } = memberNames(metadata.uid, volumeHandle);
+      return ifThere(kube.get(volumeSnapshotContents, { name }, { signal }));
+    });
+    return (await Promise.all(found)).filter((each) => each !== undefined);
   }
 
   /** From the server: the cache may lack a claim, and a group snapshot must have them all. */
@@ -200,6 +217,9 @@ export function createGroupReconciler(ports: GroupReconcilerPorts): Reconcile {
         return writeChange(step, group, signal);
       case 'delete-members':
         for (const member of step.members) await writes.deleteMember(member, signal);
+        return;
+      case 'delete-strays':
+        for (const stray of step.strays) await writes.deleteStray(stray, signal);
         return;
       case 'mark-content':
         return writes.markContent(step.content, signal);

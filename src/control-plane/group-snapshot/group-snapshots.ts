@@ -214,7 +214,7 @@ export function createGroupSnapshots(options: GroupSnapshotsOptions): GroupSnaps
           if (replaced || turned) groupLoop.forget(keyOf(after));
           if (replaced || turned || !sameJson(before.spec, after.spec)) groupLoop.add(keyOf(after));
           if (turned) wakeMembers(after);
-          if (!isReady(before) && isReady(after)) wakeClaims(after);
+          if (turned || (!isReady(before) && isReady(after))) wakeClaims(after);
         },
         deleted: (group) => {
           metrics.gone('GroupSnapshot', group.metadata.uid);

@@ -135,6 +135,14 @@ export class GroupWrites {
     }
   }
 
+  async deleteStray({ metadata: { name, uid } }: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#kube.delete(volumeSnapshotContents, { name }, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
   async markContent(content: VolumeGroupSnapshotContent, signal: AbortSignal): Promise<void> {
     this.#caches.groupContents.wrote(
       await markContent(this.#kube, groupSnapshotContents, { content, signal }),

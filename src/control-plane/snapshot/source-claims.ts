@@ -1,6 +1,7 @@
 // Keeps claims from being deleted while snapshots of their volumes are taken: a finalizer, added before the content is
 // created and removed once no snapshot of the claim is unready. Owns that finalizer and no other field of the claim.
 
+import { groupOwnerOf } from '../../api/group-snapshots.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
 import { isReadyToUse } from '../../api/snapshots.ts';
@@ -38,7 +39,9 @@ export class SourceClaims {
     this.#claims = new ReadYourWrites(claims);
     this.#snapshots = snapshots;
     snapshots.addIndex(UNREADY_BY_CLAIM, (snapshot) => {
-      const key = isReadyToUse(snapshot) ? undefined : sourceClaimOf(snapshot);
+      // A member of a group snapshot exists after that was cut; until it is ready, the group snapshot keeps the claim.
+      const isCut = isReadyToUse(snapshot) || groupOwnerOf(snapshot) !== undefined;
+      const key = isCut ? undefined : sourceClaimOf(snapshot);
       return key === undefined ? [] : [key];
     });
   }

@@ -1,7 +1,13 @@
 // The state of each volume as the storage has it, and the calls that must not arrive in that state: the specification's
 // state machine, one node at a time, and nothing deleted under its user.
 
-import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kinds.ts';
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  VolumeAttachment,
+} from '../../api/kinds.ts';
 import { matchesNodeSelectorTerms } from '../../api/selectors.ts';
 import { claimNameOf, uniqueVolumeName } from '../../api/volumes.ts';
 import type { CallFacts, Entry } from '../history.ts';
@@ -31,6 +37,8 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
   /** Processes whose watch of Nodes was struck by a fault since they started. */
   const behind = new Set<string>();
   const silence = new Silence({ claims, volumes });
+  /** `volume node`: its detachment by force was decided. It may be carried out after the node is back. */
+  const forced = new Set<string>();
   const gonePods = new Set<string>();
   /** UIDs of pods whose object went while something was published for them. */
   const abandoned = new Set<string>();
@@ -66,6 +74,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     if (change === 'attached') {
       state.attached.add(node);
       state.torn.delete(node);
+      forced.delete(`${entry.volume} ${node}`);
     } else if (change === 'detached') state.attached.delete(node);
     else if (change === 'staged') {
       state.staged.add(node);
@@ -83,6 +92,17 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
     if (users.size > 1 && driverOf.get(entry.driver)?.attaches && !isShared(entry.volume)) {
       violate('two-nodes', `volume ${entry.volume} is in use on ${[...users].sort().join(' and ')}`);
     }
+  }
+
+  /** A deleted node cannot be waited for, and a silent one not for ever. */
+  const mayForce = (volume: string, node: string, atMs: number): boolean =>
+    !nodes.has(node) || silence.mayForce(volume, node, atMs);
+
+  function attachmentDeleted({ spec: { nodeName, source } }: VolumeAttachment, atMs: number): void {
+    const { persistentVolumeName = '', inlineVolumeSpec } = source;
+    const { csi } = volumes.get(persistentVolumeName)?.spec ?? inlineVolumeSpec ?? {};
+    const handle = csi?.volumeHandle ?? '';
+    if (mayForce(handle, nodeName, atMs)) forced.add(`${handle} ${nodeName}`);
   }
 
   function arrived(call: CallFacts, actor: string, atMs: number): void {
@@ -103,8 +123,7 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
       }
       case 'ControllerUnpublishVolume':
         if (!usedOn(state, node)) return;
-        // A deleted node cannot be waited for, and a silent one not for ever.
-        if (!nodes.has(node) || silence.mayForce(volume, node, atMs)) state.torn.add(node);
+        if (forced.has(`${volume} ${node}`) || mayForce(volume, node, atMs)) state.torn.add(node);
         else if (silence.isReady(node))
           say('call-order', `from ${node}, where it is still staged or published`);
         else
@@ -224,6 +243,9 @@ export function volumeStateChecker({ plan, violate }: Rules): Checker {
         else kept.delete(key);
       } else if (plural === 'nodes') {
         nodeChanged(key, before as Node | undefined, after as Node | undefined);
+      } else if (plural === 'volumeattachments') {
+        const isNews = after?.metadata.deletionTimestamp && !before?.metadata.deletionTimestamp;
+        if (isNews) attachmentDeleted(after as VolumeAttachment, entry.atMs);
       }
     },
     fault({ fault, where }) {
