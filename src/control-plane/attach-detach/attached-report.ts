@@ -66,7 +66,8 @@ export class AttachedReport {
   /** The node as last watched or answered, whichever is newer. */
   node(nodeName: string): Node | undefined {
     const node = this.#latest.get(nodeName);
-    return node?.metadata.uid === this.#absent.get(nodeName) ? undefined : node;
+    const absent = this.#absent.get(nodeName);
+    return absent !== undefined && absent === node?.metadata.uid ? undefined : node;
   }
 
   /** Whether the list is right as far as the caches tell. */
