@@ -20,6 +20,9 @@ const CONCURRENCY = 2;
 /** Far above the time of any test, so that only a hang exceeds it. */
 const TEST_TIMEOUT_MS = 60_000;
 const FILE_TIMEOUT_MS = 180_000;
+/** Of files that build an image or run whole clusters of the official programs. */
+const CLUSTER_FILE_TIMEOUT_MS = 600_000;
+const CLUSTER_FILES = /test\/(?:deploy\/(?:in|kube)-cluster|interop\/moving)\.test\.ts$/;
 const LINGER_MS = 10_000;
 /** Grace time of a process after SIGTERM. */
 const SETTLE_MS = 2_000;
@@ -96,7 +99,7 @@ async function runTests(files: readonly string[]): Promise<void> {
         TMPDIR: tracked.directory,
       },
       testTimeoutMs: TEST_TIMEOUT_MS,
-      fileTimeoutMs: FILE_TIMEOUT_MS,
+      fileTimeoutMs: CLUSTER_FILES.test(path) ? CLUSTER_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
       lingerMs: LINGER_MS,
     });
     reportFile(path, withLeaks(result, await leaksOf(tracked)), startMs, files.length);

@@ -167,7 +167,7 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
     [
       ['a snapshot', snapshots(undefined, snapshot()), [SNAPSHOT]],
       ['a label of a snapshot', snapshots(snapshot(), snapshot(label)), []],
-      ['a snapshot that is being deleted', snapshots(snapshot(), snapshot(deleting)), [SNAPSHOT]],
+      ['a snapshot that is being deleted', snapshots(snapshot(), snapshot(deleting)), [SNAPSHOT, CLAIM]],
       ['another one of that name', snapshots(snapshot(), snapshot({ metadata: { uid: 'x' } })), [SNAPSHOT]],
       [
         'a finalizer that is gone',

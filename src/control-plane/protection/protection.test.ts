@@ -177,6 +177,8 @@ test('a VolumeAttributesClass without the finalizer gets it', async (t) => {
   await started.settled(volumeAttributesClasses, 'gold', (object) =>
     Boolean(object?.metadata.finalizers?.includes('kubernetes.io/vac-protection')),
   );
+  await kube.delete(volumeAttributesClasses, gold);
+  await classGone(started, 'gold');
 });
 
 test('a claim that the cache does not show yet keeps its VolumeAttributesClass', async (t) => {

@@ -155,7 +155,7 @@ export function createSnapshotController(
           // Failures to create say nothing about deletion, so the backoff starts again.
           if (replaced || turned) snapshotLoop.forget(keyOf(after));
           if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
-          if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
+          if (turned || (!isReadyToUse(before) && isReadyToUse(after))) lookAtClaimOf(after);
         },
         deleted: (snapshot) => {
           metrics.gone('Snapshot', snapshot.metadata.uid);
@@ -167,7 +167,11 @@ export function createSnapshotController(
       contents.subscribe({
         added: contentChanged,
         updated: (_before, content) => contentChanged(content),
-        deleted: contentChanged,
+        deleted: (content) => {
+          contentChanged(content);
+          const snapshot = snapshots.get(snapshotKeyOf(content));
+          if (snapshot !== undefined) lookAtClaimOf(snapshot);
+        },
       }),
       classes.subscribe({
         added: () => lookAtUnbound(),

@@ -37,7 +37,8 @@ function world(known: PersistentVolumeClaim | undefined, taken?: VolumeSnapshot)
   });
   if (known) informers.change(persistentVolumeClaims, undefined, known);
   if (taken) informers.change(volumeSnapshots, undefined, taken);
-  return { source, requests, answers };
+  const take = (object: VolumeSnapshot): void => informers.change(volumeSnapshots, undefined, object);
+  return { source, requests, answers, take };
 }
 
 const kept: [string, PersistentVolumeClaim | undefined, VolumeSnapshot | undefined, boolean][] = [
@@ -90,4 +91,34 @@ test('a claim that is gone when its finalizer is removed is no failure', async (
   answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
   await released;
   assert.equal((await source.read('ns/c', never))?.metadata.name, 'c', 'the cache will tell');
+});
+
+const going = {
+  ...snapshot(ofClaim),
+  metadata: { name: 's', namespace: 'ns', uid: 's1', deletionTimestamp: 'x' },
+};
+
+test('a snapshot that is being deleted keeps its source only while it has a content', async () => {
+  for (const hasContent of [true, false]) {
+    const { source, requests, answers } = world(held, going as VolumeSnapshot);
+    const released = source.release('ns/c', never);
+    assert.deepEqual(requests, ['read'], 'the server is asked for the content');
+    if (hasContent) answers[0]?.resolve({} as PersistentVolumeClaim);
+    else answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'none' }));
+    if (!hasContent) {
+      while (answers.length < 2) await Promise.resolve();
+      answers[1]?.resolve(claim([], '2'));
+    }
+    await released;
+    assert.deepEqual(requests, hasContent ? ['read'] : ['read', 'patch']);
+  }
+});
+
+test('a snapshot that appears while the server is asked keeps its source', async () => {
+  const { source, requests, answers, take } = world(held, going as VolumeSnapshot);
+  const released = source.release('ns/c', never);
+  take({ ...snapshot(ofClaim), metadata: { name: 'new', namespace: 'ns', uid: 's2' } } as VolumeSnapshot);
+  answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'none' }));
+  await released;
+  assert.deepEqual(requests, ['read']);
 });
