@@ -520,6 +520,23 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 10,
   },
   {
+    name: 'a node is out of service before the control plane has noticed that it is silent',
+    was: 'a rule was too strict: the taint alone allows a forced detach, whatever the Node says of itself',
+    plan: plan({
+      nodes: 2,
+      steps: [
+        claim(1),
+        pod(2, 'p', { node: 'n1' }),
+        podGone(25, 'p', 0),
+        at(80, { do: 'out-of-service', node: 'n1' }),
+        pod(85, 'q', { node: 'n2' }),
+      ],
+      events: [event(20, 'node-silent', 'n1', 0), event(30, 'process-crash', 'control-plane', 40)],
+    }),
+    faults: ['node-silent', 'process-crash'],
+    seeds: 5,
+  },
+  {
     name: 'a volume that is there already is used without a claim, on one node after the other',
     was: 'inline volumes: attached to two nodes at once, because nothing but their pods tells of them',
     plan: plan({

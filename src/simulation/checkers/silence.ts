@@ -35,15 +35,18 @@ export class Silence {
     return !this.#unreadySinceMs.has(node);
   }
 
-  /** Whether six minutes of silence have passed since the last pod there, or the node is out of service. */
+  /**
+   * Whether no pod there uses the volume, and six minutes of silence have passed since the last one, or the node is out of
+   * service. The taint is enough: the Node may still be ready, because the control plane was away when it fell silent.
+   */
   mayForce(volume: string, node: string, atMs: number): boolean {
-    const unreadyMs = this.#unreadySinceMs.get(node);
-    if (unreadyMs === undefined) return false;
     for (const pod of this.#pods.values()) {
       if (pod.spec.nodeName === node && !isTerminated(pod) && this.#handlesOf(pod).includes(volume))
         return false;
     }
     if (this.#outOfService.has(node)) return true;
+    const unreadyMs = this.#unreadySinceMs.get(node);
+    if (unreadyMs === undefined) return false;
     const leftMs = this.#leftAtMs.get(`${volume} ${node}`) ?? 0;
     return atMs - Math.max(unreadyMs, leftMs) >= FORCE_AFTER_MS;
   }
