@@ -68,6 +68,8 @@ export interface CommandContext<T extends FlagTable> {
   readonly flags: FlagValues<T & typeof standardFlags>;
   /** Names of the flags that were given, to tell them from defaults. */
   readonly given: ReadonlySet<string>;
+  /** The whole command line after the command's name. */
+  readonly argv: readonly string[];
   /** Positional arguments. */
   readonly args: readonly string[];
   /** Aborts on SIGINT and SIGTERM. The command then cleans up and returns. */

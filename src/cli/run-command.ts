@@ -87,7 +87,7 @@ async function runLoaded(options: Loaded): Promise<ExitCode> {
     verbosity = standard.v;
     for (const note of notes) stderr.write(`berth ${name}: ${note}\n`);
     const log = await options.createLog({ verbosity, format: standard.loggingFormat });
-    return (await command.run({ flags, given, args, signal, stdout, stderr, env, log })) ?? ExitCode.ok;
+    return (await command.run({ flags, given, argv, args, signal, stdout, stderr, env, log })) ?? ExitCode.ok;
   } catch (error) {
     const isUsage = error instanceof FlagError || error instanceof UsageError;
     // A command that ends with the abort of its own signal was stopped as requested.

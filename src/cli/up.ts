@@ -113,7 +113,7 @@ export const command = defineCommand({
     '--provisioner-strict-topology or --attacher-timeout=1m; `berth sidecars --help` lists them.',
   // Passed on unparsed: the sidecars know the types of their flags.
   flags: { ...upFlags, ...sidecarFlags } as typeof upFlags,
-  async run({ flags, given, signal, stdout, stderr, env, ...context }) {
+  async run({ flags, given, argv, signal, stdout, stderr, env, ...context }) {
     if (flags.ephemeral && flags.dataDir !== undefined) {
       throw new UsageError('--data-dir and --ephemeral exclude each other');
     }
@@ -168,6 +168,7 @@ export const command = defineCommand({
         logs,
         mounter,
         version,
+        commandLine: argv,
         directory,
         nodes,
         ...(kubelet && { kubelet }),

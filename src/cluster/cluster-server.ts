@@ -1,9 +1,10 @@
-// The API server of a cluster on this machine: opened on the data directory, with the trace, logs and metrics at paths of
-// its own, and a kubeconfig for each part that somebody else runs.
+// The API server of a cluster on this machine: opened on the data directory, with the trace, logs, metrics and command line at
+// paths of its own, and a kubeconfig for each part that somebody else runs.
 
 import { nodeUser, serviceAccountUser } from '../apiserver/auth/users.ts';
 import { type ApiServer, createApiServer, DEFAULT_NODE_LABEL_PREFIXES } from '../apiserver/index.ts';
 import { COMPONENT_ACCOUNTS, type RbacComponent } from '../manifests/published-rbac.ts';
+import type { PathHandler } from '../runtime/process/path-handler.ts';
 import type { LogBook } from '../trace/log-book.ts';
 import { LOGS_PATH, logsPath } from '../trace/logs-path.ts';
 import type { TraceBook } from '../trace/trace-book.ts';
@@ -12,6 +13,9 @@ import type { DataDirectory } from './data-directory.ts';
 import { METRICS_PATH, metricsPath, type PartMetrics } from './part-metrics.ts';
 import type { PlannedNode } from './plan-nodes.ts';
 import type { ClusterOptions } from './start-cluster.ts';
+
+/** The arguments of the process, each as JSON in a line. */
+export const COMMAND_LINE_PATH = '/berth/command-line';
 
 /** Length of the watch history: watchers are local and never far behind, and memory is a laptop's. */
 const HISTORY = { maxChanges: 1_000, maxBytes: 2 * 1024 * 1024 };
@@ -50,6 +54,7 @@ export async function openServer(
       [TRACE_PATH]: tracePath(served.book),
       [LOGS_PATH]: logsPath(served.logs),
       [METRICS_PATH]: metricsPath(served.metrics),
+      [COMMAND_LINE_PATH]: commandLinePath(options.commandLine ?? []),
     },
   });
   try {
@@ -59,6 +64,13 @@ export async function openServer(
     throw error;
   }
   return server;
+}
+
+function commandLinePath(given: readonly string[]): PathHandler {
+  return async ({ response }) => {
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson; charset=utf-8' });
+    response.end(given.map((argument) => `${JSON.stringify(argument)}\n`).join(''));
+  };
 }
 
 /** A part that runs outside the cluster's process gets that part's account and rights. */

@@ -51,6 +51,8 @@ export interface ClusterOptions {
   log: Log;
   mounter: Mounter;
   version: string;
+  /** Of the process, for bug reports. */
+  commandLine?: readonly string[];
   directory: DataDirectory;
   nodes: readonly PlannedNode[];
   /** One of the nodes is a real kubelet with containers. */

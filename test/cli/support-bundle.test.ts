@@ -131,7 +131,11 @@ test('[SEC-4] a bundle of berth up has objects, causes, logs, traces and metrics
   timeout: 120_000,
 }, async (t) => {
   const directory = await temporaryDirectory(t);
-  const up = await startUp(t, join(directory, 'd'), ['--metrics']);
+  const up = await startUp(t, join(directory, 'd'), [
+    '--metrics',
+    `--class-parameters=pool=${planted('innocent-flag')}`,
+    '--provisioner-worker-threads=7',
+  ]);
   await up.apply(plants);
   const everything = await run('kubectl', [
     ...['--kubeconfig', up.kubeconfig],
@@ -158,6 +162,9 @@ test('[SEC-4] a bundle of berth up has objects, causes, logs, traces and metrics
   ]) {
     assert(files.get(path), `${path} is among ${[...files.keys()].join(', ')}`);
   }
+  const commandLine = files.get('berth-up-command-line.txt')?.split('\n') ?? [];
+  assert(commandLine.includes('--provisioner-worker-threads=7'), commandLine.join('\n'));
+  assert(commandLine.includes('--class-parameters=pool=[stripped]'));
   assert.match(files.get('why.txt') ?? '', /PersistentVolumeClaim default\/stuck/);
   assert.match(files.get('objects/events.json') ?? '', /the storage refused \[stripped\]/);
   const [deployment] = JSON.parse(files.get('objects/deployments.apps.json') ?? '[]');
@@ -172,7 +179,10 @@ const withoutInnocent = (files: Map<string, string>): Map<string, string> => {
   return new Map(
     [...files].map(([path, each]) => [
       path,
-      each.replaceAll(planted('innocent-name'), '').replaceAll(planted('innocent-attribute'), ''),
+      ['name', 'attribute', 'flag'].reduce(
+        (text, what) => text.replaceAll(planted(`innocent-${what}`), ''),
+        each,
+      ),
     ]),
   );
 };

@@ -23,9 +23,9 @@ const sidecar = (name: string, args: readonly string[], more: object = {}) => ({
 });
 const RESOURCES = { requests: { memory: '20Mi' } };
 
-const pod = (containers: readonly object[]) => ({
+const pod = (containers: readonly object[], more: object = {}) => ({
   metadata: { labels: { app: 'd' } },
-  spec: { serviceAccountName: 'driver', containers, volumes: [{ name: 'socket', emptyDir: {} }] },
+  spec: { serviceAccountName: 'driver', ...more, containers, volumes: [{ name: 'socket', emptyDir: {} }] },
 });
 const CONTROLLER = {
   apiVersion: 'apps/v1',
@@ -171,6 +171,35 @@ test('[REAL-4] prints the workloads of a namespace with Berth in place of the of
   assert.match(again.stderr, /namespace storage has no workload with an official sidecar/);
   await apply(stringify(CONTROLLER));
   assert.match((await replace()).stderr, /ServiceAccount driver: has all the rights that Berth needs/);
+});
+
+test('[REAL-4] a native sidecar is replaced, an init container that ends is not', async (t) => {
+  const { replace } = await cluster(t, [
+    {
+      ...CONTROLLER,
+      spec: {
+        ...CONTROLLER.spec,
+        template: pod([{ name: 'driver', image: 'vendor/driver:1' }], {
+          initContainers: [
+            sidecar('csi-provisioner', ['--leader-election'], { restartPolicy: 'Always' }),
+            { ...sidecar('csi-attacher', ['--version']), name: 'once' },
+          ],
+        }),
+      },
+    },
+  ]);
+  const { code, stdout, stderr } = await replace();
+  assert.equal(code, 0, stderr);
+  const [workload] = objectsOf(stdout).filter(({ apiVersion }) => apiVersion === 'apps/v1');
+  const [provisioner, once] = workload?.spec.template.spec.initContainers ?? [];
+  assert.deepEqual(provisioner.command, ['berth', 'provisioner']);
+  assert.equal(provisioner.restartPolicy, 'Always');
+  assert.equal(provisioner.image, 'berth:test');
+  assert.equal(once.image, `${OFFICIAL}/csi-attacher:v6.1.0`);
+  assert.equal(workload?.spec.template.spec.containers[0].image, 'vendor/driver:1');
+  assert.match(stderr, /container csi-provisioner: is berth provisioner/);
+  assert.match(stderr, /container once: \S+ is an init container that ends .* and stays/);
+  assert.doesNotMatch(stdout, /external-attacher-runner/, 'rights of a sidecar that is not there');
 });
 
 test('a namespace without official sidecars is said to be one', async (t) => {

@@ -4,6 +4,7 @@
 import type { Container, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { Event, Pod } from '../../api/kinds.ts';
 import { apiVersionOf, type KubeObject, type Resource } from '../../api/object.ts';
+import { COMMAND_LINE_PATH } from '../../cluster/cluster-server.ts';
 import { errorMessage } from '../../runtime/error-message.ts';
 import type { Discovery, KubeClient } from '../../runtime/kube/kube.ts';
 import { textOf } from '../../runtime/log/log.ts';
@@ -119,7 +120,11 @@ const isPart = ({ image = '', command = [], args = [] }: Container): boolean =>
   SUBSYSTEM.test(image) ||
   command[0] === 'berth' ||
   args.some((argument) => argument.startsWith('--csi-address'));
-const hasParts = (spec: PodSpec | undefined): boolean => (spec?.containers ?? []).some(isPart);
+const containersOf = (spec: PodSpec | undefined): Container[] => [
+  ...(spec?.initContainers ?? []),
+  ...(spec?.containers ?? []),
+];
+const hasParts = (spec: PodSpec | undefined): boolean => containersOf(spec).some(isPart);
 
 /** A driver, a sidecar or a controller of snapshots. */
 const isProgram = ({ spec }: Pod): boolean => hasParts(spec);
@@ -130,9 +135,11 @@ const isProgramOwner = (object: KubeObject): boolean =>
 async function readProgram(source: BundleSource, pod: Pod, attempt: Attempt, add: Add): Promise<void> {
   const { name, namespace = '' } = pod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
-  for (const container of pod.spec?.containers ?? []) {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const statuses = [...initContainerStatuses, ...containerStatuses];
+  for (const container of containersOf(pod.spec)) {
     const place = `${namespace}/${name}/${container.name}`;
-    const status = pod.status?.containerStatuses?.find((each) => each.name === container.name);
+    const status = statuses.find((each) => each.name === container.name);
     for (const previous of status?.restartCount ? [false, true] : [false]) {
       await attempt(`${previous ? 'earlier log' : 'log'} of ${place}`, async () => {
         const query = new URLSearchParams({
@@ -164,13 +171,18 @@ const TRACED = new Map([
 ]);
 const MOST_TRACES = 50;
 
-/** Logs, metrics and traces of `berth up`. Other servers have no such paths. */
+/** Command line, logs, metrics and traces of `berth up`. Other servers have no such paths. */
 async function readOwn(
   source: BundleSource,
   subjects: readonly string[],
   attempt: Attempt,
   add: Add,
 ): Promise<void> {
+  await attempt('command line of berth up', async () => {
+    const given: string[] = [];
+    for await (const line of source.lines(COMMAND_LINE_PATH)) given.push(JSON.parse(line) as string);
+    add('berth-up-command-line.txt', `${source.stripper.arguments(given).join('\n')}\n`);
+  });
   await attempt('logs of berth up', async () => {
     const lines: string[] = [];
     for await (const line of source.lines(LOGS_PATH)) {

@@ -49,6 +49,27 @@ test('[SEC-4] parameters, attributes and variables go, unless their name is know
   });
 });
 
+test('[SEC-4] arguments lose the values of secrets and of parameters, also in a command line within one', () => {
+  const given = [
+    '--nodes=2',
+    '--class-parameters=pool=fast,adminPassword=hunter2',
+    '--class-parameters',
+    'share=x',
+    '--exec=driver --password hunter3 --token=abcd --zone z',
+    '--mutable-parameters=a,b',
+    'plain',
+  ];
+  assert.deepEqual(new SecretStripper().arguments(given), [
+    '--nodes=2',
+    `--class-parameters=pool=${STRIPPED},adminPassword=${STRIPPED}`,
+    '--class-parameters',
+    `share=${STRIPPED}`,
+    `--exec=driver --password ${STRIPPED} --token=${STRIPPED} --zone z`,
+    '--mutable-parameters=a,b',
+    'plain',
+  ]);
+});
+
 test('[SEC-4] annotations of others lose their values, and the last applied manifest goes', () => {
   const annotations = {
     'volume.kubernetes.io/selected-node': 'n1',

@@ -78,7 +78,7 @@ export class SecretStripper {
     if (typeof value === 'string') return looksSecret(name) ? this.#hide(name, value) : this.#patterns(value);
     if (Array.isArray(value)) {
       if (name === 'env') return value.map((each) => this.#variable(each));
-      if (name === 'args' || name === 'command') return this.#arguments(value);
+      if (name === 'args' || name === 'command') return this.arguments(value);
       return value.map((each) => this.#walk(each));
     }
     if (typeof value !== 'object' || value === null) return value;
@@ -103,21 +103,33 @@ export class SecretStripper {
     };
   }
 
-  /** `--password=x` and `--password x`. */
-  #arguments(given: readonly unknown[]): unknown[] {
-    let hidesNext = '';
+  /** Arguments of a program: `--password=x`, `--password x`, `--class-parameters=a=x`, `--exec='program --password x'`. */
+  arguments<T>(given: readonly T[]): (T | string)[] {
+    let flag = '';
     return given.map((argument) => {
       if (typeof argument !== 'string') return argument;
       const [, name = '', value] = /^-+([\w.-]+)(?:=(.*))?$/s.exec(argument) ?? [];
-      if (hidesNext !== '' && name === '') {
-        const hidden = this.#hide(hidesNext, argument);
-        hidesNext = '';
+      if (name === '') {
+        const hidden = this.#argument(flag, argument);
+        flag = '';
         return hidden;
       }
-      hidesNext = looksSecret(name) && value === undefined ? name : '';
-      if (!looksSecret(name) || value === undefined) return this.#patterns(argument);
-      return argument.replace(value, this.#hide(name, value));
+      flag = value === undefined ? name : '';
+      if (value === undefined) return argument;
+      return `${argument.slice(0, argument.length - value.length)}${this.#argument(name, value)}`;
     });
+  }
+
+  #argument(flag: string, value: string): string {
+    if (looksSecret(flag)) return this.#hide(flag, value);
+    if (/parameters$/.test(flag)) {
+      return value.replaceAll(
+        /([^=,]+)=([^,]*)/g,
+        (_, name, each) => `${name}=${this.#parameter(name, each)}`,
+      );
+    }
+    const isCommandLine = /\s/.test(value);
+    return this.#patterns(isCommandLine ? this.arguments(value.split(' ')).join(' ') : value);
   }
 
   #hide(name: string, value: string): string {
