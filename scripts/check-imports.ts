@@ -45,6 +45,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   why: ground,
   trace: ground,
   check: ground,
+  proxy: ground,
   manifests: ground,
   demo: everything,
   try: everything,

@@ -5,7 +5,12 @@ import type { GrpcServer } from '../../wire/grpc/grpc-server.ts';
 
 export async function drainWithin(
   graceMs: number,
-  { server, address, log, clock }: { server: GrpcServer; address: string; log: Log; clock: Clock },
+  {
+    server,
+    address,
+    log,
+    clock,
+  }: { server: Pick<GrpcServer, 'drain' | 'cut' | 'underWay'>; address: string; log: Log; clock: Clock },
 ): Promise<void> {
   const drained = server.drain();
   const force = clock.setTimeout(() => {

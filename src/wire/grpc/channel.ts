@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.ts';
 import { Http2Connection } from '../http2/http2-connection.ts';
-import type { ClientCall } from './client-call.ts';
+import type { CallStatus } from './call-headers.ts';
 import { grpcCodes } from './grpc-code.ts';
 
 /** `idle`: connects with the next call. `failing`: nobody answers; tried again after the backoff. */
@@ -18,12 +18,19 @@ const BACKOFF_FACTOR = 1.6;
 /** gRPC's own limit, for a server that accepts and sends nothing. */
 const HANDSHAKE_MS = 20_000;
 
+/** What a channel does to a call: one of these two, once. */
+export interface ChannelCall {
+  readonly isOver: boolean;
+  send(connection: Http2Connection): void;
+  cancel(status: CallStatus): void;
+}
+
 export class Channel {
   readonly #connect: () => Socket;
   readonly #clock: Clock;
   readonly #listeners = new Set<(state: ConnectionState) => void>();
   /** Calls that wait for a connection, or for room on it. */
-  #waiting: ClientCall[] = [];
+  #waiting: ChannelCall[] = [];
   #connection: Http2Connection | undefined;
   #state: ConnectionState = 'idle';
   #backoffMs = FIRST_BACKOFF_MS;
@@ -46,7 +53,7 @@ export class Channel {
     return () => this.#listeners.delete(listener);
   }
 
-  start(call: ClientCall): void {
+  start(call: ChannelCall): void {
     const connection = this.#connection;
     if (this.#state === 'ready' && connection?.hasRoom && this.#waiting.length === 0) {
       call.send(connection);
@@ -144,7 +151,7 @@ export class Channel {
     for (const call of waiting) this.#refuse(call);
   }
 
-  #refuse(call: ClientCall): void {
+  #refuse(call: ChannelCall): void {
     const code = this.#state === 'closed' ? grpcCodes.CANCELLED : grpcCodes.UNAVAILABLE;
     call.cancel({ code, text: this.#failure, isOurs: true });
   }

@@ -13,6 +13,7 @@ import {
   statusOfFailure,
   statusOfHttp,
 } from './call-headers.ts';
+import type { ChannelCall } from './channel.ts';
 import { grpcCodes } from './grpc-code.ts';
 import { type MessageFault, MessageReader } from './message-framing.ts';
 
@@ -49,7 +50,7 @@ const unixSocket: CallOrigin = {
 const trailers: HeaderField = { name: 'te', value: 'trailers' };
 const userAgent: HeaderField = { name: 'user-agent', value: 'berth' };
 
-export class ClientCall implements StreamEvents {
+export class ClientCall implements StreamEvents, ChannelCall {
   readonly #options: ClientCallOptions;
   readonly #deadlineMs: number;
   readonly #timer: Timer;

@@ -1,52 +1,39 @@
 // Listens and takes calls until it is stopped. Knows methods by their path, and messages as bytes.
 
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
-import { Http2Connection, MAX_STREAMS } from '../http2/http2-connection.ts';
+import { MAX_STREAMS } from '../http2/http2-connection.ts';
 import { ErrorCode } from '../http2/http2-error.ts';
-import { limitConnections } from '../limit-connections.ts';
+import { type Http2Server, type Http2ServerOptions, http2Server } from '../http2/http2-server.ts';
 import { ServerCall } from './server-call.ts';
 
-export interface GrpcServerOptions {
-  clock: Clock;
+export interface GrpcServerOptions extends Omit<Http2ServerOptions, 'connected'> {
   maxMessageBytes: number;
-  /** Makes the server that hands over connections; default: a plain one, for unix sockets. See tls-listener.ts. */
-  listener?: (take: (socket: Socket) => void) => Server;
   /** Of requests that are not complete, all connections together; 256 MiB unless told. */
   maxHeldBytes?: number;
-  /** Default: 256. A CSI socket has about ten clients. */
-  maxConnections?: number;
-  /** `count` connections were closed since the last call, because there were too many. */
-  onTooMany?(count: number): void;
   /** Must answer the call in the end, unless its signal aborts. Must not throw. */
   handle(path: string, request: Buffer, call: ServerCall): Promise<void>;
 }
 
-export interface GrpcServer {
-  /** At a unix socket's path, or at a TCP port. Resolves with the port; 0 for a path. */
-  listen(address: string | { host?: string; port: number }): Promise<number>;
+export interface GrpcServer extends Pick<Http2Server, 'listen' | 'drain'> {
   /** Calls that are being handled, including those that nobody waits for any more. */
   readonly underWay: number;
-  /** Takes no more calls; resolves when those that clients wait for have been answered. */
-  drain(): Promise<void>;
   /** Cuts off what is left. */
   cut(reason: Error): void;
 }
 
 export function grpcServer(options: GrpcServerOptions): GrpcServer {
-  const { clock, maxMessageBytes, maxHeldBytes = 256 << 20, maxConnections = 256, handle } = options;
-  const connections = new Set<Http2Connection>();
+  const { clock, maxMessageBytes, maxHeldBytes = 256 << 20, handle } = options;
   const handled = new Set<ServerCall>();
   let heldBytes = 0;
-  let onIdle: (() => void) | undefined;
 
-  const take = (socket: Socket): void => {
-    const peer = socket.remoteAddress ?? 'unix';
-    let running = 0;
-    const connection: Http2Connection = new Http2Connection({
-      socket,
-      clock,
-      accept: (stream) => {
+  const server = http2Server({
+    clock,
+    listener: options.listener,
+    maxConnections: options.maxConnections,
+    onTooMany: (count) => options.onTooMany?.(count),
+    connected(connection, socket) {
+      const peer = socket.remoteAddress ?? 'unix';
+      let running = 0;
+      return (stream) => {
         const call = new ServerCall({
           connection,
           stream,
@@ -69,47 +56,19 @@ export function grpcServer(options: GrpcServerOptions): GrpcServer {
           },
         });
         return call;
-      },
-      onLeaving() {},
-      onClosed() {
-        connections.delete(connection);
-        if (connections.size === 0) onIdle?.();
-      },
-    });
-    connections.add(connection);
-  };
-  const listener = (options.listener ?? createServer)(take);
-  limitConnections(listener, {
-    max: maxConnections,
-    clock,
-    report: (count) => options.onTooMany?.(count),
+      };
+    },
   });
 
   return {
     get underWay() {
       return handled.size;
     },
-    listen: (address) =>
-      new Promise((resolve, reject) => {
-        const listening = (): void => {
-          listener.off('error', reject);
-          resolve(typeof address === 'string' ? 0 : (listener.address() as AddressInfo).port);
-        };
-        listener.once('error', reject);
-        if (typeof address === 'string') listener.listen(address, listening);
-        else listener.listen(address, listening);
-      }),
-    drain: () =>
-      new Promise((resolve) => {
-        onIdle = resolve;
-        listener.close();
-        for (const connection of connections) connection.leave();
-        if (connections.size === 0) resolve();
-      }),
+    listen: server.listen,
+    drain: server.drain,
     cut(reason) {
-      listener.close();
       for (const call of handled) call.abort(reason);
-      for (const connection of connections) connection.destroy();
+      server.cut();
     },
   };
 }

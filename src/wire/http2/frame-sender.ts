@@ -19,6 +19,24 @@ import type { Headers, Http2Stream } from './http2-stream.ts';
 /** Acknowledgements and resets that a peer may leave unread while it provokes more of them. */
 const MAX_UNREAD_REPLIES = 1000;
 
+/** A buffer of this size costs more to copy than to hand over by itself. */
+const LARGE_BYTES = 4096;
+
+/** The same bytes in fewer buffers: runs of small ones are copied together, large ones are left as they are. */
+function joined(buffers: readonly Buffer[]): Buffer[] {
+  const runs: Buffer[] = [];
+  let from = 0;
+  for (let at = 0; at <= buffers.length; at++) {
+    const large = buffers[at];
+    if (large !== undefined && large.length < LARGE_BYTES) continue;
+    if (at > from)
+      runs.push(at - from === 1 ? (buffers[from] as Buffer) : Buffer.concat(buffers.slice(from, at)));
+    if (large !== undefined) runs.push(large);
+    from = at + 1;
+  }
+  return runs;
+}
+
 export class FrameSender {
   readonly #socket: Socket;
   readonly #onEnd: (stream: Http2Stream) => void;
@@ -55,19 +73,24 @@ export class FrameSender {
   flush(): void {
     const [first] = this.#frames;
     if (first === undefined) return;
-    const bytes = this.#frames.length === 1 ? first : Buffer.concat(this.#frames);
+    const frames = this.#frames.length === 1 ? this.#frames : joined(this.#frames);
     this.#frames = [];
     const sent = this.#sent;
     if (sent.length > 0) this.#sent = [];
     if (!this.#socket.writable) return;
+    const last = frames.pop() as Buffer;
+    // Several buffers that are written while corked go to the system in one call, uncopied.
+    if (frames.length > 0) this.#socket.cork();
+    for (const bytes of frames) this.#socket.write(bytes);
     this.#socket.write(
-      bytes,
+      last,
       sent.length === 0
         ? undefined
         : () => {
             for (const callback of sent) callback();
           },
     );
+    if (frames.length > 0) this.#socket.uncork();
   }
 
   sendHeaders(stream: Http2Stream, headers: Headers): void {
@@ -107,6 +130,13 @@ export class FrameSender {
     if (isEnd) this.#end(stream);
   }
 
+  /** As `sendData`, for bytes without room before them: they are not copied, so they must not change any more. */
+  passData(stream: Http2Stream, bytes: Buffer, isEnd: boolean, sent?: () => void): void {
+    if (stream.isLocalEnded) return;
+    stream.unsent.push({ bytes, isEnd, sent });
+    this.sendUnsent(stream);
+  }
+
   /** Sends what waits, as far as the peer's windows reach. */
   sendUnsent(stream: Http2Stream): void {
     for (let next = stream.unsent[0]; next !== undefined; next = stream.unsent[0]) {
@@ -120,7 +150,7 @@ export class FrameSender {
       const part = next.bytes.subarray(0, room);
       const isWhole = part.length === next.bytes.length;
       const isEnd = isWhole && next.isEnd;
-      this.#sendFramed(stream, frameOf(FrameType.DATA, isEnd ? Flag.END_STREAM : 0, stream.id, part));
+      this.#sendPart(stream, part, isEnd);
       if (isWhole) {
         stream.unsent.shift();
         if (next.sent) this.#sent.push(next.sent);
@@ -150,10 +180,23 @@ export class FrameSender {
   }
 
   #sendFramed(stream: Http2Stream, frame: Buffer): void {
-    const bytes = frame.length - HEADER_BYTES;
+    this.#use(stream, frame.length - HEADER_BYTES);
+    this.send(frame);
+  }
+
+  #sendPart(stream: Http2Stream, part: Buffer, isEnd: boolean): void {
+    const bytes = part.length;
+    this.#use(stream, bytes);
+    const header = Buffer.allocUnsafe(HEADER_BYTES);
+    const flags = isEnd ? Flag.END_STREAM : 0;
+    writeFrameHeader(header, 0, { type: FrameType.DATA, flags, stream: stream.id, bytes });
+    this.send(header);
+    if (bytes > 0) this.send(part);
+  }
+
+  #use(stream: Http2Stream, bytes: number): void {
     stream.sendWindow -= bytes;
     this.#window -= bytes;
-    this.send(frame);
   }
 
   #end(stream: Http2Stream): void {

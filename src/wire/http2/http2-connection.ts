@@ -119,6 +119,11 @@ export class Http2Connection {
     this.#sender.sendData(stream, framed, isEnd, sent);
   }
 
+  /** See FrameSender. */
+  passData(stream: Http2Stream, bytes: Buffer, isEnd: boolean, sent?: () => void): void {
+    this.#sender.passData(stream, bytes, isEnd, sent);
+  }
+
   /** See FrameReceiver. */
   grant(stream: Http2Stream, bytes: number): void {
     this.#receiver.grant(stream, bytes);

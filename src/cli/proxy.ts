@@ -1,0 +1,36 @@
+// `berth proxy`: stands between a driver and whoever calls it. Prints `ready unix://SOCKET` once it serves.
+
+import { socketPath } from '../csi/names/socket-path.ts';
+import type { ProxyInterceptor } from '../proxy/proxy-interceptor.ts';
+import { serveProxy } from '../proxy/serve-proxy.ts';
+import { stringFlag } from '../runtime/flags/flag.ts';
+import { realClock } from '../runtime/time/clock.ts';
+import { aborted } from '../runtime/time/until-aborted.ts';
+import { defineCommand } from './command.ts';
+
+/** Calls under way when it is told to stop may end within this time. */
+const GRACE_MS = 10_000;
+
+export const command = defineCommand({
+  summary: 'Forwards CSI calls to a driver, between it and its sidecars or the kubelet',
+  description:
+    'Any driver in any language. Deadlines, metadata, errors and cancellation pass through, and so do methods that are not ' +
+    'of CSI. The driver may start later, stop and come back: meanwhile calls are answered UNAVAILABLE.',
+  flags: {
+    listen: stringFlag({ help: 'Socket to listen on, unix:///path', required: true }),
+    driver: stringFlag({ help: "The driver's socket, unix:///path", required: true }),
+  },
+  async run({ flags, signal, stdout, log }) {
+    const interceptors: ProxyInterceptor[] = [];
+    const proxy = await serveProxy({
+      listen: flags.listen,
+      driver: flags.driver,
+      interceptors,
+      clock: realClock,
+      log,
+    });
+    stdout.write(`ready unix://${socketPath(flags.listen)}\n`);
+    await aborted(signal);
+    await proxy.stop(GRACE_MS);
+  },
+});
