@@ -696,6 +696,32 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 5,
   },
   {
+    name: 'a snapshot that was not cut yet is deleted with its source, and a claim wants to restore it',
+    was: 'found here: the content was given up, and the source claim waited for it to be cut',
+    plan: plan({
+      driver: { snapshots: 'single' },
+      steps: [claim(1), snapshot(5), claimGone(7), snapshotGone(8), restored(9)],
+      script: [
+        ...[1, 2, 3].map(
+          (nth): Strike => ({
+            fault: 'csi-refused',
+            process: 'snapshotter-d1-0',
+            call: 'CreateSnapshot',
+            nth,
+          }),
+        ),
+        {
+          fault: 'kube-crash-after',
+          process: 'snapshot-controller',
+          call: 'patch volumesnapshotcontents',
+          nth: 1,
+        },
+      ],
+    }),
+    faults: ['csi-refused', 'kube-crash-after'],
+    seeds: 20,
+  },
+  {
     name: '[GRP-1] a claim is deleted after a group snapshot protected it and before it is cut',
     was: 'found here: the claim waited for the group snapshot, which waited for the claim to be gone',
     plan: plan({

@@ -14,7 +14,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
+import { isGivenUp, isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -124,6 +124,10 @@ export function createSnapshotController(
     const key = sourceClaimOf(snapshot);
     if (key !== undefined) claimLoop.add(key);
   };
+  const lookAtClaimOfOwner = (content: VolumeSnapshotContent): void => {
+    const snapshot = snapshots.get(snapshotKeyOf(content));
+    if (snapshot !== undefined) lookAtClaimOf(snapshot);
+  };
   const contentChanged = (content: VolumeSnapshotContent): void => {
     if (decideContent(snapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
     const owner = snapshotKeyOf(content);
@@ -166,11 +170,13 @@ export function createSnapshotController(
       }),
       contents.subscribe({
         added: contentChanged,
-        updated: (_before, content) => contentChanged(content),
+        updated: (before, content) => {
+          contentChanged(content);
+          if (!isGivenUp(before) && isGivenUp(content)) lookAtClaimOfOwner(content);
+        },
         deleted: (content) => {
           contentChanged(content);
-          const snapshot = snapshots.get(snapshotKeyOf(content));
-          if (snapshot !== undefined) lookAtClaimOf(snapshot);
+          lookAtClaimOfOwner(content);
         },
       }),
       classes.subscribe({

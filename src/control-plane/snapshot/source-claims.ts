@@ -9,7 +9,7 @@ import {
   volumeSnapshotContents,
 } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
-import { dynamicContentName, isReadyToUse } from '../../api/snapshots.ts';
+import { dynamicContentName, isGivenUp, isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -56,11 +56,12 @@ export class SourceClaims {
     this.#isNeededByOthers = isNeeded;
   }
 
-  /** A snapshot that is being deleted gets no content any more. The server confirms that it has none. */
+  /** A snapshot that is being deleted gets no content any more. The server knows the one that it has. */
   async #mayBeCut(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<boolean> {
     if (snapshot.metadata.deletionTimestamp === undefined) return true;
     const name = snapshot.status?.boundVolumeSnapshotContentName ?? dynamicContentName(snapshot);
-    return (await ifThere(this.#kube.get(volumeSnapshotContents, { name }, { signal }))) !== undefined;
+    const content = await ifThere(this.#kube.get(volumeSnapshotContents, { name }, { signal }));
+    return content !== undefined && !isGivenUp(content);
   }
 
   /** Snapshots of the claim that are not ready yet. */
