@@ -2,12 +2,7 @@
 // must agree on.
 
 import type { ObjectReference, VolumeSnapshot, VolumeSnapshotClass, VolumeSnapshotContent } from './kinds.ts';
-import {
-  ANN_DEFAULT_SNAPSHOT_CLASS,
-  ANN_GROUP_SNAPSHOT_HANDLE,
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_BEING_DELETED,
-} from './well-known.ts';
+import { ANN_DEFAULT_SNAPSHOT_CLASS, ANN_GROUP_SNAPSHOT_HANDLE } from './well-known.ts';
 
 /** The name of the content that is made for a snapshot. */
 export function dynamicContentName(snapshot: VolumeSnapshot): string {
@@ -26,13 +21,6 @@ export function snapshotKeyOf({ spec: { volumeSnapshotRef: ref } }: VolumeSnapsh
 
 export function isReadyToUse({ status }: VolumeSnapshot | VolumeSnapshotContent): boolean {
   return status?.readyToUse === true;
-}
-
-/** It is about to be deleted before the driver was called for it, so the driver will not be called. */
-export function isGivenUp({ metadata: { annotations = {} }, spec, status }: VolumeSnapshotContent): boolean {
-  const isMarked = annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined;
-  const isCalled = annotations[ANN_SNAPSHOT_BEING_CREATED] !== undefined;
-  return isMarked && spec.deletionPolicy === 'Delete' && !isCalled && status?.snapshotHandle === undefined;
 }
 
 export function isDefaultSnapshotClass({ metadata }: VolumeSnapshotClass): boolean {

@@ -16,7 +16,6 @@ import {
 import type { Resource } from '../api/object.ts';
 import {
   ANN_SELECTED_NODE,
-  ANN_SNAPSHOT_BEING_DELETED,
   FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
   FINALIZER_PV_PROTECTION,
   FINALIZER_PVC_PROTECTION,
@@ -60,10 +59,6 @@ const namespaceChanges = changesOf(namespaces);
 const ephemeral = { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } };
 const set = objectsLike('web', inNamespace);
 const named = (name: string, namespace = 'ns') => ({ ...claim(), metadata: { name, namespace, uid: name } });
-const givenUp = {
-  metadata: { annotations: { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' } },
-  spec: { deletionPolicy: 'Delete' },
-};
 const label = { metadata: { labels: { a: 'b' } } };
 
 const waitingClaim: [Resource, object][] = [[persistentVolumeClaims, claim()]];
@@ -172,7 +167,7 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
     [
       ['a snapshot', snapshots(undefined, snapshot()), [SNAPSHOT]],
       ['a label of a snapshot', snapshots(snapshot(), snapshot(label)), []],
-      ['a snapshot that is being deleted', snapshots(snapshot(), snapshot(deleting)), [SNAPSHOT, CLAIM]],
+      ['a snapshot that is being deleted', snapshots(snapshot(), snapshot(deleting)), [SNAPSHOT]],
       ['another one of that name', snapshots(snapshot(), snapshot({ metadata: { uid: 'x' } })), [SNAPSHOT]],
       [
         'a finalizer that is gone',
@@ -207,18 +202,6 @@ const tables: [name: string, create: (ports: ControllerPorts) => Controller, row
       [
         'the content of a snapshot',
         contents(undefined, content()),
-        [SNAPSHOT],
-        [[volumeSnapshots, snapshot()]],
-      ],
-      [
-        'the content of a snapshot that will not be cut',
-        contents(content(), content(givenUp)),
-        [SNAPSHOT, CLAIM],
-        [[volumeSnapshots, snapshot()]],
-      ],
-      [
-        'the content of a snapshot that is given up already',
-        contents(content(givenUp), content(givenUp)),
         [SNAPSHOT],
         [[volumeSnapshots, snapshot()]],
       ],

@@ -28,6 +28,7 @@ import {
   FINALIZER_PROVISIONING,
 } from '../api/well-known.ts';
 import {
+  isKeptByRestore,
   lacksSource,
   retainedSnapshots,
   snapshotExpectations,
@@ -57,7 +58,8 @@ export function* expectations(world: World): Generator<string> {
   for (const name of world.nodes.keys()) if (!world.silent.has(name)) yield* unregistered(world, name);
   for (const [key, claim] of claims) {
     if (claim.metadata.deletionTimestamp) {
-      if (!allPods.some((pod) => claimKeys(pod).includes(key))) yield `claim ${key} is being deleted`;
+      const isUsed = allPods.some((pod) => claimKeys(pod).includes(key));
+      if (!isUsed && !isKeptByRestore(world, claim)) yield `claim ${key} is being deleted`;
       continue;
     }
     if (isLost(claim, volumes)) continue;

@@ -26,8 +26,7 @@ export function* snapshotExpectations(world: World): Generator<string> {
   for (const snapshot of reader.list(volumeSnapshots)) {
     const key = keyOf(snapshot);
     if (snapshot.metadata.deletionTimestamp) {
-      const isRestored = claims.some((claim) => sourceOf(claim) === key && isPending(claim));
-      if (!isRestored && !isHeldByGroup(world, snapshot)) yield `snapshot ${key} is being deleted`;
+      if (!isAwaited(world, key) && !isHeldByGroup(world, snapshot)) yield `snapshot ${key} is being deleted`;
     } else if (!isReadyToUse(snapshot) && canBeCut(world, snapshot)) yield `snapshot ${key} is not ready`;
   }
   for (const group of reader.list(volumeGroupSnapshots)) {
@@ -36,10 +35,8 @@ export function* snapshotExpectations(world: World): Generator<string> {
       (each) => groupOwnerOf(each)?.uid === group.metadata.uid,
     );
     if (group.metadata.deletionTimestamp) {
-      const isRestored = members.some((member) =>
-        claims.some((claim) => sourceOf(claim) === keyOf(member) && isPending(claim)),
-      );
-      if (!isRestored) yield `group snapshot ${key} is being deleted`;
+      if (!members.some((member) => isAwaited(world, keyOf(member))))
+        yield `group snapshot ${key} is being deleted`;
       continue;
     }
     const selector = labelSelectorOf(group.spec.source.selector);
@@ -50,6 +47,27 @@ export function* snapshotExpectations(world: World): Generator<string> {
       if (members.length === 0) yield `group snapshot ${key} has no members`;
     } else if (isCut || canStart) yield `group snapshot ${key} is not ready`;
   }
+}
+
+/** A claim that waits to be restored from the snapshot keeps it from being deleted. */
+function isAwaited({ server: { reader } }: World, snapshotKey: string): boolean {
+  return [...reader.list(persistentVolumeClaims)].some(
+    (claim) => sourceOf(claim) === snapshotKey && isPending(claim),
+  );
+}
+
+/** A snapshot that is not ready keeps its source, and a claim that waits to be restored keeps the snapshot. */
+export function isKeptByRestore(
+  world: World,
+  { metadata: { namespace, name } }: PersistentVolumeClaim,
+): boolean {
+  return [...world.server.reader.list(volumeSnapshots)].some(
+    (snapshot) =>
+      snapshot.metadata.namespace === namespace &&
+      snapshot.spec.source.persistentVolumeClaimName === name &&
+      !isReadyToUse(snapshot) &&
+      isAwaited(world, keyOf(snapshot)),
+  );
 }
 
 /** Nothing that users did keeps the snapshot from being cut. */

@@ -722,6 +722,33 @@ export const SCENARIOS: readonly Scenario[] = [
     seeds: 20,
   },
   {
+    name: 'a snapshot and its source are deleted while the request that creates its content is late',
+    was: 'found here (384605962): the source was let go because there was no content yet, and deleted while it was cut',
+    plan: plan({
+      driver: { snapshots: 'single' },
+      steps: [claim(1), snapshot(5), claimGone(5.5), restored(5.6), snapshotGone(5.7)],
+      script: [
+        {
+          fault: 'kube-slow',
+          process: 'snapshot-controller',
+          call: 'create volumesnapshotcontents',
+          nth: 1,
+        },
+        { fault: 'csi-lost-after', process: 'provisioner-d1-0', call: 'DeleteVolume', nth: 1 },
+        ...[1, 2, 3].map(
+          (nth): Strike => ({
+            fault: 'csi-lost-before',
+            process: 'snapshotter-d1-0',
+            call: 'CreateSnapshot',
+            nth,
+          }),
+        ),
+      ],
+    }),
+    faults: ['kube-slow'],
+    seeds: 10,
+  },
+  {
     name: '[GRP-1] a claim is deleted after a group snapshot protected it and before it is cut',
     was: 'found here: the claim waited for the group snapshot, which waited for the claim to be gone',
     plan: plan({

@@ -14,7 +14,7 @@ import {
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
 import { sameJson } from '../../api/same-json.ts';
-import { isGivenUp, isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
+import { isReadyToUse, snapshotKeyOf } from '../../api/snapshots.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
 import { createLoop } from '../../runtime/queue/create-loop.ts';
 import { every } from '../../runtime/time/every.ts';
@@ -124,10 +124,6 @@ export function createSnapshotController(
     const key = sourceClaimOf(snapshot);
     if (key !== undefined) claimLoop.add(key);
   };
-  const lookAtClaimOfOwner = (content: VolumeSnapshotContent): void => {
-    const snapshot = snapshots.get(snapshotKeyOf(content));
-    if (snapshot !== undefined) lookAtClaimOf(snapshot);
-  };
   const contentChanged = (content: VolumeSnapshotContent): void => {
     if (decideContent(snapshotContents, content).do !== 'nothing') contentLoop.add(keyOf(content));
     const owner = snapshotKeyOf(content);
@@ -159,7 +155,7 @@ export function createSnapshotController(
           // Failures to create say nothing about deletion, so the backoff starts again.
           if (replaced || turned) snapshotLoop.forget(keyOf(after));
           if (replaced || turned || asksForMore(before, after)) snapshotLoop.add(keyOf(after));
-          if (turned || (!isReadyToUse(before) && isReadyToUse(after))) lookAtClaimOf(after);
+          if (!isReadyToUse(before) && isReadyToUse(after)) lookAtClaimOf(after);
         },
         deleted: (snapshot) => {
           metrics.gone('Snapshot', snapshot.metadata.uid);
@@ -170,14 +166,8 @@ export function createSnapshotController(
       }),
       contents.subscribe({
         added: contentChanged,
-        updated: (before, content) => {
-          contentChanged(content);
-          if (!isGivenUp(before) && isGivenUp(content)) lookAtClaimOfOwner(content);
-        },
-        deleted: (content) => {
-          contentChanged(content);
-          lookAtClaimOfOwner(content);
-        },
+        updated: (_before, content) => contentChanged(content),
+        deleted: contentChanged,
       }),
       classes.subscribe({
         added: () => lookAtUnbound(),

@@ -6,11 +6,7 @@ import {
   type VolumeSnapshot,
   volumeSnapshots,
 } from '../../api/kinds.ts';
-import {
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_BEING_DELETED,
-  FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE,
-} from '../../api/well-known.ts';
+import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import { manualInformers } from '../../runtime/informer/testing/manual-informers.ts';
 import type { KubeClient } from '../../runtime/kube/kube.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
@@ -41,8 +37,7 @@ function world(known: PersistentVolumeClaim | undefined, taken?: VolumeSnapshot)
   });
   if (known) informers.change(persistentVolumeClaims, undefined, known);
   if (taken) informers.change(volumeSnapshots, undefined, taken);
-  const take = (object: VolumeSnapshot): void => informers.change(volumeSnapshots, undefined, object);
-  return { source, requests, answers, take };
+  return { source, requests, answers };
 }
 
 const kept: [string, PersistentVolumeClaim | undefined, VolumeSnapshot | undefined, boolean][] = [
@@ -95,48 +90,4 @@ test('a claim that is gone when its finalizer is removed is no failure', async (
   answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'gone' }));
   await released;
   assert.equal((await source.read('ns/c', never))?.metadata.name, 'c', 'the cache will tell');
-});
-
-const going = {
-  ...snapshot(ofClaim),
-  metadata: { name: 's', namespace: 'ns', uid: 's1', deletionTimestamp: 'x' },
-};
-
-const marked = { [ANN_SNAPSHOT_BEING_DELETED]: 'yes' };
-const called = { ...marked, [ANN_SNAPSHOT_BEING_CREATED]: 'yes' };
-const content = (annotations: object, deletionPolicy = 'Delete', status?: object) => ({
-  metadata: { name: 'snapcontent-s1', annotations },
-  spec: { deletionPolicy },
-  status,
-});
-const contents: [string, object | undefined, boolean][] = [
-  ['no content', undefined, false],
-  ['a content that is not marked for deletion', content({}), true],
-  ['a content that is marked, for which the driver was not called', content(marked), false],
-  ['a content that is marked, for which the driver was called', content(called), true],
-  ['a marked content that is retained', content(marked, 'Retain'), true],
-  ['a marked content with a handle', content(marked, 'Delete', { snapshotHandle: 'h' }), true],
-];
-for (const [name, found, isKept] of contents)
-  test(`a snapshot that is being deleted and has ${name} ${isKept ? 'keeps' : 'does not keep'} its source`, async () => {
-    const { source, requests, answers } = world(held, going as VolumeSnapshot);
-    const released = source.release('ns/c', never);
-    assert.deepEqual(requests, ['read'], 'the server is asked for the content');
-    if (found) answers[0]?.resolve(found as PersistentVolumeClaim);
-    else answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'none' }));
-    if (!isKept) {
-      while (answers.length < 2) await Promise.resolve();
-      answers[1]?.resolve(claim([], '2'));
-    }
-    await released;
-    assert.deepEqual(requests, isKept ? ['read'] : ['read', 'patch']);
-  });
-
-test('a snapshot that appears while the server is asked keeps its source', async () => {
-  const { source, requests, answers, take } = world(held, going as VolumeSnapshot);
-  const released = source.release('ns/c', never);
-  take({ ...snapshot(ofClaim), metadata: { name: 'new', namespace: 'ns', uid: 's2' } } as VolumeSnapshot);
-  answers[0]?.reject(new KubeError({ reason: 'NotFound', code: 404, message: 'none' }));
-  await released;
-  assert.deepEqual(requests, ['read']);
 });

@@ -2,14 +2,9 @@
 // created and removed once no snapshot of the claim is unready. Owns that finalizer and no other field of the claim.
 
 import { groupOwnerOf } from '../../api/group-snapshots.ts';
-import {
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  type VolumeSnapshot,
-  volumeSnapshotContents,
-} from '../../api/kinds.ts';
+import { type PersistentVolumeClaim, persistentVolumeClaims, type VolumeSnapshot } from '../../api/kinds.ts';
 import { nameFromKey } from '../../api/object.ts';
-import { dynamicContentName, isGivenUp, isReadyToUse } from '../../api/snapshots.ts';
+import { isReadyToUse } from '../../api/snapshots.ts';
 import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
 import type { Informer } from '../../runtime/informer/informer.ts';
 import { ReadYourWrites } from '../../runtime/informer/read-your-writes.ts';
@@ -56,14 +51,6 @@ export class SourceClaims {
     this.#isNeededByOthers = isNeeded;
   }
 
-  /** A snapshot that is being deleted gets no content any more. The server knows the one that it has. */
-  async #mayBeCut(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<boolean> {
-    if (snapshot.metadata.deletionTimestamp === undefined) return true;
-    const name = snapshot.status?.boundVolumeSnapshotContentName ?? dynamicContentName(snapshot);
-    const content = await ifThere(this.#kube.get(volumeSnapshotContents, { name }, { signal }));
-    return content !== undefined && !isGivenUp(content);
-  }
-
   /** Snapshots of the claim that are not ready yet. */
   unreadyOf(claimKey: string): readonly VolumeSnapshot[] {
     return this.#snapshots.byIndex(UNREADY_BY_CLAIM, claimKey);
@@ -93,16 +80,9 @@ export class SourceClaims {
 
   /** Removes the finalizer of one claim when no snapshot needs it. */
   async release(key: string, signal: AbortSignal): Promise<void> {
-    const uncut = new Set<string>();
-    for (const snapshot of this.unreadyOf(key)) {
-      if (await this.#mayBeCut(snapshot, signal)) return;
-      uncut.add(snapshot.metadata.uid);
-    }
-    // Nothing is awaited from here to the removal: a snapshot that appears meanwhile must see that it is in flight.
     const object = this.#claims.get(key);
     if (object === undefined || !this.isProtected(object)) return;
-    const isNeeded = this.unreadyOf(key).some(({ metadata }) => !uncut.has(metadata.uid));
-    if (isNeeded || this.#isNeededByOthers(object)) return;
+    if (this.unreadyOf(key).length > 0 || this.#isNeededByOthers(object)) return;
     const finalizer = FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE;
     const resource = persistentVolumeClaims;
     const removal = removeFinalizer({ kube: this.#kube, resource, object, finalizer, signal });
