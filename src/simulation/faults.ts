@@ -79,6 +79,9 @@ const RATES: Record<KubeFault | WatchFault | CsiFault, number> = {
  */
 const EXPIRED_AFTER_STALL = 1 / 3;
 
+/** What the intensity is multiplied by, in a cluster with a focus. */
+const FOCUS = { focused: 1.5, others: 0.3 };
+
 type CallFault = keyof typeof RATES;
 
 /** The kinds of faults of one port, one of which is drawn. */
@@ -126,6 +129,8 @@ export interface FaultOptions {
   enabled: ReadonlySet<Fault>;
   /** Multiplies every rate. */
   intensity: number;
+  /** Processes whose names start so are struck more often, and the others less. */
+  focus: string | undefined;
   /** Single strikes that are left out, by the name the history gives them. */
   skipped: ReadonlySet<string>;
   script: readonly Strike[];
@@ -158,7 +163,9 @@ export class Faults {
     const where = `${process} ${plural}`;
     const stream = this.stream(`watch/${process}/${plural}`);
     const expires = this.#stalled.delete(where) && stream.next() < EXPIRED_AFTER_STALL;
-    const fault = expires ? this.#strike('watch-expired', where) : this.#draw(WATCH_DICE, stream, where);
+    const fault = expires
+      ? this.#strike('watch-expired', where)
+      : this.#draw(WATCH_DICE, stream, { where, intensity: this.#intensityOf(process) });
     if (fault === 'watch-stalled') this.#stalled.add(where);
     return fault && { fault };
   }
@@ -191,10 +198,11 @@ export class Faults {
   ): Strikes<F> {
     const stream = this.stream(streamName);
     const script = this.#scriptOf(process);
+    const intensity = this.#intensityOf(process);
     return (verb, plural) => {
       if (!this.active) return undefined;
       const planned = script.length > 0 && this.#scripted(script, plural ? `${verb} ${plural}` : verb);
-      return planned ? (planned.fault as F) : this.#draw(dice, stream, where);
+      return planned ? (planned.fault as F) : this.#draw(dice, stream, { where, intensity });
     };
   }
 
@@ -214,8 +222,17 @@ export class Faults {
     return strike;
   }
 
-  #draw<F extends CallFault>(dice: Dice<F>, stream: Random, where: string): F | undefined {
-    const { intensity } = this.#options;
+  #intensityOf(process: string): number {
+    const { intensity, focus } = this.#options;
+    if (focus === undefined) return intensity;
+    return intensity * (process.startsWith(focus) ? FOCUS.focused : FOCUS.others);
+  }
+
+  #draw<F extends CallFault>(
+    dice: Dice<F>,
+    stream: Random,
+    { where, intensity }: { where: string; intensity: number },
+  ): F | undefined {
     let left = (stream.next() * 1000) / Math.min(intensity, dice.mostIntense);
     if (left >= dice.rate) return undefined;
     for (const kind of dice.kinds) {

@@ -1,21 +1,20 @@
 // The drivers of one simulated cluster, what they can do, and their classes.
 
 import type { SeededRandom } from '../runtime/random.ts';
-import {
-  type ClassPlan,
-  DRIVER_SHAPES,
-  type DriverPlan,
-  type PlanOptions,
-  type SnapshotClassPlan,
-} from './plan.ts';
+import type { ClassPlan, DriverPlan, DriverShape, PlanOptions, SnapshotClassPlan } from './plan.ts';
 
 const EXPANDING_SHARE = 0.25;
-const SNAPSHOT_SHARE = 0.25;
+const SNAPSHOT_SHARE = 0.33;
+/** Drivers that neither attach nor stage, or only attach, do less, so less can go wrong. */
+const DRAWN_SHAPES: readonly DriverShape[] = [
+  ...(['full', 'full', 'no-attach', 'no-attach', 'topology', 'topology', 'topology'] as const),
+  ...(['no-stage', 'bare'] as const),
+];
 
 export function planDrivers(random: SeededRandom, { driver }: PlanOptions): DriverPlan[] {
   const count = random.next() < 0.88 ? 1 : 2;
   return Array.from({ length: count }, (_, index) => {
-    const drawn = DRIVER_SHAPES[random.int(DRIVER_SHAPES.length)] ?? 'full';
+    const drawn = DRAWN_SHAPES[random.int(DRAWN_SHAPES.length)] ?? 'full';
     const shape = driver ?? drawn;
     const lists = random.next() < 0.4;
     const replicas = random.next() < 0.15 ? 2 : 1;
@@ -60,9 +59,9 @@ export function planClasses(driver: DriverPlan, random: SeededRandom): ClassPlan
 
 export function withSnapshots(driver: DriverPlan, random: SeededRandom): DriverPlan {
   const share = random.next();
-  const readyMs = random.next() < 0.5 ? random.int(20_000) : 0;
+  const readyMs = random.next() < 0.4 ? random.int(20_000) : 0;
   if (share >= SNAPSHOT_SHARE) return driver;
-  const copyMs = random.int(4_000);
+  const copyMs = random.int(8_000);
   return { ...driver, snapshots: share < SNAPSHOT_SHARE / 2 ? 'single' : 'groups', readyMs, copyMs };
 }
 

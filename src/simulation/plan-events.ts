@@ -4,8 +4,8 @@ import type { SeededRandom } from '../runtime/random.ts';
 import type { EventFault } from './faults.ts';
 import { type EventPlan, type Plan, processNames, type RestartAnswer } from './plan.ts';
 
-const SILENT_SHARE = 0.08;
-const FULL_SHARE = 0.15;
+const SILENT_SHARE = 0.12;
+const FULL_SHARE = 0.2;
 const MOST_EVENTS = 13;
 const RESTART_ANSWERS: readonly RestartAnswer[] = ['limit', 'node ID', 'topology', undefined];
 

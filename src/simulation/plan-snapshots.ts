@@ -11,6 +11,8 @@ type World = Pick<Plan, 'drivers' | 'classes' | 'snapshotClasses' | 'faultsMs'>;
 
 /** More claims than this would only cost time. */
 const MOST_SOURCES = 2;
+/** Of snapshots that are deleted while they are being cut. */
+const HURRY_SHARE = 0.2;
 /** About as long as the snapshots of one claim take. */
 const GROUP_MS = 80_000;
 
@@ -68,11 +70,11 @@ function planSingle(world: World, { atMs, action, kind }: Source, random: Seeded
     whenMs += soonOrLater(random);
     add(whenMs, { do: 'create-snapshot', name, claim: action.name, className: kind.name });
     if (random.next() < 0.25) add(whenMs + random.int(2_500), { do: 'delete-claim', name: action.name });
-    const goneMs = whenMs + soonOrLater(random);
+    const goneMs = whenMs + (random.next() < HURRY_SHARE ? random.int(1_500) : soonOrLater(random));
     if (random.next() < 0.6) {
-      // Often at the time of its deletion, whether or not it is deleted.
+      // Often shortly before its deletion, whether or not it is deleted.
       const restoreMs =
-        random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : whenMs + random.int(15_000);
+        random.next() < 0.6 ? goneMs + random.int(4_000) - 3_500 : whenMs + random.int(15_000);
       planRestore(
         world,
         { name: `restored-${base}${round}`, action, from: { snapshot: name } },
@@ -114,7 +116,7 @@ function planGroup(world: World, { atMs, action, kind }: Source, random: SeededR
   const goneMs = cutMs + soonOrLater(random);
   if (random.next() < 0.3) add(cutMs + soonOrLater(random), { do: 'delete-member', group });
   if (random.next() < 0.5) {
-    const restoreMs = random.next() < 0.5 ? goneMs + random.int(2_000) - 1_500 : cutMs + random.int(15_000);
+    const restoreMs = random.next() < 0.6 ? goneMs + random.int(4_000) - 3_500 : cutMs + random.int(15_000);
     planRestore(world, { name: `restored-${base}`, action, from: { group } }, restoreMs, random, add);
   }
   if (random.next() < 0.6) add(goneMs, { do: 'delete-group', name: group });

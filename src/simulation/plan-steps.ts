@@ -88,7 +88,8 @@ function planGroup(world: World, base: string, startMs: number, random: SeededRa
   // It stays, so that the claim has to be bound in the end.
   if (isMisled) add(endMs + random.int(8_000), { do: 'create-pod', name: `${base}-late`, claims: [claim] });
   if (random.next() < 0.65) {
-    const atMs = endMs + random.int(10_000) - 5_000;
+    // Many users delete pod and claim together.
+    const atMs = random.next() < 0.5 ? endMs + random.int(300) : endMs + random.int(10_000) - 5_000;
     add(Math.max(startMs, atMs), { do: 'delete-claim', name: claim });
     if (random.next() < 0.4)
       add(atMs + random.int(6_000), { do: 'create-claim', name: claim, className, mode, ...isBlock });

@@ -151,6 +151,8 @@ export interface Plan {
   readonly faultsMs: number;
   /** Multiplies the rates of faults. */
   readonly intensity: number;
+  /** Faults strike processes whose names start so more often, and the others less. */
+  readonly focus?: string;
 }
 
 const ALWAYS = ['provisioner', 'controller-publish', 'node-stage', 'node-publish'] as const;
@@ -182,6 +184,8 @@ const SILENT_FAULTS_MS = 600_000;
 
 /** Without faults little goes wrong, and with many the same things go wrong sooner. */
 const INTENSITIES = [0, 0.5, 1, 1, 2, 2, 2, 3, 3, 3];
+
+const FOCUSED_SHARE = 0.5;
 
 export function makePlan(seed: number, random: SeededRandom, options: PlanOptions = {}): Plan {
   const shape = random.fork('shape');
@@ -220,7 +224,15 @@ export function makePlan(seed: number, random: SeededRandom, options: PlanOption
     events: events.sort((a, b) => a.atMs - b.atMs),
     faultsMs,
     intensity: oneOf(shape, INTENSITIES),
+    ...planFocus({ drivers, nodes }, random.fork('focus')),
   };
+}
+
+/** In half of the clusters one kind of process has most of the faults: many at one place find more than few everywhere. */
+function planFocus(world: Pick<Plan, 'drivers' | 'nodes'>, random: SeededRandom): { focus?: string } {
+  if (random.next() >= FOCUSED_SHARE) return {};
+  const kinds = [...new Set(processNames(world).map((name) => name.replace(/-(d\d-\d|n\d)$/, '')))];
+  return { focus: kinds[random.int(kinds.length)] as string };
 }
 
 export function oneOf(random: SeededRandom, choices: readonly number[]): number {

@@ -119,6 +119,7 @@ export class World {
       history: this.history,
       enabled: options.enabled,
       intensity: Math.max(options.plan.intensity, 0.0001),
+      focus: options.plan.focus,
       skipped: options.skipped ?? new Set(),
       script: options.plan.script ?? [],
     });
