@@ -11,3 +11,4 @@ FROM scratch
 COPY --from=build /image/ /
 ENV PATH=/usr/sbin:/usr/bin
 ENTRYPOINT ["berth"]
+LABEL org.opencontainers.image.title=berth org.opencontainers.image.licenses=Apache-2.0

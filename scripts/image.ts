@@ -71,16 +71,17 @@ const base: Layer = {
 const program: Layer = { comment: `Berth ${version}`, files: applicationFiles(compiled) };
 const toolbox: Layer = { comment: 'file system tools', files: filesOf(tools) };
 
+const plain = image(`berth:${version}`, [base, program], needed, NOBODY);
+const hostpath = image(`berth:${version}-hostpath`, [base, program, toolbox], [...needed, ...tools], '0');
+
 if (values['root-fs']) {
-  const files = [base, program, toolbox].flatMap((layer) => layer.files);
+  const files = hostpath.image.layers.flatMap((layer) => layer.files);
   writeFileSync(values['root-fs'], writeTar(withDirectories(files), seconds));
   say(`wrote ${values['root-fs']}`);
   process.exit(0);
 }
 
 const output = values.output ?? join(projectRoot, 'image', `berth-${version}`);
-const plain = image(`berth:${version}`, [base, program], needed, NOBODY);
-const hostpath = image(`berth:${version}-hostpath`, [base, program, toolbox], [...needed, ...tools], '0');
 say('packing');
 const sizes = writeLayout(output, [plain.image, hostpath.image], seconds);
 for (const {

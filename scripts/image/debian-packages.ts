@@ -51,6 +51,8 @@ function aptIn(directory: string): (...args: string[]) => string {
     'Dir::State::status': join(directory, 'status'),
     'Dir::Cache': join(directory, 'cache'),
     'APT::Sandbox::User': '',
+    // Otherwise an unreachable mirror is a warning, and the packages are said not to exist.
+    'APT::Update::Error-Mode': 'any',
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
   return (...args) =>
