@@ -9,7 +9,7 @@ import { run } from '../e2e/up-process.ts';
 import { BUSYBOX } from '../real/real-up.ts';
 
 const IMAGE = fileURLToPath(new URL('../../scripts/image.ts', import.meta.url));
-const DRIVER = 'local.csi.test';
+export const DRIVER = 'local.csi.test';
 
 /** Berth's image, as an archive, and its name. */
 export async function buildImage(directory: string): Promise<{ archive: string; name: string }> {
@@ -19,15 +19,23 @@ export async function buildImage(directory: string): Promise<{ archive: string; 
   return { archive: `${image}.tar`, name: /^(berth:\S+) for/m.exec(built.stderr)?.[1] ?? '' };
 }
 
-/** The flags of `berth manifests` for driver, registrar and sidecars in one pod. */
+export interface DriverPlaces {
+  kubeletDir: string;
+  state: string;
+  /** Driver, registrar and sidecars in one pod, unless given. */
+  controller?: readonly string[];
+  topology?: string;
+}
+
+/** The flags of `berth manifests`. */
 export const driverFlags = (
   image: string,
-  { kubeletDir, state }: { kubeletDir: string; state: string },
+  { kubeletDir, state, controller = ['--controller=daemonset'], topology }: DriverPlaces,
 ): string[] => [
   `--driver-name=${DRIVER}`,
   `--image=${image}-hostpath`,
   `--berth-image=${image}`,
-  ...['--controller=daemonset', `--kubelet-dir=${kubeletDir}`, `--host-path=${state}`],
+  ...[...controller, `--kubelet-dir=${kubeletDir}`, `--host-path=${state}`],
   ...[
     'driver',
     'hostpath',
@@ -35,6 +43,7 @@ export const driverFlags = (
     '--endpoint=$(CSI_ENDPOINT)',
     '--node-id=$(NODE_ID)',
     `--state-dir=${state}`,
+    ...(topology === undefined ? [] : [`--topology=${topology}`]),
   ].map((argument) => `--arg=driver=${argument}`),
 ];
 
@@ -48,15 +57,16 @@ export async function liveInCluster({ kubectl, apply }: UsedCluster, state: stri
   await kubectl('rollout', 'status', '-n', 'kube-system', 'daemonset/local-csi-test-node', '--timeout=120s');
   await kubectl('rollout', 'status', '-n', 'kube-system', 'deployment/snapshot-controller', '--timeout=120s');
 
-  await apply(podWith('writer', 'data', 'echo kept > /data/file; sleep 1000'));
+  await apply(podWith({ name: 'writer', claim: 'data', command: 'echo kept > /data/file; sleep 1000' }));
   await kubectl('wait', 'pod/writer', '--for=condition=Ready', '--timeout=120s');
-  await apply(SNAPSHOT);
+  await apply(snapshotOf('data', 'taken'));
   await kubectl('wait', 'volumesnapshot/taken', '--for=jsonpath={.status.readyToUse}=true', '--timeout=60s');
   await apply(
-    podWith('reader', 'restored', 'cat /data/file; sleep 1000', {
-      kind: 'VolumeSnapshot',
-      name: 'taken',
-      apiGroup: 'snapshot.storage.k8s.io',
+    podWith({
+      name: 'reader',
+      claim: 'restored',
+      restored: 'taken',
+      command: 'cat /data/file; sleep 1000',
     }),
   );
   await kubectl('wait', 'pod/reader', '--for=condition=Ready', '--timeout=120s');
@@ -72,10 +82,16 @@ export async function liveInCluster({ kubectl, apply }: UsedCluster, state: stri
     'volumesnapshot/taken',
   );
   await kubectl('wait', 'pv,volumesnapshotcontent', '--all', '--for=delete', '--timeout=120s');
-  assert.deepEqual([readdirSync(join(state, 'volumes')), readdirSync(join(state, 'snapshots'))], [[], []]);
+  assert.deepEqual(stored(state), { volumes: [], snapshots: [] });
 }
 
-const CLASSES = `
+/** What the storage has. */
+export const stored = (state: string): { volumes: string[]; snapshots: string[] } => ({
+  volumes: readdirSync(join(state, 'volumes')),
+  snapshots: readdirSync(join(state, 'snapshots')),
+});
+
+export const CLASSES = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: local}
@@ -89,14 +105,29 @@ driver: ${DRIVER}
 deletionPolicy: Delete
 `;
 
-const SNAPSHOT = `
+export const snapshotOf = (claim: string, name: string): string => `
 apiVersion: snapshot.storage.k8s.io/v1
 kind: VolumeSnapshot
-metadata: {name: taken}
-spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: data}}
+metadata: {name: ${name}}
+spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: ${claim}}}
 `;
 
-function podWith(name: string, claim: string, command: string, dataSource?: object): string {
+export interface PodWithClaim {
+  name: string;
+  claim: string;
+  command: string;
+  /** Name of the snapshot that the claim is restored from. */
+  restored?: string;
+  node?: string;
+}
+
+/** A pod and its claim, which may be there already. */
+export function podWith({ name, claim, command, restored, node }: PodWithClaim): string {
+  const dataSource = restored && {
+    kind: 'VolumeSnapshot',
+    name: restored,
+    apiGroup: 'snapshot.storage.k8s.io',
+  };
   const spec = {
     storageClassName: 'local',
     accessModes: ['ReadWriteOnce'],
@@ -115,6 +146,7 @@ function podWith(name: string, claim: string, command: string, dataSource?: obje
         metadata: { name },
         spec: {
           terminationGracePeriodSeconds: 0,
+          ...(node && { nodeSelector: { 'kubernetes.io/hostname': node } }),
           containers: [
             { name: 'main', image: BUSYBOX, command: ['sh', '-c', command], volumeMounts: [mounted] },
           ],

@@ -42,6 +42,18 @@ export function startLoad(world: MoveWorld, { lives, atOnce }: { lives: number; 
   };
 }
 
+/** Handles by the UID of their claim, from now on. */
+export function followHandles(world: MoveWorld): ReadonlyMap<string, ReadonlySet<string>> {
+  const handles = new Map<string, Set<string>>();
+  world.informers.of(persistentVolumes).subscribe({
+    added: ({ spec }) => {
+      const uid = spec.claimRef?.uid ?? '';
+      handles.set(uid, (handles.get(uid) ?? new Set()).add(spec.csi?.volumeHandle ?? ''));
+    },
+  });
+  return handles;
+}
+
 async function live({ kube, settled }: MoveWorld, name: string): Promise<void> {
   const named = (suffix = '') => ({ name: `${name}${suffix}`, namespace: 'default' });
   const claim = (suffix: string, storage: string, more: object = {}) => ({

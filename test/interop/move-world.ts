@@ -1,6 +1,5 @@
-// A cluster on kube-apiserver whose sidecars and snapshot controller can be exchanged while it is in use: a driver, what
-// binds, schedules and attaches, and two stacks of sidecars, the official one and ours, with the same flags, the same
-// accounts and the same leases.
+// A cluster whose sidecars, snapshot controller and driver can be exchanged while it is in use: a driver, what binds, schedules and
+// attaches, and stacks of sidecars, such as the official one and ours, with the same flags, the same accounts and the same leases.
 
 import { readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -62,16 +61,32 @@ const STACKS = {
 } satisfies Record<string, (component: Component) => Program>;
 export type Stack = keyof typeof STACKS;
 
+/** `berth` of another source tree. */
+export type BerthOf = (command: string) => Program;
+
 export const OFFICIAL_PROGRAMS = COMPONENTS.map((component) => STACKS.official(component)[0]).map(
   (path) => path.split('/').at(-1) ?? '',
 );
+
+/** An API server, with its admin's kubeconfig. */
+export interface MoveServer {
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+export interface MoveOptions {
+  startServer?: (directory: string) => Promise<MoveServer>;
+  firstDriver?: BerthOf;
+}
 
 export interface MoveWorld {
   kube: KubeClient;
   informers: Informers;
   settled: Settled;
   /** Starts the sidecars and the snapshot controller of one stack; they wait while others have the leases, and are started again if they end. */
-  startStack(stack: Stack): Promise<Pick<Processes, 'stop'>>;
+  startStack(stack: Stack | BerthOf): Promise<Pick<Processes, 'stop'>>;
+  /** Ends the driver, and starts this tree's in its place. */
+  replaceDriver(program: BerthOf, signal: NodeJS.Signals): Promise<void>;
   /** What is left, by kind; and on the storage. */
   left(): Promise<Record<string, string[]>>;
   /** The leases of the sidecars, by name. */
@@ -79,8 +94,11 @@ export interface MoveWorld {
   stop(): Promise<void>;
 }
 
-export async function createMoveWorld(directory: string): Promise<MoveWorld> {
-  const server = await startKubeApiserver(directory);
+export async function createMoveWorld(
+  directory: string,
+  { startServer = startKubeApiserver, firstDriver = berth }: MoveOptions = {},
+): Promise<MoveWorld> {
+  const server = await startServer(directory);
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const config = await loadKubeConfig({ path: server.kubeconfig, env: {} });
   const kube = createHttpKubeClient({ ...ports, config });
@@ -88,14 +106,21 @@ export async function createMoveWorld(directory: string): Promise<MoveWorld> {
   const informers = createInformers({ ...ports, kube });
   const running = processes();
   const stacks: Processes[] = [];
-  const output = () => [running, ...stacks].map((each) => each.output()).join('\n');
+  const output = () => [running, driver, ...stacks].map((each) => each.output()).join('\n');
   const settled = settledIn(informers, { signal: stopping.signal, output, limitMs: STEP_LIMIT_MS });
   const address = join(directory, 'csi.sock');
   const state = join(directory, 'state');
 
+  let driver = processes();
+  const startDriver = (program: BerthOf): void => {
+    const argv = [`--endpoint=unix://${address}`, `--driver-name=${DRIVER}`, `--node-id=${NODE}`];
+    driver.start(program('driver hostpath'), [...argv, `--state-dir=${state}`]);
+  };
+
   const stop = async (): Promise<void> => {
     stopping.abort();
     for (const stack of stacks) await stack.stop();
+    await driver.stop();
     await running.stop();
     await kube.close();
     await server.stop();
@@ -104,12 +129,7 @@ export async function createMoveWorld(directory: string): Promise<MoveWorld> {
     await installDefinitions(kube, SNAPSHOT_KINDS);
     await installRoles(kube, COMPONENTS);
     await mkdir(state);
-    running.start(berth('driver hostpath'), [
-      `--endpoint=unix://${address}`,
-      `--driver-name=${DRIVER}`,
-      `--node-id=${NODE}`,
-      `--state-dir=${state}`,
-    ]);
+    startDriver(firstDriver);
     const asAdmin = [`--kubeconfig=${server.kubeconfig}`, '--leader-elect=false'];
     // No kubelet says that the node is well.
     running.start(berth('controller-manager'), [...asAdmin, '--controllers=*,-node-lifecycle-controller']);
@@ -126,6 +146,7 @@ export async function createMoveWorld(directory: string): Promise<MoveWorld> {
     informers,
     settled,
     async startStack(stack) {
+      const programOf = typeof stack === 'string' ? STACKS[stack] : stack;
       const started = processes();
       stacks.push(started);
       let isStopping = false;
@@ -135,7 +156,7 @@ export async function createMoveWorld(directory: string): Promise<MoveWorld> {
         const ofDriver = component === 'snapshot-controller' ? [] : [`--csi-address=${address}`];
         const argv = [`--kubeconfig=${path}`, ...ELECTION, ...ofDriver, '-v=4'];
         const start = (): void => {
-          const child = started.start(STACKS[stack](component), argv, { NAMESPACE: COMPONENT_NAMESPACE });
+          const child = started.start(programOf(component), argv, { NAMESPACE: COMPONENT_NAMESPACE });
           // As a kubelet does: one that loses its lease ends.
           child.once('exit', () => void (isStopping || stopping.signal.aborted || start()));
         };
@@ -147,6 +168,11 @@ export async function createMoveWorld(directory: string): Promise<MoveWorld> {
           return started.stop(signal);
         },
       };
+    },
+    async replaceDriver(program, signal) {
+      await driver.stop(signal);
+      driver = processes();
+      startDriver(program);
     },
     async left() {
       const kinds = [

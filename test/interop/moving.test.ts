@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { persistentVolumes } from '../../src/api/kinds.ts';
 import { missingPeers } from '../capabilities.ts';
 import { temporaryDirectory } from '../e2e/up-process.ts';
-import { startLoad } from './move-load.ts';
+import { followHandles, startLoad } from './move-load.ts';
 import { createMoveWorld, DRIVER, OFFICIAL_PROGRAMS } from './move-world.ts';
 
 const LIVES = 40;
@@ -16,14 +15,7 @@ test('[REAL-4] a cluster in use moves from the official sidecars to ours and bac
 }, async (t) => {
   const world = await createMoveWorld(await temporaryDirectory(t));
   t.after(() => world.stop());
-  /** Handles by the UID of their claim. */
-  const handles = new Map<string, Set<string>>();
-  world.informers.of(persistentVolumes).subscribe({
-    added: ({ spec }) => {
-      const uid = spec.claimRef?.uid ?? '';
-      handles.set(uid, (handles.get(uid) ?? new Set()).add(spec.csi?.volumeHandle ?? ''));
-    },
-  });
+  const handles = followHandles(world);
 
   const official = await world.startStack('official');
   const load = startLoad(world, { lives: LIVES, atOnce: 8 });
