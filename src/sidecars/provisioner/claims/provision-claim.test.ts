@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/kinds.ts';
 import { ANN_SELECTED_NODE, FINALIZER_PROVISIONING } from '../../../api/well-known.ts';
+import { KubeError } from '../../../runtime/kube/kube-error.ts';
 import { intentOn } from '../intents/intent.ts';
 import { provisionClaim } from './provision-claim.ts';
 import { type Answer, claimBench } from './testing/claim-bench.ts';
@@ -166,6 +167,21 @@ test('[PROV-5] a record of the same name for another claim is left alone, and tr
   assert.equal(outcome.kind === 'failed' && outcome.slow, true);
   assert.match(bench.events.join(), /PersistentVolume pvc-.* exists and is for another claim/);
   assert.deepEqual(bench.calls, ['create'], 'the volume may be what that record is about');
+});
+
+test('[PROV-5] a volume that may not be recorded is kept, and its own intent does not end the backoff', async (t) => {
+  const bench = await claimBench(t);
+  const { uid } = (await bench.makeClaim()).metadata;
+  const run = await bench.provision(uid);
+  const forbidden = new KubeError({ code: 403, reason: 'Forbidden', message: 'may not create volumes' });
+  const kube = Object.create(run.work.kube, { create: { value: () => Promise.reject(forbidden) } });
+  const outcome = await provisionClaim({ ...run, work: { ...run.work, kube } });
+  assert(outcome.kind === 'failed' && !outcome.slow);
+  assert.equal(outcome.inputs, run.inputs);
+  assert.match(bench.events.join(), /volume vol-\S+ cannot be recorded, trying again: .*may not create volumes/);
+  assert.deepEqual([bench.made.size, bench.attempts.of(uid)?.is], [1, 'asking']);
+  assert.deepEqual(await provisionClaim(await bench.provision(uid)), { kind: 'done' });
+  assert.equal(bench.made.size, 1);
 });
 
 const goings: {

@@ -158,7 +158,10 @@ async function record(run: BegunRun, made: CheckedVolume): Promise<Outcome> {
     if (isUnacceptable(error)) {
       return deleteUseless(run, handle, `the volume cannot be recorded: ${errorMessage(error)}`);
     }
-    if (!isAlreadyExists(error)) throw error;
+    if (!isAlreadyExists(error)) {
+      // Not thrown: an intent on the claim is written at each try, and wakes the key before its backoff is over.
+      return failure(run, `volume ${handle} cannot be recorded, trying again: ${errorMessage(error)}`, false);
+    }
     const existing = await work.kube.get(persistentVolumes, { name: volume.name }, { signal });
     if (existing.spec.claimRef?.uid !== uid) {
       const taken = `PersistentVolume ${volume.name} exists and is for another claim`;
