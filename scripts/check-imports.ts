@@ -46,6 +46,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   trace: ground,
   check: ground,
   proxy: ground,
+  recording: [...ground, 'proxy'],
   manifests: ground,
   demo: everything,
   try: everything,

@@ -43,6 +43,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   trace: { group: 'Look', load: () => import('./trace.ts') },
   'support-bundle': { group: 'Look', load: () => import('./support-bundle.ts') },
   proxy: { group: 'Check', load: () => import('./proxy.ts') },
+  replay: { group: 'Check', load: () => import('./replay.ts') },
   try: { group: 'Check', load: () => import('./try.ts') },
   check: { group: 'Check', load: () => import('./check.ts') },
   sim: { group: 'Check', load: () => import('./sim.ts') },

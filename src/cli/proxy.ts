@@ -3,10 +3,13 @@
 import { socketPath } from '../csi/names/socket-path.ts';
 import type { ProxyInterceptor } from '../proxy/proxy-interceptor.ts';
 import { serveProxy } from '../proxy/serve-proxy.ts';
+import { openRecorder } from '../recording/recorder.ts';
+import { recordingInterceptor } from '../recording/recording-interceptor.ts';
 import { stringFlag } from '../runtime/flags/flag.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
 import { defineCommand } from './command.ts';
+import { packageVersion } from './version.ts';
 
 /** Calls under way when it is told to stop may end within this time. */
 const GRACE_MS = 10_000;
@@ -19,18 +22,27 @@ export const command = defineCommand({
   flags: {
     listen: stringFlag({ help: 'Socket to listen on, unix:///path', required: true }),
     driver: stringFlag({ help: "The driver's socket, unix:///path", required: true }),
+    record: stringFlag({ help: 'File for a recording of all calls, without secrets; must not exist' }),
   },
   async run({ flags, signal, stdout, log }) {
-    const interceptors: ProxyInterceptor[] = [];
+    const by = `berth ${await packageVersion()}`;
+    const recorder = flags.record
+      ? await openRecorder({ path: flags.record, by, clock: realClock, log })
+      : undefined;
+    const interceptors: ProxyInterceptor[] = [...(recorder ? [recordingInterceptor(recorder)] : [])];
     const proxy = await serveProxy({
       listen: flags.listen,
       driver: flags.driver,
       interceptors,
       clock: realClock,
       log,
+    }).catch(async (error: unknown) => {
+      await recorder?.discard();
+      throw error;
     });
     stdout.write(`ready unix://${socketPath(flags.listen)}\n`);
     await aborted(signal);
     await proxy.stop(GRACE_MS);
+    await recorder?.close();
   },
 });

@@ -45,6 +45,8 @@ export interface PartContext {
   serving?: ServingFiles | undefined;
   /** To what listens at this path; default over a unix socket. */
   connect?: (address: string) => CsiConnection;
+  /** Records the calls over a connection of the part with this name; absent: nothing is recorded. */
+  record?: ((connection: CsiConnection, by: string) => CsiConnection) | undefined;
 }
 
 export interface PartPorts {
@@ -80,7 +82,7 @@ export function partPorts(
       const connection =
         context.connect?.(address) ??
         connectCsi({ address, clock, log, ...(counted && { metrics: counted }) });
-      return tracedConnection(connection, name, book);
+      return tracedConnection(context.record?.(connection, name) ?? connection, name, book);
     },
   };
 }

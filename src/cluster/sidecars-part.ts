@@ -65,7 +65,8 @@ export function sidecarsPart(
       const either = AbortSignal.any([signal, stop.signal]);
       const log = context.log.with({ driver: driver.name });
       const address = driver.controllerSocket;
-      const connection = context.connect?.(address) ?? connectCsi({ address, clock, log });
+      const plain = context.connect?.(address) ?? connectCsi({ address, clock, log });
+      const connection = context.record?.(plain, 'sidecars') ?? plain;
       try {
         const ask = { clock, log, timeoutMs: TIMEOUT_MS, signal: either };
         const identified = await identifyDriver(connection, ask);
