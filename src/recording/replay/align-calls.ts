@@ -5,7 +5,7 @@
 import type { DescMethod, Message } from '../../wire/protobuf/descriptor.ts';
 import { toJson } from '../../wire/protobuf/json.ts';
 import type { RecordedCall } from '../read-recording.ts';
-import { type IdKind, identifiersIn, isRead, kindOf, rewritten } from './identifiers.ts';
+import { type IdKind, identifiersIn, isRead, kindOf, replacer, rewritten } from './identifiers.ts';
 
 export interface AlignedCall {
   /** The answer of this recorded call is to be given; undefined: nothing like it was recorded. */
@@ -123,7 +123,7 @@ export class CallAligner {
     }
   }
 
-  /** What stands for each other inside of other texts of a call: recorded and live, longest first. */
+  /** What stands for each other inside of other texts of a call. */
   textPairs(method: DescMethod, request: Message): (readonly [recorded: string, live: string])[] {
     const pairs = new Map<string, string>();
     for (const { kind, value } of identifiersIn(method.input, request)) {
@@ -133,19 +133,19 @@ export class CallAligner {
       const live = name !== undefined && this.liveOf('name', name);
       if (live) pairs.set(name, live);
     }
-    return [...pairs]
-      .filter(
-        ([recorded, live]) => recorded !== live && recorded.length >= SHORTEST && live.length >= SHORTEST,
-      )
-      .sort(([a], [b]) => b.length - a.length);
+    return [...pairs].filter(
+      ([recorded, live]) => recorded !== live && Math.min(recorded.length, live.length) >= SHORTEST,
+    );
   }
 
   #inRecordedNames(method: DescMethod, request: Message): Message {
-    const pairs = this.textPairs(method, request);
+    const replace = replacer(
+      this.textPairs(method, request).map(([recorded, live]) => [live, recorded] as const),
+    );
     return rewritten(method.input, request, (text, { schema, field }) => {
       const kind = kindOf(schema, field);
       if (kind) return this.recordedOf(kind, text) ?? text;
-      return pairs.reduce((changed, [recorded, live]) => changed.replaceAll(live, recorded), text);
+      return replace(text);
     });
   }
 }

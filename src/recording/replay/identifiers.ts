@@ -100,3 +100,23 @@ export function subjectOf(method: DescMethod, request: Message | undefined): str
   const all = request ? identifiersIn(method.input, request) : [];
   return (all.find(({ kind }) => kind === 'name') ?? all.find(({ kind }) => kind !== 'token'))?.value ?? '';
 }
+
+/**
+ * Replaces the first of each pair by the second inside of texts, in one pass: what was put in is not looked at again. Of two that
+ * begin at the same place the longer one counts.
+ */
+export function replacer(pairs: Iterable<readonly [string, string]>): (text: string) => string {
+  const to = new Map(pairs);
+  if (to.size === 0) return (text) => text;
+  // Most messages have no text to look into.
+  let any: RegExp | undefined;
+  return (text) => {
+    any ??= anyOf(to.keys());
+    return text.replace(any, (found) => to.get(found) ?? found);
+  };
+}
+
+function anyOf(keys: Iterable<string>): RegExp {
+  const longestFirst = [...keys].sort((a, b) => b.length - a.length);
+  return new RegExp(longestFirst.map((key) => key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+}

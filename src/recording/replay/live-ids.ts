@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { DescMessage, DescMethod, Message } from '../../wire/protobuf/descriptor.ts';
 import { type FieldValue, setFields } from '../../wire/protobuf/set-fields.ts';
-import { type IdKind, identifiersIn, isPath, kindOf, rewritten } from './identifiers.ts';
+import { type IdKind, identifiersIn, isPath, kindOf, replacer, rewritten } from './identifiers.ts';
 
 type Context = Readonly<Record<string, string>>;
 type Fields = Message & {
@@ -140,19 +140,18 @@ export class LiveIds {
       this.#set('volume', volumeId, `${this.#namePrefix}${volumeId}`);
   }
 
-  #rewrite(schema: DescMessage, message: Message, pairs: readonly (readonly [string, string])[]): Message {
+  #rewrite(schema: DescMessage, message: Message, pairs: ReadonlyMap<string, string>): Message {
+    const replace = replacer(pairs);
     return rewritten(schema, message, (text, place) => {
       if (isPath(place.field)) return join(this.#directory, text);
       const kind = kindOf(place.schema, place.field);
       if (kind) return this.get(kind, text) ?? text;
-      let changed = text;
-      for (const [recorded, live] of pairs) changed = changed.replaceAll(recorded, live);
-      return changed;
+      return replace(text);
     });
   }
 
-  /** What is replaced inside of other texts: the identifiers of these messages, longest first. */
-  #pairs(messages: readonly (readonly [DescMessage, Message])[]): [string, string][] {
+  /** What is replaced inside of other texts: the identifiers of these messages. */
+  #pairs(messages: readonly (readonly [DescMessage, Message])[]): Map<string, string> {
     const pairs = new Map<string, string>();
     for (const [schema, message] of messages) {
       for (const { kind, value } of identifiersIn(schema, message)) {
@@ -162,6 +161,6 @@ export class LiveIds {
         if (live !== undefined && live !== value && value.length >= SHORTEST) pairs.set(value, live);
       }
     }
-    return [...pairs].sort(([a], [b]) => b.length - a.length);
+    return pairs;
   }
 }

@@ -10,7 +10,7 @@ import type { DescMethod, Message } from '../../wire/protobuf/descriptor.ts';
 import type { RecordedCall, Recording } from '../read-recording.ts';
 import { CallAligner } from './align-calls.ts';
 import { compareMessages } from './compare-messages.ts';
-import { isRead, kindOf, rewritten, subjectOf } from './identifiers.ts';
+import { isRead, kindOf, replacer, rewritten, subjectOf } from './identifiers.ts';
 import { identityAnswers } from './identity-answers.ts';
 import type { CallDifference, ReplayReport } from './replay-report.ts';
 
@@ -92,11 +92,11 @@ export function replayAsDriver(recording: Recording, options: ReplayAsDriverOpti
 
   /** The recorded answer in the caller's own names. */
   function inLiveNames(method: DescMethod, request: Message, response: Message): Message {
-    const pairs = aligner.textPairs(method, request);
+    const replace = replacer(aligner.textPairs(method, request));
     return rewritten(method.output, response, (text, { schema, field }) => {
       const kind = kindOf(schema, field);
       if (kind) return aligner.liveOf(kind, text) ?? text;
-      return pairs.reduce((changed, [recorded, live]) => changed.replaceAll(recorded, live), text);
+      return replace(text);
     });
   }
 
