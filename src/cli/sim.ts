@@ -146,10 +146,19 @@ async function runRange(
     stderr.write(`seed ${first} violates an invariant; shrinking the run\n`);
     const giveUpMs = realClock.monotonicMs() + SHRINK_MS;
     const mayGoOn = (): boolean => !signal.aborted && realClock.monotonicMs() < giveUpMs;
-    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn)));
+    stdout.write(reportOf(await shrink(await simulate(first, options), options, mayGoOn), flagsOf(source)));
   }
   stdout.write(summary);
   return failed.length > 0 ? ExitCode.failed : ExitCode.ok;
+}
+
+/** As they were given. */
+function flagsOf(source: SubjectSource | undefined): string {
+  const { recording, driverName, driverModule } = source ?? {};
+  const given = { recording, 'driver-name': driverName, 'driver-module': driverModule };
+  return Object.entries(given)
+    .map(([flag, value]) => (value === undefined ? '' : ` --${flag} ${value}`))
+    .join('');
 }
 
 function sourceOf(flags: {
