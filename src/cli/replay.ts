@@ -9,11 +9,13 @@ import { type CsiConnection, connectCsi } from '../csi/client/connect-csi.ts';
 import { socketPath } from '../csi/names/socket-path.ts';
 import { serveCsi } from '../csi/server/serve-csi.ts';
 import { type Recording, readRecording } from '../recording/read-recording.ts';
+import { placeholderMounts } from '../recording/replay/placeholder-mounts.ts';
 import { replayAsClient } from '../recording/replay/replay-as-client.ts';
 import { replayAsDriver } from '../recording/replay/replay-as-driver.ts';
 import { isDifferent, type ReplayReport, reportText } from '../recording/replay/replay-report.ts';
 import { boolFlag, choiceFlag, durationFlag, stringFlag } from '../runtime/flags/flag.ts';
 import type { FlagValues } from '../runtime/flags/parse-flags.ts';
+import { openLinuxMounter } from '../runtime/mount/linux-mounter.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { aborted } from '../runtime/time/until-aborted.ts';
@@ -44,6 +46,9 @@ const flags = {
   }),
   'until-complete': boolFlag({
     help: 'With --as driver: end once every recorded call that changes something was asked for',
+  }),
+  mount: boolFlag({
+    help: 'With --as driver: mount an empty filesystem where a volume is published, for nodes that look whether something is mounted. Needs root',
   }),
   'mount-dir': stringFlag({
     help: 'With --as client: directory for staging and publishing, at the same path for the driver; default a temporary one',
@@ -114,10 +119,12 @@ async function asDriver(
     stderr,
     (left) => `${left} of ${total} recorded calls are still to be asked for`,
   );
+  const mounts = values.mount ? placeholderMounts(await openLinuxMounter()) : undefined;
   const driver = replayAsDriver(recording, {
     clock: realClock,
     keepsTiming: values.timing === 'recorded',
     ...(values.driverName !== undefined && { driverName: values.driverName }),
+    ...(mounts && { perform: mounts.perform }),
     onProgress(left) {
       progress(left);
       if (left === 0 && values.untilComplete) complete.abort();
@@ -129,6 +136,7 @@ async function asDriver(
   stderr.write(`ready unix://${server.address}\n`);
   await aborted(AbortSignal.any([signal, complete.signal]));
   await server.stop(GRACE_MS);
+  await mounts?.end();
   progress.end();
   return driver.report();
 }

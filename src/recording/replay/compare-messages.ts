@@ -25,7 +25,8 @@ const IGNORED: ReadonlySet<string> = new Set([
 /** Text of a volume's condition, whose `abnormal` is what counts. */
 const IGNORED_PATHS = /volumeCondition\.message$/;
 /** Facts about the pod and the claim that the caller adds. */
-const ADDED_BY_CALLER = /^csi\.storage\.k8s\.io\/(pvc?\/|pv\/|pod\.|serviceAccount\.|volumesnapshot)/;
+const ADDED_BY_CALLER =
+  /^csi\.(storage\.k8s|kubernetes)\.io\/(pvc?\/|pv\/|pod\.|serviceAccount\.|volumesnapshot|ephemeral$)/;
 
 export interface CompareOptions {
   /** Of a listing: whether this entry, by its identifier, is to be compared. Others are somebody else's. */

@@ -20,6 +20,8 @@ export interface ReplayAsDriverOptions {
   keepsTiming: boolean;
   /** Of the driver, if the recording has no GetPluginInfo. */
   driverName?: string;
+  /** Before a call that succeeded is answered, with the caller's own request. */
+  perform?(method: DescMethod, request: Message): Promise<void>;
   /** After each call that was answered: how many recorded calls that change something are still to be asked for. */
   onProgress?(left: number): void;
 }
@@ -54,6 +56,7 @@ export function replayAsDriver(recording: Recording, options: ReplayAsDriverOpti
     if (keepsTiming) await clock.sleep(atMs - recorded.atMs, context.signal);
     if (isLost && (code === 'CANCELLED' || code === 'DEADLINE_EXCEEDED')) return untilGivenUp(context);
     if (code !== 'OK') throw new CsiError({ code: rawCode, message: text, ...(details && { details }) });
+    await options.perform?.(method, request);
     if (response === undefined) {
       throw new CsiError({
         code: 'UNAVAILABLE',
