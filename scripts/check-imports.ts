@@ -45,6 +45,7 @@ export const allowedImports: Readonly<Record<string, readonly string[] | typeof 
   why: ground,
   trace: ground,
   check: ground,
+  audit: [...ground, 'csi-plugin'],
   proxy: ground,
   recording: [...ground, 'proxy'],
   manifests: ground,

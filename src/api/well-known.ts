@@ -87,6 +87,10 @@ export const ANN_INLINE_HANDLES = 'csi.berth/inline-handles';
 // On VolumeAttachments
 /** JSON: name and UID of the pod whose inline volume it is for. */
 export const ANN_INLINE_POD = 'csi.berth/inline-pod';
+/** The node ID that ControllerPublishVolume was called with. The official attacher's name for it. */
+export const ANN_ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
+/** JSON: the handle that ControllerPublishVolume was called with, and the reference to its Secret. */
+export const ANN_ATTACHED_VOLUME = 'csi.berth/published-volume';
 
 // Finalizers
 export const FINALIZER_PVC_PROTECTION = 'kubernetes.io/pvc-protection';

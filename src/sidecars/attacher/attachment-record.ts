@@ -3,14 +3,16 @@
 // come to bear the same name. Pure.
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
-import { ANN_INLINE_POD } from '../../api/well-known.ts';
+import {
+  ANN_ATTACHED_NODE_ID as ANN_NODE_ID,
+  ANN_ATTACHED_VOLUME as ANN_VOLUME,
+  ANN_INLINE_POD,
+} from '../../api/well-known.ts';
 import { type NodeId, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import type { EventSubject } from '../../runtime/events/event-record.ts';
 import type { PublishedVolume } from './volume-source.ts';
 
-/** The official attacher's name for it. */
-export const ANN_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
-export const ANN_VOLUME = 'csi.berth/published-volume';
+export { ANN_NODE_ID, ANN_VOLUME };
 
 export function recordedNodeId(attachment: VolumeAttachment): NodeId | undefined {
   return (attachment.metadata.annotations?.[ANN_NODE_ID] || undefined) as NodeId | undefined;
