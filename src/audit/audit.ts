@@ -35,7 +35,9 @@ export interface Audit {
   readonly nowMs: number;
   readonly findings: readonly Finding[];
   readonly underWay: readonly UnderWay[];
-  /** Why the audit is not complete; empty if it is. */
+  /** What the driver cannot tell. */
+  readonly limits: readonly string[];
+  /** What could not be read, or not be trusted: nothing is acted on then. */
   readonly problems: readonly string[];
   readonly counts: {
     readonly volumes: number | undefined;
@@ -91,6 +93,7 @@ function auditOf(
     nowMs,
     findings,
     underWay,
+    limits: storage.limits,
     problems: [...storage.problems, ...unread, ...more],
     counts: {
       volumes: storage.volumes?.size,

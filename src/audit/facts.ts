@@ -26,7 +26,9 @@ export interface StorageFacts {
   /** Undefined where the driver lists none or its list cannot be trusted: nothing is concluded from its absence. */
   readonly volumes: ReadonlyMap<string, StorageVolume> | undefined;
   readonly snapshots: ReadonlyMap<string, StorageSnapshot> | undefined;
-  /** Why the lists are absent or doubtful. */
+  /** What the driver cannot tell. */
+  readonly limits: readonly string[];
+  /** What it should have told: lists that failed or cannot be trusted. Nothing is acted on then. */
   readonly problems: readonly string[];
 }
 
@@ -35,7 +37,6 @@ export interface ObjectRow {
   /** `namespace/name`, or `name`. */
   readonly key: string;
   readonly uid: string;
-  readonly version: string;
   readonly createdMs: number;
   readonly deletedMs?: number;
   readonly finalizers: readonly string[];

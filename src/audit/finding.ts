@@ -20,12 +20,11 @@ export type FindingKind = (typeof FINDING_KINDS)[number];
  */
 export type Severity = 'leak' | 'doubt' | 'cost';
 
-/** An object in the state in which it was judged. */
+/** This very object, and no later one of the same name. Its components may write to it meanwhile. */
 export interface ObjectTarget {
   readonly plural: string;
   readonly key: string;
   readonly uid: string;
-  readonly version: string;
 }
 
 export type Action =

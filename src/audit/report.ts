@@ -10,20 +10,20 @@ const SHOWN: Readonly<Record<Severity, string>> = { leak: 'LEAK', doubt: 'DOUBT'
 export type Verdict = 'leaks' | 'doubts' | 'clean';
 
 /** Doubts are also what could not be compared. */
-export function verdictOf({ findings, problems }: Pick<Audit, 'findings' | 'problems'>): Verdict {
+export function verdictOf({ findings, problems, limits }: Pick<Audit, 'findings' | 'problems' | 'limits'>): Verdict {
   if (findings.some(({ severity }) => severity === 'leak')) return 'leaks';
-  return problems.length > 0 || findings.some(({ severity }) => severity === 'doubt') ? 'doubts' : 'clean';
+  return problems.length + limits.length > 0 || findings.some(({ severity }) => severity === 'doubt') ? 'doubts' : 'clean';
 }
 
 export function auditLines(audit: Audit): string[] {
-  const { driver, findings, problems, underWay, counts } = audit;
+  const { driver, findings, problems, limits, underWay, counts } = audit;
   const count = (number: number | undefined, what: string): string => `${number ?? 'no list of'} ${what}`;
   const ranks: readonly Severity[] = ['leak', 'doubt', 'cost'];
   return [
     `driver ${driver}: ${count(counts.volumes, 'volumes')}, ${count(counts.snapshots, 'snapshots')}; cluster: ` +
       `${counts.persistentVolumes} PersistentVolumes, ${counts.attachments} VolumeAttachments` +
       `${counts.contents === undefined ? '' : `, ${counts.contents} VolumeSnapshotContents`}`,
-    ...problems.map((problem) => `INCOMPLETE  ${problem}`),
+    ...[...limits, ...problems].map((problem) => `INCOMPLETE  ${problem}`),
     ...findings
       .toSorted((a, b) => ranks.indexOf(a.severity) - ranks.indexOf(b.severity))
       .flatMap((finding) => findingLines(finding, audit)),

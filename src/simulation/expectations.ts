@@ -248,7 +248,7 @@ export function* remains(world: World): Generator<string> {
 }
 
 /** Handles of volumes that were to be kept, whether or not their objects still exist. */
-function retainedHandles({ history }: World): Set<string> {
+export function retainedHandles({ history }: World): Set<string> {
   const handles = new Set<string>();
   for (const entry of history.entries) {
     if (entry.kind !== 'api' || entry.plural !== 'persistentvolumes') continue;

@@ -4,6 +4,7 @@
 import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
 import { VirtualLivelockError } from '../runtime/time/virtual-clock.ts';
+import { type AuditedWorld, type AuditTally, checkClean, checkPlanted } from './audit/check-audit.ts';
 import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
 import { ALL_FAULTS, type Fault } from './faults.ts';
@@ -27,9 +28,14 @@ export interface SimulateOptions extends PlanOptions {
   /** Part of the plan instead of all of it. */
   change?: (plan: Plan) => Plan;
   mutation?: Mutation;
+  /** Runs the auditor when everything is at rest: as it is, or with planted leaks. It has random numbers of its own. */
+  audit?: AuditMode;
   /** Where the components' log lines go; nowhere unless given. */
   log?: Log;
 }
+
+export const AUDIT_MODES = ['clean', 'planted'] as const;
+export type AuditMode = (typeof AUDIT_MODES)[number];
 
 export interface Simulated {
   readonly seed: number;
@@ -37,6 +43,8 @@ export interface Simulated {
   readonly violations: readonly Violation[];
   readonly entries: readonly Entry[];
   readonly virtualMs: number;
+  /** With planted leaks. */
+  readonly audit?: AuditTally;
 }
 
 export async function simulate(seed: number, options: SimulateOptions): Promise<Simulated> {
@@ -76,6 +84,26 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     }
   };
 
+  let calls = 0;
+  const audited: AuditedWorld = {
+    world,
+    random: random.fork('audit'),
+    advance,
+    nextId: () => --calls,
+    plants: [],
+    async drive(work) {
+      let isDone = false;
+      const end = (): void => {
+        isDone = true;
+      };
+      work.then(end, end);
+      // A violation ends the run, not the work: nobody else would.
+      while (!isDone) await (isOver() ? clock.advance(LOOK_MS) : advance(LOOK_MS));
+      return work;
+    },
+  };
+  let tally: AuditTally | undefined;
+
   await world.users.prepare();
   phase('faults');
   world.startAll();
@@ -94,17 +122,29 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
       await untilRest('convergence', () => expectations(world));
     }
   }
+  if (!isOver() && options.audit) {
+    await checkClean(audited);
+    if (options.audit === 'planted' && !isOver()) tally = await checkPlanted(audited);
+  }
   if (!isOver()) {
     phase('delete');
     await world.users.deleteEverything();
     // Again, for what a controller created for a StatefulSet at the last moment.
     clock.setTimeout(() => void world.users.deleteEverything(), LOOK_AGAIN_MS);
     await untilRest('leak', () => remains(world));
+    if (!isOver() && options.audit) await checkClean(audited);
   }
   if (!isOver()) phase('end');
   const virtualMs = clock.monotonicMs();
   world.end();
-  return { seed, plan, violations: history.violations, entries: history.entries, virtualMs };
+  return {
+    seed,
+    plan,
+    violations: history.violations,
+    entries: history.entries,
+    virtualMs,
+    ...(tally && { audit: tally }),
+  };
 }
 
 function isEmpty(items: Iterable<unknown>): boolean {

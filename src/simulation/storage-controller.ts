@@ -106,7 +106,11 @@ export function controllerOperations(backend: StorageBackend): ControllerOperati
     ...(plan.lists && {
       listVolumes: async () => {
         const entries = [...backend.volumes.values()].map((volume) => ({
-          volume: { volumeId: volume.id, capacityBytes: volume.bytes },
+          volume: {
+            volumeId: volume.id,
+            capacityBytes: volume.bytes,
+            volumeContext: { name: volume.name },
+          },
           status: { publishedNodeIds: [...volume.attached].sort() },
         }));
         return { entries };

@@ -95,7 +95,7 @@ function stale(index: FactIndex, attachment: AttachmentRow, options: JudgeOption
       `volume ${handle || volumeName} on node ${nodeName}, ${attachment.isAttached ? 'attached' : 'not attached'}`,
       ...(users.length > 0 ? [`pods there use it: ${users.map((pod) => pod.key).join(', ')}`] : []),
     ],
-    fingerprint: `${attachment.uid} ${attachment.version}`,
+    fingerprint: [attachment.uid, handle, ...gone].join(' '),
   };
   if (users.length > 0 || node?.inUse.has(handle))
     return { ...base, advice: `pods or node ${nodeName} still use it: nothing is done before they have let go` };
@@ -117,7 +117,7 @@ function missing(index: FactIndex, attachment: AttachmentRow, options: JudgeOpti
     subject: `VolumeAttachment ${key}`,
     says: `it says that volume ${handle} is attached to ${nodeName}, and the driver does not`,
     evidence: [where.length > 0 ? `the driver lists ${where.join(', ')}` : 'the driver lists no node'],
-    fingerprint: `${attachment.uid} ${attachment.version} ${where.join()}`,
+    fingerprint: [attachment.uid, handle, ...where].join(' '),
     advice: 'the attacher publishes it again at its next comparison (--reconcile-sync); is it running?',
   };
 }

@@ -37,7 +37,8 @@ export function* findFinalizers(index: FactIndex, options: JudgeOptions): Genera
     for (const row of objects) {
       if (row.deletedMs === undefined || isYoung(index, row.deletedMs, options)) continue;
       const idle = [...idleOf(row as never)].filter(({ finalizer }) => row.finalizers.includes(finalizer));
-      if (idle.length === 0) continue;
+      // Another that is needed, or that nobody here knows, is what the deletion waits for.
+      if (idle.length === 0 || idle.length < row.finalizers.length) continue;
       const finalizers = idle.map(({ finalizer }) => finalizer);
       yield {
         id: `finalizer-stuck/${plural}/${row.key}`,
@@ -47,7 +48,7 @@ export function* findFinalizers(index: FactIndex, options: JudgeOptions): Genera
         says: `its deletion waits for ${finalizers.join(' and ')}, which nothing needs any more`,
         evidence: idle.map(({ why }) => why),
         sinceMs: row.deletedMs,
-        fingerprint: `${row.uid} ${row.version}`,
+        fingerprint: [row.uid, ...row.finalizers].join(' '),
         action: { do: 'remove-finalizers', object: targetOf(plural, row), finalizers },
       };
     }
@@ -79,7 +80,7 @@ function* ofClaim(index: FactIndex, { key, provisioner, volumeName }: ClaimRow):
   const isCut = [...(cluster.contents ?? []), ...(cluster.groupContents ?? [])].some(
     (each) => each.handle === '' && ('source' in each ? each.source === handle : each.sources.includes(handle ?? '')),
   );
-  if (!isCut && cluster.contents !== undefined)
+  if (!isCut && !cluster.unread.includes('volumesnapshotcontents'))
     yield { finalizer: FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE, why: 'no snapshot of it is being cut' };
 }
 

@@ -103,7 +103,7 @@ function missing(index: FactIndex, content: ContentRow, options: JudgeOptions): 
     subject: `VolumeSnapshotContent ${key}`,
     says: `its snapshot ${handle} is not among those that the driver lists`,
     evidence: [isBound ? `VolumeSnapshot ${snapshot} has it` : `its VolumeSnapshot ${snapshot} does not exist`],
-    fingerprint: `${content.uid} ${content.version}`,
+    fingerprint: [content.uid, handle, isBound].join(' '),
   };
   if (isBound || isOfGroup || index.cluster.snapshots === undefined)
     return { ...base, advice: 'its data is gone or out of reach: delete the VolumeSnapshot, which cannot be restored' };
@@ -119,7 +119,7 @@ function missingGroup(index: FactIndex, group: GroupContentRow, options: JudgeOp
     subject: `VolumeGroupSnapshotContent ${group.key}`,
     says: `none of its ${group.members.length} snapshots is among those that the driver lists`,
     evidence: [`group ${group.handle} of VolumeGroupSnapshot ${group.group}`],
-    fingerprint: `${group.uid} ${group.version}`,
+    fingerprint: [group.uid, ...group.members].join(' '),
     advice: 'its data is gone or out of reach: delete the VolumeGroupSnapshot, which cannot be restored',
   };
 }

@@ -114,7 +114,7 @@ function missing(index: FactIndex, volume: VolumeRow, options: JudgeOptions): Fi
       ...(users.length > 0 ? [`pods use it: ${users.map((pod) => pod.key).join(', ')}`] : []),
     ],
     bytes,
-    fingerprint: `${volume.uid} ${volume.version}`,
+    fingerprint: [volume.uid, phase, policy, volume.claimUid].join(' '),
   };
   if (isFree) return { ...base, action: { do: 'delete-object', object: targetOf('persistentvolumes', volume) } };
   return {

@@ -8,9 +8,4 @@ import type { JudgeOptions } from './options.ts';
 export const isYoung = ({ nowMs }: AuditFacts, sinceMs: number, { minAgeMs }: JudgeOptions): boolean =>
   Math.max(0, nowMs - sinceMs) < minAgeMs;
 
-export const targetOf = (plural: string, { key, uid, version }: ObjectRow): ObjectTarget => ({
-  plural,
-  key,
-  uid,
-  version,
-});
+export const targetOf = (plural: string, { key, uid }: ObjectRow): ObjectTarget => ({ plural, key, uid });

@@ -50,7 +50,8 @@ function* provisioning(index: FactIndex, { minAgeMs }: JudgeOptions): Generator<
 function* deletion({ cluster }: FactIndex): Generator<UnderWay> {
   for (const { key, deletedMs, phase, policy } of cluster.volumes) {
     const isReclaimed = policy === 'Delete' && (phase === 'Released' || phase === 'Failed');
-    if (deletedMs !== undefined || isReclaimed)
+    // One that a claim has is not deleted before its claim, however long that takes.
+    if (isReclaimed || (deletedMs !== undefined && phase !== 'Bound'))
       yield { subject: `PersistentVolume ${key}`, what: 'it is being deleted' };
   }
 }

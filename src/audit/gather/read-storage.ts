@@ -45,11 +45,14 @@ export async function readStorage({ csi, timeoutMs, signal }: StorageReader): Pr
   const client = csiClient(Controller, csi, call);
   const volumes = can.has('LIST_VOLUMES') ? await listed(() => readVolumes(client, can, call)) : undefined;
   const snapshots = can.has('LIST_SNAPSHOTS') ? await listed(() => readSnapshots(client, call)) : undefined;
+  const limits: string[] = [];
   if (!can.has('LIST_VOLUMES'))
-    problems.push('the driver lacks LIST_VOLUMES: volumes and attachments cannot be compared');
+    limits.push('the driver lacks LIST_VOLUMES: volumes and attachments cannot be compared with its storage');
   if (can.has('CREATE_DELETE_SNAPSHOT') && !can.has('LIST_SNAPSHOTS'))
-    problems.push('the driver lacks LIST_SNAPSHOTS: snapshots cannot be compared');
-  return { driver, can, volumes, snapshots, problems };
+    limits.push('the driver lacks LIST_SNAPSHOTS: snapshots cannot be compared');
+  if (can.has('LIST_VOLUMES') && can.has('PUBLISH_UNPUBLISH_VOLUME') && !can.has('LIST_VOLUMES_PUBLISHED_NODES'))
+    limits.push('the driver lacks LIST_VOLUMES_PUBLISHED_NODES: attachments cannot be compared');
+  return { driver, can, volumes, snapshots, limits, problems };
 }
 
 type Client = ReturnType<typeof csiClient<typeof Controller, CsiTransport>>;

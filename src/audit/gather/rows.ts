@@ -52,11 +52,10 @@ import type {
 const NONE: readonly string[] = [];
 
 function objectRow(object: KubeObject): ObjectRow {
-  const { uid, resourceVersion, creationTimestamp, deletionTimestamp, finalizers = NONE } = object.metadata;
+  const { uid, creationTimestamp, deletionTimestamp, finalizers = NONE } = object.metadata;
   return {
     key: keyOf(object),
     uid,
-    version: resourceVersion,
     createdMs: Date.parse(creationTimestamp),
     ...(deletionTimestamp !== undefined && { deletedMs: Date.parse(deletionTimestamp) }),
     finalizers,

@@ -1,10 +1,11 @@
-// Carries out one action. Objects are changed only in the very version that was judged.
+// Carries out one action. Only the very object that was judged is changed, never a later one of the same name.
 
 import * as kinds from '../../api/kinds.ts';
 import { type KubeObject, nameFromKey, type Resource } from '../../api/object.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Controller, GroupController } from '../../csi/generated/csi/v1/csi_pb.ts';
 import { readSecret } from '../../csi/secrets/credentials.ts';
+import { removeFinalizer } from '../../runtime/kube/finalizers.ts';
 import type { AuditPorts } from '../audit.ts';
 import type { Action, ObjectTarget } from '../finding.ts';
 
@@ -47,28 +48,16 @@ export async function performAction(
       return;
     }
     case 'delete-object': {
-      const { uid, version: resourceVersion } = action.object;
       const { resource, name } = addressOf(action.object);
-      await kube.delete(resource, name, { preconditions: { uid, resourceVersion }, signal });
+      await kube.delete(resource, name, { preconditions: { uid: action.object.uid }, signal });
       return;
     }
     case 'remove-finalizers': {
-      const { uid, version } = action.object;
       const { resource, name } = addressOf(action.object);
-      const { metadata } = await kube.get(resource, name, { signal });
-      const { finalizers = [] } = metadata;
-      const left = finalizers.filter((each) => !action.finalizers.includes(each));
-      await kube.patch(
-        resource,
-        name,
-        [
-          { op: 'test', path: '/metadata/uid', value: uid },
-          { op: 'test', path: '/metadata/resourceVersion', value: version },
-          { op: 'test', path: '/metadata/finalizers', value: finalizers },
-          { op: 'replace', path: '/metadata/finalizers', value: left },
-        ],
-        { type: 'json', signal },
-      );
+      const object = await kube.get(resource, name, { signal });
+      if (object.metadata.uid !== action.object.uid || object.metadata.deletionTimestamp === undefined)
+        throw new Error(`${action.object.plural}/${action.object.key} is not the object that was judged`);
+      await removeFinalizer({ kube, resource, object, finalizer: action.finalizers, signal });
     }
   }
 }

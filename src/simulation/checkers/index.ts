@@ -57,6 +57,9 @@ export const RULES = {
     'a claim that restores a snapshot gets a volume made from it; the snapshot is there and ready, and stays meanwhile',
   'two-leaders': 'only the holder of the lease calls the driver',
   secret: 'secrets are in the calls they belong to, and nowhere else',
+  'audit-missed':
+    'with --audit=planted: the auditor finds every planted leak, and its plan ends all that may be ended',
+  'audit-false': 'with --audit: the auditor finds nothing else, and touches nothing that may be another’s',
   'hot-loop': 'nothing is requested or written repeatedly without backoff',
 } as const;
 
