@@ -123,11 +123,15 @@ async function askAgain(
     const handle = handles.get(finding.fingerprint.split(' ')[0] ?? '') ?? '';
     let known: boolean | undefined;
     if (finding.kind === 'volume-missing') known = await knowsVolume(reader, storage.can, handle);
-    else if (finding.kind === 'snapshot-missing' && handle !== '') known = await knowsSnapshot(reader, handle);
+    else if (finding.kind === 'snapshot-missing' && handle !== '')
+      known = await knowsSnapshot(reader, handle);
     if (known === true)
       problems.push(`the driver does not list ${handle}, and says that it exists: its list is not complete`);
     else if (known === false)
-      kept.push({ ...finding, evidence: [...finding.evidence, 'asked for it alone, the driver does not find it'] });
+      kept.push({
+        ...finding,
+        evidence: [...finding.evidence, 'asked for it alone, the driver does not find it'],
+      });
     else kept.push(finding);
   }
   return { findings: kept, problems };

@@ -42,7 +42,11 @@ export type Action =
       readonly secret?: { readonly name: string; readonly namespace: string };
     }
   | { readonly do: 'delete-object'; readonly object: ObjectTarget }
-  | { readonly do: 'remove-finalizers'; readonly object: ObjectTarget; readonly finalizers: readonly string[] };
+  | {
+      readonly do: 'remove-finalizers';
+      readonly object: ObjectTarget;
+      readonly finalizers: readonly string[];
+    };
 
 export interface Finding {
   /** `KIND/SUBJECT`: the same at every look. */

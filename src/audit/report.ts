@@ -10,9 +10,15 @@ const SHOWN: Readonly<Record<Severity, string>> = { leak: 'LEAK', doubt: 'DOUBT'
 export type Verdict = 'leaks' | 'doubts' | 'clean';
 
 /** Doubts are also what could not be compared. */
-export function verdictOf({ findings, problems, limits }: Pick<Audit, 'findings' | 'problems' | 'limits'>): Verdict {
+export function verdictOf({
+  findings,
+  problems,
+  limits,
+}: Pick<Audit, 'findings' | 'problems' | 'limits'>): Verdict {
   if (findings.some(({ severity }) => severity === 'leak')) return 'leaks';
-  return problems.length + limits.length > 0 || findings.some(({ severity }) => severity === 'doubt') ? 'doubts' : 'clean';
+  return problems.length + limits.length > 0 || findings.some(({ severity }) => severity === 'doubt')
+    ? 'doubts'
+    : 'clean';
 }
 
 export function auditLines(audit: Audit): string[] {

@@ -28,6 +28,10 @@ export const ExitCode = {
   stuck: 3,
   /** `berth why --exit-code`: something waits, and nothing is stuck. */
   waits: 4,
+  /** `berth audit`: something is leaked or stale. */
+  leaks: 3,
+  /** `berth audit`: nothing is leaked for certain; something is doubtful, or could not be compared. */
+  doubts: 4,
   /** Stopped at once by a second SIGINT or SIGTERM, without cleaning up. */
   interrupted: 130,
 } as const;

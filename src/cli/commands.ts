@@ -40,6 +40,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   'changed-blocks': { group: 'Look', load: () => import('./changed-blocks.ts') },
   dashboard: { group: 'Look', load: () => import('./dashboard.ts') },
   why: { group: 'Look', load: () => import('./why.ts') },
+  audit: { group: 'Look', load: () => import('./audit.ts') },
   trace: { group: 'Look', load: () => import('./trace.ts') },
   'support-bundle': { group: 'Look', load: () => import('./support-bundle.ts') },
   proxy: { group: 'Check', load: () => import('./proxy.ts') },

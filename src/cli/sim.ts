@@ -1,6 +1,6 @@
 // `berth sim`: runs simulated clusters from seeds, checks their invariants, and shrinks a failing run.
 
-import { boolFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
+import { boolFlag, choiceFlag, intFlag, stringFlag, stringsFlag } from '../runtime/flags/flag.ts';
 import { realRandom } from '../runtime/random.ts';
 import { realClock } from '../runtime/time/clock.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/faults.ts';
@@ -9,7 +9,7 @@ import { digestOf, exactLineOf, isNoise, lineOf } from '../simulation/render.ts'
 import { reportOf } from '../simulation/report.ts';
 import { seedResults, seedResultsInThreads } from '../simulation/seed-results.ts';
 import { shrink } from '../simulation/shrink.ts';
-import { type SimulateOptions, simulate } from '../simulation/simulate.ts';
+import { AUDIT_MODES, type SimulateOptions, simulate } from '../simulation/simulate.ts';
 import { makeStartImage } from '../simulation/start-image.ts';
 import { openSubject, type SubjectSource } from '../simulation/subjects/open-subject.ts';
 import { tuneThread } from '../simulation/tune-thread.ts';
@@ -45,6 +45,11 @@ export const command = defineCommand({
     'driver-module': stringFlag({
       help: 'Module with your own driver, written with the SDK, instead of those that a seed draws',
     }),
+    audit: choiceFlag({
+      help: 'Run the auditor of `berth audit` at rest and at the end: as the cluster is, or with planted leaks',
+      choices: ['off', ...AUDIT_MODES],
+      default: 'off',
+    }),
     jobs: intFlag({ help: 'Threads to run seeds in', default: 1, min: 1 }),
     'keep-going': boolFlag({ help: 'Continue after a violation, without shrinking' }),
   },
@@ -64,6 +69,7 @@ export const command = defineCommand({
       faults,
       ...(flags.driver !== '' && { driver: parseShape(flags.driver) }),
       ...(subject && { subject }),
+      ...(flags.audit !== 'off' && { audit: flags.audit }),
     };
     if (flags.trace) return trace(from, options, flags, stdout);
     return runRange({ from, to, keepGoing: flags.keepGoing, jobs: flags.jobs, source }, options, {
@@ -109,7 +115,7 @@ async function runRange(
     return ((done * 1_000_000) / Math.max(1, user + system)).toFixed(1);
   };
   stdout.write(`seeds ${from}..${to}\n`);
-  const { driver, start } = options;
+  const { driver, start, audit } = options;
   const share = {
     from,
     to,
@@ -117,12 +123,17 @@ async function runRange(
     faults: [...options.faults],
     ...(driver && { driver }),
     ...(source && { source }),
+    ...(audit && { audit }),
   };
+  const planted = { planted: 0, applied: 0, refused: 0 };
   const results = jobs > 1 ? seedResultsInThreads(share, jobs) : seedResults(share, start);
   for await (const result of results) {
     done += 1;
     virtualMs += result.virtualMs;
     calls += result.calls;
+    planted.planted += result.audit?.planted ?? 0;
+    planted.applied += result.audit?.applied ?? 0;
+    planted.refused += result.audit?.refused ?? 0;
     if (result.violation !== undefined) {
       const { seed, violation } = result;
       failed.push(seed);
@@ -141,6 +152,10 @@ async function runRange(
   const summary =
     `${done} seeds, ${(virtualMs / 3_600_000).toFixed(1)} simulated hours, ${calls} calls to drivers, ` +
     `${rate()} seeds a second, ${ratePerCore()} on one core, ${failed.length === 0 ? 'no violation' : `violations in ${failed.join(', ')}`}\n`;
+  if (audit === 'planted')
+    stdout.write(
+      `${planted.planted} leaks planted, ${planted.applied} steps of plans carried out, ${planted.refused} plans refused\n`,
+    );
   const [first] = failed;
   if (first !== undefined && !keepGoing) {
     stderr.write(`seed ${first} violates an invariant; shrinking the run\n`);

@@ -2,10 +2,11 @@
 
 import { Worker } from 'node:worker_threads';
 import { threadEnvironment } from '../runtime/process/thread-environment.ts';
+import type { AuditTally } from './audit/check-audit.ts';
 import type { Fault } from './faults.ts';
 import type { Violation } from './history.ts';
 import type { DriverShape } from './plan.ts';
-import { simulate } from './simulate.ts';
+import { type AuditMode, simulate } from './simulate.ts';
 import type { StartImage } from './start-image.ts';
 import { openSubject, type SubjectSource } from './subjects/open-subject.ts';
 
@@ -18,6 +19,7 @@ export interface SeedRange {
   readonly driver?: DriverShape;
   /** Where the one driver comes from; otherwise the seed decides. */
   readonly source?: SubjectSource;
+  readonly audit?: AuditMode;
 }
 
 export interface SeedResult {
@@ -26,16 +28,23 @@ export interface SeedResult {
   readonly virtualMs: number;
   /** To drivers. */
   readonly calls: number;
+  readonly audit?: AuditTally;
 }
 
 export async function* seedResults(range: SeedRange, start: StartImage): AsyncGenerator<SeedResult> {
-  const { from, to, step, faults, driver, source } = range;
+  const { from, to, step, faults, driver, source, audit } = range;
   const subject = source && (await openSubject(source));
-  const options = { start, faults: new Set(faults), ...(driver && { driver }), ...(subject && { subject }) };
+  const options = {
+    start,
+    faults: new Set(faults),
+    ...(driver && { driver }),
+    ...(subject && { subject }),
+    ...(audit && { audit }),
+  };
   for (let seed = from; seed <= to; seed += step) {
-    const { violations, virtualMs, entries } = await simulate(seed, options);
+    const { violations, virtualMs, entries, audit: tally } = await simulate(seed, options);
     const calls = entries.filter(({ kind }) => kind === 'call').length;
-    yield { seed, violation: violations[0], virtualMs, calls };
+    yield { seed, violation: violations[0], virtualMs, calls, ...(tally && { audit: tally }) };
   }
 }
 

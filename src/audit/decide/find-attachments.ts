@@ -4,11 +4,11 @@
 import type { AttachmentRow, StorageVolume } from '../facts.ts';
 import type { Finding } from '../finding.ts';
 import { type FactIndex, handleOf, slotOf, usersOf } from './fact-index.ts';
+import { mayBeInFlight } from './find-volumes.ts';
 import type { JudgeOptions } from './options.ts';
 import { volumeOwner } from './ownership.ts';
 import { isYoung, targetOf } from './parts.ts';
 import type { UnderWay } from './under-way.ts';
-import { mayBeInFlight } from './find-volumes.ts';
 
 export function* findAttachments(
   index: FactIndex,
@@ -56,9 +56,15 @@ function leaked(
   };
   const doubt = (advice: string): Finding => ({ ...base, severity: 'doubt', advice });
   if (!node && !options.isExclusive)
-    return doubt('it may be another cluster’s node: nothing is done; if the storage is this cluster’s alone, say --exclusive');
+    return doubt(
+      'it may be another cluster’s node: nothing is done; if the storage is this cluster’s alone, say --exclusive',
+    );
   if (users.length > 0 || node?.inUse.has(volume.id))
-    return { ...base, severity: 'leak', advice: `${node?.name} still uses it: nothing is done before it has let go` };
+    return {
+      ...base,
+      severity: 'leak',
+      advice: `${node?.name} still uses it: nothing is done before it has let go`,
+    };
   const secret = known?.publishSecret;
   return {
     ...base,
@@ -98,7 +104,10 @@ function stale(index: FactIndex, attachment: AttachmentRow, options: JudgeOption
     fingerprint: [attachment.uid, handle, ...gone].join(' '),
   };
   if (users.length > 0 || node?.inUse.has(handle))
-    return { ...base, advice: `pods or node ${nodeName} still use it: nothing is done before they have let go` };
+    return {
+      ...base,
+      advice: `pods or node ${nodeName} still use it: nothing is done before they have let go`,
+    };
   return { ...base, action: { do: 'delete-object', object: targetOf('volumeattachments', attachment) } };
 }
 

@@ -26,12 +26,37 @@ interface Idle {
 
 export function* findFinalizers(index: FactIndex, options: JudgeOptions): Generator<Finding> {
   const { cluster } = index;
-  const rows: [kind: string, plural: string, rows: readonly ObjectRow[], idle: (row: never) => Iterable<Idle>][] = [
+  const rows: [
+    kind: string,
+    plural: string,
+    rows: readonly ObjectRow[],
+    idle: (row: never) => Iterable<Idle>,
+  ][] = [
     ['PersistentVolume', 'persistentvolumes', cluster.volumes, (row: VolumeRow) => ofVolume(index, row)],
-    ['PersistentVolumeClaim', 'persistentvolumeclaims', cluster.claims, (row: ClaimRow) => ofClaim(index, row)],
-    ['VolumeAttachment', 'volumeattachments', cluster.attachments, (row: AttachmentRow) => ofAttachment(index, row)],
-    ['VolumeSnapshotContent', 'volumesnapshotcontents', cluster.contents ?? [], (row: ContentRow) => ofContent(index, row)],
-    ['VolumeSnapshot', 'volumesnapshots', cluster.snapshots ?? [], (row: SnapshotRow) => ofSnapshot(index, row)],
+    [
+      'PersistentVolumeClaim',
+      'persistentvolumeclaims',
+      cluster.claims,
+      (row: ClaimRow) => ofClaim(index, row),
+    ],
+    [
+      'VolumeAttachment',
+      'volumeattachments',
+      cluster.attachments,
+      (row: AttachmentRow) => ofAttachment(index, row),
+    ],
+    [
+      'VolumeSnapshotContent',
+      'volumesnapshotcontents',
+      cluster.contents ?? [],
+      (row: ContentRow) => ofContent(index, row),
+    ],
+    [
+      'VolumeSnapshot',
+      'volumesnapshots',
+      cluster.snapshots ?? [],
+      (row: SnapshotRow) => ofSnapshot(index, row),
+    ],
   ];
   for (const [kind, plural, objects, idleOf] of rows) {
     for (const row of objects) {
@@ -61,8 +86,15 @@ function* ofVolume(index: FactIndex, { key, handle, claim, claimUid, policy }: V
   const isAttached = index.attachmentsByVolume.has(key) || (listed?.publishedOn?.length ?? 0) > 0;
   if (policy === 'Delete' && storage.volumes && !listed)
     yield { finalizer: FINALIZER_PROVISIONER, why: `the driver does not list volume ${handle} any more` };
-  if (!isAttached && !cluster.unread.includes('volumeattachments') && (!listed || listed.publishedOn !== undefined))
-    yield { finalizer: attacherFinalizer(storage.driver), why: 'no VolumeAttachment refers to it, and the driver lists no node' };
+  if (
+    !isAttached &&
+    !cluster.unread.includes('volumeattachments') &&
+    (!listed || listed.publishedOn !== undefined)
+  )
+    yield {
+      finalizer: attacherFinalizer(storage.driver),
+      why: 'no VolumeAttachment refers to it, and the driver lists no node',
+    };
   const bound = index.claimsByKey.get(claim);
   if (bound === undefined || bound.uid !== claimUid || bound.volumeName !== key)
     yield { finalizer: FINALIZER_PV_PROTECTION, why: `no claim is bound to it` };
@@ -78,7 +110,8 @@ function* ofClaim(index: FactIndex, { key, provisioner, volumeName }: ClaimRow):
     yield { finalizer: FINALIZER_CLONE_PROTECTION, why: 'no claim is being cloned from it' };
   const handle = index.volumesByName.get(volumeName)?.handle;
   const isCut = [...(cluster.contents ?? []), ...(cluster.groupContents ?? [])].some(
-    (each) => each.handle === '' && ('source' in each ? each.source === handle : each.sources.includes(handle ?? '')),
+    (each) =>
+      each.handle === '' && ('source' in each ? each.source === handle : each.sources.includes(handle ?? '')),
   );
   if (!isCut && !cluster.unread.includes('volumesnapshotcontents'))
     yield { finalizer: FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE, why: 'no snapshot of it is being cut' };
@@ -98,8 +131,12 @@ function* ofAttachment(index: FactIndex, attachment: AttachmentRow): Generator<I
 
 function* ofContent(index: FactIndex, { handle, isOfGroup, isBeingCreated }: ContentRow): Generator<Idle> {
   const { snapshots } = index.storage;
-  if (snapshots === undefined || handle === '' || isBeingCreated || isOfGroup || snapshots.has(handle)) return;
-  yield { finalizer: FINALIZER_SNAPSHOT_CONTENT, why: `the driver does not list snapshot ${handle} any more` };
+  if (snapshots === undefined || handle === '' || isBeingCreated || isOfGroup || snapshots.has(handle))
+    return;
+  yield {
+    finalizer: FINALIZER_SNAPSHOT_CONTENT,
+    why: `the driver does not list snapshot ${handle} any more`,
+  };
 }
 
 function* ofSnapshot({ cluster }: FactIndex, { key, uid, content }: SnapshotRow): Generator<Idle> {

@@ -51,7 +51,8 @@ function mayBeInFlight({ cluster }: FactIndex, { source }: StorageSnapshot): boo
 function leaked(index: FactIndex, snapshot: StorageSnapshot, options: JudgeOptions): Finding {
   const { id, source, bytes, createdMs, group } = snapshot;
   const { owner, why } = snapshotOwner(index, snapshot, options);
-  const members = group === '' ? [] : [...(index.storage.snapshots?.values() ?? [])].filter((each) => each.group === group);
+  const members =
+    group === '' ? [] : [...(index.storage.snapshots?.values() ?? [])].filter((each) => each.group === group);
   const base = {
     id: group === '' ? `snapshot-leaked/${id}` : `snapshot-leaked/group/${group}`,
     kind: 'snapshot-leaked' as const,
@@ -71,11 +72,14 @@ function leaked(index: FactIndex, snapshot: StorageSnapshot, options: JudgeOptio
   };
   const doubt = (advice: string): Finding => ({ ...base, severity: 'doubt', advice });
   if (owner !== 'ours' || index.cluster.contents === undefined)
-    return doubt('it may be another cluster’s: nothing is done; if the storage is this cluster’s alone, say --exclusive');
+    return doubt(
+      'it may be another cluster’s: nothing is done; if the storage is this cluster’s alone, say --exclusive',
+    );
   const kept = keptOnPurpose(index.cluster.snapshotClasses, 'VolumeSnapshotClass', options);
   if (kept) return doubt(kept);
   const action = actionFor(index, snapshot, members);
-  if (action === undefined) return doubt('a member of its group is still in use: members are deleted with their group');
+  if (action === undefined)
+    return doubt('a member of its group is still in use: members are deleted with their group');
   return { ...base, severity: 'leak', action };
 }
 
@@ -93,7 +97,8 @@ function actionFor(
 
 function missing(index: FactIndex, content: ContentRow, options: JudgeOptions): Finding | undefined {
   const { key, handle, deletedMs, createdMs, snapshot, snapshotUid, isOfGroup } = content;
-  if (deletedMs !== undefined || content.isBeingDeleted || isYoung(index, createdMs, options)) return undefined;
+  if (deletedMs !== undefined || content.isBeingDeleted || isYoung(index, createdMs, options))
+    return undefined;
   const { snapshots = [] } = index.cluster;
   const isBound = snapshots.some(({ uid, content: bound }) => uid === snapshotUid || bound === key);
   const base = {
@@ -102,16 +107,22 @@ function missing(index: FactIndex, content: ContentRow, options: JudgeOptions): 
     severity: 'leak' as const,
     subject: `VolumeSnapshotContent ${key}`,
     says: `its snapshot ${handle} is not among those that the driver lists`,
-    evidence: [isBound ? `VolumeSnapshot ${snapshot} has it` : `its VolumeSnapshot ${snapshot} does not exist`],
+    evidence: [
+      isBound ? `VolumeSnapshot ${snapshot} has it` : `its VolumeSnapshot ${snapshot} does not exist`,
+    ],
     fingerprint: [content.uid, handle, isBound].join(' '),
   };
   if (isBound || isOfGroup || index.cluster.snapshots === undefined)
-    return { ...base, advice: 'its data is gone or out of reach: delete the VolumeSnapshot, which cannot be restored' };
+    return {
+      ...base,
+      advice: 'its data is gone or out of reach: delete the VolumeSnapshot, which cannot be restored',
+    };
   return { ...base, action: { do: 'delete-object', object: targetOf('volumesnapshotcontents', content) } };
 }
 
 function missingGroup(index: FactIndex, group: GroupContentRow, options: JudgeOptions): Finding | undefined {
-  if (group.deletedMs !== undefined || group.isBeingDeleted || isYoung(index, group.createdMs, options)) return undefined;
+  if (group.deletedMs !== undefined || group.isBeingDeleted || isYoung(index, group.createdMs, options))
+    return undefined;
   return {
     id: `snapshot-missing/group/${group.key}`,
     kind: 'snapshot-missing',

@@ -27,7 +27,10 @@ export function* findVolumes(
   }
 }
 
-function isKnown({ volumesByHandle, podsByHandle, attachedHandles }: FactIndex, { id }: StorageVolume): boolean {
+function isKnown(
+  { volumesByHandle, podsByHandle, attachedHandles }: FactIndex,
+  { id }: StorageVolume,
+): boolean {
   return volumesByHandle.has(id) || podsByHandle.has(id) || attachedHandles.has(id);
 }
 
@@ -65,14 +68,21 @@ function leaked(index: FactIndex, volume: StorageVolume, options: JudgeOptions):
   ];
   const doubt = (advice: string): Finding => ({ ...base, severity: 'doubt', evidence, advice });
   if (owner !== 'ours')
-    return doubt('it may be another cluster’s: nothing is done; if the storage is this cluster’s alone, say --exclusive');
+    return doubt(
+      'it may be another cluster’s: nothing is done; if the storage is this cluster’s alone, say --exclusive',
+    );
   if (claim) return doubt(`claim ${claim.key} still exists: nothing is done while it does`);
   if (isEphemeral)
     return doubt('it looks like an ephemeral volume, which its node removes: see `berth audit node` there');
   const kept = keptOnPurpose(index.cluster.classes, 'StorageClass', options);
   if (kept) return doubt(kept);
   if (publishedOn.length > 0)
-    return { ...base, severity: 'leak', evidence, advice: 'it is attached: detach it first, then audit again' };
+    return {
+      ...base,
+      severity: 'leak',
+      evidence,
+      advice: 'it is attached: detach it first, then audit again',
+    };
   return { ...base, severity: 'leak', evidence, action: { do: 'DeleteVolume', volumeId: id } };
 }
 
@@ -116,10 +126,12 @@ function missing(index: FactIndex, volume: VolumeRow, options: JudgeOptions): Fi
     bytes,
     fingerprint: [volume.uid, phase, policy, volume.claimUid].join(' '),
   };
-  if (isFree) return { ...base, action: { do: 'delete-object', object: targetOf('persistentvolumes', volume) } };
+  if (isFree)
+    return { ...base, action: { do: 'delete-object', object: targetOf('persistentvolumes', volume) } };
   return {
     ...base,
-    advice: 'its data is gone or out of reach: restore it, or delete pods and claim; nothing is done while they exist',
+    advice:
+      'its data is gone or out of reach: restore it, or delete pods and claim; nothing is done while they exist',
   };
 }
 

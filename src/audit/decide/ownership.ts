@@ -37,13 +37,20 @@ export function volumeOwner(index: FactIndex, volume: StorageVolume, options: Ju
     return { owner: 'theirs', why, ...uid };
   }
   const { contents = [], groupContents = [] } = index.cluster;
-  if (contents.some(({ source }) => source === id) || groupContents.some(({ sources }) => sources.includes(id)))
+  if (
+    contents.some(({ source }) => source === id) ||
+    groupContents.some(({ sources }) => sources.includes(id))
+  )
     return { owner: 'ours', why: 'this cluster has a snapshot of it', ...uid };
   if (marked) return { ...marked, ...uid };
   if (options.isExclusive)
     return { owner: 'ours', why: 'the storage is declared to be this cluster’s alone', ...uid };
   if (name)
-    return { owner: 'unknown', why: `it was made for claim UID ${name.uid}, which this cluster does not know`, ...uid };
+    return {
+      owner: 'unknown',
+      why: `it was made for claim UID ${name.uid}, which this cluster does not know`,
+      ...uid,
+    };
   return { owner: 'unknown', why: 'nothing shows that it was made for this cluster' };
 }
 
@@ -90,7 +97,10 @@ function byMark(
       [...cluster.volumes, ...cluster.classes].flatMap((each) => each.clusterMarks[key] ?? []),
     );
     if (ours.size > 0 && !ours.has(value))
-      return { owner: 'theirs', why: `its ${key} is ${value}, this cluster's volumes have ${[...ours].join(', ')}` };
+      return {
+        owner: 'theirs',
+        why: `its ${key} is ${value}, this cluster's volumes have ${[...ours].join(', ')}`,
+      };
   }
   return undefined;
 }

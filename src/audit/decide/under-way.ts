@@ -20,7 +20,8 @@ function* provisioning(index: FactIndex, { minAgeMs }: JudgeOptions): Generator<
   const { cluster, storage, nowMs } = index;
   const claimed = new Set<string>();
   for (const { key, uid, phase, provisioner, finalizers, volumeName } of cluster.claims) {
-    const isPending = phase === 'Pending' && provisioner === storage.driver && !index.volumesByName.has(volumeName);
+    const isPending =
+      phase === 'Pending' && provisioner === storage.driver && !index.volumesByName.has(volumeName);
     const isOpen = finalizers.includes(FINALIZER_PROVISIONING) && ['', storage.driver].includes(provisioner);
     if (!isPending && !isOpen) continue;
     claimed.add(uid);

@@ -48,7 +48,9 @@ async function oneRun<T>(method: string, page: (startingToken: string) => Promis
     if (emptyPages > MOST_EMPTY_PAGES)
       throw new ListingError(`${method} gives one empty page after the other: its list does not end`);
     if (tokens.has(nextToken))
-      throw new ListingError(`${method} gives the page token ${JSON.stringify(nextToken)} twice: its list does not end`);
+      throw new ListingError(
+        `${method} gives the page token ${JSON.stringify(nextToken)} twice: its list does not end`,
+      );
     if (nextToken !== '') tokens.add(nextToken);
     token = nextToken;
   } while (token !== '');

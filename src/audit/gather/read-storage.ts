@@ -50,7 +50,11 @@ export async function readStorage({ csi, timeoutMs, signal }: StorageReader): Pr
     limits.push('the driver lacks LIST_VOLUMES: volumes and attachments cannot be compared with its storage');
   if (can.has('CREATE_DELETE_SNAPSHOT') && !can.has('LIST_SNAPSHOTS'))
     limits.push('the driver lacks LIST_SNAPSHOTS: snapshots cannot be compared');
-  if (can.has('LIST_VOLUMES') && can.has('PUBLISH_UNPUBLISH_VOLUME') && !can.has('LIST_VOLUMES_PUBLISHED_NODES'))
+  if (
+    can.has('LIST_VOLUMES') &&
+    can.has('PUBLISH_UNPUBLISH_VOLUME') &&
+    !can.has('LIST_VOLUMES_PUBLISHED_NODES')
+  )
     limits.push('the driver lacks LIST_VOLUMES_PUBLISHED_NODES: attachments cannot be compared');
   return { driver, can, volumes, snapshots, limits, problems };
 }
@@ -103,7 +107,9 @@ async function readSnapshots(client: Client, call: Call): Promise<Map<string, St
 
 /** Pages that overlap may as well leave something out. */
 const twice = (method: string, id: string): ListingError =>
-  new ListingError(`${method} lists ${JSON.stringify(id)} twice: its pages overlap, and may leave others out`);
+  new ListingError(
+    `${method} lists ${JSON.stringify(id)} twice: its pages overlap, and may leave others out`,
+  );
 
 /** What the driver says of one volume that it does not list; undefined where it cannot be asked. */
 export async function knowsVolume(

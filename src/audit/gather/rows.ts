@@ -220,7 +220,13 @@ export function snapshotRow(snapshot: Bound): SnapshotRow {
 export const classRow =
   (driver: string) =>
   (given: KubeObject): ClassRow | undefined => {
-    const { provisioner, driver: own, parameters, reclaimPolicy, deletionPolicy } = given as KubeObject & {
+    const {
+      provisioner,
+      driver: own,
+      parameters,
+      reclaimPolicy,
+      deletionPolicy,
+    } = given as KubeObject & {
       provisioner?: string;
       driver?: string;
       parameters?: Record<string, string>;

@@ -21,7 +21,7 @@ export class RefusedError extends Error {
 
   constructor(what: string, reasons: readonly string[], done = 0) {
     const outcome = done === 0 ? 'nothing was done' : `${done} steps were done before`;
-    super([`${what}; ${outcome}`, ...reasons.map((reason) => `  ${reason}`)].join('\n'));
+    super(`${what}; ${outcome}: ${reasons.join('; ')}`);
     this.reasons = reasons;
   }
 }
@@ -46,7 +46,7 @@ export async function applyPlan(
       lookedMs = ports.clock.monotonicMs();
       await checkStep(ports, step, { acted, count }, options, signal);
     }
-    await performAction(ports, step.action, { timeoutMs: options.timeoutMs, signal });
+    await perform(ports, step, count, options, signal);
     count += 1;
     acted.add(step.subject);
     done(step);
@@ -54,11 +54,30 @@ export async function applyPlan(
   return count;
 }
 
+async function perform(
+  ports: AuditPorts,
+  { action, does }: PlanStep,
+  done: number,
+  { timeoutMs }: ApplyOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await performAction(ports, action, { timeoutMs, signal });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${does}: ${why}; ${done} steps were done before, and the rest was not tried`, {
+      cause: error,
+    });
+  }
+}
+
 function checkAgainst(now: Audit, plan: Plan, { minAgeMs }: ApplyOptions): void {
   if (plan.driver !== now.driver)
     throw new PlanError(`it is for driver ${plan.driver}, and this is ${now.driver}`);
   if (plan.cluster !== now.cluster)
-    throw new PlanError(`it is for another cluster (${plan.cluster || 'unknown'}, this one is ${now.cluster || 'unknown'})`);
+    throw new PlanError(
+      `it is for another cluster (${plan.cluster || 'unknown'}, this one is ${now.cluster || 'unknown'})`,
+    );
   const seenMs = Date.parse(plan.seenAt);
   if (now.nowMs - seenMs > LONGEST_PLAN_AGE_MS)
     throw new PlanError(`it is out of date: it was made ${plan.seenAt}; make a new one`);
@@ -76,7 +95,9 @@ function checkAgainst(now: Audit, plan: Plan, { minAgeMs }: ApplyOptions): void 
     return Math.max(0, now.nowMs - sinceMs) < minAgeMs;
   });
   if (young.length > 0) {
-    const texts = young.map(({ finding }) => `${finding}: nobody knows since when; first seen ${plan.seenAt}`);
+    const texts = young.map(
+      ({ finding }) => `${finding}: nobody knows since when; first seen ${plan.seenAt}`,
+    );
     throw new RefusedError(`not seen for the minimum age of ${minAgeMs / 1000} s yet; apply it later`, texts);
   }
 }

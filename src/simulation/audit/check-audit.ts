@@ -91,7 +91,12 @@ async function follow(ports: AuditPorts, seen: Audit): Promise<number | undefine
   }
 }
 
-function checkFound(world: World, backend: StorageBackend, { findings }: Audit, plants: readonly Plant[]): void {
+function checkFound(
+  world: World,
+  backend: StorageBackend,
+  { findings }: Audit,
+  plants: readonly Plant[],
+): void {
   const found = new Map(findings.map((finding) => [finding.id, finding]));
   for (const { driver, finding, severity, isActionable, exists } of plants) {
     if (!exists() || driver !== backend.plan.name) continue;
@@ -113,7 +118,11 @@ function* unexpected(
   plants: readonly Plant[],
 ): Generator<Finding> {
   const planted = new Set(plants.map(({ finding }) => finding));
-  const kept = new Set([...retainedHandles(world), ...retainedSnapshots(world), existingHandle(backend.plan.name)]);
+  const kept = new Set([
+    ...retainedHandles(world),
+    ...retainedSnapshots(world),
+    existingHandle(backend.plan.name),
+  ]);
   for (const finding of findings) {
     const subject = finding.id.replace(/^[^/]*\/(?:group\/)?/, '');
     const isKept = finding.severity !== 'leak' && finding.action === undefined && kept.has(subject);
