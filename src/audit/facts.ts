@@ -149,6 +149,8 @@ export interface ClusterFacts {
   /** The UID of the namespace kube-system: it tells clusters apart. */
   readonly cluster: string;
   readonly volumes: readonly VolumeRow[];
+  /** Texts in PersistentVolumes and pods whose volumes are not of CSI: with migration the driver lists those volumes, too. */
+  readonly otherSources: readonly string[];
   readonly claims: readonly ClaimRow[];
   readonly attachments: readonly AttachmentRow[];
   readonly nodes: readonly NodeRow[];

@@ -28,10 +28,11 @@ export function* findVolumes(
 }
 
 function isKnown(
-  { volumesByHandle, podsByHandle, attachedHandles }: FactIndex,
+  { volumesByHandle, podsByHandle, attachedHandles, cluster }: FactIndex,
   { id }: StorageVolume,
 ): boolean {
-  return volumesByHandle.has(id) || podsByHandle.has(id) || attachedHandles.has(id);
+  if (volumesByHandle.has(id) || podsByHandle.has(id) || attachedHandles.has(id)) return true;
+  return cluster.otherSources.some((text) => text.includes(id));
 }
 
 /** A volume without a name may be the one of any claim that is being provisioned. */

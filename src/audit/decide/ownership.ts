@@ -15,11 +15,14 @@ export interface Ownership {
 
 const NAME = /([A-Za-z0-9][A-Za-z0-9._-]*?)-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/;
 
-/** The first name of the form PREFIX-UID. */
-function nameIn(texts: readonly string[]): { prefix: string; uid: string } | undefined {
+/**
+ * The UID in the first name that a provisioner of this cluster could have given. Drivers put more in front of it, and have IDs of
+ * their own with UUIDs that are nobody's UID.
+ */
+function uidIn(texts: readonly string[], prefix: string): string | undefined {
   for (const text of texts) {
-    const [, prefix, uid] = NAME.exec(text) ?? [];
-    if (prefix !== undefined && uid !== undefined) return { prefix, uid };
+    const [, given = '', uid] = NAME.exec(text) ?? [];
+    if (given === prefix || given.endsWith(`-${prefix}`)) return uid;
   }
   return undefined;
 }
@@ -28,14 +31,10 @@ export function volumeOwner(index: FactIndex, volume: StorageVolume, options: Ju
   const { context, id } = volume;
   const marked = byMark(index, context, options);
   if (marked?.owner === 'theirs') return marked;
-  const name = nameIn([id, ...Object.values(context)]);
-  const uid = name && { uid: name.uid };
-  if (name && index.knownUids.has(name.uid))
-    return { owner: 'ours', why: `it was made for claim UID ${name.uid}, which this cluster knows`, ...uid };
-  if (name && !isOurPrefix(name.prefix, options)) {
-    const why = `its name begins with ${name.prefix}, not with ${options.volumeNamePrefix}`;
-    return { owner: 'theirs', why, ...uid };
-  }
+  const found = uidIn([id, ...Object.values(context)], options.volumeNamePrefix);
+  const uid = found === undefined ? {} : { uid: found };
+  if (found !== undefined && index.knownUids.has(found))
+    return { owner: 'ours', why: `it was made for claim UID ${found}, which this cluster knows`, ...uid };
   const { contents = [], groupContents = [] } = index.cluster;
   if (
     contents.some(({ source }) => source === id) ||
@@ -43,40 +42,32 @@ export function volumeOwner(index: FactIndex, volume: StorageVolume, options: Ju
   )
     return { owner: 'ours', why: 'this cluster has a snapshot of it', ...uid };
   if (marked) return { ...marked, ...uid };
-  if (options.isExclusive)
-    return { owner: 'ours', why: 'the storage is declared to be this cluster’s alone', ...uid };
-  if (name)
-    return {
-      owner: 'unknown',
-      why: `it was made for claim UID ${name.uid}, which this cluster does not know`,
-      ...uid,
-    };
-  return { owner: 'unknown', why: 'nothing shows that it was made for this cluster' };
+  if (options.isExclusive) return { owner: 'ours', why: EXCLUSIVE, ...uid };
+  const why =
+    found === undefined
+      ? 'nothing shows that it was made for this cluster'
+      : `it was made for claim UID ${found}, which this cluster does not know`;
+  return { owner: 'unknown', why, ...uid };
 }
+
+const EXCLUSIVE = 'no other cluster uses this storage';
 
 export function snapshotOwner(
   index: FactIndex,
   { id, source }: StorageSnapshot,
   options: JudgeOptions,
 ): Ownership {
-  const name = nameIn([id]);
-  const uid = name && { uid: name.uid };
-  if (name && index.knownUids.has(name.uid))
-    return { owner: 'ours', why: `it was made for UID ${name.uid}, which this cluster knows`, ...uid };
+  const found = uidIn([id], 'snapshot');
+  if (found !== undefined && index.knownUids.has(found))
+    return { owner: 'ours', why: `it was made for UID ${found}, which this cluster knows` };
   if (index.volumesByHandle.has(source))
-    return { owner: 'ours', why: `it is of volume ${source}, which a PersistentVolume names`, ...uid };
+    return { owner: 'ours', why: `it is of volume ${source}, which a PersistentVolume names` };
   const volume = index.storage.volumes?.get(source);
   const ofVolume = volume && volumeOwner(index, volume, options);
   if (ofVolume && ofVolume.owner !== 'unknown')
-    return { owner: ofVolume.owner, why: `of its volume ${source}: ${ofVolume.why}`, ...uid };
-  if (options.isExclusive)
-    return { owner: 'ours', why: 'the storage is declared to be this cluster’s alone', ...uid };
-  return { owner: 'unknown', why: 'nothing shows that it was made for this cluster', ...uid };
-}
-
-function isOurPrefix(prefix: string, { volumeNamePrefix }: JudgeOptions): boolean {
-  // Drivers put more in front of the name.
-  return prefix === volumeNamePrefix || prefix.endsWith(`-${volumeNamePrefix}`);
+    return { owner: ofVolume.owner, why: `of its volume ${source}: ${ofVolume.why}` };
+  if (options.isExclusive) return { owner: 'ours', why: EXCLUSIVE };
+  return { owner: 'unknown', why: 'nothing shows that it was made for this cluster' };
 }
 
 /** By a mark in the volume's context: the given one, or one that this cluster's own volumes and classes carry. */

@@ -33,6 +33,8 @@ import {
   groupContentRow,
   intentRows,
   nodeRow,
+  otherPodSources,
+  otherSourceOf,
   podRow,
   provisioningEvent,
   snapshotRow,
@@ -74,15 +76,25 @@ export async function readCluster(reader: ClusterReader): Promise<ClusterFacts> 
   await all(csiNodes, (each) => void registered.set(each.metadata.name, each));
   // One after the other: a page of each kind at a time is in memory. Claims before volumes, so that a claim that is bound
   // meanwhile still counts as under way.
+  const otherSources: string[] = [];
+  const volumeOf = volumeRow(driver);
+  const podOf = podRow(driver);
   const intents = await readIntents(reader, unread, leaseNamespace);
   return {
     cluster: await clusterOf(kube, signal),
     intents,
     claims: await readRows(reader, persistentVolumeClaims, claimRow),
-    volumes: await readRows(reader, persistentVolumes, volumeRow(driver)),
+    volumes: await readRows(reader, persistentVolumes, (volume) => {
+      otherSources.push(...(otherSourceOf(volume) ?? []));
+      return volumeOf(volume);
+    }),
     attachments: await all(volumeAttachments, attachmentRow(driver)),
     nodes: await all(nodes, nodeRow(driver, registered)),
-    pods: await all(pods, podRow(driver)),
+    pods: await all(pods, (pod) => {
+      otherSources.push(...(otherPodSources(pod) ?? []));
+      return podOf(pod);
+    }),
+    otherSources,
     classes: await all(storageClasses, classRow(driver)),
     attachRequired: await attachRequired(kube, driver, signal),
     contents: await some(volumeSnapshotContents, contentRow(driver)),

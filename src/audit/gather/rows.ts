@@ -91,6 +91,40 @@ export const volumeRow =
     };
   };
 
+/** Sources of pods that are no storage. */
+const NO_STORAGE = new Set([
+  'name',
+  'configMap',
+  'secret',
+  'projected',
+  'emptyDir',
+  'downwardAPI',
+  'hostPath',
+  'persistentVolumeClaim',
+  'ephemeral',
+  'csi',
+  'image',
+]);
+const NO_SOURCE = new Set(['csi', 'claimRef', 'capacity', 'accessModes', 'nodeAffinity', 'mountOptions']);
+
+/** The texts of a PersistentVolume's source that is not of CSI, such as awsElasticBlockStore. */
+export function otherSourceOf({ spec }: PersistentVolume): string[] | undefined {
+  return spec.csi ? undefined : textsIn(spec, NO_SOURCE);
+}
+
+/** The same of a pod's volumes. */
+export function otherPodSources({ spec }: Pod): string[] | undefined {
+  const texts = (spec.volumes ?? []).flatMap((volume) => textsIn(volume, NO_STORAGE));
+  return texts.length > 0 ? texts : undefined;
+}
+
+function textsIn(value: object, left: ReadonlySet<string>): string[] {
+  return Object.entries(value).flatMap(([key, each]) => {
+    if (left.has(key) || typeof each !== 'object' || each === null) return [];
+    return Object.values(each).filter((text): text is string => typeof text === 'string');
+  });
+}
+
 export function claimRow(claim: PersistentVolumeClaim): ClaimRow {
   const { spec, status, metadata } = claim;
   const source = spec.dataSourceRef ?? spec.dataSource;

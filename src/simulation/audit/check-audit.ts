@@ -94,12 +94,13 @@ async function follow(ports: AuditPorts, seen: Audit): Promise<number | undefine
 function checkFound(
   world: World,
   backend: StorageBackend,
-  { findings }: Audit,
+  { findings, underWay }: Audit,
   plants: readonly Plant[],
 ): void {
   const found = new Map(findings.map((finding) => [finding.id, finding]));
-  for (const { driver, finding, severity, isActionable, exists } of plants) {
-    if (!exists() || driver !== backend.plan.name) continue;
+  const isProvisioning = underWay.some(({ claimUid }) => claimUid !== undefined);
+  for (const { driver, finding, severity, isActionable, isNameless, exists } of plants) {
+    if (!exists() || driver !== backend.plan.name || (isNameless && isProvisioning)) continue;
     const { severity: given, action, advice = '' } = found.get(finding) ?? {};
     if (given !== severity || (action !== undefined) !== isActionable)
       world.history.violate(

@@ -27,6 +27,8 @@ export interface Plant {
   /** The ID of the finding that it must become. */
   readonly finding: string;
   readonly severity: Finding['severity'];
+  /** It has no claim's name: while any claim is being provisioned, it may be that one's, and is not reported. */
+  readonly isNameless?: boolean;
   /** Whether the auditor's plan must end it. */
   readonly isActionable: boolean;
   /** Components end some of them by themselves. */
@@ -160,6 +162,7 @@ async function foreignVolume(
   return {
     finding: `volume-leaked/${id}`,
     severity: 'doubt',
+    isNameless: prefix !== 'pvc',
     isActionable: false,
     exists: () => backend.volumes.has(id),
     remove: async () => dropVolume(backend, id),
