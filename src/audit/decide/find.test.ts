@@ -324,7 +324,7 @@ for (const { name, given, options, then } of cases) {
 }
 
 test('[AUD-1] only what two looks find the same counts', () => {
-  const look = (...volumes: Parameters<typeof listed<ReturnType<typeof stored>>>) =>
+  const look = (...volumes: ReturnType<typeof stored>[]) =>
     judge(facts({ volumes: listed(usual, ...volumes) }), { ...DEFAULT_JUDGE_OPTIONS, isExclusive: true });
   const ids = (first: ReturnType<typeof look>, second: ReturnType<typeof look>) =>
     confirmed(first, second).findings.map(({ id }) => id);
