@@ -14,7 +14,10 @@ export async function accessObjects(plan: Plan): Promise<Manifest[]> {
     kind: 'ServiceAccount',
     metadata: { ...at, labels: labelsOf(plan, component) },
   });
-  const components = RBAC_COMPONENTS.filter((component) => plan.sidecars.includes(component));
+  const isAudited = plan.arguments('sidecars').some((argument) => /^--?audit-interval\b/.test(argument));
+  const components = RBAC_COMPONENTS.filter(
+    (component) => plan.sidecars.includes(component) || (component === 'audit' && isAudited),
+  );
   const roles = await publishedRbac({
     components,
     namespace,

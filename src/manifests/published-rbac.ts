@@ -15,6 +15,7 @@ export const RBAC_COMPONENTS = [
   'data-source-validator',
   'cluster-registrar',
   'dashboard',
+  'audit',
 ] as const;
 export type RbacComponent = (typeof RBAC_COMPONENTS)[number];
 
@@ -30,6 +31,7 @@ export const COMPONENT_ACCOUNTS: Readonly<Record<RbacComponent, string>> = {
   'data-source-validator': 'volume-data-source-validator',
   'cluster-registrar': 'csi-cluster-driver-registrar',
   dashboard: 'berth-dashboard',
+  audit: 'berth-audit',
 };
 
 /** The placeholders in the files. */

@@ -4,9 +4,9 @@
 
 import type { VolumeAttachment } from '../../api/kinds.ts';
 import {
+  ANN_INLINE_POD,
   ANN_ATTACHED_NODE_ID as ANN_NODE_ID,
   ANN_ATTACHED_VOLUME as ANN_VOLUME,
-  ANN_INLINE_POD,
 } from '../../api/well-known.ts';
 import { type NodeId, parseVolumeHandle } from '../../csi/names/driver-name.ts';
 import type { EventSubject } from '../../runtime/events/event-record.ts';
