@@ -68,15 +68,25 @@ export async function audit(
   progress: (text: string) => void = () => {},
 ): Promise<Audit> {
   progress('looking at the storage and the cluster');
-  const firstFacts = await readFacts(ports, options, signal);
-  const first = judge(firstFacts, options);
-  if (first.findings.length === 0) return auditOf(firstFacts, first, firstFacts.nowMs);
+  const first = await firstLook(ports, options, signal);
+  if ('driver' in first) return first;
   progress(`${first.findings.length} suspects; looking again in ${options.confirmAfterMs / 1000} s`);
   await ports.clock.sleep(options.confirmAfterMs, signal);
   const facts = await readFacts(ports, options, signal);
   const look = confirmed(first, judge(facts, options));
   const { findings, problems } = await askAgain(ports, options, facts, look.findings, signal);
-  return auditOf(facts, { ...look, findings }, firstFacts.nowMs, problems);
+  return auditOf(facts, { ...look, findings }, first.nowMs, problems);
+}
+
+/** Keeps no facts: those of ten thousand volumes need not be in memory twice. */
+async function firstLook(
+  ports: AuditPorts,
+  options: AuditOptions,
+  signal: AbortSignal,
+): Promise<Look | Audit> {
+  const facts = await readFacts(ports, options, signal);
+  const look = judge(facts, options);
+  return look.findings.length === 0 ? auditOf(facts, look, facts.nowMs) : look;
 }
 
 function auditOf(

@@ -20,7 +20,6 @@ import {
   driverOnNode,
   ephemeralVolumeHandle,
   inlineSourceOf,
-  isTerminated,
   provisionerOf,
   storageClassOf,
   uniqueVolumeName,
@@ -192,7 +191,8 @@ export const podRow =
       if (csi?.driver !== driver) return [];
       return [csi.volumeHandle ?? ephemeralVolumeHandle(pod.metadata.uid, name)];
     });
-    if (isTerminated(pod) || (claims.length === 0 && handles.length === 0)) return undefined;
+    // Also one that has ended: it holds its claims until it is deleted.
+    if (claims.length === 0 && handles.length === 0) return undefined;
     return { key: keyOf(pod), nodeName: pod.spec.nodeName ?? '', claims, handles };
   };
 

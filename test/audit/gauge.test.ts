@@ -1,0 +1,50 @@
+// `berth sidecars --audit-interval`: the findings as gauges, with the published roles and nothing more.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { realClock } from '../../src/runtime/time/clock.ts';
+import { auditWorld } from './world.ts';
+
+const PORT = 21_010;
+
+async function metricsWith(pattern: RegExp): Promise<string> {
+  const limit = AbortSignal.timeout(60_000);
+  for (;;) {
+    const text = await fetch(`http://127.0.0.1:${PORT}/metrics`).then(
+      (answer) => answer.text(),
+      () => '',
+    );
+    if (pattern.test(text)) return text;
+    await realClock.sleep(50, limit);
+  }
+}
+
+test('[AUD-1] the sidecars publish what an audit finds, and change nothing', {
+  timeout: 120_000,
+}, async (t) => {
+  const { rig, driver, leak, makeVolume } = await auditWorld(t);
+  leak('vol-pvc-11111111-2222-3333-4444-555555555555');
+  await makeVolume('pv-gone', 'never-was');
+  rig.spawn('sidecars', [
+    '--controllers=attacher',
+    '--audit-interval=1h',
+    '--audit-min-age=0s',
+    `--http-endpoint=127.0.0.1:${PORT}`,
+  ]);
+  const text = await metricsWith(/berth_audit_last_timestamp_seconds\{/);
+  const labels = 'driver_name="scripted.csi.test"';
+  assert.ok(text.includes(`berth_audit_findings{${labels},kind="volume-missing",severity="leak"} 1`), text);
+  assert.ok(text.includes(`berth_audit_findings{${labels},kind="volume-leaked",severity="doubt"} 1`));
+  assert.ok(text.includes(`berth_audit_findings{${labels},kind="volume-leaked",severity="leak"} 0`));
+  assert.ok(text.includes(`berth_audit_bytes{${labels},severity="doubt"} 1073741824`));
+  assert.ok(text.includes(`berth_audit_complete{${labels}} 1`));
+  assert.equal(driver.callsOf('DeleteVolume').length, 0);
+});
+
+test('[AUD-1] without --audit-interval nothing is audited', { timeout: 120_000 }, async (t) => {
+  const { rig, driver } = await auditWorld(t);
+  rig.spawn('sidecars', ['--controllers=attacher', `--http-endpoint=127.0.0.1:${PORT}`]);
+  const text = await metricsWith(/workqueue_adds_total/);
+  assert.ok(!text.includes('berth_audit'));
+  assert.equal(driver.callsOf('ListVolumes').length, 0);
+});
