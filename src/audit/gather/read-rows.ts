@@ -5,7 +5,8 @@ import type { KubeObject, Resource } from '../../api/object.ts';
 import type { KubeClient, Selection } from '../../runtime/kube/kube.ts';
 import { isExpired, isForbidden, isNotFound } from '../../runtime/kube/kube-error.ts';
 
-const PAGE_SIZE = 500;
+/** Smaller than usual: a page of pods is the largest thing in memory. */
+const PAGE_SIZE = 250;
 
 export interface RowReader {
   readonly kube: Pick<KubeClient, 'list'>;
