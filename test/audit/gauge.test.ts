@@ -1,4 +1,4 @@
-// `berth sidecars --audit-interval`: the findings as gauges, with the published roles and nothing more.
+// `berth sidecars --audit-interval`: the findings as gauges.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -359,6 +359,11 @@ test('[DEP-1] every sidecar is optional, and only those that run get rights', as
   const making = await roles('--sidecars=provisioner,node-registrar,livenessprobe');
   assert.deepEqual(making.roles, ['external-provisioner-runner-some-csi-test']);
   assert.equal(one(making.manifests, 'CSIDriver').spec.attachRequired, false);
+  const audited = await roles('--sidecars=attacher', '--arg=sidecars=--audit-interval=1h');
+  assert.deepEqual(audited.roles, [
+    'external-attacher-runner-some-csi-test',
+    'berth-audit-runner-some-csi-test',
+  ]);
   // The registrar makes the object itself.
   const registering = await roles('--sidecars=provisioner,cluster-registrar');
   assert.deepEqual(named(registering.manifests, 'CSIDriver'), []);
