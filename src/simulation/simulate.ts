@@ -4,7 +4,13 @@
 import type { Log } from '../runtime/ports.ts';
 import { seededRandom } from '../runtime/random.ts';
 import { VirtualLivelockError } from '../runtime/time/virtual-clock.ts';
-import { type AuditedWorld, type AuditTally, checkClean, checkPlanted } from './audit/check-audit.ts';
+import {
+  type AuditedWorld,
+  type AuditTally,
+  checkClean,
+  checkNodes,
+  checkPlanted,
+} from './audit/check-audit.ts';
 import { createCheckers } from './checkers/index.ts';
 import { expectations, remains } from './expectations.ts';
 import { ALL_FAULTS, type Fault } from './faults.ts';
@@ -124,6 +130,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   }
   if (!isOver() && options.audit) {
     await checkClean(audited);
+    await checkNodes(audited, options.audit === 'planted');
     if (options.audit === 'planted' && !isOver()) tally = await checkPlanted(audited);
   }
   if (!isOver()) {

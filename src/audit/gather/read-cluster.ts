@@ -29,17 +29,15 @@ import {
   attachmentRow,
   claimRow,
   classRow,
-  contentRow,
-  groupContentRow,
   intentRows,
   nodeRow,
   otherPodSources,
   otherSourceOf,
   podRow,
   provisioningEvent,
-  snapshotRow,
   volumeRow,
 } from './rows.ts';
+import { contentRow, groupContentRow, snapshotRow } from './snapshot-rows.ts';
 
 export interface ClusterReader {
   readonly kube: Pick<KubeClient, 'list' | 'get'>;

@@ -9,12 +9,9 @@ import type {
   PersistentVolumeClaim,
   Pod,
   VolumeAttachment,
-  VolumeGroupSnapshotContent,
-  VolumeSnapshotContent,
 } from '../../api/kinds.ts';
 import { type KubeObject, keyOf } from '../../api/object.ts';
 import { quantityToBytes } from '../../api/quantity.ts';
-import { isOfGroup } from '../../api/snapshots.ts';
 import {
   claimNameOf,
   driverOnNode,
@@ -24,33 +21,22 @@ import {
   storageClassOf,
   uniqueVolumeName,
 } from '../../api/volumes.ts';
-import {
-  ANN_ATTACHED_NODE_ID,
-  ANN_ATTACHED_VOLUME,
-  ANN_GROUP_SNAPSHOT_BEING_CREATED,
-  ANN_GROUP_SNAPSHOT_BEING_DELETED,
-  ANN_PROVISIONING_INTENTS,
-  ANN_SNAPSHOT_BEING_CREATED,
-  ANN_SNAPSHOT_BEING_DELETED,
-} from '../../api/well-known.ts';
+import { ANN_ATTACHED_NODE_ID, ANN_ATTACHED_VOLUME, ANN_PROVISIONING_INTENTS } from '../../api/well-known.ts';
 import type {
   AttachmentRow,
   ClaimRow,
   ClassRow,
-  ContentRow,
-  GroupContentRow,
   IntentRow,
   NodeRow,
   ObjectRow,
   PodRow,
   ProvisioningEvent,
-  SnapshotRow,
   VolumeRow,
 } from '../facts.ts';
 
 const NONE: readonly string[] = [];
 
-function objectRow(object: KubeObject): ObjectRow {
+export function objectRow(object: KubeObject): ObjectRow {
   const { uid, creationTimestamp, deletionTimestamp, finalizers = NONE } = object.metadata;
   return {
     key: keyOf(object),
@@ -195,60 +181,6 @@ export const podRow =
     if (claims.length === 0 && handles.length === 0) return undefined;
     return { key: keyOf(pod), nodeName: pod.spec.nodeName ?? '', claims, handles };
   };
-
-export const contentRow =
-  (driver: string) =>
-  (content: VolumeSnapshotContent): ContentRow | undefined => {
-    const { spec, status, metadata } = content;
-    if (spec.driver !== driver) return undefined;
-    const { annotations = {} } = metadata;
-    const ref = spec.volumeSnapshotRef;
-    return {
-      ...objectRow(content),
-      handle: status?.snapshotHandle ?? spec.source.snapshotHandle ?? '',
-      source: spec.source.volumeHandle ?? '',
-      policy: spec.deletionPolicy,
-      snapshot: `${ref.namespace ?? ''}/${ref.name ?? ''}`,
-      snapshotUid: ref.uid ?? '',
-      isBeingCreated: annotations[ANN_SNAPSHOT_BEING_CREATED] !== undefined,
-      isBeingDeleted: annotations[ANN_SNAPSHOT_BEING_DELETED] !== undefined,
-      isOfGroup: isOfGroup(content),
-    };
-  };
-
-export const groupContentRow =
-  (driver: string) =>
-  (content: VolumeGroupSnapshotContent): GroupContentRow | undefined => {
-    const { spec, status, metadata } = content;
-    if (spec.driver !== driver) return undefined;
-    const { annotations = {} } = metadata;
-    const given = spec.source.groupSnapshotHandles;
-    const ref = spec.volumeGroupSnapshotRef;
-    return {
-      ...objectRow(content),
-      handle: status?.volumeGroupSnapshotHandle ?? given?.volumeGroupSnapshotHandle ?? '',
-      sources: spec.source.volumeHandles ?? NONE,
-      members: [
-        ...(given?.volumeSnapshotHandles ?? []),
-        ...(status?.volumeSnapshotInfoList ?? []).flatMap(({ snapshotHandle }) => snapshotHandle ?? []),
-      ],
-      policy: spec.deletionPolicy,
-      group: `${ref.namespace ?? ''}/${ref.name ?? ''}`,
-      groupUid: ref.uid ?? '',
-      isBeingCreated: annotations[ANN_GROUP_SNAPSHOT_BEING_CREATED] !== undefined,
-      isBeingDeleted: annotations[ANN_GROUP_SNAPSHOT_BEING_DELETED] !== undefined,
-    };
-  };
-
-interface Bound extends KubeObject {
-  status?: { boundVolumeSnapshotContentName?: string; boundVolumeGroupSnapshotContentName?: string };
-}
-
-export function snapshotRow(snapshot: Bound): SnapshotRow {
-  const { boundVolumeSnapshotContentName: single, boundVolumeGroupSnapshotContentName: group } =
-    snapshot.status ?? {};
-  return { ...objectRow(snapshot), content: single ?? group ?? '' };
-}
 
 /** Of a StorageClass (`provisioner`) or a VolumeSnapshotClass (`driver`). */
 export const classRow =

@@ -4,14 +4,18 @@
 import { type Audit, type AuditPorts, audit } from '../../audit/audit.ts';
 import { DEFAULT_JUDGE_OPTIONS } from '../../audit/decide/options.ts';
 import type { Finding } from '../../audit/finding.ts';
+import { auditNode } from '../../audit/node/audit-node.ts';
+import type { NodeReader } from '../../audit/node/read-node.ts';
 import { applyPlan, RefusedError } from '../../audit/perform/apply-plan.ts';
 import { parsePlan, planOf, planText } from '../../audit/plan-file.ts';
 import type { SeededRandom } from '../../runtime/random.ts';
 import { retainedHandles } from '../expectations.ts';
+import { KUBELET_ROOT, type SimNode } from '../sim-node.ts';
 import { retainedSnapshots } from '../snapshot-expectations.ts';
 import { existingHandle, type StorageBackend } from '../storage-backend.ts';
 import type { World } from '../world.ts';
-import { type Plant, plantLeaks } from './plant-leaks.ts';
+import type { Plant } from './plant.ts';
+import { plantLeaks } from './plant-leaks.ts';
 import { recordedLink } from './recorded-link.ts';
 
 /** Longer than any backoff of a component in a simulated cluster. */
@@ -54,6 +58,42 @@ export async function checkClean(audited: AuditedWorld): Promise<void> {
       world.history.violate('audit-false', `${finding.id}: ${finding.says}; ${finding.evidence.join(', ')}`);
   }
 }
+
+/** A pod that never was. */
+const ORPHAN = ['pods', 'gone', 'volumes', 'kubernetes.io~csi', 'pv'];
+
+/**
+ * Nothing is mounted for pods that do not exist, nor staged for volumes that no pod there uses; a planted directory of a pod that
+ * does not exist is found.
+ */
+export async function checkNodes(audited: AuditedWorld, isPlanted: boolean): Promise<void> {
+  const { world, drive } = audited;
+  for (const [name, node] of world.nodes) {
+    const paths = ORPHAN.map((_, index) => [KUBELET_ROOT, ...ORPHAN.slice(0, index + 1)].join('/'));
+    const orphan = paths.at(-1) ?? '';
+    if (isPlanted) await drive(node.files.makeDirectory(orphan));
+    const found = await drive(auditNode(readerOf(world, name, node), nodeOptions(world)));
+    for (const { path, id, says } of found.orphans)
+      if (!isPlanted || path !== orphan) world.history.violate('audit-false', `${name}: ${id}: ${says}`);
+    if (!isPlanted) continue;
+    // The node's agent removes it when it starts.
+    const isThere = (await drive(node.files.kindOf(orphan))) !== 'absent';
+    if (isThere && !found.orphans.some(({ path }) => path === orphan))
+      world.history.violate('audit-missed', `${name}: ${orphan} was not found`);
+    for (const path of paths.slice(1).reverse()) await drive(node.files.removeDirectory(path));
+  }
+}
+
+const nodeOptions = ({ clock }: World) => ({ clock, confirmAfterMs: MIN_AGE_MS });
+
+const readerOf = ({ admin }: World, node: string, { files, mounter }: SimNode): NodeReader => ({
+  kube: admin,
+  files,
+  mountPoints: async () => mounter.mounts.map(({ mountPoint }) => mountPoint),
+  node,
+  root: KUBELET_ROOT,
+  signal: never,
+});
 
 export async function checkPlanted(audited: AuditedWorld): Promise<AuditTally> {
   const { world, drive, advance } = audited;

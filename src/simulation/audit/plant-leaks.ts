@@ -12,32 +12,15 @@ import {
   volumeSnapshotClasses,
 } from '../../api/kinds.ts';
 import { keyOf } from '../../api/object.ts';
-import { attachmentName, claimNameOf } from '../../api/volumes.ts';
-import { FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE } from '../../api/well-known.ts';
-import type { Finding } from '../../audit/finding.ts';
+import { claimNameOf } from '../../api/volumes.ts';
 import { csiClient } from '../../csi/client/csi-client.ts';
 import { Controller, GroupController } from '../../csi/generated/csi/v1/csi_pb.ts';
 import type { SeededRandom } from '../../runtime/random.ts';
 import { NAMESPACE } from '../drafts.ts';
 import { GIB, type StorageBackend } from '../storage-backend.ts';
 import type { World } from '../world.ts';
-
-export interface Plant {
-  readonly driver: string;
-  /** The ID of the finding that it must become. */
-  readonly finding: string;
-  readonly severity: Finding['severity'];
-  /** It has no claim's name: while any claim is being provisioned, it may be that one's, and is not reported. */
-  readonly isNameless?: boolean;
-  /** Whether the auditor's plan must end it. */
-  readonly isActionable: boolean;
-  /** Components end some of them by themselves. */
-  exists(): boolean;
-  /** Ends what the auditor must not. */
-  remove(): Promise<void>;
-}
-
-type Planted = Omit<Plant, 'driver'>;
+import type { Plant, Planted } from './plant.ts';
+import { goneVolume, staleAttachment, stuckFinalizer } from './plant-objects.ts';
 
 const CALL = { timeoutMs: 600_000 };
 /** Of the plants that a cluster has room for. */
@@ -228,33 +211,6 @@ async function leakedGroup(
   };
 }
 
-/** A PersistentVolume that nobody uses, of a volume that never was. */
-async function goneVolume(
-  world: World,
-  backend: StorageBackend,
-  random: SeededRandom,
-): Promise<Planted | undefined> {
-  if (!backend.plan.lists) return undefined;
-  const name = `planted-${random.suffix(6)}`;
-  await world.admin.create(persistentVolumes, {
-    metadata: { name },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      persistentVolumeReclaimPolicy: 'Retain',
-      storageClassName: 'nobody',
-      csi: { driver: backend.plan.name, volumeHandle: `gone-${random.suffix(6)}` },
-    },
-  });
-  return {
-    finding: `volume-missing/${name}`,
-    severity: 'leak',
-    isActionable: true,
-    exists: () => world.server.reader.get(persistentVolumes, { name }) !== undefined,
-    remove: () => world.admin.delete(persistentVolumes, { name }),
-  };
-}
-
 /** The volume of a bound claim is gone: somebody has to look, nothing is done. */
 async function vanishedVolume(
   world: World,
@@ -294,56 +250,5 @@ async function leakedAttachment(
     remove: async () => {
       if (stored.attached.delete(nodeId)) backend.changed('detached', stored.id, { node: machine });
     },
-  };
-}
-
-/** Of a node that never was. */
-async function staleAttachment(
-  world: World,
-  backend: StorageBackend,
-  volume: PersistentVolume | undefined,
-): Promise<Planted | undefined> {
-  const { plan } = backend;
-  if (!plan.attaches || volume?.spec.csi === undefined) return undefined;
-  const nodeName = 'gone-node';
-  const name = attachmentName({ driver: plan.name, volumeHandle: volume.spec.csi.volumeHandle, nodeName });
-  await world.admin.create(volumeAttachments, {
-    metadata: { name },
-    spec: { attacher: plan.name, nodeName, source: { persistentVolumeName: volume.metadata.name } },
-  });
-  return {
-    finding: `attachment-stale/${name}`,
-    severity: 'leak',
-    isActionable: true,
-    exists: () => world.server.reader.get(volumeAttachments, { name }) !== undefined,
-    remove: () => world.admin.delete(volumeAttachments, { name }),
-  };
-}
-
-/** A claim that waits for the snapshot controller, in a cluster without one. */
-async function stuckFinalizer(
-  world: World,
-  volume: PersistentVolume | undefined,
-): Promise<Planted | undefined> {
-  const name = volume?.spec.claimRef?.name;
-  if (name === undefined || world.plan.snapshotClasses.length > 0) return undefined;
-  const at = { name, namespace: NAMESPACE };
-  const { metadata } = await world.admin.get(persistentVolumeClaims, at);
-  const finalizers = [...(metadata.finalizers ?? []), FINALIZER_CLAIM_AS_SNAPSHOT_SOURCE];
-  await world.admin.patch(persistentVolumeClaims, at, { metadata: { finalizers } }, { type: 'merge' });
-  await world.admin.delete(persistentVolumeClaims, at);
-  const current = () => world.server.reader.get(persistentVolumeClaims, at);
-  return {
-    finding: `finalizer-stuck/persistentvolumeclaims/${NAMESPACE}/${name}`,
-    severity: 'leak',
-    isActionable: true,
-    exists: () => current()?.metadata.uid === metadata.uid,
-    remove: async () =>
-      void (await world.admin.patch(
-        persistentVolumeClaims,
-        at,
-        { metadata: { finalizers: null } },
-        { type: 'merge' },
-      )),
   };
 }
