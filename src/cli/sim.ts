@@ -61,6 +61,8 @@ export const command = defineCommand({
         ? randomRange(flags.random)
         : parseRange(flags.seeds);
     const source = sourceOf(flags);
+    if (flags.audit !== 'off' && source)
+      throw new UsageError('--audit needs the simulated drivers: leave out --recording and --driver-module');
     const subject = source && (await openSubject(source));
     tuneThread();
     const faults = parseFaults(flags.faults);

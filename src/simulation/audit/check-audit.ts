@@ -14,7 +14,7 @@ import { KUBELET_ROOT, type SimNode } from '../sim-node.ts';
 import { retainedSnapshots } from '../snapshot-expectations.ts';
 import { existingHandle, type StorageBackend } from '../storage-backend.ts';
 import type { World } from '../world.ts';
-import type { Plant } from './plant.ts';
+import { type Plant, storagesOf } from './plant.ts';
 import { plantLeaks } from './plant-leaks.ts';
 import { recordedLink } from './recorded-link.ts';
 
@@ -52,7 +52,7 @@ export interface AuditTally {
 /** No finding but those that users made: volumes that were to be kept, and the one that no claim made. */
 export async function checkClean(audited: AuditedWorld): Promise<void> {
   const { world, drive } = audited;
-  for (const backend of world.backends.values()) {
+  for (const backend of storagesOf(world)) {
     const { findings } = await drive(audit(portsOf(audited, backend), OPTIONS, never));
     for (const finding of unexpected(world, backend, findings, audited.plants))
       world.history.violate('audit-false', `${finding.id}: ${finding.says}; ${finding.evidence.join(', ')}`);
@@ -102,7 +102,7 @@ export async function checkPlanted(audited: AuditedWorld): Promise<AuditTally> {
   audited.plants.push(...plants);
   tally.planted = plants.length;
   await advance(MIN_AGE_MS);
-  for (const backend of world.backends.values()) {
+  for (const backend of storagesOf(world)) {
     let seen = await drive(audit(portsOf(audited, backend), OPTIONS, never));
     checkFound(world, backend, seen, plants);
     for (let round = 0; round < MOST_ROUNDS && seen.findings.some(({ action }) => action); round++) {

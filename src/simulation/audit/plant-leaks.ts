@@ -19,7 +19,7 @@ import type { SeededRandom } from '../../runtime/random.ts';
 import { NAMESPACE } from '../drafts.ts';
 import { GIB, type StorageBackend } from '../storage-backend.ts';
 import type { World } from '../world.ts';
-import type { Plant, Planted } from './plant.ts';
+import { type Plant, type Planted, storagesOf } from './plant.ts';
 import { goneVolume, staleAttachment, stuckFinalizer } from './plant-objects.ts';
 
 const CALL = { timeoutMs: 600_000 };
@@ -28,7 +28,7 @@ const SHARE = 0.6;
 
 export async function plantLeaks(world: World, random: SeededRandom): Promise<Plant[]> {
   const plants: Plant[] = [];
-  for (const backend of world.backends.values()) {
+  for (const backend of storagesOf(world)) {
     const unused = unusedVolumes(world, backend);
     const makers: readonly (() => Promise<Planted | undefined>)[] = [
       () => leakedVolume(world, backend, random),

@@ -1,4 +1,10 @@
 import type { Finding } from '../../audit/finding.ts';
+import { StorageBackend } from '../storage-backend.ts';
+import type { World } from '../world.ts';
+
+/** The storages of this world's own drivers. What a driver of somebody else's stores is not known. */
+export const storagesOf = ({ backends }: World): StorageBackend[] =>
+  [...backends.values()].filter((backend) => backend instanceof StorageBackend);
 
 /** Something that an auditor must find. */
 export interface Plant {
