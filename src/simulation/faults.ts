@@ -1,6 +1,7 @@
 // Which faults strike which calls, and how often. One random number decides each call, from a stream of its own for each
 // process and port: leaving one kind of fault out does not move the others, which shrinking depends on.
 
+import { CSI_FAULTS, type CsiFault } from '../faults/vocabulary.ts';
 import type { Random } from '../runtime/ports.ts';
 import type { SeededRandom } from '../runtime/random.ts';
 import type { History } from './history.ts';
@@ -15,16 +16,6 @@ export const KUBE_FAULTS = [
   'kube-crash-after',
 ] as const;
 export const WATCH_FAULTS = ['watch-dropped', 'watch-stalled', 'watch-expired', 'watch-late'] as const;
-export const CSI_FAULTS = [
-  'csi-lost-before',
-  'csi-lost-after',
-  'csi-duplicated',
-  'csi-refused',
-  'csi-slow',
-  'csi-past-deadline',
-  'csi-crash-before',
-  'csi-crash-after',
-] as const;
 /** Faults that happen at a planned time instead of at a call. */
 export const EVENT_FAULTS = [
   'process-crash',
@@ -44,7 +35,6 @@ export const EVENT_FAULTS = [
 
 export type KubeFault = (typeof KUBE_FAULTS)[number];
 export type WatchFault = (typeof WATCH_FAULTS)[number];
-export type CsiFault = (typeof CSI_FAULTS)[number];
 export type EventFault = (typeof EVENT_FAULTS)[number];
 export type Fault = KubeFault | WatchFault | CsiFault | EventFault;
 

@@ -1,0 +1,2 @@
+import { defineCommand } from './command.ts';
+export const command = defineCommand({ summary: 'x', flags: {}, async run() {} });
