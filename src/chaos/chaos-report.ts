@@ -29,7 +29,7 @@ function textOf(result: ScenarioResult): string {
     `${name} on ${driver.name} ${driver.version}: ${state}${why === undefined ? '' : ` (${why})`}`,
     `  ${about}`,
     ...steps.flatMap((step) => [
-      `  ${markOf(step)} ${took(step.atMs).padStart(8)}  ${step.what}`,
+      `  ${markOf(step)} ${took(step.ms).padStart(8)}  ${step.what}`,
       ...step.missing.map((each) => `               ${each}`),
     ]),
     ...result.faults.map(({ fault, struck }) => `  fault "${fault}" struck ${times(struck)}`),
@@ -64,11 +64,11 @@ function sectionOf(result: ScenarioResult): string[] {
       ? []
       : [
           '',
-          '| | at | step |',
+          '| | took | step |',
           '|---|---|---|',
           ...steps.map(
             (step) =>
-              `| ${markOf(step)} | ${took(step.atMs)} | ${[step.what, ...step.missing].map(cell).join('<br>')} |`,
+              `| ${markOf(step)} | ${took(step.ms)} | ${[step.what, ...step.missing].map(cell).join('<br>')} |`,
           ),
         ]),
     ...(faults.length === 0

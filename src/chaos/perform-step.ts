@@ -41,12 +41,13 @@ const DELETED: readonly Resource<KubeObject>[] = [
   persistentVolumeClaims,
 ] as readonly Resource<KubeObject>[];
 const DRIVER = 'driver';
+const AT_ONCE = ' at once';
 
 /** For reports: kinds and names, never the content of an object. */
 export function describeStep(step: ScenarioStep): string {
   switch (step.do) {
     case 'volumes':
-      return `create ${step.count} claims with a pod each${step.node === undefined ? '' : ` on ${step.node}`}`;
+      return `create ${step.count === 1 ? '1 claim with a pod' : `${step.count} claims with a pod each`}${step.node === undefined ? '' : ` on ${step.node}`}`;
     case 'apply':
       return `apply ${step.objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`).join(', ')}`;
     case 'delete':
@@ -151,7 +152,8 @@ async function deleteObjects({ server }: Cluster, what: string): Promise<void> {
     }
     return;
   }
-  const [kind = '', name = ''] = what.split('/');
+  const isAtOnce = what.endsWith(AT_ONCE);
+  const [kind = '', name = ''] = what.replace(AT_ONCE, '').split('/');
   const { resources } = await kube.servedResources();
   const word = kind.toLowerCase();
   const resource = resources.find(
@@ -159,7 +161,8 @@ async function deleteObjects({ server }: Cluster, what: string): Promise<void> {
       each.plural === word || each.kind.toLowerCase() === word || each.shortNames?.includes(word) === true,
   );
   if (resource === undefined) throw new StepError(`the server has no kind ${kind}`);
-  await kube.delete(resource, { name, ...(resource.namespaced && { namespace: NAMESPACE }) });
+  const at = { name, ...(resource.namespaced && { namespace: NAMESPACE }) };
+  await kube.delete(resource, at, isAtOnce ? { gracePeriodSeconds: 0 } : {});
 }
 
 function changeComponent(

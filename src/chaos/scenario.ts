@@ -10,7 +10,7 @@ export type ScenarioStep =
   /** Claims `data-1`, `data-2`, … and a pod `pod-1`, `pod-2`, … for each. */
   | { readonly do: 'volumes'; readonly count: number; readonly node?: string }
   | { readonly do: 'apply'; readonly objects: readonly KubeObject[] }
-  /** `all`, or `pod/web`. */
+  /** `all`, `pod/web`, or `pod/web at once`, which waits for no node. */
   | { readonly do: 'delete'; readonly what: readonly string[] }
   | { readonly do: 'fault'; readonly faults: readonly string[] }
   /** All faults. */
@@ -155,8 +155,9 @@ function objectOf(value: unknown, refuse: Refuse): KubeObject {
 }
 
 function targetOf(value: unknown, refuse: Refuse): string {
-  if (value === 'all' || (typeof value === 'string' && /^[a-z]+\/[^/]+$/i.test(value))) return value;
-  return refuse('delete must be all, or as pod/web');
+  if (value === 'all' || (typeof value === 'string' && /^[a-z]+\/[^/\s]+( at once)?$/i.test(value)))
+    return value;
+  return refuse('delete must be all, pod/web or pod/web at once');
 }
 
 function faultOf(value: unknown, refuse: Refuse): string {

@@ -99,7 +99,7 @@ async function run(context: ChaosContext, sources: readonly string[]): Promise<E
       break;
     }
   }
-  stderr.redraw('');
+  if (stderr.isTTY) stderr.redraw('');
   stdout.write(formatReport({ berth, results }, format));
   const isWell = !signal.aborted && results.every(({ state }) => state !== 'failed');
   return isWell ? ExitCode.ok : ExitCode.failed;
@@ -130,7 +130,9 @@ async function runOne(context: ChaosContext, { source, scenario }: Opened): Prom
       const can = await askAbilities(transports, ASK_MS, signal);
       const subject = await subjectOf(transports, can, { timeoutMs: ASK_MS, signal });
       const { controller } = transports;
-      const onStep = (what: string): void => void stderr.redraw(`${scenario.name}: ${what}`);
+      const onStep = (what: string): void => {
+        if (stderr.isTTY) stderr.redraw(`${scenario.name}: ${what}`);
+      };
       result = await runScenario({
         scenario,
         source,
