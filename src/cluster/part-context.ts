@@ -13,6 +13,7 @@ import type { Metrics } from '../runtime/metrics/metrics.ts';
 import { areRead, unreadMetrics } from '../runtime/metrics/unread-metrics.ts';
 import type { Clock, Log, Random } from '../runtime/ports.ts';
 import type { MortalProcess } from '../runtime/process/mortal-process.ts';
+import { onAbort } from '../runtime/time/on-abort.ts';
 import type { TraceBook } from '../trace/trace-book.ts';
 import { tracedConnection } from '../trace/traced-connection.ts';
 import { tracedLog } from '../trace/traced-log.ts';
@@ -109,6 +110,8 @@ export function partPorts(
       const connection =
         context.connect?.(address) ??
         connectCsi({ address, clock: context.clock, log, ...(counted && { metrics: counted }) });
+      // A crashed component cannot close it, and the end of a process would.
+      if (process) onAbort(process.signal, () => process.alive || connection.close());
       return asComponent(context, connection, { name, process });
     },
   };

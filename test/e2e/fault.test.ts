@@ -150,8 +150,8 @@ test('[FLT-1] faults on a running cluster are set, strike, are listed, explained
 
   await t.test('a fault that is left does not keep the cluster from stopping', async () => {
     // Mounts of a driver from outside outlive the cluster, as those of a kubelet do.
-    await asked('delete', 'pod/brought', 'pvc/brought');
-    await asked('wait', 'pvc/brought', '--for=delete', '--timeout=60s');
+    await asked('delete', 'pod/brought', 'pvc/brought', 'pod/stuck', 'pvc/stuck', 'pvc/builtin');
+    await asked('wait', 'pvc/brought', 'pvc/stuck', '--for=delete', '--timeout=60s');
     await asked('fault', 'add', 'Node* delay past-deadline', 'DeleteVolume fail INTERNAL');
     assert.equal(await up.stop('SIGINT'), 0, up.output().stderr);
   });
