@@ -6,6 +6,7 @@ import type { Clock, Log } from '../runtime/ports.ts';
 import { MortalProcess } from '../runtime/process/mortal-process.ts';
 import { onAbort } from '../runtime/time/on-abort.ts';
 import { untilAborted } from '../runtime/time/until-aborted.ts';
+import { OwnedTimers } from './owned-timers.ts';
 
 export interface Component {
   /** `provisioner`, `node-1`, `scheduler`. */
@@ -42,11 +43,13 @@ export class ComponentLives {
     const { clock, log } = this.#ports;
     this.#known.set(`${component.name} ${component.driver ?? ''}`, component);
     for (;;) {
-      const process = new MortalProcess(component.name, clock);
+      const timers = new OwnedTimers(clock);
+      const process = new MortalProcess(component.name, timers);
       const crashed = Promise.withResolvers<'crashed'>();
       const crash = (): void => {
         this.#running.delete(process);
         process.crash();
+        timers.cancelAll();
         crashed.resolve('crashed');
       };
       this.#running.set(process, { ...component, crash });
