@@ -33,6 +33,7 @@ export class OwnedTimers implements Clock {
         this.#waiting.delete(timer);
         inner.cancel();
       },
+      unref: () => inner.unref?.(),
     };
     this.#waiting.add(timer);
     return timer;
