@@ -62,7 +62,7 @@ test('[FLT-1] a driver that leaks is found, with what a report to its project ne
   assert.ok(stdout.includes(`volume ${leaked} is in the storage, and no PersistentVolume has it`), stdout);
   assert.match(stdout, /^- fault `CreateVolume lose-answer once` struck once$/m);
   assert.match(stdout, /^\| CreateVolume \| 2 \| UNAVAILABLE 1 \|$/m);
-  assert.match(stdout, /Calls to the driver[^]*provisioner +CreateVolume .*set on purpose/);
+  assert.match(stdout, /Calls to the driver[\s\S]*provisioner +CreateVolume .*set on purpose/);
   const text = await runBerth(args);
   assert.match(text.stdout, /leak on directory.csi.test 1.2.3: failed/);
   assert.match(text.stdout, /FAIL .*expect nothing leaked within 1s/);

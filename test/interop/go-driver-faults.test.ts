@@ -94,7 +94,7 @@ test('[FLT-1] the Go hostpath driver behind a proxy: answers are lost, codes com
 test('[FLT-1] the Go hostpath driver, started by Berth, in scenarios with faults', { skip }, async (t) => {
   const directory = await temporaryDirectory(t);
   const command = `exec ${peerPath('hostpathplugin')} --endpoint=$CSI_ENDPOINT ${driverFlags(directory).join(' ')}`;
-  const scenarios = ['crash-after-create', 'create-times-out', 'attach-limit', 'driver-restarts'];
+  const scenarios = ['crash-after-create', 'create-times-out', 'attach-limit'];
   const { code, stdout, stderr } = await berth(
     ['chaos', 'run', ...scenarios, '-o', 'json', `--exec=${command}`],
     {
